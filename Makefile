@@ -1,0 +1,40 @@
+# Every target sets itself up: a local .venv with the pinned packages, made once.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench clean
+
+help:  ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(STAMP)  ## Watch one setting adapt to a low-, a middle- and a high-frequency graph
+	$(BIN)/graphfilter demo --out demo --overwrite
+
+test: $(STAMP)  ## Run the tests
+	$(BIN)/python -m pytest -q -n auto
+
+lint: $(STAMP)  ## Check style (ruff) and types (pyright)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+format: $(STAMP)  ## Format the code and mend what ruff can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(STAMP)  ## Measure time and memory beside peers
+	$(BIN)/python benchmarks/memory.py
+
+clean:  ## Remove the local environment and what the demo wrote
+	rm -rf $(VENV) demo
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "graphfilter needs Python 3.11 or newer; try: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt --editable '.[dev]'
+	@touch $@

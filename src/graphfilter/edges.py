@@ -1,0 +1,118 @@
+"""From pairs of vertices, as users have them, to a clean symmetric adjacency in CSR form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from graphfilter.errors import GraphError
+
+
+def as_pairs(edges: ArrayLike) -> NDArray[Any]:
+    """Check an edge array and turn it to shape (m, 2)."""
+    pairs = np.asarray(edges)
+    if pairs.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if pairs.ndim == 2 and pairs.shape[1] != 2 and pairs.shape[0] == 2:
+        pairs = pairs.T
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise GraphError(f"edges must have shape (m, 2) or (2, m); got {pairs.shape}.")
+    if pairs.dtype.kind == "f" and np.equal(pairs, np.floor(pairs)).all():
+        pairs = pairs.astype(np.int64)
+    if pairs.dtype.kind not in "iu":
+        raise GraphError(
+            f"edges must be whole vertex numbers; got {pairs.dtype}. To use names, number them "
+            "first, or read the files with graphfilter.data.read_tables."
+        )
+    if pairs.min() < 0:
+        raise GraphError(f"vertex numbers must not be negative; got {pairs.min()}.")
+    return pairs
+
+
+def check_weights(weights: ArrayLike, n_edges: int) -> NDArray[np.float32]:
+    """Check edge weights: one each, finite, not negative."""
+    values = np.asarray(weights)
+    if values.shape != (n_edges,):
+        raise GraphError(f"weights must be one number an edge ({n_edges}); got {values.shape}.")
+    try:
+        values = values.astype(np.float32)
+    except (TypeError, ValueError):
+        raise GraphError(f"weights must be numbers; got {values.dtype}.") from None
+    if not np.isfinite(values).all():
+        raise GraphError("weights must be finite; got NaN or infinity.")
+    if (values < 0).any():
+        raise GraphError(f"weights must not be negative; got {values.min():g}.")
+    return values
+
+
+def build_csr(
+    pairs: NDArray[Any], weights: NDArray[np.float32] | None, n: int
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float32] | None, list[str]]:
+    """Make a symmetric CSR without loops or repeats.
+
+    Returns
+    -------
+    indptr, indices, weights, notes
+        Indices are int32 where they fit; ``notes`` says in sentences what was cleaned.
+    """
+    small = np.int32 if n <= np.iinfo(np.int32).max else np.int64
+    u, v = pairs[:, 0].astype(small), pairs[:, 1].astype(small)
+    u, v, weights, notes = _drop_loops_and_zeros(u, v, weights)
+    data = np.ones(len(u), dtype=bool) if weights is None else weights.astype(np.float64)
+    directed = sp.coo_array((data, (u, v)), shape=(n, n)).tocsr()
+    reverse = directed.T.tocsr()
+    both = (directed + reverse if weights is None else directed.maximum(reverse)).tocsr()
+    both.sort_indices()
+    n_reciprocal = 2 * directed.nnz - both.nnz
+    # A symmetric matrix lists every edge twice by convention: that is no repeat worth a note.
+    listed_twice = 0 if n_reciprocal == directed.nnz else n_reciprocal // 2
+    n_repeats = len(u) - directed.nnz + listed_twice
+    if n_repeats:
+        notes.append(f"{count(n_repeats, 'repeated edge')} merged.")
+    if weights is not None:
+        notes += _note_unequal_weights(directed, reverse)
+    n_isolated = int(np.count_nonzero(np.diff(both.indptr) == 0))
+    if n_isolated:
+        notes.append(f"{count(n_isolated, 'isolated vertex', 'isolated vertices')} kept.")
+    indptr = both.indptr.astype(np.int32 if both.nnz <= np.iinfo(np.int32).max else np.int64)
+    data = None if weights is None else both.data.astype(np.float32)
+    return indptr, both.indices.astype(small), data, notes
+
+
+def count(n: int, one: str, many: str | None = None) -> str:
+    """Say how many, in the right grammatical number.
+
+    >>> count(1, "edge"), count(2000, "edge"), count(2, "vertex", "vertices")
+    ('1 edge', '2,000 edges', '2 vertices')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def _drop_loops_and_zeros(
+    u: NDArray[Any], v: NDArray[Any], weights: NDArray[np.float32] | None
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float32] | None, list[str]]:
+    notes = []
+    drop = u == v
+    if n_loops := int(np.count_nonzero(drop)):
+        notes.append(f"{count(n_loops, 'self loop')} dropped.")
+    if weights is not None:
+        zero = (weights == 0) & ~drop
+        if n_zero := int(np.count_nonzero(zero)):
+            notes.append(f"{count(n_zero, 'edge')} of weight 0 dropped.")
+        drop |= zero
+    if drop.any():
+        u, v = u[~drop], v[~drop]
+        weights = None if weights is None else weights[~drop]
+    return u, v, weights, notes
+
+
+def _note_unequal_weights(directed: sp.csr_array, reverse: sp.csr_array) -> list[str]:
+    """Say how many edges were given in both directions with different weights."""
+    in_both = directed.astype(bool).multiply(reverse.astype(bool))
+    n_unequal = int(abs(directed - reverse).multiply(in_both).astype(bool).sum()) // 2
+    if not n_unequal:
+        return []
+    return [f"{count(n_unequal, 'edge')} had a weight a direction: the larger was kept."]

@@ -1,0 +1,53 @@
+"""Errors a user can cause. Each says what was given, what is needed and how to mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from os import PathLike
+
+
+class GraphFilterError(ValueError):
+    """The parent of every error a user can cause. Anything else that escapes is our bug."""
+
+
+class GraphError(GraphFilterError):
+    """Edges, features, labels or splits that do not make a graph."""
+
+
+class ConfigError(GraphFilterError):
+    """A setting with an unknown name or an impossible value."""
+
+
+class ModelFileError(GraphFilterError):
+    """A saved model or checkpoint that cannot be used."""
+
+
+class DataFileError(GraphFilterError):
+    """A file that cannot be read as what it should be.
+
+    The message starts with the path and, where one is known, the line.
+    """
+
+    def __init__(self, path: str | PathLike[str], problem: str, line: int | None = None) -> None:
+        self.path = str(path)
+        self.line = line
+        where = self.path if line is None else f"{self.path}, line {line}"
+        super().__init__(f"{where}: {problem}")
+
+
+def check_name(kind: str, name: object, known: Iterable[str]) -> str:
+    """Return ``name`` if it is one of ``known``; otherwise raise and suggest the nearest.
+
+    >>> check_name("operator", "laplacian", ["laplacian", "adjacency"])
+    'laplacian'
+    >>> check_name("operator", "laplacain", ["laplacian", "adjacency"])
+    Traceback (most recent call last):
+    graphfilter.errors.ConfigError: unknown operator 'laplacain'; did you mean 'laplacian'? Known: adjacency, laplacian.
+    """
+    names = sorted(known)
+    if isinstance(name, str) and name in names:
+        return name
+    near = get_close_matches(str(name), names, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    raise ConfigError(f"unknown {kind} {name!r}{hint} Known: {', '.join(names)}.")

@@ -1,0 +1,374 @@
+"""Graph: an undirected graph with features, labels and splits. Validated once, immutable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from graphfilter.edges import as_pairs, build_csr, check_weights
+from graphfilter.errors import GraphError
+from graphfilter.labels import encode_labels
+from graphfilter.splits import Split
+
+Features = NDArray[np.float32] | sp.csr_array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Graph:
+    """An undirected graph without self loops, and what is known of its vertices.
+
+    Build one with :meth:`from_edges`, :meth:`from_scipy`, :meth:`from_networkx`,
+    :meth:`from_pyg`, or :meth:`of`, which takes any of those. Construction reports what it
+    cleaned in :attr:`notes` and never changes what it was given.
+
+    Attributes
+    ----------
+    indptr, indices : integer arrays
+        CSR adjacency, symmetric, sorted, each edge stored in both rows. int32 where the numbers
+        fit, int64 where they do not.
+    weights : float32 array or None
+        One a stored entry; None where every edge weighs 1.
+    features : float32 array (n, d), csr_array (n, d) or None
+        Sparse features stay sparse.
+    labels : int64 array (n,) or None
+        Class numbers, -1 for unlabelled.
+    classes : array (n_classes,)
+        The names the class numbers stand for.
+    vertex_names, feature_names : tuple or None
+    splits : tuple of Split
+        Fixed splits that come with a dataset.
+    notes : tuple of str
+        What was cleaned, in sentences.
+    """
+
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    weights: NDArray[np.float32] | None = None
+    features: Features | None = None
+    labels: NDArray[np.int64] | None = None
+    classes: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    vertex_names: tuple[Any, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
+    splits: tuple[Split, ...] = ()
+    notes: tuple[str, ...] = ()
+    name: str = "graph"
+
+    def __post_init__(self) -> None:
+        for array in (self.indptr, self.indices, self.weights, self.labels, self.classes):
+            if array is not None:
+                array.flags.writeable = False
+        if isinstance(self.features, np.ndarray):
+            self.features.flags.writeable = False
+        elif self.features is not None:
+            self.features.data.flags.writeable = False
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: ArrayLike,
+        n_vertices: int | None = None,
+        *,
+        features: Any = None,
+        labels: Any = None,
+        weights: ArrayLike | None = None,
+        vertex_names: Sequence[Any] | None = None,
+        feature_names: Sequence[str] | None = None,
+        splits: Sequence[Split] = (),
+        name: str = "graph",
+    ) -> Self:
+        """Build a graph from pairs of vertex numbers.
+
+        Parameters
+        ----------
+        edges : integer array (m, 2) or (2, m)
+            Direction is forgotten, self loops are dropped and repeats merged. A (2, 2) array is
+            read as two rows of pairs.
+        n_vertices : int, optional
+            Otherwise the number of feature rows or labels, or the largest number in ``edges``
+            plus one.
+        features : array or scipy sparse matrix (n, d), optional
+        labels : sequence (n,), optional
+            Any hashable; -1, None, NaN or '' is unlabelled.
+        weights : array (m,), optional
+            Non-negative. Repeats of an edge in one direction add up; where the two directions
+            then differ, the larger holds. An edge of weight 0 is no edge.
+
+        Examples
+        --------
+        >>> g = Graph.from_edges([[0, 1], [1, 2], [2, 1], [2, 2]], labels=["a", "b", None])
+        >>> g
+        Graph('graph', 3 vertices, 2 edges, 2 classes)
+        >>> g.notes
+        ('1 self loop dropped.', '1 repeated edge merged.')
+        """
+        pairs = as_pairs(edges)
+        n = _n_vertices(pairs, n_vertices, features, labels)
+        values = None if weights is None else check_weights(weights, len(pairs))
+        indptr, indices, data, notes = build_csr(pairs, values, n)
+        bare = cls(indptr, indices, data, notes=tuple(notes), name=name)
+        return bare.replace(
+            features=features,
+            labels=labels,
+            vertex_names=vertex_names,
+            feature_names=feature_names,
+            splits=splits,
+        )
+
+    @classmethod
+    def from_scipy(cls, matrix: Any, **attributes: Any) -> Self:
+        """Build a graph from a square scipy sparse matrix; its values are the weights.
+
+        A matrix whose stored values are all equal to 1 gives an unweighted graph.
+        """
+        if matrix.shape[0] != matrix.shape[1]:
+            raise GraphError(f"an adjacency matrix must be square; got shape {matrix.shape}.")
+        entries = sp.coo_array(matrix)
+        if not np.isrealobj(entries.data):
+            raise GraphError("an adjacency matrix must be real; got complex values.")
+        pairs = np.stack([entries.row, entries.col], axis=1)
+        data = None if (entries.data == 1).all() else entries.data
+        return cls.from_edges(pairs, matrix.shape[0], weights=data, **attributes)
+
+    @classmethod
+    def from_networkx(cls, graph: Any, *, weight: str = "weight", **attributes: Any) -> Self:
+        """Build a graph from a networkx graph; vertices keep its node order and names.
+
+        ``labels`` may be the name of a node attribute; nodes without it are unlabelled. Edges
+        without a ``weight`` attribute weigh 1.
+        """
+        nodes = list(graph.nodes)
+        number = {node: i for i, node in enumerate(nodes)}
+        triples = [(number[u], number[v], w) for u, v, w in graph.edges(data=weight, default=1.0)]
+        pairs = np.array([t[:2] for t in triples], dtype=np.int64).reshape(-1, 2)
+        data = np.array([t[2] for t in triples], dtype=float)
+        if isinstance(attributes.get("labels"), str):
+            key = attributes["labels"]
+            attributes["labels"] = [graph.nodes[node].get(key) for node in nodes]
+        attributes.setdefault("vertex_names", nodes)
+        weights = None if (data == 1).all() else data
+        return cls.from_edges(pairs, len(nodes), weights=weights, **attributes)
+
+    @classmethod
+    def from_pyg(cls, data: Any, **attributes: Any) -> Self:
+        """Build a graph from a PyTorch Geometric ``Data``: edge_index, x, y, weights and masks."""
+
+        def array(name: str) -> Any:
+            value = getattr(data, name, None)
+            return None if value is None else value.detach().cpu().numpy()
+
+        pairs = array("edge_index")
+        if pairs is None:
+            raise GraphError("the PyG Data must have an edge_index; it has none.")
+        n = data.num_nodes
+        weights = array("edge_weight")
+        attributes.setdefault("features", array("x"))
+        attributes.setdefault("labels", array("y"))
+        masks = [array(f"{part}_mask") for part in ("train", "val", "test")]
+        if all(m is not None and m.ndim == 1 for m in masks):
+            attributes.setdefault("splits", (Split(*masks, rule="fixed"),))
+        return cls.from_edges(pairs.T, n, weights=weights, **attributes)
+
+    @classmethod
+    def of(cls, source: Any, n_vertices: int | None = None, **attributes: Any) -> Self:
+        """Build a graph from whatever holds one: edges, scipy sparse, networkx, PyG or a Graph.
+
+        ``None`` gives a graph of ``n_vertices`` vertices without edges.
+        """
+        if isinstance(source, cls):
+            graph = source.replace(**attributes)
+        elif sp.issparse(source):
+            graph = cls.from_scipy(source, **attributes)
+        elif type(source).__module__.partition(".")[0] == "networkx" or (
+            hasattr(source, "nodes") and hasattr(source, "edges")
+        ):
+            graph = cls.from_networkx(source, **attributes)
+        elif hasattr(source, "edge_index"):
+            graph = cls.from_pyg(source, **attributes)
+        elif source is None:
+            empty = np.empty((0, 2), dtype=np.int64)
+            return cls.from_edges(empty, n_vertices, **attributes)
+        else:
+            return cls.from_edges(source, n_vertices, **attributes)
+        if n_vertices is not None and graph.n_vertices != n_vertices:
+            raise GraphError(
+                f"the graph must have {n_vertices} vertices, one a row of X; "
+                f"got {graph.n_vertices}."
+            )
+        return graph
+
+    @property
+    def n_vertices(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def n_edges(self) -> int:
+        """Undirected edges, each counted once."""
+        return len(self.indices) // 2
+
+    @property
+    def n_features(self) -> int:
+        return 0 if self.features is None else self.features.shape[1]
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def degrees(self) -> NDArray[np.float64]:
+        """Sum of the weights at each vertex (the number of neighbours where unweighted)."""
+        if self.weights is None:
+            return np.diff(self.indptr).astype(np.float64)
+        rows = np.repeat(np.arange(self.n_vertices), np.diff(self.indptr))
+        return np.bincount(rows, weights=self.weights, minlength=self.n_vertices)
+
+    @property
+    def adjacency(self) -> sp.csr_array:
+        """The weighted adjacency matrix in float64."""
+        data = np.ones(len(self.indices)) if self.weights is None else self.weights.astype(float)
+        shape = (self.n_vertices, self.n_vertices)
+        return sp.csr_array((data, self.indices, self.indptr), shape=shape)
+
+    @property
+    def edges(self) -> NDArray[Any]:
+        """Every edge once, as (m, 2) with u < v, sorted."""
+        rows, upper = self._upper()
+        return np.stack([rows[upper], self.indices[upper]], axis=1)
+
+    @property
+    def edge_weights(self) -> NDArray[np.float32] | None:
+        """The weights of :attr:`edges`, or None where every edge weighs 1."""
+        return None if self.weights is None else self.weights[self._upper()[1]]
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with other attributes, checked and converted; the edges stay."""
+        changed: dict[str, Any] = {k: v for k, v in changes.items() if k in ("name", "notes")}
+        n = self.n_vertices
+        features = self.features
+        if "features" in changes:
+            features = changed["features"] = _as_features(changes["features"], n)
+        if "labels" in changes:
+            if changes["labels"] is None:
+                codes, classes = None, np.empty(0, dtype=np.int64)
+            else:
+                codes, classes = encode_labels(changes["labels"])
+                _check_length("labels", len(codes), n)
+            changed["labels"], changed["classes"] = codes, classes
+        for key, expected in (
+            ("vertex_names", n),
+            ("feature_names", 0 if features is None else features.shape[1]),
+        ):
+            if changes.get(key) is not None:
+                changed[key] = tuple(changes[key])
+                _check_length(key, len(changed[key]), expected)
+        if "splits" in changes:
+            changed["splits"] = tuple(changes["splits"])
+            for split in changed["splits"]:
+                split.check(n)
+        unknown = set(changes) - set(changed) - {"vertex_names", "feature_names"}
+        if unknown:
+            raise TypeError(f"a Graph has no attribute {sorted(unknown)[0]!r} to set")
+        return replace(self, **changed)
+
+    def subgraph(self, index: ArrayLike) -> Self:
+        """Return the graph induced by these vertices, in this order.
+
+        Fixed splits are carried over, less the vertices that are gone.
+        """
+        index = np.asarray(index)
+        if index.dtype == bool:
+            index = np.flatnonzero(index)
+        kept = self.adjacency[index][:, index].tocoo()
+        new_number = np.full(self.n_vertices, -1)
+        new_number[index] = np.arange(len(index))
+        parts = [[new_number[p] for p in (s.train, s.val, s.test)] for s in self.splits]
+        splits = [
+            Split(*(p[p >= 0] for p in split), rule=s.rule)
+            for split, s in zip(parts, self.splits, strict=True)
+        ]
+        indptr, indices, data, _ = build_csr(
+            np.stack([kept.row, kept.col], axis=1),
+            None if self.weights is None else kept.data.astype(np.float32),
+            len(index),
+        )
+        names = self.vertex_names
+        return replace(
+            self,
+            indptr=indptr,
+            indices=indices,
+            weights=data,
+            features=None if self.features is None else self.features[index],
+            labels=None if self.labels is None else self.labels[index],
+            vertex_names=None if names is None else tuple(names[i] for i in index),
+            splits=tuple(splits),
+        )
+
+    def largest_component(self) -> Self:
+        """Return the subgraph of the largest connected component."""
+        _, component = sp.csgraph.connected_components(self.adjacency, directed=False)
+        return self.subgraph(component == np.bincount(component).argmax())
+
+    def _upper(self) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        rows = np.repeat(
+            np.arange(self.n_vertices, dtype=self.indices.dtype), np.diff(self.indptr)
+        )
+        return rows, rows < self.indices
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return the graph itself: it is immutable, and scikit-learn's clone deep-copies."""
+        return self
+
+    def __repr__(self) -> str:
+        parts = [f"{self.n_vertices:,} vertices", f"{self.n_edges:,} edges"]
+        if self.n_features:
+            parts.append(f"{self.n_features:,} features")
+        if self.n_classes:
+            parts.append(f"{self.n_classes} classes")
+        return f"Graph({self.name!r}, {', '.join(parts)})"
+
+
+def _n_vertices(pairs: NDArray[Any], n: int | None, features: Any, labels: Any) -> int:
+    needed = int(pairs.max()) + 1 if len(pairs) else 0
+    if n is None and features is not None:
+        n = features.shape[0] if hasattr(features, "shape") else len(features)
+    if n is None and labels is not None:
+        n = len(labels)
+    if n is None:
+        n = needed
+    if n < 1:
+        raise GraphError("a graph must have at least one vertex; got none.")
+    if n < needed:
+        raise GraphError(
+            f"an edge names vertex {needed - 1}, but there are only {n} vertices (0..{n - 1})."
+        )
+    return int(n)
+
+
+def _as_features(features: Any, n: int) -> Features | None:
+    if features is None:
+        return None
+    if sp.issparse(features):
+        matrix = sp.csr_array(features).astype(np.float32)
+        matrix.sum_duplicates()
+        values = matrix.data
+    else:
+        try:
+            matrix = np.array(features, dtype=np.float32)
+        except (TypeError, ValueError):
+            raise GraphError("features must be numbers; encode text columns first.") from None
+        values = matrix
+    if matrix.ndim != 2:
+        raise GraphError(f"features must be a table (n, d); got shape {matrix.shape}.")
+    _check_length("features", matrix.shape[0], n)
+    if not np.isfinite(values).all():
+        raise GraphError("features must be finite; got NaN or infinity. Fill or drop those first.")
+    return matrix
+
+
+def _check_length(what: str, got: int, expected: int) -> None:
+    if got != expected:
+        raise GraphError(f"{what} must have {expected} entries; got {got}.")

@@ -1,0 +1,85 @@
+"""Labels as users give them, and as class numbers with -1 for *unlabelled*."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphfilter.errors import GraphError
+
+
+def encode_labels(labels: ArrayLike | Iterable[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Number the classes of ``labels``; unlabelled vertices get -1.
+
+    Unlabelled is -1, None, NaN or an empty string. One exception keeps a common encoding of two
+    classes usable: where the only labels are -1 and 1, both are classes (read as *unlabelled*,
+    -1 would leave a single class, with which nothing can be learned).
+
+    Returns
+    -------
+    codes : int64 array (n,)
+    classes : array (n_classes,)
+        The original names, sorted; ``classes[codes]`` gives the labels back.
+
+    Examples
+    --------
+    >>> encode_labels(["b", None, "a", ""])
+    (array([ 1, -1,  0, -1]), array(['a', 'b'], dtype=object))
+    >>> encode_labels([3, -1, 5])
+    (array([ 0, -1,  1]), array([3, 5]))
+    >>> encode_labels([-1, 1, 1])
+    (array([0, 1, 1]), array([-1,  1]))
+    """
+    values = np.asarray(labels if hasattr(labels, "__array__") else list(labels))
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise GraphError(f"labels must be one value a vertex; got shape {values.shape}.")
+    if values.dtype.kind in "US":
+        values = values.astype(object)
+    if values.dtype.kind not in "OiufbUS":
+        raise GraphError(f"labels must be strings or numbers; got {values.dtype}.")
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise GraphError("labels must not be infinite; leave unknown ones empty, NaN or -1.")
+    known = ~_is_missing(values)
+    if set(values[known].tolist()) == {1}:
+        known |= _is_minus_one(values)
+    codes = np.full(len(values), -1, dtype=np.int64)
+    if values.dtype.kind == "O":
+        classes, codes[known] = _number_objects(values[known].tolist())
+    else:
+        classes, codes[known] = np.unique(values[known], return_inverse=True)
+    return codes, classes
+
+
+def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    if values.dtype.kind == "f":
+        return np.isnan(values) | (values == -1)
+    if values.dtype.kind == "O":
+        missing = (v is None or v != v or (isinstance(v, str) and not v.strip()) for v in values)
+        return np.fromiter(missing, dtype=bool, count=len(values)) | _is_minus_one(values)
+    return _is_minus_one(values)
+
+
+def _is_minus_one(values: NDArray[Any]) -> NDArray[np.bool_]:
+    if values.dtype.kind == "O":
+        numbers = (isinstance(v, int | float | np.number) and v == -1 for v in values)
+        return np.fromiter(numbers, dtype=bool, count=len(values))
+    return np.asarray(values == -1, dtype=bool)
+
+
+def _number_objects(values: list[Any]) -> tuple[NDArray[Any], list[int]]:
+    try:
+        names = sorted(set(values))
+    except TypeError:
+        try:
+            names = sorted(set(values), key=lambda v: (type(v).__name__, str(v)))
+        except TypeError:
+            raise GraphError("labels must be hashable: strings or numbers.") from None
+    number = {name: i for i, name in enumerate(names)}
+    classes = np.empty(len(names), dtype=object)
+    classes[:] = names
+    return classes, [number[v] for v in values]

@@ -1,0 +1,171 @@
+"""Which labelled vertices are learned from, chosen on and tested on.
+
+Every rule draws from an explicit seed and names itself in the :class:`Split`, because accuracies
+under different rules are not comparable. Unlabelled vertices (label -1) are never drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphfilter.errors import GraphError
+
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Three disjoint sets of vertices, as sorted index arrays.
+
+    Parameters
+    ----------
+    train, val, test : array of int
+        Vertex indices. Boolean masks are taken too.
+    rule : str
+        The rule that drew it: the name to print beside any number that comes from it.
+    """
+
+    train: Index
+    val: Index
+    test: Index
+    rule: str = field(default="given", kw_only=True)
+
+    def __post_init__(self) -> None:
+        for part in ("train", "val", "test"):
+            index = _as_index(getattr(self, part), part)
+            index.flags.writeable = False
+            object.__setattr__(self, part, index)
+        for a, b in (("train", "val"), ("train", "test"), ("val", "test")):
+            shared = np.intersect1d(getattr(self, a), getattr(self, b))
+            if len(shared):
+                raise GraphError(
+                    f"the parts of a split must be disjoint; {len(shared)} vertices are in both "
+                    f"{a} and {b} (the first is {shared[0]})."
+                )
+
+    def part_of(self, n_vertices: int) -> NDArray[np.str_]:
+        """Name each vertex's part: train, val, test, or '' for none."""
+        part = np.full(n_vertices, "", dtype="<U5")
+        for name in ("train", "val", "test"):
+            part[getattr(self, name)] = name
+        return part
+
+    def check(self, n_vertices: int) -> None:
+        """Raise unless every index is a vertex of a graph of this size."""
+        for name in ("train", "val", "test"):
+            index = getattr(self, name)
+            if len(index) and (index[0] < 0 or index[-1] >= n_vertices):
+                raise GraphError(
+                    f"the split's {name} vertices must lie in 0..{n_vertices - 1}; "
+                    f"got {index[0]}..{index[-1]}."
+                )
+
+    def __repr__(self) -> str:
+        sizes = f"train={len(self.train)}, val={len(self.val)}, test={len(self.test)}"
+        return f"Split({sizes}, rule={self.rule!r})"
+
+
+def stratified(
+    labels: ArrayLike, seed: int, fractions: Sequence[float] = (0.6, 0.2, 0.2)
+) -> Split:
+    """Draw the paper's split: each class divided train / val / test in these fractions.
+
+    A class of m vertices gives ``floor(fraction * m)`` to each part and its remaining one or two
+    vertices to the parts with the largest remainders, training first among equals. So a class too
+    small to reach every part (Texas has a class of one) is learned from before it is tested on,
+    and no class is an error.
+    """
+    labels = _as_labels(labels)
+    shares = _check_fractions(fractions)
+    rng = np.random.default_rng(seed)
+    parts: list[list[Index]] = [[], [], []]
+    for members in _members(labels):
+        exact = shares * len(members)
+        counts = np.floor(exact + 1e-9).astype(int)
+        order = np.argsort(-(exact - counts), kind="stable")
+        left = round(exact.sum()) - counts.sum()
+        counts[order[:left]] += 1
+        ends = np.cumsum(counts)
+        shuffled = rng.permutation(members)
+        for part, chunk in zip(parts, np.split(shuffled, ends)[:3], strict=True):
+            part.append(chunk)
+    name = "/".join(f"{f:g}" for f in fractions)
+    return Split(*map(_join, parts), rule=f"stratified {name}")
+
+
+def per_class(
+    labels: ArrayLike, seed: int, train_fraction: float = 0.6, val_fraction: float = 0.2
+) -> Split:
+    """Draw the split of GPR-GNN and later spectral papers: equal training counts a class.
+
+    ``round(train_fraction * n / C)`` training vertices of *each* class, then
+    ``round(val_fraction * n)`` of the rest for validation. Small classes are used up in training
+    and vanish from validation and test, so numbers under this rule compare with stratified ones
+    on balanced data only.
+    """
+    labels = _as_labels(labels)
+    _check_fractions((train_fraction, val_fraction))
+    rng = np.random.default_rng(seed)
+    members = _members(labels)
+    n = sum(map(len, members))
+    each = round(train_fraction * n / len(members)) if members else 0
+    shuffled = [rng.permutation(m) for m in members]
+    train = _join([m[:each] for m in shuffled])
+    rest = rng.permutation(_join([m[each:] for m in shuffled]))
+    n_val = round(val_fraction * n)
+    rule = f"per_class {train_fraction:g}/{val_fraction:g}"
+    return Split(train, rest[:n_val], rest[n_val:], rule=rule)
+
+
+def fraction(labels: ArrayLike, seed: int, train_fraction: float) -> Split:
+    """Draw a stratified split with few training labels, for studies of label efficiency.
+
+    Validation gets 0.2, or half of what is left where that is less; the rest is tested on.
+    """
+    val = min(0.2, (1 - train_fraction) / 2)
+    drawn = stratified(labels, seed, (train_fraction, val, 1 - train_fraction - val))
+    return Split(drawn.train, drawn.val, drawn.test, rule=f"fraction {train_fraction:g}")
+
+
+def _as_index(values: ArrayLike, part: str) -> Index:
+    index = np.asarray(values)
+    if index.dtype == bool:
+        index = np.flatnonzero(index)
+    if index.ndim != 1 or (index.size and not np.issubdtype(index.dtype, np.integer)):
+        raise GraphError(
+            f"the split's {part} part must be a list of vertex indices or a boolean mask; "
+            f"got shape {index.shape} of {index.dtype}."
+        )
+    unique = np.unique(index).astype(np.int64)
+    if len(unique) != len(index):
+        raise GraphError(f"the split's {part} part lists a vertex twice.")
+    return unique
+
+
+def _as_labels(labels: ArrayLike) -> NDArray[np.int64]:
+    codes = np.asarray(labels)
+    if codes.ndim != 1 or not np.issubdtype(codes.dtype, np.integer):
+        raise GraphError("labels must be one integer a vertex, -1 for unlabelled.")
+    return codes.astype(np.int64)
+
+
+def _members(labels: NDArray[np.int64]) -> list[Index]:
+    """List the vertices of each class that has any."""
+    return [np.flatnonzero(labels == c) for c in np.unique(labels[labels >= 0])]
+
+
+def _join(chunks: list[Index]) -> Index:
+    return np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int64)
+
+
+def _check_fractions(fractions: Sequence[float]) -> NDArray[np.float64]:
+    shares = np.asarray(fractions, dtype=float)
+    if (shares < 0).any() or shares.sum() > 1 + 1e-9:
+        raise GraphError(
+            f"split fractions must be non-negative and sum to at most 1; got {tuple(fractions)}."
+        )
+    return shares

@@ -1,0 +1,49 @@
+"""Small named graphs, and the real datasets where they are at hand."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from graphfilter.graph import Graph
+
+SMALL_GRAPHS = ("path", "cycle", "star", "two_components", "isolated", "weighted", "edgeless")
+
+
+def make_small_graph(name: str) -> Graph:
+    if name == "path":
+        return Graph.from_edges([[i, i + 1] for i in range(6)], name=name)
+    if name == "cycle":
+        return Graph.from_edges([[i, (i + 1) % 8] for i in range(8)], name=name)
+    if name == "star":
+        return Graph.from_edges([[0, i] for i in range(1, 7)], name=name)
+    if name == "two_components":
+        return Graph.from_edges([[0, 1], [1, 2], [2, 0], [3, 4], [4, 5]], name=name)
+    if name == "isolated":
+        return Graph.from_edges([[0, 1], [1, 2], [2, 3]], n_vertices=6, name=name)
+    if name == "weighted":
+        rng = np.random.default_rng(0)
+        dense = np.triu(rng.random((9, 9)) * (rng.random((9, 9)) < 0.5), 1)
+        return Graph.from_scipy(sp.coo_array(dense), name=name)
+    if name == "edgeless":
+        return Graph.from_edges(np.empty((0, 2), dtype=int), n_vertices=4, name=name)
+    raise AssertionError(name)
+
+
+@pytest.fixture(params=SMALL_GRAPHS)
+def small_graph(request: pytest.FixtureRequest) -> Graph:
+    return make_small_graph(request.param)
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of real datasets: GRAPHFILTER_DATA, or ../shared/data beside the checkout."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("GRAPHFILTER_DATA", beside))
+    if not (folder / "cora.npz").is_file():
+        pytest.skip("no real datasets at hand: set GRAPHFILTER_DATA to a folder with cora.npz")
+    return folder
