@@ -8,8 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import torch
 
 from graphfilter.graph import Graph
+
+# The tests run side by side, a process a core: threads within each would only contend.
+torch.set_num_threads(1)
 
 SMALL_GRAPHS = ("path", "cycle", "star", "two_components", "isolated", "weighted", "edgeless")
 

@@ -1,0 +1,48 @@
+"""EdisonLeeeee/GraphData: npz files whose members are pickled scipy matrices."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphfilter.data.arrays import PARSE_ERRORS, AnyPath, check_labels, reading
+from graphfilter.data.safe_pickle import MAX_BYTES, read_pickled_array
+from graphfilter.errors import DataFileError
+from graphfilter.graph import Graph
+
+REMEDY = "Download it again (EdisonLeeeee/GraphData, folder datasets)."
+
+
+def read_graphdata(path: AnyPath) -> Graph:
+    """Read ``adj_matrix``, ``node_attr`` and ``node_label``; they come without splits.
+
+    The pickles inside are read by :mod:`graphfilter.data.safe_pickle`: nothing in them can run.
+    """
+    members = {key: _read_member(path, key) for key in ("adj_matrix", "node_attr", "node_label")}
+    for key in ("adj_matrix", "node_attr"):
+        if not isinstance(members[key], sp.csr_array):
+            raise DataFileError(path, f"{key!r} must be a sparse matrix; it is not. {REMEDY}")
+    if not isinstance(members["node_label"], np.ndarray):
+        raise DataFileError(path, f"'node_label' must be an array; it is not. {REMEDY}")
+    with reading(path, REMEDY):
+        return Graph.from_scipy(
+            members["adj_matrix"],
+            features=members["node_attr"],
+            labels=check_labels(members["node_label"]),
+            name=Path(path).stem,
+        )
+
+
+def _read_member(path: AnyPath, key: str) -> Any:
+    with reading(path, REMEDY, PARSE_ERRORS), zipfile.ZipFile(path) as archive:
+        if f"{key}.npy" not in archive.namelist():
+            found = ", ".join(sorted(archive.namelist())[:12]) or "nothing"
+            raise DataFileError(path, f"must hold {key!r}; it holds {found}. {REMEDY}")
+        with archive.open(f"{key}.npy") as member:
+            # The size that an archive states may be a lie: read no more than is allowed.
+            data = member.read(MAX_BYTES + 1)
+    return read_pickled_array(data, path)

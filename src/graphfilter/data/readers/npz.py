@@ -1,0 +1,270 @@
+"""The package's own format: one npz file a graph, without pickles.
+
+=====================================  ==========================================================
+``edges`` (m, 2)                       every undirected edge once
+``x_indptr, x_indices, x_data,``       sparse features in CSR form; or ``x`` (n, d), dense
+``x_shape``
+``y`` (n,)                             class numbers 0..c-1, -1 for unlabelled
+``train_masks, val_masks,``            boolean (k, n), one row a fixed split;
+``test_masks``                         ``split_rules`` (k,) names their rules, otherwise *fixed*
+``public_train, ..._val, ..._test``    boolean (n,): the public Planetoid split
+``sgf_train, ..._val, ..._test``       boolean (n,): the split of the paper's code
+``unlabelled`` (n,)                    boolean: vertices whose ``y`` is a placeholder
+``weights`` (m,), ``n_vertices``,      optional
+``vertex_names, feature_names,``
+``classes, name, notes``
+=====================================  ==========================================================
+
+All but ``edges`` may be absent, as long as something says how many vertices there are.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.data.arrays import (
+    AnyPath,
+    check_edges,
+    check_labels,
+    load_arrays,
+    make_csr,
+    reading,
+    splits_from_masks,
+)
+from graphfilter.edges import count
+from graphfilter.errors import DataFileError, GraphError
+from graphfilter.graph import Features, Graph
+from graphfilter.splits import Split
+
+REMEDY = "Write it again with graphfilter.data.readers.write_npz, or get it again."
+PARTS = ("train", "val", "test")
+CSR_KEYS = ("x_data", "x_indices", "x_indptr", "x_shape")
+SINGLE_RULES = ("public", "sgf")
+_NAMES = ("vertex_names", "feature_names", "classes", "notes", "split_rules")
+_OPTIONAL = (
+    *CSR_KEYS,
+    *("x", "y", "weights", "n_vertices", "unlabelled", "name"),
+    *_NAMES,
+    *(f"{part}_masks" for part in PARTS),
+    *(f"{rule}_{part}" for rule in SINGLE_RULES for part in PARTS),
+)
+
+
+def read_npz(path: AnyPath) -> Graph:
+    """Read a graph in the package's own format.
+
+    Vertices marked ``unlabelled`` get the label -1 and leave the fixed splits; the notes say so.
+    """
+    arrays = load_arrays(path, ["edges"], _OPTIONAL, remedy=REMEDY)
+    with reading(path, REMEDY):
+        return _graph(arrays, Path(path).stem)
+
+
+def write_npz(graph: Graph, path: AnyPath) -> None:
+    """Write a graph in the package's own format, whole or not at all.
+
+    Reading it gives an equal graph, with splits of the rules *public* and *sgf* after the others.
+    """
+    target = Path(path)
+    arrays = _arrays(graph)
+    try:
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise DataFileError(
+            path, f"cannot be written: {error.strerror}. Choose a folder that exists."
+        ) from None
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            np.savez_compressed(stream, allow_pickle=False, **arrays)
+        # mkstemp makes private files; this one should be like any other the user writes.
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)  # noqa: PTH101
+        os.replace(temporary, target)  # noqa: PTH105
+    except OSError as error:
+        problem = (
+            f"cannot be written: {error.strerror or error}. Make room or choose another place."
+        )
+        raise DataFileError(path, problem) from error
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+
+
+def _graph(arrays: dict[str, NDArray[Any]], stem: str) -> Graph:
+    features = _features(arrays)
+    n = _n_vertices(arrays, features)
+    graph = Graph.from_edges(
+        check_edges(arrays["edges"]),
+        n,
+        features=features,
+        weights=arrays.get("weights"),
+        name=str(arrays.get("name", stem)),
+        vertex_names=_strings(arrays, "vertex_names"),
+        feature_names=_strings(arrays, "feature_names"),
+    )
+    notes = [*(_strings(arrays, "notes") or ()), *graph.notes]
+    splits = _splits(arrays, graph.n_vertices)
+    y = arrays.get("y")
+    if y is not None:
+        unlabelled = arrays.get("unlabelled", np.zeros(len(y), dtype=bool))
+        if unlabelled.dtype != bool or unlabelled.shape != y.shape:
+            raise GraphError("'unlabelled' must be one boolean a vertex; it is not.")
+        y = np.where(unlabelled, -1, y)
+        splits, dropped = drop_from_splits(splits, np.flatnonzero(unlabelled))
+        notes += note_unlabelled(int(unlabelled.sum()), dropped)
+        graph = _with_labels(graph, y, arrays.get("classes"))
+    return graph.replace(splits=splits, notes=tuple(dict.fromkeys(notes)))
+
+
+def _n_vertices(arrays: dict[str, NDArray[Any]], features: Any) -> int | None:
+    if features is not None:
+        return features.shape[0]
+    if "n_vertices" in arrays:
+        if arrays["n_vertices"].shape != () or arrays["n_vertices"].dtype.kind not in "iu":
+            raise GraphError("'n_vertices' must be one whole number; it is not.")
+        return int(arrays["n_vertices"])
+    return len(arrays["y"]) if "y" in arrays and arrays["y"].ndim == 1 else None
+
+
+def _features(arrays: dict[str, NDArray[Any]]) -> Features | None:
+    if "x" in arrays:
+        if arrays["x"].dtype.kind not in "biuf":
+            raise GraphError(f"'x' must be numbers; got {arrays['x'].dtype}.")
+        return arrays["x"]
+    found = [key for key in CSR_KEYS if key in arrays]
+    if not found:
+        return None
+    if len(found) < len(CSR_KEYS):
+        raise GraphError(f"sparse features must have {', '.join(CSR_KEYS)}; got {found} only.")
+    data, indices, indptr, shape = (arrays[key] for key in CSR_KEYS)
+    return make_csr(data, indices, indptr, shape)
+
+
+def _with_labels(graph: Graph, y: NDArray[Any], classes: NDArray[Any] | None) -> Graph:
+    if y.shape != (graph.n_vertices,):
+        raise GraphError(f"'y' must have {graph.n_vertices} entries; got shape {y.shape}.")
+    if classes is None:
+        codes = check_labels(y)
+        classes = np.arange(codes.max(initial=-1) + 1)
+    else:
+        if classes.ndim != 1 or len(set(classes.tolist())) != len(classes):
+            raise GraphError("'classes' must be a list of different names; it is not.")
+        codes = check_labels(y, len(classes))
+        if classes.dtype.kind == "U":  # as encode_labels gives them
+            classes = classes.astype(object)
+    # Classes without a vertex must survive, so the codes are set as they are, not encoded anew.
+    return replace(graph, labels=codes, classes=classes)
+
+
+def _splits(arrays: dict[str, NDArray[Any]], n: int) -> list[Split]:
+    splits = []
+    for keys, rule in (
+        ([f"{part}_masks" for part in PARTS], None),
+        *(([f"{rule}_{part}" for part in PARTS], rule) for rule in SINGLE_RULES),
+    ):
+        found = [arrays[key] for key in keys if key in arrays]
+        if not found:
+            continue
+        if len(found) < len(keys):
+            raise GraphError(f"a split must have {', '.join(keys)}; one is missing.")
+        if rule is None:
+            splits += splits_from_masks(found, n, _strings(arrays, "split_rules"))
+        else:
+            splits += splits_from_masks([mask[None] for mask in found], n, [rule])
+    return splits
+
+
+def drop_from_splits(splits: Sequence[Split], vertices: NDArray[Any]) -> tuple[list[Split], int]:
+    """Take these vertices out of every split; also count the splits that change."""
+    if not len(vertices):
+        return list(splits), 0
+    kept, changed = [], 0
+    for split in splits:
+        parts = [getattr(split, part) for part in PARTS]
+        masks = [~np.isin(part, vertices) for part in parts]
+        changed += not all(mask.all() for mask in masks)
+        rest = [part[mask] for part, mask in zip(parts, masks, strict=True)]
+        kept.append(Split(*rest, rule=split.rule))
+    return kept, changed
+
+
+def note_unlabelled(n_unlabelled: int, n_splits: int) -> list[str]:
+    """Say that vertices have no label in the source, and what that did to the splits."""
+    if not n_unlabelled:
+        return []
+    vertices = count(n_unlabelled, "vertex", "vertices")
+    notes = [f"{vertices} without a label in the source: unlabelled here."]
+    if n_splits:
+        notes.append(f"Those were taken out of {count(n_splits, 'fixed split')} that held them.")
+    return notes
+
+
+def _strings(arrays: dict[str, NDArray[Any]], key: str) -> list[Any] | None:
+    if key not in arrays:
+        return None
+    if arrays[key].ndim != 1:
+        raise GraphError(f"{key!r} must be a list of names; got shape {arrays[key].shape}.")
+    return arrays[key].tolist()
+
+
+def _arrays(graph: Graph) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, Any] = {"edges": graph.edges, "n_vertices": np.int64(graph.n_vertices)}
+    if graph.weights is not None:
+        arrays["weights"] = graph.edge_weights
+    x = graph.features
+    if isinstance(x, np.ndarray):
+        arrays["x"] = x
+    elif x is not None:
+        arrays |= dict(zip(CSR_KEYS, (x.data, x.indices, x.indptr), strict=False))
+        arrays["x_shape"] = np.array(x.shape)
+    if graph.labels is not None:
+        arrays["y"] = graph.labels
+        arrays["classes"] = _plain(graph.classes.tolist(), "classes")
+    for key in ("vertex_names", "feature_names"):
+        if getattr(graph, key) is not None:
+            arrays[key] = _plain(getattr(graph, key), key)
+    if graph.notes:
+        arrays["notes"] = np.array(graph.notes)
+    arrays["name"] = np.array(graph.name)
+    return arrays | _split_arrays(graph)
+
+
+def _split_arrays(graph: Graph) -> dict[str, Any]:
+    rules = [split.rule for split in graph.splits]
+    alone = {rule for rule in SINGLE_RULES if rules.count(rule) == 1}
+    rows = [split for split in graph.splits if split.rule not in alone]
+    arrays: dict[str, Any] = {}
+    for part in PARTS:
+        masks = np.zeros((len(rows), graph.n_vertices), dtype=bool)
+        for mask, split in zip(masks, rows, strict=True):
+            mask[getattr(split, part)] = True
+        if rows:
+            arrays[f"{part}_masks"] = masks
+    if any(split.rule != "fixed" for split in rows):
+        arrays["split_rules"] = np.array([split.rule for split in rows])
+    for split in graph.splits:
+        if split.rule in alone:
+            for part in PARTS:
+                mask = np.zeros(graph.n_vertices, dtype=bool)
+                mask[getattr(split, part)] = True
+                arrays[f"{split.rule}_{part}"] = mask
+    return arrays
+
+
+def _plain(names: Sequence[Any], what: str) -> NDArray[Any]:
+    """Turn names into an array that needs no pickle."""
+    array = np.array(names)
+    same = array.ndim == 1 and array.tolist() == list(names)
+    if len(names) and not (array.dtype.kind in "biufU" and same):
+        raise GraphError(
+            f"{what} must be all strings or all numbers to be written; convert them first."
+        )
+    return array if len(names) else np.empty(0, dtype=np.int64)

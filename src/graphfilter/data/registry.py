@@ -1,0 +1,266 @@
+"""Datasets by name: found in a folder or the user's cache, or downloaded once and built there.
+
+Looked for in this order: the folder given, the folder in ``GRAPHFILTER_DATA``, the cache
+(``GRAPHFILTER_CACHE``, or the usual place of the operating system). A file in one of the first
+two must have the checksum of the catalogue. The cache holds what was built here from the
+originals, each checked against its own checksum where one is known. Whatever the way, the counts
+of the catalogue are checked at every loading.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphfilter.data import readers
+from graphfilter.data.arrays import AnyPath
+from graphfilter.data.catalogue import ALIASES, DATASETS, Dataset, RemoteFile
+from graphfilter.data.readers.npz import drop_from_splits, note_unlabelled
+from graphfilter.errors import ConfigError, DataFileError, check_name
+from graphfilter.graph import Graph
+from graphfilter.splits import Split
+
+Progress = Callable[[str, int, int], None]
+TIMEOUT_S = 30
+
+
+def dataset_names() -> list[str]:
+    """List the names that :func:`load_dataset` knows.
+
+    >>> "cora" in dataset_names()
+    True
+    """
+    return sorted(DATASETS)
+
+
+def describe(name: str) -> Dataset:
+    """Give what is known of a dataset; aliases work too.
+
+    >>> describe("cora").counts
+    (2708, 5278, 1433, 7)
+    >>> describe("amazon_photo").name
+    'photo'
+    """
+    if isinstance(name, str) and name.lower() in ALIASES:
+        name = ALIASES[name.lower()]
+    return DATASETS[check_name("dataset", name, DATASETS)]
+
+
+def load_dataset(
+    name: str, *, folder: AnyPath | None = None, progress: Progress | None = None
+) -> Graph:
+    """Load a dataset by name, with its fixed splits in ``graph.splits``.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Where to look first. Otherwise ``GRAPHFILTER_DATA``, then the user's cache; where the
+        dataset is in none of them it is downloaded and kept in the cache.
+    progress : callable, optional
+        Called as ``progress(file name, bytes so far, bytes in all)`` while downloading.
+
+    Raises
+    ------
+    DataFileError
+        A file is damaged, or is not the dataset it is named after, or the originals could not be
+        fetched; then the message says which file to put where.
+    """
+    entry = describe(name)
+    if entry.reader == "make":
+        return _make(entry.name).replace(name=entry.name)
+    if entry.reader == "ogb":
+        return _load_ogb(entry)
+    path = locate(entry.name, folder=folder)
+    if path is None:
+        path = _build(entry, progress)
+    elif path.parent != cache_folder():
+        _check_sha256(path, entry)
+    graph = readers.read_npz(path)
+    if entry.largest_component:
+        graph = graph.largest_component()
+    graph = graph.replace(name=entry.name)
+    _check_counts(graph, entry, path)
+    return graph
+
+
+def locate(name: str, *, folder: AnyPath | None = None) -> Path | None:
+    """Find the file that :func:`load_dataset` would read, or None where there is none yet."""
+    entry = describe(name)
+    if entry.file is None:
+        return None
+    data = os.environ.get("GRAPHFILTER_DATA")
+    places = [place for place in (folder, data) if place]
+    candidates = [Path(place) / entry.file for place in places]
+    candidates.append(cache_folder() / entry.file)
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def cache_folder() -> Path:
+    """Give the folder of built datasets: ``GRAPHFILTER_CACHE``, or the system's usual place."""
+    if set_by_user := os.environ.get("GRAPHFILTER_CACHE"):
+        return Path(set_by_user)
+    import pooch
+
+    return Path(pooch.os_cache("graphfilter"))
+
+
+def _build(entry: Dataset, progress: Progress | None) -> Path:
+    """Download the originals, build the graph, check it and keep it in the cache."""
+    assert entry.file is not None
+    target = cache_folder() / entry.file
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = f"cannot be made: {error.strerror}. Set GRAPHFILTER_CACHE to another folder"
+        raise DataFileError(target.parent, f"{problem}.") from None
+    whole = next(e for e in DATASETS.values() if e.file == entry.file and not e.largest_component)
+    # Originals go to a folder that vanishes, whatever happens: nothing half-done can stay behind.
+    with tempfile.TemporaryDirectory(prefix="graphfilter-") as name:
+        folder = Path(name)
+        for original in entry.originals:
+            _download(original, folder, target, progress)
+        graph = _read_originals(whole, folder)
+    _check_counts(graph, whole, entry.url or entry.name)
+    readers.write_npz(graph, target)
+    return target
+
+
+def _read_originals(entry: Dataset, folder: Path) -> Graph:
+    first = folder / entry.originals[0].path
+    if entry.reader == "planetoid":
+        graph = readers.read_planetoid(folder, entry.name)
+        fixed = readers.read_geom_gcn_splits(folder / "splits", entry.name, graph.n_vertices)
+        assert graph.labels is not None
+        unlabelled = np.flatnonzero(graph.labels < 0)
+        fixed, n_changed = drop_from_splits(fixed, unlabelled)
+        notes = dict.fromkeys([*graph.notes, *note_unlabelled(len(unlabelled), n_changed)])
+        return graph.replace(splits=[*fixed, *graph.splits], notes=tuple(notes))
+    if entry.reader == "geom_gcn":
+        return readers.read_geom_gcn(folder, first.parent.name, folder / "splits")
+    if entry.reader == "sgf":
+        return readers.read_sgf(folder, first.stem)
+    if entry.reader == "graphdata":
+        return readers.read_graphdata(first)
+    assert entry.reader == "heterophilous", entry.reader
+    return readers.read_heterophilous(first)
+
+
+def _download(file: RemoteFile, folder: Path, target: Path, progress: Progress | None) -> None:
+    """Fetch one file whole, its checksum right, or raise."""
+    import pooch
+
+    path = folder / file.path
+    bar: Any = False if progress is None else _Bar(path.name, progress)
+    downloader: Any = pooch.HTTPDownloader(timeout=TIMEOUT_S, progressbar=bar)
+    known = None if file.sha256 is None else f"sha256:{file.sha256}"
+    try:
+        with _quiet(pooch.get_logger()):
+            pooch.retrieve(file.url, known, path.name, path.parent, downloader=downloader)
+    except OSError as error:
+        raise DataFileError(
+            file.url,
+            f"cannot be downloaded ({error}). Try again later; or, without a network, load the "
+            f"dataset on a machine that has one and copy {target.name} from the cache there to "
+            f"{target}; or put the converted {target.name} in a folder and set GRAPHFILTER_DATA "
+            "to it.",
+        ) from error
+    except ValueError as error:
+        raise DataFileError(
+            file.url,
+            f"is not the file it should be ({error}). Nothing was kept. Try again; if it "
+            "persists, the source has changed.",
+        ) from error
+
+
+class _Bar:
+    """What pooch takes for a progress bar; hands the numbers on to a callable."""
+
+    def __init__(self, name: str, progress: Progress) -> None:
+        self._name, self._progress = name, progress
+        self._done = self.total = 0
+
+    def update(self, n: int) -> None:
+        self._done = min(self._done + n, self.total) if self.total else self._done + n
+        self._progress(self._name, self._done, self.total)
+
+    def reset(self) -> None:
+        self._done = 0
+
+    def close(self) -> None:
+        """Do nothing: whoever shows the numbers closes what shows them."""
+
+
+@contextmanager
+def _quiet(logger: logging.Logger) -> Iterator[None]:
+    """Keep pooch from printing what it does: progress is the caller's to show."""
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _check_sha256(path: Path, entry: Dataset) -> None:
+    with path.open("rb") as stream:
+        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    if entry.sha256 is not None and found != entry.sha256:
+        raise DataFileError(
+            path,
+            f"is not the {entry.name} that is known (sha256 {found[:12]}..., must be "
+            f"{entry.sha256[:12]}...). Get it again; or, if you mean to use your own version, "
+            "give it another name and read it with graphfilter.data.readers.read_npz.",
+        )
+
+
+def _check_counts(graph: Graph, entry: Dataset, where: AnyPath) -> None:
+    got = (graph.n_vertices, graph.n_edges, graph.n_features, graph.n_classes)
+    if entry.counts is not None and got != entry.counts:
+        raise DataFileError(
+            where,
+            f"is not {entry.name}: it must have (vertices, edges, features, classes) = "
+            f"{entry.counts}; got {got}. Delete it and load the dataset again.",
+        )
+
+
+def _make(name: str) -> Graph:
+    from graphfilter.data import synthetic
+
+    makers: dict[str, Callable[[], Graph]] = {
+        "bipartite": synthetic.make_bipartite,
+        "csbm": synthetic.make_csbm,
+        "digits": synthetic.make_digits,
+        "karate": synthetic.make_karate,
+    }
+    return makers[name]()
+
+
+def _load_ogb(entry: Dataset) -> Graph:
+    try:
+        from ogb.nodeproppred import NodePropPredDataset  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise ConfigError(
+            f"{entry.name} must be loaded through the package ogb, which is not installed. "
+            "Install it: pip install ogb"
+        ) from None
+    dataset = NodePropPredDataset(name=entry.name, root=str(cache_folder() / "ogb"))
+    content, labels = dataset[0]
+    parts = dataset.get_idx_split()
+    graph = Graph.from_edges(
+        content["edge_index"].T,
+        content["num_nodes"],
+        features=content["node_feat"],
+        labels=labels.ravel(),
+        splits=[Split(parts["train"], parts["valid"], parts["test"], rule="public")],
+        name=entry.name,
+    )
+    _check_counts(graph, entry, entry.name)
+    return graph

@@ -1,0 +1,103 @@
+"""Features on their way from a Graph to a network: scaling, and dense or sparse tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from graphfilter.errors import GraphError, check_name
+from graphfilter.graph import Features
+from graphfilter.sparse import SparseFeatures
+
+SCALINGS = ("auto", "none", "row", "standardise")
+
+# Above this share of non-zeros a dense product is faster than a sparse one.
+DENSE_ABOVE = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureScaler:
+    """Puts features on a common scale; fitted once, applied to new graphs alike.
+
+    ``scaling`` is one of
+
+    - ``'none'``: as given.
+    - ``'row'``: every row divided by the sum of its absolute values (the usual treatment of bags
+      of words).
+    - ``'standardise'``: every column to mean 0 and deviation 1; makes sparse features dense.
+    - ``'auto'``: dense features are standardised; of sparse ones, the columns that reach beyond
+      [-1, 1] are divided by their largest absolute value and the others stay as they are, so
+      binary and tf-idf bags of words are not touched.
+    """
+
+    scaling: str
+    shift: NDArray[np.float32] | None = None
+    scale: NDArray[np.float32] | None = None
+
+    @classmethod
+    def fit(cls, features: Features, scaling: str = "auto") -> Self:
+        """Choose shifts and scales from these features."""
+        check_name("feature scaling", scaling, SCALINGS)
+        if scaling in ("none", "row"):
+            return cls(scaling)
+        if scaling == "auto" and sp.issparse(features):
+            largest = abs(features).max(axis=0).toarray().ravel()
+            return cls(scaling, scale=np.maximum(largest, 1).astype(np.float32))
+        dense = _dense(features)
+        shift = dense.mean(axis=0, dtype=np.float64)
+        deviation = dense.std(axis=0, dtype=np.float64)
+        # A column that varies by no more than rounding is constant: leave its scale alone.
+        constant = deviation <= 1e-6 * np.abs(shift)
+        scale = np.where(constant, 1.0, deviation)
+        return cls(scaling, shift.astype(np.float32), scale.astype(np.float32))
+
+    def transform(self, features: Features) -> Features:
+        """Return scaled features; the input is left as it is."""
+        expected = self.scale if self.scale is not None else self.shift
+        if expected is not None and features.shape[1] != len(expected):
+            raise GraphError(
+                f"features must have {len(expected)} columns, as when fitted; "
+                f"got {features.shape[1]}."
+            )
+        if self.scaling == "row":
+            sums = np.asarray(abs(features).sum(axis=1)).ravel()
+            inverse = (1 / np.where(sums == 0, 1, sums)).astype(np.float32)
+            if sp.issparse(features):
+                return sp.csr_array(sp.diags_array(inverse) @ features)
+            return features * inverse[:, None]
+        if self.shift is not None:
+            return (_dense(features) - self.shift) / self.scale
+        if self.scale is not None:
+            if sp.issparse(features):
+                return sp.csr_array(features @ sp.diags_array(1 / self.scale))
+            return features / self.scale
+        return features
+
+    def to_arrays(self) -> dict[str, NDArray[np.float32]]:
+        """Return the fitted numbers, to be saved beside the model's."""
+        pairs = (("shift", self.shift), ("scale", self.scale))
+        return {name: value for name, value in pairs if value is not None}
+
+
+def to_tensor(
+    features: Features,
+    *,
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+) -> Tensor | SparseFeatures:
+    """Turn features into what networks take; sparse ones stay sparse while that is faster."""
+    if sp.issparse(features):
+        n_cells: Any = max(1, features.shape[0] * features.shape[1])
+        if features.nnz <= DENSE_ABOVE * n_cells:
+            return SparseFeatures(sp.csr_array(features), device=device, dtype=dtype)
+    return torch.tensor(_dense(features), device=device, dtype=dtype)
+
+
+def _dense(features: Features) -> NDArray[np.float32]:
+    return features.toarray() if sp.issparse(features) else features  # pyright: ignore

@@ -1,0 +1,86 @@
+"""The contract of every filter: it states its polynomial, and the base applies it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor, nn
+
+from graphfilter.operators import Operator
+from graphfilter.propagate import Basis, Dropout, apply_polynomial, apply_with_dropout
+
+
+class Filter(nn.Module, ABC):
+    r"""A polynomial graph filter :math:`f(P) = \sum_{k=0}^{K} w_k B_k(P)`.
+
+    A subclass states its :meth:`weights`, and its :meth:`basis` where that is not powers of the
+    operator. Response, plots, training, estimator and tests follow.
+
+    Attributes
+    ----------
+    degree : int
+        K, the number of products with the operator.
+    """
+
+    degree: int
+
+    @abstractmethod
+    def weights(self) -> Tensor:
+        """Return the weights in the filter's own basis, (K + 1,), differentiable."""
+
+    def basis(self) -> Basis:
+        """Return the basis the weights refer to: powers of the operator unless overridden."""
+        return Basis.powers()
+
+    def coefficients(self) -> Tensor:
+        r"""Return :math:`\theta` (K + 1,) in float64: the same filter in powers of the operator."""
+        return self.basis().to_powers(self.weights())
+
+    @overload
+    def response(self, lam: Tensor) -> Tensor: ...
+    @overload
+    def response(self, lam: ArrayLike) -> NDArray[np.float64]: ...
+    def response(self, lam: Any) -> Any:
+        r"""Return :math:`f(\lambda)` at eigenvalues of the operator, in float64.
+
+        A tensor gives a differentiable tensor, anything else a numpy array.
+        """
+        if isinstance(lam, Tensor):
+            return self.basis().evaluate(self.weights().double(), lam.double())
+        with torch.no_grad():
+            points = torch.as_tensor(np.asarray(lam, dtype=np.float64))
+            return self.basis().evaluate(self.weights().double().cpu(), points).numpy()
+
+    def forward(self, operator: Operator, x: Tensor, dropout: Dropout | None = None) -> Tensor:
+        """Return f(P) x for columns (n, c), with ``dropout`` before every product if given."""
+        if dropout is not None:
+            self.check_operator(operator)
+            return apply_with_dropout(operator, self.basis(), self.weights(), x, dropout)
+        return apply_filters([self], operator, x)
+
+    def check_operator(self, operator: Operator) -> None:  # noqa: B027 - most take any operator
+        """Raise where the filter is not defined on this operator."""
+
+    def reset_parameters(self) -> None:
+        """Set the learnable scalars, if any, to their initial values."""
+
+
+def apply_filters(filters: Sequence[Filter], operator: Operator, x: Tensor) -> Tensor:
+    """Apply R filters of one shape at once, each to its own R-th of the columns of ``x``.
+
+    Filters with powers as their basis run in powers of P / radius, which stay bounded at any
+    degree (those of the Laplacian reach 2^K).
+    """
+    filters[0].check_operator(operator)
+    basis = filters[0].basis()
+    weights = torch.stack([f.weights() for f in filters], dim=1)
+    if basis == Basis.powers() and operator.radius != 1:
+        powers = torch.arange(len(weights), dtype=torch.float64, device=weights.device)
+        weights = weights.double() * (operator.radius**powers)[:, None]
+        basis = Basis.powers(operator.radius)
+    return apply_polynomial(operator, basis, weights, x)

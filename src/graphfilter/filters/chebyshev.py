@@ -1,0 +1,64 @@
+"""Learned coefficients in the Chebyshev basis."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from graphfilter.errors import ConfigError
+from graphfilter.filters.base import Filter
+from graphfilter.propagate import Basis
+
+
+class ChebyshevFilter(Filter):
+    r"""Learn :math:`f(\lambda) = \sum_k c_k T_k(\hat\lambda)`, the paper's SGF-Cheby (section 6.2).
+
+    .. math:: \hat\lambda = \frac{2\lambda - (\lambda_{\max} + \lambda_{\min})}
+                                 {\lambda_{\max} - \lambda_{\min}}
+
+    The basis of ChebNet (Defferrard et al. 2016). Where :math:`\lambda_{\max}` is set below the
+    operator's largest eigenvalue, as the paper does with 1.5 for the Laplacian,
+    :math:`T_k(\hat\lambda)` grows exponentially in k and training diverges.
+
+    Parameters
+    ----------
+    degree : int
+    lambda_max, lambda_min : float
+        The interval taken for the operator's spectrum; [0, 2] is the Laplacian's.
+    init : float
+        Initial value of every coefficient.
+    """
+
+    def __init__(
+        self,
+        degree: int = 16,
+        lambda_max: float = 2.0,
+        lambda_min: float = 0.0,
+        init: float = 0.5,
+    ) -> None:
+        super().__init__()
+        if degree < 0:
+            raise ConfigError(f"degree must not be negative; got {degree}.")
+        if not lambda_max > lambda_min:
+            raise ConfigError(
+                f"lambda_max must exceed lambda_min; got {lambda_max} and {lambda_min}."
+            )
+        self.degree = degree
+        self.lambda_max = lambda_max
+        self.lambda_min = lambda_min
+        self.init = init
+        self.cheby = nn.Parameter(torch.empty(degree + 1))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        with torch.no_grad():
+            self.cheby.fill_(self.init)
+
+    def basis(self) -> Basis:
+        return Basis.chebyshev(self.lambda_min, self.lambda_max)
+
+    def weights(self) -> Tensor:
+        return self.cheby
+
+    def extra_repr(self) -> str:
+        return f"degree={self.degree}, lambda_max={self.lambda_max:g}"

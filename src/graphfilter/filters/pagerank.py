@@ -1,0 +1,101 @@
+"""The fixed low-pass filters of APPNP and PPNP (Klicpera et al. 2019)."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from graphfilter.errors import ConfigError
+from graphfilter.filters.base import Filter
+from graphfilter.operators import Operator
+from graphfilter.propagate import Basis
+
+
+class PageRankFilter(Filter):
+    r"""K steps of personalised PageRank, the filter of APPNP.
+
+    .. math:: f(\lambda) = \alpha \sum_{k<K} (1-\alpha)^k \lambda^k + (1-\alpha)^K \lambda^K
+
+    Parameters
+    ----------
+    K : int
+        Steps.
+    alpha : float
+        Teleport probability in (0, 1]; 1 leaves the columns as they are.
+    """
+
+    def __init__(self, K: int = 10, alpha: float = 0.1) -> None:
+        super().__init__()
+        if K < 0:
+            raise ConfigError(f"K must not be negative; got {K}.")
+        self.alpha = _check_teleport(alpha)
+        self.degree = K
+        theta = (1 - alpha) ** torch.arange(K + 1, dtype=torch.float64)
+        theta[:-1] *= alpha
+        self.register_buffer("theta", theta, persistent=False)
+
+    def weights(self) -> Tensor:
+        return self.get_buffer("theta")
+
+    def extra_repr(self) -> str:
+        return f"K={self.degree}, alpha={self.alpha:g}"
+
+
+class ExactPageRankFilter(Filter):
+    r"""The limit of personalised PageRank, the filter of PPNP, for spectra in [-1, 1].
+
+    .. math:: f(\lambda) = \frac{\alpha}{1 - c\lambda}, \quad c = 1 - \alpha
+
+    No inverse is formed: its Chebyshev series is known in closed form,
+
+    .. math:: \frac{\alpha}{1-c\lambda} = \frac{\alpha}{\sqrt{1-c^2}}
+              \Bigl(1 + 2\sum_{k\ge1} z^k T_k(\lambda)\Bigr), \quad
+              z = \frac{1-\sqrt{1-c^2}}{c},
+
+    and falls off geometrically: it is cut where the rest is below ``tolerance``.
+
+    Parameters
+    ----------
+    alpha : float
+        Teleport probability in (0, 1].
+    tolerance : float
+        Bound of the error of the response anywhere in [-1, 1].
+    """
+
+    def __init__(self, alpha: float = 0.1, tolerance: float = 1e-12) -> None:
+        super().__init__()
+        self.alpha = _check_teleport(alpha)
+        self.tolerance = tolerance
+        c = 1 - alpha
+        root = math.sqrt(1 - c * c)
+        z = (1 - root) / c if c > 0 else 0.0
+        # The rest of the series is at most 2 alpha/root * z^(K+1) / (1 - z).
+        bound = tolerance * root * (1 - z) / (2 * alpha)
+        self.degree = max(0, math.ceil(math.log(bound) / math.log(z)) - 1) if z > 0 else 0
+        theta = 2 * z ** torch.arange(self.degree + 1, dtype=torch.float64)
+        theta[0] = 1.0
+        self.register_buffer("theta", theta * alpha / root, persistent=False)
+
+    def basis(self) -> Basis:
+        return Basis.chebyshev(-1.0, 1.0)
+
+    def weights(self) -> Tensor:
+        return self.get_buffer("theta")
+
+    def check_operator(self, operator: Operator) -> None:
+        if operator.radius > 1:
+            raise ConfigError(
+                f"personalised PageRank must run on an adjacency, whose spectrum is in [-1, 1]; "
+                f"got {operator.kind} with {operator.interval}."
+            )
+
+    def extra_repr(self) -> str:
+        return f"alpha={self.alpha:g}, degree={self.degree}"
+
+
+def _check_teleport(alpha: float) -> float:
+    if not 0 < alpha <= 1:
+        raise ConfigError(f"the teleport probability alpha must be in (0, 1]; got {alpha}.")
+    return alpha

@@ -1,0 +1,106 @@
+"""The stacked filter of Adaptive Stacked Graph Filter (NT, Maehara, Murata)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Self
+
+import torch
+from torch import Tensor, nn
+
+from graphfilter.errors import ConfigError
+from graphfilter.filters.base import Filter
+from graphfilter.operators import Operator
+from graphfilter.propagate import Dropout
+
+
+class StackedFilter(Filter):
+    r"""K stacked linear filters with two learnable scalars each (section 4).
+
+    .. math:: H_\ell = \alpha_\ell P H_{\ell-1} + \beta_\ell H_0, \quad \ell = 1 \dots K
+
+    which is the polynomial (equation 8, with :math:`\beta_0 = 1`)
+
+    .. math:: \theta_0 = \beta_K, \qquad
+              \theta_k = (\alpha_{K-k+1} \cdots \alpha_K)\, \beta_{K-k} .
+
+    Parameters
+    ----------
+    n_layers : int
+        K, the number of layers and the degree of the polynomial.
+    init : float or 'uniform'
+        Initial value of every :math:`\alpha_\ell` and :math:`\beta_\ell`; 'uniform' draws them
+        from [-1, 1].
+    seed : int
+        For 'uniform'.
+
+    Shapes
+    ------
+    alpha, beta : (K,);  x, output : (n_vertices, n_columns)
+
+    Examples
+    --------
+    >>> StackedFilter(n_layers=2, init=0.5).coefficients().tolist()
+    [0.5, 0.25, 0.25]
+    """
+
+    def __init__(
+        self, n_layers: int = 16, init: float | Literal["uniform"] = 0.5, seed: int = 0
+    ) -> None:
+        super().__init__()
+        if n_layers < 1:
+            raise ConfigError(f"a stacked filter must have at least one layer; got {n_layers}.")
+        if isinstance(init, str) and init != "uniform":
+            raise ConfigError(f"init must be a number or 'uniform'; got {init!r}.")
+        self.degree = n_layers
+        self.init: float | Literal["uniform"] = init
+        self.seed = seed
+        self.alpha = nn.Parameter(torch.empty(n_layers))
+        self.beta = nn.Parameter(torch.empty(n_layers))
+        self.reset_parameters()
+
+    @classmethod
+    def from_polynomial(cls, theta: Sequence[float] | Tensor) -> Self:
+        r"""Represent any polynomial :math:`\sum_k \theta_k \lambda^k` (Proposition 1).
+
+        :math:`\alpha_j = 1` for :math:`j \ge 2`, :math:`\alpha_1 = \theta_K` and
+        :math:`\beta_i = \theta_{K-i}`. The filter has the precision of ``theta``.
+        """
+        theta = torch.as_tensor(theta)
+        if theta.ndim != 1 or len(theta) < 2:
+            raise ConfigError("a polynomial must have at least two coefficients, degree 1.")
+        if not theta.is_floating_point():
+            theta = theta.to(torch.get_default_dtype())
+        made = cls(len(theta) - 1).to(theta.dtype)
+        with torch.no_grad():
+            made.alpha.fill_(1.0)
+            made.alpha[0] = theta[-1]
+            made.beta.copy_(theta[:-1].flip(0))
+        return made
+
+    def reset_parameters(self) -> None:
+        with torch.no_grad():
+            if self.init == "uniform":
+                generator = torch.Generator().manual_seed(self.seed)
+                for scalars in (self.alpha, self.beta):
+                    scalars.copy_(2 * torch.rand(self.degree, generator=generator) - 1)
+            else:
+                self.alpha.fill_(self.init)
+                self.beta.fill_(self.init)
+
+    def weights(self) -> Tensor:
+        alpha, beta = self.alpha.double(), self.beta.double()
+        one = beta.new_ones(1)
+        tails = torch.cat([one, alpha.flip(0).cumprod(0)])
+        return tails * torch.cat([beta.flip(0), one])
+
+    def forward(self, operator: Operator, x: Tensor, dropout: Dropout | None = None) -> Tensor:
+        if dropout is None:
+            return super().forward(operator, x)
+        h = x
+        for alpha, beta in zip(self.alpha, self.beta, strict=True):
+            h = alpha * (operator @ dropout(h)) + beta * x
+        return h
+
+    def extra_repr(self) -> str:
+        return f"n_layers={self.degree}, init={self.init}"

@@ -1,0 +1,1 @@
+"""The paper's published numbers as data, and one file a table or figure that remeasures them."""

@@ -1,0 +1,168 @@
+"""Label frequency estimated from training labels, by training ratio (the paper's appendix A.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphfilter.errors import ConfigError
+from graphfilter.graph import Graph
+from graphfilter.spectral import estimate_label_frequency, frequency_range, label_frequency
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+RATIOS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+
+_GROUPS = {
+    "low": "low: r(Y) below 0.6",
+    "middle": "middle: r(Y) 0.6 to 1.3",
+    "high": "high: r(Y) above 1.3",
+}
+_ROWS = {
+    "unbiased": "Unbiased estimate\n(Proposition 3, corrected)",
+    "naive": "Naive estimate\n(Rayleigh quotient of the sample)",
+}
+# Okabe and Ito's palette without its yellow, and a marker each: told apart without colour too.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+@dataclass(frozen=True)
+class FrequencyRecord:
+    """One estimate, averaged over classes, from one sample of vertices."""
+
+    dataset: str
+    ratio: float
+    sample: int
+    method: str
+    estimate: float
+    truth: float
+
+
+def frequency_estimates(
+    graph: Graph,
+    ratios: Sequence[float] = RATIOS,
+    n_samples: int = 10,
+    seed: int = 0,
+    encoding: str = "signed",
+) -> list[FrequencyRecord]:
+    """Estimate the label frequency from samples of each size, unbiased and naive.
+
+    As in the paper, each vertex is in a sample with probability ``ratio``, independently, and ten
+    samples are drawn a ratio. The unbiased and the naive estimate see the same samples.
+
+    Parameters
+    ----------
+    graph : Graph
+        With labels. Unlabelled vertices are left out of the samples.
+    ratios : sequence of float
+        Each in 0..1, above 0.
+    n_samples : int
+    seed : int
+    encoding : {"signed", "onehot"}
+    """
+    if any(not 0 < ratio <= 1 for ratio in ratios):
+        raise ConfigError(f"training ratios must lie above 0 and up to 1; got {tuple(ratios)}.")
+    truth = float(np.nanmean(label_frequency(graph, encoding)))
+    known = np.asarray(graph.labels) >= 0
+    rng = np.random.default_rng(seed)
+    records = []
+    for ratio in ratios:
+        for sample in range(n_samples):
+            index = np.flatnonzero((rng.random(graph.n_vertices) < ratio) & known)
+            for method in _ROWS:
+                estimate = estimate_label_frequency(graph, index, method, encoding).mean
+                records.append(FrequencyRecord(graph.name, ratio, sample, method, estimate, truth))
+    return records
+
+
+def draw(records: Sequence[FrequencyRecord]) -> Figure:
+    """Draw box plots of the estimates by training ratio, one column a frequency group.
+
+    The upper row shows the unbiased estimate, the lower the naive one; a dashed line in the
+    colour of each dataset marks its true frequency.
+
+    Parameters
+    ----------
+    records : sequence of FrequencyRecord
+        Of one or more datasets.
+    """
+    from matplotlib.figure import Figure
+
+    if not records:
+        raise ConfigError("a figure needs at least one record; got none.")
+    groups = {name: _datasets(records, name) for name in _GROUPS}
+    groups = {name: datasets for name, datasets in groups.items() if datasets}
+    figure = Figure(figsize=(2.2 + 4.6 * len(groups), 7.2), layout="constrained")
+    axes = figure.subplots(2, len(groups), sharex=True, sharey=True, squeeze=False)
+    for column, (group, datasets) in enumerate(groups.items()):
+        for row, method in enumerate(_ROWS):
+            ax = axes[row, column]
+            _draw_panel(ax, [r for r in records if r.method == method], datasets)
+            if column == 0:
+                ax.set_ylabel(_ROWS[method])
+        axes[0, column].set_title(_GROUPS[group])
+        axes[1, column].set_xlabel("share of vertices whose labels are known")
+        axes[0, column].legend(
+            handles=_legend(datasets, records), loc="best", frameon=False, fontsize=9
+        )
+    return figure
+
+
+def _datasets(records: Sequence[FrequencyRecord], group: str) -> list[str]:
+    """List the datasets of a group, in the order given."""
+    members = [r.dataset for r in records if frequency_range(r.truth) == group]
+    return list(dict.fromkeys(members))
+
+
+def _draw_panel(ax: Axes, records: list[FrequencyRecord], datasets: list[str]) -> None:
+    ratios = sorted({r.ratio for r in records})
+    width = 0.8 / len(datasets)
+    for i, dataset in enumerate(datasets):
+        mine = [r for r in records if r.dataset == dataset]
+        offset = (i - (len(datasets) - 1) / 2) * width
+        boxes = [[r.estimate for r in mine if r.ratio == ratio] for ratio in ratios]
+        colour = _COLOURS[i % len(_COLOURS)]
+        line: dict[str, Any] = {"color": colour, "linewidth": 1.1}
+        ax.boxplot(
+            [[x for x in box if np.isfinite(x)] for box in boxes],
+            positions=np.arange(len(ratios)) + offset,
+            widths=0.8 * width,
+            manage_ticks=False,
+            patch_artist=True,
+            boxprops={"facecolor": colour + "40", "edgecolor": colour},
+            medianprops=line | {"linewidth": 1.8},
+            whiskerprops=line,
+            capprops=line,
+            flierprops={"marker": ".", "markersize": 3, "markeredgecolor": colour},
+        )
+        ax.axhline(mine[0].truth, color=colour, linestyle=(0, (4, 2)), linewidth=1.2, zorder=1)
+        ax.plot(len(ratios) - 0.35, mine[0].truth, _MARKERS[i % len(_MARKERS)], color=colour, ms=6)
+    ax.set_xticks(range(len(ratios)), [f"{ratio:g}" for ratio in ratios])
+    ax.set_xlim(-0.6, len(ratios) - 0.2)
+    ax.set_ylim(-0.35, 2.35)
+    ax.grid(axis="y", color="0.9")
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _legend(datasets: list[str], records: Sequence[FrequencyRecord]) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    truth = {r.dataset: r.truth for r in records}
+    return [
+        Line2D(
+            [],
+            [],
+            color=_COLOURS[i % len(_COLOURS)],
+            marker=_MARKERS[i % len(_MARKERS)],
+            linestyle=(0, (4, 2)),
+            label=f"{name}, truth {truth[name]:.2f}",
+        )
+        for i, name in enumerate(datasets)
+    ]

@@ -1,0 +1,166 @@
+"""One training run: its history, its best weights, and when to stop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from graphfilter.models.network import FilterNetwork
+from graphfilter.splits import Split
+
+CURVES = ("loss", "train_accuracy", "val_loss", "val_accuracy")
+
+
+@dataclass(frozen=True, eq=False)
+class FitResult:
+    """What a run ended with.
+
+    Attributes
+    ----------
+    state : dict of Tensor
+        The best weights, on the CPU.
+    history : dict of arrays
+        ``loss`` (with dropout), ``train_accuracy``, ``val_loss`` and ``val_accuracy``, one an
+        epoch; and of the filter's learnable scalars, under their own names (``alpha``, ``beta``),
+        one row at the start and one an epoch.
+    best_epoch : int
+        The epoch of the best weights, from 1; 0 is the start.
+    stopped : {'patience', 'max_epochs', 'diverged'}
+        What ended it.
+    seconds : float
+        Training time of all the runs beside it together.
+    """
+
+    state: dict[str, Tensor]
+    history: dict[str, NDArray[Any]]
+    best_epoch: int
+    stopped: str
+    seconds: float
+
+    @property
+    def n_epochs(self) -> int:
+        return len(self.history["loss"])
+
+
+class Run:
+    """The changing state of one run; :func:`graphfilter.training.train` drives it."""
+
+    def __init__(
+        self, model: nn.Module, split: Split, labels: Tensor, monitor: str, patience: int
+    ) -> None:
+        self.model = model
+        self.monitor = monitor
+        self.patience = patience
+        self.train = torch.tensor(split.train, device=labels.device)
+        self.val = torch.tensor(split.val, device=labels.device)
+        counts = torch.bincount(labels[self.train])
+        self.chance = float(counts.max()) / len(self.train)
+        self.loss = math.nan
+        self.best_score = -math.inf
+        self.best_epoch = 0
+        self.waited = 0
+        self.learning = False
+        self.stopped = ""
+        self.history: dict[str, list[float]] = {name: [] for name in CURVES}
+        self.filter_history: list[Tensor] = [self._filter_scalars()]
+        self.best = self._copy_weights()
+
+    @property
+    def training(self) -> bool:
+        return not self.stopped
+
+    def update(self, train_accuracy: float, val_loss: float, val_accuracy: float) -> None:
+        """Take the scores of an epoch."""
+        for name, value in zip(
+            CURVES, (self.loss, train_accuracy, val_loss, val_accuracy), strict=True
+        ):
+            self.history[name].append(value)
+        self.filter_history.append(self._filter_scalars())
+        if not math.isfinite(self.loss):
+            self.stopped = "diverged"
+            return
+        self.learning = self.learning or train_accuracy > self.chance
+        if not len(self.val):
+            score = float(len(self.history["loss"]))
+        else:
+            score = val_accuracy if self.monitor == "accuracy" else -val_loss
+        if score > self.best_score:
+            self.best_score = score
+            self.best_epoch = len(self.history["loss"])
+            self.best = self._copy_weights()
+            self.waited = 0
+        elif self.learning:
+            self.waited += 1
+            if self.waited >= self.patience:
+                self.stopped = "patience"
+
+    def result(self, seconds: float) -> FitResult:
+        history = {name: np.array(values) for name, values in self.history.items()}
+        rows = torch.stack(self.filter_history).cpu().numpy()
+        history |= self._split_scalars(rows)
+        state = {name: t.cpu().clone() for name, t in self.best.items()}
+        return FitResult(state, history, self.best_epoch, self.stopped or "max_epochs", seconds)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return everything that changes, as tensors to be stored."""
+        stored = {f"model.{k}": v for k, v in self.model.state_dict().items()}
+        stored |= {f"best.{k}": v for k, v in self.best.items()}
+        stored |= {
+            f"history.{k}": torch.tensor(v, dtype=torch.float64) for k, v in self.history.items()
+        }
+        stored["filter_history"] = torch.stack(self.filter_history)
+        return stored
+
+    def counters(self) -> dict[str, Any]:
+        """Return the scalars that change, as JSON."""
+        return {
+            "best_score": self.best_score.hex(),
+            "best_epoch": self.best_epoch,
+            "waited": self.waited,
+            "learning": self.learning,
+            "stopped": self.stopped,
+        }
+
+    def load(self, tensors: Mapping[str, Tensor], counters: Mapping[str, Any]) -> None:
+        """Take back what :meth:`tensors` and :meth:`counters` gave."""
+
+        def part(prefix: str) -> dict[str, Tensor]:
+            start = f"{prefix}."
+            return {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
+
+        self.model.load_state_dict(part("model"))
+        device = self.train.device
+        self.best = {k: v.to(device) for k, v in part("best").items()}
+        self.history = {k: v.tolist() for k, v in part("history").items()}
+        self.filter_history = list(tensors["filter_history"].to(device).unbind(0))
+        self.best_score = float.fromhex(counters["best_score"])
+        self.best_epoch = int(counters["best_epoch"])
+        self.waited = int(counters["waited"])
+        self.learning = bool(counters["learning"])
+        self.stopped = str(counters["stopped"])
+
+    def _copy_weights(self) -> dict[str, Tensor]:
+        return {k: v.detach().clone() for k, v in self.model.state_dict().items()}
+
+    def _filter_named(self) -> list[tuple[str, nn.Parameter]]:
+        if not isinstance(self.model, FilterNetwork):
+            return []
+        return list(self.model.filter.named_parameters())
+
+    def _filter_scalars(self) -> Tensor:
+        named = self._filter_named()
+        if not named:
+            return torch.empty(0)
+        return torch.cat([p.detach().reshape(-1) for _, p in named])
+
+    def _split_scalars(self, rows: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        named = self._filter_named()
+        ends = np.cumsum([p.numel() for _, p in named])[:-1]
+        return dict(zip([n for n, _ in named], np.split(rows, ends, axis=1), strict=False))

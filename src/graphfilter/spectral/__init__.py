@@ -1,0 +1,34 @@
+"""What frequencies a graph, its labels and its features have. numpy and scipy, in float64.
+
+The frequency of a signal is its Rayleigh quotient with the symmetric normalised Laplacian: 0 for
+the smoothest, 2 for the most oscillating there is.
+"""
+
+from graphfilter.spectral.agreement import homophily
+from graphfilter.spectral.density import Density, label_energy, spectral_density
+from graphfilter.spectral.diagnosis import Diagnosis, diagnose, frequency_range
+from graphfilter.spectral.estimate import FrequencyEstimate, estimate_label_frequency
+from graphfilter.spectral.rayleigh import (
+    feature_frequency,
+    frequency_gap_bound,
+    label_frequency,
+    laplacian,
+    rayleigh_quotient,
+)
+
+__all__ = [
+    "Density",
+    "Diagnosis",
+    "FrequencyEstimate",
+    "diagnose",
+    "estimate_label_frequency",
+    "feature_frequency",
+    "frequency_gap_bound",
+    "frequency_range",
+    "homophily",
+    "label_energy",
+    "label_frequency",
+    "laplacian",
+    "rayleigh_quotient",
+    "spectral_density",
+]

@@ -1,0 +1,227 @@
+"""The frequency of all labels, estimated from those of some vertices (Proposition 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
+
+from graphfilter.errors import ConfigError, GraphError, check_name
+from graphfilter.graph import Graph
+from graphfilter.spectral.rayleigh import (
+    check_labels,
+    label_signals,
+    laplacian,
+    normalised_adjacency,
+    rayleigh_quotient,
+)
+
+METHODS = ("unbiased", "induced", "naive")
+
+# With fewer sampled edges than this a variance cannot be estimated, and the interval is 0..2. In
+# simulations the nominal 95 % interval covers 0.95 and more from about here on.
+_ENOUGH_EDGES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class FrequencyEstimate:
+    """Label frequencies estimated from some labels, one a class.
+
+    Attributes
+    ----------
+    value : float64 array (n_classes,)
+        NaN where the sample says nothing. An unbiased estimate may fall outside 0..2: cutting
+        it off would bias it.
+    low, high : float64 arrays (n_classes,)
+        The interval, within 0..2; NaN for the biased methods, which have no meaningful one.
+    mean, mean_low, mean_high : float
+        The value averaged over the classes that have one, and its interval.
+    method, encoding : str
+    """
+
+    value: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    mean: float
+    mean_low: float
+    mean_high: float
+    method: str
+    encoding: str
+
+
+def estimate_label_frequency(
+    graph: Graph,
+    index: ArrayLike,
+    method: str = "unbiased",
+    encoding: str = "signed",
+    level: float = 0.95,
+) -> FrequencyEstimate:
+    r"""Estimate the frequency of all labels from those of the vertices in ``index``.
+
+    Proposition 3, with n of the N vertices drawn uniformly. A vertex is in the sample with
+    probability n/N and a pair with n(n-1)/N(N-1); dividing the sampled part of the quadratic form
+    by those makes its expectation the whole. With :math:`L_n` the rows and columns of the *whole*
+    graph's Laplacian that belong to the sample,
+
+    .. math:: \widehat{y^\top L y} = \frac{N(N-1)}{n(n-1)} \, y_n^\top L_n y_n
+        - \Bigl(\frac{N(N-1)}{n(n-1)} - \frac{N}{n}\Bigr) \, y_n^\top \mathrm{diag}(L_n) \, y_n .
+
+    The paper's form has :math:`p^{-2}`, with p = n/N, for the first factor: unbiased over samples
+    of random size where p is given, but not where p is counted from the sample, which the form
+    above allows.
+
+    Parameters
+    ----------
+    graph : Graph
+    index : array of int or boolean mask
+        The vertices whose labels may be used, taken as drawn uniformly from all vertices. No
+        other label is looked at.
+    method : {"unbiased", "induced", "naive"}
+        *unbiased* as above. *induced* puts the Laplacian of the induced subgraph in place of
+        :math:`L_n`, as the paper's text says: badly biased. *naive* is the plain Rayleigh
+        quotient of the sampled labels: drawn towards 1. The last two are here to be compared with.
+    encoding : {"signed", "onehot"}
+        The signed estimate divides by N/4 and is unbiased. The size of a one-hot class must
+        itself be estimated, so that estimate is a ratio: consistent, not unbiased.
+    level : float
+        Coverage of the interval.
+
+    Notes
+    -----
+    The interval comes from the delete-one jackknife with the finite-population factor 1 - n/N,
+    computed in closed form in one pass over the sampled edges. For a quadratic form it errs on
+    the wide side (Efron and Stein 1981): up to 1.4 times the true width where n/N is small, exact
+    as n/N grows. The bootstrap is not offered: resampling vertices with replacement pairs
+    vertices with their own copies, pairs that no sample holds. A class with fewer than ten
+    sampled edges (between its own members, for one-hot) gets the interval 0..2.
+
+    Examples
+    --------
+    >>> cycle = Graph.from_edges([[i, (i + 1) % 200] for i in range(200)], labels=[0, 1] * 100)
+    >>> sample = np.random.default_rng(0).permutation(200)[:120]
+    >>> e = estimate_label_frequency(cycle, sample)
+    >>> e.value.round(2), e.low.round(2), e.high.round(2)
+    (array([2.02, 2.02]), array([1.89, 1.89]), array([2., 2.]))
+    """
+    check_name("method", method, METHODS)
+    if not 0 < level < 1:
+        raise ConfigError(f"level must lie between 0 and 1; got {level}.")
+    index = check_index(graph, index)
+    signals = label_signals(graph, encoding)
+    y = signals[index].toarray() if isinstance(signals, sp.csr_array) else signals[index]
+    if method != "unbiased":
+        value = (_induced if method == "induced" else _naive)(graph, index, y)
+        none = np.full(graph.n_classes, np.nan)
+        nan = float("nan")
+        return FrequencyEstimate(value, none, none, _mean(value), nan, nan, method, encoding)
+    value, covariance, enough = _sample_moments(graph, index, y)
+    width = norm.ppf((1 + level) / 2)
+    low, high = _interval(value, width * np.sqrt(np.diag(covariance)), enough)
+    has_one = np.isfinite(value)
+    variance = max(covariance[np.ix_(has_one, has_one)].sum(), 0.0)
+    deviation = np.sqrt(variance) / max(has_one.sum(), 1)
+    mean = _mean(value)
+    mean_low, mean_high = map(float, _interval(mean, width * deviation, enough[has_one].all()))
+    return FrequencyEstimate(value, low, high, mean, mean_low, mean_high, method, encoding)
+
+
+def _sample_moments(
+    graph: Graph, index: NDArray[np.int64], y: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the unbiased estimates, their jackknife covariance, and whether it can be trusted.
+
+    ``y`` holds the label signals of ``index``, one a column. The estimates are
+    ``(vertex · M + pair · W) / (vertex · X)``, where M, W and X sum over sampled vertices, and
+    leaving a vertex out takes its own share from each sum: its pairs count twice in W.
+    """
+    n, n_all = len(index), graph.n_vertices
+    pairs = normalised_adjacency(graph)[index][:, index]
+    share_w = -y * (pairs @ y)
+    share_x = y**2
+    share_m = share_x * (graph.degrees[index] > 0)[:, None]
+    m, w, x = share_m.sum(axis=0), share_w.sum(axis=0), share_x.sum(axis=0)
+    value = _expand(m, w, x, n, n_all)
+    if n < 3:
+        return value, np.zeros((len(x), len(x))), np.full(len(x), n == n_all)
+    left_out = _expand(m - share_m, w - 2 * share_w, x - share_x, n - 1, n_all)
+    # Without the only member of a class there is no ratio: such a class is not trusted.
+    whole = np.isfinite(left_out).all(axis=0)
+    deviation = np.where(whole, left_out - left_out.mean(axis=0), 0.0)
+    covariance = (1 - n / n_all) * (n - 1) / n * (deviation.T @ deviation)
+    seen = (y != 0).astype(np.float64)
+    n_edges = np.einsum("ij,ij->j", seen, pairs.astype(bool).astype(np.float64) @ seen) / 2
+    # Where every vertex is sampled the value is the truth.
+    return value, covariance, ((n_edges >= _ENOUGH_EDGES) & whole) | (n == n_all)
+
+
+def check_index(graph: Graph, index: ArrayLike) -> NDArray[np.int64]:
+    """Return vertex indices, checked: in range, each once, all labelled."""
+    labels = check_labels(graph)
+    given = np.asarray(index)
+    if given.dtype == bool and given.shape == (graph.n_vertices,):
+        given = np.flatnonzero(given)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise GraphError(
+            "index must be a list of vertex numbers, or a boolean mask with one entry a vertex; "
+            f"got shape {given.shape} of {given.dtype}."
+        )
+    given = given.astype(np.int64)
+    if given.size and (given.min() < 0 or given.max() >= graph.n_vertices):
+        raise GraphError(
+            f"index must lie in 0..{graph.n_vertices - 1}; got {given.min()}..{given.max()}."
+        )
+    if len(np.unique(given)) != len(given):
+        raise GraphError("index must list a vertex once; got one twice. Pass np.unique(index).")
+    unlabelled = given[labels[given] < 0]
+    if len(unlabelled):
+        raise GraphError(
+            f"index must hold labelled vertices only; {len(unlabelled)} have no label (the first "
+            f"is {unlabelled[0]}). Leave them out."
+        )
+    return given
+
+
+def _expand(
+    m: NDArray[np.float64], w: NDArray[np.float64], x: NDArray[np.float64], n: int, n_all: int
+) -> NDArray[np.float64]:
+    """Scale sums over n sampled vertices up to all, and take the quotient."""
+    if n < 2:
+        return np.full(np.shape(x), np.nan)
+    pair_over_vertex = (n_all - 1) / (n - 1)
+    return np.divide(m + pair_over_vertex * w, x, out=np.full(np.shape(x), np.nan), where=x > 0)
+
+
+def _interval(value: Any, half_width: Any, enough: Any) -> tuple[Any, Any]:
+    """Return the ends of the interval: within 0..2, and all of it where too little is known."""
+    informed = enough & np.isfinite(value)
+    low = np.where(informed, np.clip(value - half_width, 0.0, 2.0), 0.0)
+    high = np.where(informed, np.clip(value + half_width, 0.0, 2.0), 2.0)
+    return low, high
+
+
+def _mean(value: NDArray[np.float64]) -> float:
+    known = value[np.isfinite(value)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def _induced(graph: Graph, index: NDArray[np.int64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Proposition 3 as printed: p = n/N, and the Laplacian of the induced subgraph."""
+    p = len(index) / graph.n_vertices
+    nothing = np.full(y.shape[1], np.nan)
+    if p == 0:
+        return nothing
+    inner = laplacian(graph.subgraph(index))
+    diagonal = inner.diagonal()[:, None]
+    form = np.einsum("ij,ij->j", y, inner @ y) - (1 - p) * (diagonal * y**2).sum(axis=0)
+    size = (y**2).sum(axis=0) / p
+    return np.divide(form / p**2, size, out=nothing, where=size > 0)
+
+
+def _naive(graph: Graph, index: NDArray[np.int64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    signal = np.zeros((graph.n_vertices, y.shape[1]))
+    signal[index] = y
+    return rayleigh_quotient(graph, signal)

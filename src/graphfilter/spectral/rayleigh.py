@@ -1,0 +1,251 @@
+"""The Laplacian and the Rayleigh quotient: how fast a signal oscillates over a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from graphfilter.errors import ConfigError, GraphError, check_name
+from graphfilter.graph import Graph
+
+ENCODINGS = ("signed", "onehot")
+
+# Bounds of the memory that a product with many columns takes: columns of a dense signal, and
+# multiply-adds between the rows of a sparse one, handled at a time.
+_DENSE_COLUMNS = 16
+_SPARSE_PRODUCTS = 20_000_000
+
+
+def laplacian(graph: Graph) -> sp.csr_array:
+    r"""Return the symmetric normalised Laplacian (section 2).
+
+    .. math:: L = D^{-1/2} (D - A) D^{-1/2}
+
+    Its eigenvalues, the *frequencies* of the graph, lie in 0..2. The row of an isolated vertex
+    is zero, its diagonal entry included (Chung 1997), so that 0 is an eigenvalue once for every
+    connected component.
+
+    Examples
+    --------
+    >>> laplacian(Graph.from_edges([[0, 1]], n_vertices=3)).toarray()
+    array([[ 1., -1.,  0.],
+           [-1.,  1.,  0.],
+           [ 0.,  0.,  0.]])
+    """
+    diagonal = sp.diags_array(np.where(graph.degrees > 0, 1.0, 0.0))
+    return sp.csr_array(diagonal - normalised_adjacency(graph))
+
+
+def rayleigh_quotient(graph: Graph, signal: Any) -> Any:
+    r"""Return the frequency of a signal: its Rayleigh quotient (Equation 1, corrected).
+
+    .. math:: r(x) = \frac{x^\top L x}{x^\top x}
+        = \frac{\sum_{u \sim v} A_{uv} (x_u/\sqrt{d_u} - x_v/\sqrt{d_v})^2}{\sum_u x_u^2}
+
+    Parameters
+    ----------
+    graph : Graph
+    signal : array (n,) or (n, d), or scipy sparse (n, d)
+        Sparse signals stay sparse.
+
+    Returns
+    -------
+    float, or float64 array (d,)
+        In 0..2. A signal that is zero everywhere has no frequency: NaN.
+
+    Examples
+    --------
+    >>> edge = Graph.from_edges([[0, 1]])
+    >>> rayleigh_quotient(edge, [1, 1]), rayleigh_quotient(edge, [1, -1])
+    (0.0, 2.0)
+    >>> rayleigh_quotient(edge, [[1, 1, 0], [1, 0, 0]])
+    array([ 0.,  1., nan])
+    """
+    sparse = sp.issparse(signal)
+    values: Any = sp.csr_array(signal) if sparse else _as_array(signal)
+    n = graph.n_vertices
+    if values.ndim not in (1, 2) or values.shape[0] != n:
+        raise GraphError(f"a signal must have one row a vertex ({n}); got shape {values.shape}.")
+    if not np.isfinite(values.data if sparse else values).all():
+        raise GraphError("a signal must be finite; got NaN or infinity. Fill or drop those first.")
+    if sparse:
+        return _sparse_quotients(graph, values)
+    if values.ndim == 1:
+        return float(_dense_quotients(graph, values[:, None])[0])
+    return _dense_quotients(graph, values)
+
+
+def label_frequency(graph: Graph, encoding: str = "signed") -> NDArray[np.float64]:
+    """Return the frequency of each class's label signal, r(Y) in the paper's Table 1.
+
+    Parameters
+    ----------
+    graph : Graph
+        With labels. An unlabelled vertex has 0 in every signal; where many are unlabelled that
+        pulls the frequency towards 1: use :func:`estimate_label_frequency` then.
+    encoding : {"signed", "onehot"}
+        A vertex has +1/2 in the signal of its own class and -1/2 in the others, or 1 and 0.
+        The paper uses both; they give different numbers.
+
+    Returns
+    -------
+    float64 array (n_classes,)
+
+    Examples
+    --------
+    >>> path = Graph.from_edges([[0, 1], [1, 2], [2, 3]], labels=["a", "a", "b", "b"])
+    >>> label_frequency(path).round(3)
+    array([0.543, 0.543])
+    >>> label_frequency(path, encoding="onehot").round(3)
+    array([0.293, 0.293])
+    """
+    return rayleigh_quotient(graph, label_signals(graph, encoding))
+
+
+def feature_frequency(graph: Graph, row_normalise: bool = True) -> NDArray[np.float64]:
+    """Return the frequency of each feature, r(X) in the paper's Table 1.
+
+    Parameters
+    ----------
+    graph : Graph
+        With features, dense or sparse.
+    row_normalise : bool
+        Divide each row by the sum of its absolute values first, as the paper does.
+
+    Returns
+    -------
+    float64 array (n_features,)
+        NaN for a feature that is zero everywhere; ``np.nanmean`` skips it.
+    """
+    if graph.features is None:
+        raise GraphError("feature frequencies need features; this graph has none.")
+    features = graph.features
+    if row_normalise:
+        total = np.asarray(abs(features).sum(axis=1), dtype=np.float64).ravel()
+        scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+        if isinstance(features, np.ndarray):
+            features = features * scale[:, None].astype(np.float32)
+        else:
+            features = sp.csr_array(sp.diags_array(scale) @ features)
+    return rayleigh_quotient(graph, features)
+
+
+def frequency_gap_bound(delta: float) -> float:
+    r"""Bound the error of a prediction from below by its error in frequency.
+
+    For unit vectors whose frequencies differ by at least δ,
+
+    .. math:: \|\hat y - y\|^2 \ge 2 - \sqrt{4 - \delta^2},
+
+    and no larger bound holds for every graph. It takes the place of δ/4 in the paper's
+    Proposition 2, which fails for small δ (see the errata).
+
+    Examples
+    --------
+    >>> frequency_gap_bound(0.0), frequency_gap_bound(2.0)
+    (0.0, 2.0)
+    """
+    if not 0 <= delta <= 2:
+        raise ConfigError(f"a gap between frequencies must lie in 0..2; got {delta}.")
+    # The same number, written so that nothing cancels where δ is small.
+    return float(delta**2 / (2 + np.sqrt(4 - delta**2)))
+
+
+def label_signals(graph: Graph, encoding: str = "signed") -> NDArray[np.float64] | sp.csr_array:
+    """Return one signal a class (n, n_classes): signed and dense, or one-hot and sparse.
+
+    Unlabelled vertices have 0 in every column.
+    """
+    check_name("encoding", encoding, ENCODINGS)
+    labels = check_labels(graph)
+    known = np.flatnonzero(labels >= 0)
+    entries = (np.ones(len(known)), (known, labels[known]))
+    onehot = sp.csr_array(entries, shape=(graph.n_vertices, graph.n_classes))
+    if encoding == "onehot":
+        return onehot
+    return np.where((labels >= 0)[:, None], onehot.toarray() - 0.5, 0.0)
+
+
+def check_labels(graph: Graph) -> NDArray[np.int64]:
+    """Return the class numbers, or raise where there are none."""
+    if graph.labels is None or graph.n_classes == 0:
+        raise GraphError("label frequencies need labels; this graph has none.")
+    return graph.labels
+
+
+def normalised_adjacency(graph: Graph) -> sp.csr_array:
+    """Return D^{-1/2} A D^{-1/2}, zero at isolated vertices."""
+    scale = inverse_root_degrees(graph)
+    adjacency = graph.adjacency
+    data = adjacency.data * scale[graph.indices]
+    data *= np.repeat(scale, np.diff(graph.indptr))
+    return sp.csr_array((data, graph.indices, graph.indptr), shape=adjacency.shape)
+
+
+def inverse_root_degrees(graph: Graph) -> NDArray[np.float64]:
+    """Return d^{-1/2} for each vertex, 0 where it is isolated."""
+    degrees = graph.degrees
+    return np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
+
+
+def _as_array(signal: ArrayLike) -> NDArray[Any]:
+    try:
+        values = np.asarray(signal)
+        return values if values.dtype.kind == "f" else values.astype(np.float64)
+    except (TypeError, ValueError):
+        raise GraphError("a signal must be numbers, one row a vertex.") from None
+
+
+def _dense_quotients(graph: Graph, signal: NDArray[Any]) -> NDArray[np.float64]:
+    adjacency = normalised_adjacency(graph)
+    connected = graph.degrees > 0
+    quotients = []
+    for start in range(0, signal.shape[1], _DENSE_COLUMNS):
+        x = signal[:, start : start + _DENSE_COLUMNS].astype(np.float64)
+        x *= _inverse(np.abs(x).max(axis=0))
+        norm = np.einsum("ij,ij->j", x, x)
+        product = np.einsum("ij,ij->j", x, adjacency @ x)
+        diagonal = norm if connected.all() else np.einsum("i,ij,ij->j", connected, x, x)
+        quotients.append(_quotient(diagonal - product, norm))
+    return np.concatenate(quotients) if quotients else np.empty(0)
+
+
+def _sparse_quotients(graph: Graph, signal: Any) -> NDArray[np.float64]:
+    n, d = signal.shape
+    scale = _inverse(abs(signal).max(axis=0).toarray().ravel().astype(np.float64))
+    x = signal.astype(np.float64)
+    x.data *= scale[x.indices]
+    adjacency = normalised_adjacency(graph)
+    connected = graph.degrees > 0
+    squares = x.data**2
+    norm = _column_sums(x.indices, squares, d)
+    form = _column_sums(x.indices, squares * np.repeat(connected, np.diff(x.indptr)), d)
+    # Row v of A X costs the stored entries of v's neighbours; blocks of rows bound the sum.
+    cost = np.concatenate([[0], np.cumsum(graph.adjacency.astype(bool) @ np.diff(x.indptr))])
+    start = 0
+    while start < n:
+        reach = np.searchsorted(cost, cost[start] + _SPARSE_PRODUCTS, side="right") - 1
+        stop = max(int(reach), start + 1)
+        block = x[start:stop].multiply(adjacency[start:stop] @ x).tocsr()
+        form -= _column_sums(block.indices, block.data, d)
+        start = stop
+    return _quotient(form, norm)
+
+
+def _column_sums(columns: Any, values: Any, d: int) -> NDArray[np.float64]:
+    return np.bincount(columns, weights=values, minlength=d).astype(np.float64)
+
+
+def _inverse(peak: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1/peak, 0 where peak is 0: signals scaled by it cannot overflow when squared."""
+    return np.divide(1.0, peak, out=np.zeros_like(peak), where=peak > 0)
+
+
+def _quotient(form: NDArray[np.float64], norm: NDArray[np.float64]) -> NDArray[np.float64]:
+    result = np.full(len(norm), np.nan)
+    np.divide(form, norm, out=result, where=norm > 0)
+    # Rounding may step a hair over the bounds that the theory guarantees.
+    return np.clip(result, 0.0, 2.0)

@@ -1,0 +1,259 @@
+"""The one training loop: one run or many side by side, stopped early, resumable to the bit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from graphfilter.checkpoints import Checkpoint, fingerprint
+from graphfilter.errors import ConfigError, GraphError, check_name
+from graphfilter.models.network import FilterNetwork, forward_side_by_side
+from graphfilter.operators import Operator
+from graphfilter.runs import FitResult, Run
+from graphfilter.sparse import SparseFeatures
+from graphfilter.splits import Split
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """How to train; the defaults are the paper's one setting.
+
+    Parameters
+    ----------
+    max_epochs : int
+    patience : int
+        Stop after this many epochs without a better validation score. The count starts when the
+        run has begun to learn, that is, when its training accuracy first beats always answering
+        the largest class: a loss that creeps for 200 epochs is no reason to give up.
+    monitor : {'accuracy', 'loss'}
+        The validation score that chooses the best weights.
+    filter_learning_rate, learning_rate : float
+        For the filter's scalars and for the linear layers (a quarter: the filter should find the
+        frequency first).
+    filter_weight_decay, weight_decay : float
+        L2 penalties, as Adam adds them to the gradient.
+    """
+
+    max_epochs: int = 1500
+    patience: int = 200
+    monitor: Literal["accuracy", "loss"] = "accuracy"
+    filter_learning_rate: float = 0.01
+    learning_rate: float = 0.0025
+    filter_weight_decay: float = 5e-4
+    weight_decay: float = 5e-4
+
+    def __post_init__(self) -> None:
+        check_name("monitor", self.monitor, ("accuracy", "loss"))
+        for name in ("max_epochs", "patience"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1; got {getattr(self, name)}.")
+        for name in ("filter_learning_rate", "learning_rate"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"{name} must be positive; got {getattr(self, name)}.")
+        for name in ("filter_weight_decay", "weight_decay"):
+            if not getattr(self, name) >= 0:
+                raise ConfigError(f"{name} must not be negative; got {getattr(self, name)}.")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a caller may show after an epoch: averages over the runs still training."""
+
+    epoch: int
+    max_epochs: int
+    loss: float
+    val_accuracy: float
+    n_training: int
+
+
+def train(
+    models: Sequence[nn.Module],
+    operator: Operator,
+    x: Tensor | SparseFeatures,
+    labels: Tensor,
+    splits: Sequence[Split],
+    config: TrainConfig = TrainConfig(),  # noqa: B008 - frozen
+    *,
+    seeds: Sequence[int],
+    class_weight: Tensor | None = None,
+    on_epoch: Callable[[Progress], None] | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_seconds: float = 10.0,
+    resume: bool = False,
+) -> list[FitResult]:
+    """Train each model on its split; those of one shape run side by side.
+
+    Run r gives what it gives when trained alone with the same seed, to rounding, and stops by
+    itself. Same seed, same machine, same bits.
+
+    Parameters
+    ----------
+    models : sequence of R networks
+        Trained in place; the results hold copies of their best weights.
+    operator, x : as the networks take them
+    labels : int64 Tensor (n,)
+        Class numbers, -1 where unknown.
+    splits : sequence of R splits
+        An empty validation part means no early stopping and the last weights.
+    seeds : sequence of R ints
+        For each run's dropout.
+    class_weight : Tensor (n_classes,), optional
+        Weighs the training loss.
+    on_epoch : callable, optional
+        Told after every epoch.
+    checkpoint : path, optional
+        Where to keep the state while training, every ``checkpoint_seconds`` and when interrupted.
+    resume : bool
+        Go on from ``checkpoint`` where there is one: the end is the same to the bit as without
+        the interruption.
+    """
+    _check(models, splits, seeds, labels)
+    device = operator.device
+    generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
+    runs = [
+        Run(model, split, labels, config.monitor, config.patience)
+        for model, split in zip(models, splits, strict=True)
+    ]
+    optimizer = _make_optimizer(models, config)
+    state = Checkpoint(
+        runs=runs, optimizer=optimizer, generators=generators, path=checkpoint,
+        key=fingerprint(config, seeds, splits, labels, models, operator) if checkpoint else "",
+    )  # fmt: skip
+    if resume:
+        state.load()
+    started = saved = time.perf_counter()
+    before = state.seconds
+    while state.epoch < config.max_epochs and any(run.training for run in runs):
+        state.epoch += 1
+        _step(runs, operator, x, labels, generators, optimizer, class_weight)
+        _evaluate(runs, operator, x, labels)
+        state.seconds = before + time.perf_counter() - started
+        try:
+            if on_epoch is not None:
+                on_epoch(_progress(state.epoch, config.max_epochs, runs))
+        except BaseException:
+            # The caller gives up, at the end of a whole epoch: keep what was done.
+            state.save()
+            raise
+        if time.perf_counter() - saved > checkpoint_seconds:
+            state.save()
+            saved = time.perf_counter()
+    return [run.result(state.seconds) for run in runs]
+
+
+def _step(
+    runs: Sequence[Run],
+    operator: Operator,
+    x: Tensor | SparseFeatures,
+    labels: Tensor,
+    generators: Sequence[torch.Generator],
+    optimizer: torch.optim.Optimizer,
+    class_weight: Tensor | None,
+) -> None:
+    """Take one step of every run still training."""
+    active = [(run, g) for run, g in zip(runs, generators, strict=True) if run.training]
+    for run, _ in active:
+        run.model.train()
+    logits = _logits([run.model for run, _ in active], operator, x, [g for _, g in active])
+    losses = torch.stack(
+        [
+            nn.functional.cross_entropy(z[run.train], labels[run.train], weight=class_weight)
+            for (run, _), z in zip(active, logits, strict=True)
+        ]
+    )
+    optimizer.zero_grad(set_to_none=True)
+    losses.sum().backward()
+    optimizer.step()
+    for (run, _), loss in zip(active, losses.tolist(), strict=True):
+        run.loss = loss
+
+
+@torch.no_grad()
+def _evaluate(
+    runs: Sequence[Run], operator: Operator, x: Tensor | SparseFeatures, labels: Tensor
+) -> None:
+    """Score every run still training, and let it decide whether to go on."""
+    active = [run for run in runs if run.training]
+    for run in active:
+        run.model.eval()
+    logits = _logits([run.model for run in active], operator, x, [None] * len(active))
+    scores = torch.stack(
+        [
+            torch.stack([*_scores(z, labels, run.train), *_scores(z, labels, run.val)])
+            for run, z in zip(active, logits, strict=True)
+        ]
+    )
+    for run, (_, train_accuracy, val_loss, val_accuracy) in zip(
+        active, scores.tolist(), strict=True
+    ):
+        run.update(train_accuracy, val_loss, val_accuracy)
+
+
+def _scores(logits: Tensor, labels: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
+    chosen, truth = logits[index], labels[index]
+    if not len(index):
+        return logits.new_tensor(float("nan")), logits.new_tensor(float("nan"))
+    loss = nn.functional.cross_entropy(chosen, truth)
+    return loss, (chosen.argmax(1) == truth).to(loss.dtype).mean()
+
+
+def _logits(
+    models: Sequence[nn.Module],
+    operator: Operator,
+    x: Tensor | SparseFeatures,
+    generators: Sequence[torch.Generator | None],
+) -> list[Tensor]:
+    networks = [m for m in models if isinstance(m, FilterNetwork)]
+    if len(networks) == len(models):
+        return forward_side_by_side(networks, operator, x, generators)
+    return [m(operator, x, g) for m, g in zip(models, generators, strict=True)]
+
+
+def _make_optimizer(models: Sequence[nn.Module], config: TrainConfig) -> torch.optim.Optimizer:
+    """Make one Adam for all runs: it works entry by entry, so they do not mix."""
+    filters = {p for m in models if isinstance(m, FilterNetwork) for p in m.filter.parameters()}
+    every = [p for m in models for p in m.parameters()]
+    groups = [
+        {
+            "params": [p for p in every if p in filters],
+            "lr": config.filter_learning_rate,
+            "weight_decay": config.filter_weight_decay,
+        },
+        {
+            "params": [p for p in every if p not in filters],
+            "lr": config.learning_rate,
+            "weight_decay": config.weight_decay,
+        },
+    ]
+    return torch.optim.Adam([g for g in groups if g["params"]], fused=True)
+
+
+def _progress(epoch: int, max_epochs: int, runs: Sequence[Run]) -> Progress:
+    shown = [run for run in runs if run.training] or list(runs)
+    loss = float(np.mean([run.history["loss"][-1] for run in shown]))
+    accuracy = float(np.mean([run.history["val_accuracy"][-1] for run in shown]))
+    return Progress(epoch, max_epochs, loss, accuracy, sum(run.training for run in runs))
+
+
+def _check(
+    models: Sequence[nn.Module], splits: Sequence[Split], seeds: Sequence[int], labels: Tensor
+) -> None:
+    if not len(models) == len(splits) == len(seeds) >= 1:
+        raise ConfigError(
+            "there must be as many models as splits and seeds; "
+            f"got {len(models)}, {len(splits)} and {len(seeds)}."
+        )
+    for split in splits:
+        split.check(len(labels))
+        if not len(split.train):
+            raise GraphError("a split must have at least one training vertex; got none.")
+        for part in (split.train, split.val):
+            if len(part) and (labels[torch.from_numpy(part.copy())] < 0).any():
+                raise GraphError("training and validation vertices must be labelled.")

@@ -1,0 +1,315 @@
+"""What every reader must hold: the graph that was written comes out, or an error that helps."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from graphfilter.data import readers
+from graphfilter.errors import DataFileError, GraphFilterError
+from graphfilter.graph import Graph
+from graphfilter.splits import Split
+
+N_KNOWN, N_TEST = 530, 10
+N = N_KNOWN + N_TEST
+
+
+def make_sample() -> Graph:
+    """A graph with all that these formats can hold, large enough for Planetoid's 500 + 10."""
+    rng = np.random.default_rng(0)
+    ring = np.stack([np.arange(N), (np.arange(N) + 1) % N], axis=1)
+    chords = rng.integers(0, N, (200, 2))
+    features = sp.csr_array(np.round(rng.random((N, 5)) * (rng.random((N, 5)) < 0.4), 2))
+    labels = np.arange(N) % 3
+    split = Split(np.arange(9), np.arange(9, 20), np.arange(20, N), rule="fixed")
+    edges = np.concatenate([ring, chords])
+    return Graph.from_edges(edges, features=features, labels=labels, splits=[split], name="tiny")
+
+
+SAMPLE = make_sample()
+
+
+def masks() -> dict[str, np.ndarray]:
+    part = SAMPLE.splits[0].part_of(N)
+    return {p: part == p for p in ("train", "val", "test")}
+
+
+def write_npz(folder: Path) -> Path:
+    readers.write_npz(SAMPLE, folder / "tiny.npz")
+    return folder / "tiny.npz"
+
+
+def write_planetoid(folder: Path) -> Path:
+    x, onehot = sp.csr_matrix(SAMPLE.features), np.eye(3, dtype=np.int32)[SAMPLE.labels]
+    order = np.random.default_rng(1).permutation(np.arange(N_KNOWN, N))
+    neighbours: dict[int, list[int]] = {v: [] for v in range(N)}
+    for u, v in SAMPLE.edges.tolist():
+        neighbours[u].append(v)
+        neighbours[v].append(u)
+    content = {
+        "x": x[:9],
+        "tx": x[order],
+        "allx": x[:N_KNOWN],
+        "y": onehot[:9],
+        "ty": onehot[order],
+        "ally": onehot[:N_KNOWN],
+        "graph": neighbours,
+    }
+    for part, value in content.items():
+        (folder / f"ind.tiny.{part}").write_bytes(pickle.dumps(value, protocol=4))
+    (folder / "ind.tiny.test.index").write_text("\n".join(map(str, order)) + "\n")
+    return folder
+
+
+def write_geom_gcn(folder: Path) -> Path:
+    assert SAMPLE.labels is not None
+    home = folder / "tiny"
+    home.mkdir()
+    (folder / "splits").mkdir()
+    rows = [
+        f"{v}\t{','.join(map(str, row))}\t{y}"
+        for v, (row, y) in enumerate(zip(dense(SAMPLE), SAMPLE.labels, strict=True))
+    ]
+    lines = [f"{u}\t{v}" for u, v in SAMPLE.edges]
+    header = "node_id\tfeature\tlabel\n"
+    (home / "out1_node_feature_label.txt").write_text(header + "\n".join(rows) + "\n")
+    (home / "out1_graph_edges.txt").write_text("node_id\tnode_id\n" + "\n".join(lines) + "\n")
+    named = {f"{part}_mask": mask for part, mask in masks().items()}
+    np.savez(folder / "splits" / "tiny_split_0.6_0.2_0.npz", **named)  # pyright: ignore
+    return folder
+
+
+def write_heterophilous(folder: Path) -> Path:
+    named = {f"{part}_masks": mask[None] for part, mask in masks().items()}
+    np.savez(
+        folder / "tiny.npz",
+        node_features=dense(SAMPLE),
+        node_labels=SAMPLE.labels,
+        edges=SAMPLE.edges,
+        **named,
+    )
+    return folder / "tiny.npz"
+
+
+def write_gnn_benchmark(folder: Path) -> Path:
+    parts = {}
+    for kind, matrix in (("adj", SAMPLE.adjacency), ("attr", SAMPLE.features)):
+        for part in ("data", "indices", "indptr", "shape"):
+            parts[f"{kind}_{part}"] = np.asarray(getattr(matrix, part))
+    np.savez(folder / "tiny.npz", labels=SAMPLE.labels, **parts)
+    return folder / "tiny.npz"
+
+
+def write_graphdata(folder: Path) -> Path:
+    boxes = {}
+    for key, matrix in (("adj_matrix", SAMPLE.adjacency), ("node_attr", SAMPLE.features)):
+        boxes[key] = np.empty((), dtype=object)
+        boxes[key][()] = sp.csr_matrix(matrix)
+    np.savez(folder / "tiny.npz", node_label=SAMPLE.labels, **boxes)
+    return folder / "tiny.npz"
+
+
+def write_sgf(folder: Path) -> Path:
+    graph = nx.Graph(SAMPLE.edges.tolist())
+    split = SAMPLE.splits[0]
+    parts = {"train": split.train.tolist(), "valid": split.val.tolist(), "test": split.test.tolist()}
+    content = {"graph": graph, "X": dense(SAMPLE), "y": SAMPLE.labels, "split": parts}
+    for part, value in content.items():
+        (folder / f"tiny.{part}").write_bytes(pickle.dumps(value, protocol=3))
+    return folder
+
+
+def write_edge_list(folder: Path) -> Path:
+    np.savetxt(folder / "tiny.edges", SAMPLE.edges, fmt="%d", header="u v")
+    return folder / "tiny.edges"
+
+
+def write_matrix_market(folder: Path) -> Path:
+    scipy.io.mmwrite(folder / "tiny.mtx", sp.coo_matrix(SAMPLE.adjacency))
+    return folder / "tiny.mtx"
+
+
+def to_networkx() -> nx.Graph:
+    assert SAMPLE.labels is not None
+    graph = nx.Graph()
+    for v, (row, y) in enumerate(zip(dense(SAMPLE), SAMPLE.labels, strict=True)):
+        graph.add_node(v, label=int(y), **{f"f{i}": float(value) for i, value in enumerate(row)})
+    graph.add_edges_from(SAMPLE.edges.tolist())
+    return graph
+
+
+def write_graphml(folder: Path) -> Path:
+    nx.write_graphml(to_networkx(), folder / "tiny.graphml")
+    return folder / "tiny.graphml"
+
+
+def write_gml(folder: Path) -> Path:
+    lines = ["graph ["]
+    for v, attributes in to_networkx().nodes(data=True):
+        words = " ".join(f"{key} {value}" for key, value in attributes.items())
+        lines.append(f"  node [ id {v} {words} ]")
+    lines += [f"  edge [ source {u} target {v} ]" for u, v in SAMPLE.edges]
+    (folder / "tiny.gml").write_text("\n".join([*lines, "]", ""]))
+    return folder / "tiny.gml"
+
+
+def dense(graph: Graph) -> np.ndarray:
+    return graph.features.toarray() if sp.issparse(graph.features) else graph.features  # pyright: ignore
+
+
+@dataclass(frozen=True)
+class Format:
+    write: Callable[[Path], Path]
+    read: Callable[[Path], Graph]
+    holds: tuple[str, ...] = ("features", "labels", "splits")
+
+
+FORMATS = {
+    "npz": Format(write_npz, readers.read_npz),
+    "planetoid": Format(
+        write_planetoid, lambda p: readers.read_planetoid(p, "tiny"), ("features", "labels")
+    ),
+    "geom_gcn": Format(write_geom_gcn, lambda p: readers.read_geom_gcn(p, "tiny")),
+    "heterophilous": Format(write_heterophilous, readers.read_heterophilous),
+    "gnn_benchmark": Format(
+        write_gnn_benchmark, readers.read_gnn_benchmark, ("features", "labels")
+    ),
+    "graphdata": Format(write_graphdata, readers.read_graphdata, ("features", "labels")),
+    "sgf": Format(write_sgf, lambda p: readers.read_sgf(p, "tiny")),
+    "edge_list": Format(write_edge_list, readers.read_edge_list, ()),
+    "matrix_market": Format(write_matrix_market, readers.read_matrix_market, ()),
+    "graphml": Format(write_graphml, readers.read_networkx, ("features", "labels")),
+    "gml": Format(write_gml, readers.read_networkx, ("features", "labels")),
+}
+
+
+@pytest.fixture(scope="module", params=FORMATS)
+def sample(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
+    """A format, and where its sample was written."""
+    chosen = FORMATS[request.param]
+    return chosen, chosen.write(tmp_path_factory.mktemp(request.param))
+
+
+def files_of(where: Path) -> list[Path]:
+    return [where] if where.is_file() else sorted(f for f in where.rglob("*") if f.is_file())
+
+
+def copied(where: Path, folder: str) -> Path:
+    """Copy a sample; returns what the reader takes."""
+    target = Path(folder) / where.name
+    return Path((shutil.copytree if where.is_dir() else shutil.copy)(where, target))
+
+
+def test_reader_gives_the_graph_that_was_written(sample):
+    chosen, where = sample
+    graph = chosen.read(where)
+    np.testing.assert_array_equal(graph.edges, SAMPLE.edges)
+    assert graph.weights is None
+    if "features" in chosen.holds:
+        np.testing.assert_allclose(dense(graph), dense(SAMPLE), atol=1e-6)
+    if "labels" in chosen.holds:
+        np.testing.assert_array_equal(graph.labels, SAMPLE.labels)
+    if "splits" in chosen.holds:
+        for part in ("train", "val", "test"):
+            np.testing.assert_array_equal(
+                getattr(graph.splits[0], part), getattr(SAMPLE.splits[0], part)
+            )
+
+
+def test_reader_leaves_files_as_they_are(sample):
+    chosen, where = sample
+    before = {file: file.read_bytes() for file in files_of(where)}
+    chosen.read(where)
+    assert {file: file.read_bytes() for file in files_of(where)} == before
+
+
+def test_reader_names_the_missing_file_and_a_remedy(sample):
+    chosen, where = sample
+    for file in files_of(where):
+        if "split_0.6" in file.name:  # these may be missing
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            copy = copied(where, folder)
+            gone = copy if copy.is_file() else copy / file.relative_to(where)
+            gone.unlink()
+            with pytest.raises(DataFileError, match="no such file") as caught:
+                chosen.read(copy)
+            assert str(caught.value).startswith(str(gone))
+
+
+@pytest.mark.parametrize("content", [b"", b"\0", b"not at all what it should be\n" * 9])
+def test_reader_refuses_other_content(sample, content):
+    chosen, where = sample
+    for file in files_of(where):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = copied(where, folder)
+            bad = copy if copy.is_file() else copy / file.relative_to(where)
+            bad.write_bytes(content)
+            with pytest.raises(DataFileError) as caught:
+                chosen.read(copy)
+            assert str(caught.value).startswith(str(bad))
+
+
+def test_reader_refuses_a_folder_in_place_of_a_file(sample, tmp_path):
+    chosen, where = sample
+    if where.is_file():
+        folder = tmp_path / where.name
+        folder.mkdir()
+        with pytest.raises(DataFileError):
+            chosen.read(folder)
+
+
+def test_reader_of_a_cut_off_file_raises_or_gives_a_smaller_graph(sample):
+    chosen, where = sample
+    for file in files_of(where):
+        content = file.read_bytes()
+        for share in (0.1, 0.5, 0.9, 0.999):
+            with tempfile.TemporaryDirectory() as folder:
+                copy = copied(where, folder)
+                bad = copy if copy.is_file() else copy / file.relative_to(where)
+                bad.write_bytes(content[: int(share * len(content))])
+                # Only plain lists of edges can be cut without a trace.
+                if file.suffix == ".edges" or file.name == "out1_graph_edges.txt":
+                    try:
+                        assert chosen.read(copy).n_edges <= SAMPLE.n_edges
+                    except DataFileError:
+                        continue
+                else:
+                    with pytest.raises(DataFileError):
+                        chosen.read(copy)
+
+
+@settings(
+    max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_reader_of_damaged_bytes_raises_nothing_else(sample, data):
+    chosen, where = sample
+    file = data.draw(st.sampled_from(files_of(where)))
+    content = bytearray(file.read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        # Headers decide most, so half of the damage goes there.
+        end = data.draw(st.sampled_from([min(200, len(content)), len(content)])) - 1
+        at = data.draw(st.integers(0, end))
+        content[at : at + 1] = data.draw(st.binary(max_size=4))
+    with tempfile.TemporaryDirectory() as folder:
+        copy = copied(where, folder)
+        (copy if copy.is_file() else copy / file.relative_to(where)).write_bytes(content)
+        try:
+            graph = chosen.read(copy)
+        except GraphFilterError:
+            return
+        assert len(graph.indices) == graph.indptr[-1]
+        assert graph.labels is None or graph.labels.max() < graph.n_classes
