@@ -33,14 +33,14 @@ def encode_labels(labels: ArrayLike | Iterable[Any]) -> tuple[NDArray[np.int64],
     >>> encode_labels([-1, 1, 1])
     (array([0, 1, 1]), array([-1,  1]))
     """
-    values = np.asarray(labels if hasattr(labels, "__array__") else list(labels))
+    values = _as_array(labels)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
         raise GraphError(f"labels must be one value a vertex; got shape {values.shape}.")
     if values.dtype.kind in "US":
         values = values.astype(object)
-    if values.dtype.kind not in "OiufbUS":
+    if values.dtype.kind not in "Oiufb":
         raise GraphError(f"labels must be strings or numbers; got {values.dtype}.")
     if values.dtype.kind == "f" and np.isinf(values).any():
         raise GraphError("labels must not be infinite; leave unknown ones empty, NaN or -1.")
@@ -53,6 +53,18 @@ def encode_labels(labels: ArrayLike | Iterable[Any]) -> tuple[NDArray[np.int64],
     else:
         classes, codes[known] = np.unique(values[known], return_inverse=True)
     return codes, classes
+
+
+def _as_array(labels: ArrayLike | Iterable[Any]) -> NDArray[Any]:
+    if hasattr(labels, "__array__"):
+        return np.asarray(labels)
+    items = list(labels)  # pyright: ignore
+    if any(isinstance(item, str) for item in items):
+        # numpy would turn the numbers beside a string into strings.
+        mixed = np.empty(len(items), dtype=object)
+        mixed[:] = items
+        return mixed
+    return np.asarray(items)
 
 
 def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:

@@ -53,17 +53,26 @@ class Run:
     """The changing state of one run; :func:`graphfilter.training.train` drives it."""
 
     def __init__(
-        self, model: nn.Module, split: Split, labels: Tensor, monitor: str, patience: int
+        self,
+        model: nn.Module,
+        split: Split,
+        labels: Tensor,
+        class_weight: Tensor | None,
+        *,
+        monitor: str,
+        patience: int,
     ) -> None:
         self.model = model
         self.monitor = monitor
         self.patience = patience
         self.train = torch.tensor(split.train, device=labels.device)
         self.val = torch.tensor(split.val, device=labels.device)
-        counts = torch.bincount(labels[self.train])
-        self.chance = float(counts.max()) / len(self.train)
+        counts = torch.bincount(labels[self.train]).double()
+        if class_weight is not None:
+            counts *= class_weight[: len(counts)]
+        self.chance = float(counts.max() / counts.sum())
         self.loss = math.nan
-        self.best_score = -math.inf
+        self.best_score = self.best_tie_break = -math.inf
         self.best_epoch = 0
         self.waited = 0
         self.learning = False
@@ -76,7 +85,12 @@ class Run:
     def training(self) -> bool:
         return not self.stopped
 
-    def update(self, train_accuracy: float, val_loss: float, val_accuracy: float) -> None:
+    @property
+    def parts(self) -> tuple[Tensor, Tensor]:
+        """The training and the validation vertices."""
+        return self.train, self.val
+
+    def update(self, *, train_accuracy: float, val_loss: float, val_accuracy: float) -> None:
         """Take the scores of an epoch."""
         for name, value in zip(
             CURVES, (self.loss, train_accuracy, val_loss, val_accuracy), strict=True
@@ -87,19 +101,31 @@ class Run:
             self.stopped = "diverged"
             return
         self.learning = self.learning or train_accuracy > self.chance
-        if not len(self.val):
-            score = float(len(self.history["loss"]))
-        else:
-            score = val_accuracy if self.monitor == "accuracy" else -val_loss
-        if score > self.best_score:
-            self.best_score = score
+        score, tie_break = self._score(val_loss, val_accuracy)
+        if (score, tie_break) > (self.best_score, self.best_tie_break):
+            improved = score > self.best_score
+            self.best_score, self.best_tie_break = score, tie_break
             self.best_epoch = len(self.history["loss"])
             self.best = self._copy_weights()
+        else:
+            improved = False
+        if improved:
             self.waited = 0
         elif self.learning:
             self.waited += 1
             if self.waited >= self.patience:
                 self.stopped = "patience"
+
+    def _score(self, val_loss: float, val_accuracy: float) -> tuple[float, float]:
+        """Return what chooses the best weights, and what decides between equals.
+
+        Accuracy on few vertices takes few values: among epochs of equal accuracy the lower loss
+        is kept, though only a better accuracy restarts the patience. Without validation vertices
+        every epoch is better than the last.
+        """
+        if not len(self.val):
+            return float(len(self.history["loss"])), 0.0
+        return (val_accuracy, -val_loss) if self.monitor == "accuracy" else (-val_loss, 0.0)
 
     def result(self, seconds: float) -> FitResult:
         history = {name: np.array(values) for name, values in self.history.items()}
@@ -122,6 +148,7 @@ class Run:
         """Return the scalars that change, as JSON."""
         return {
             "best_score": self.best_score.hex(),
+            "best_tie_break": self.best_tie_break.hex(),
             "best_epoch": self.best_epoch,
             "waited": self.waited,
             "learning": self.learning,
@@ -141,6 +168,7 @@ class Run:
         self.history = {k: v.tolist() for k, v in part("history").items()}
         self.filter_history = list(tensors["filter_history"].to(device).unbind(0))
         self.best_score = float.fromhex(counters["best_score"])
+        self.best_tie_break = float.fromhex(counters["best_tie_break"])
         self.best_epoch = int(counters["best_epoch"])
         self.waited = int(counters["waited"])
         self.learning = bool(counters["learning"])

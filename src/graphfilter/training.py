@@ -105,7 +105,7 @@ def train(
     seeds : sequence of R ints
         For each run's dropout.
     class_weight : Tensor (n_classes,), optional
-        Weighs the training loss.
+        Weighs the training loss and the scores that choose the best weights.
     on_epoch : callable, optional
         Told after every epoch.
     checkpoint : path, optional
@@ -118,7 +118,7 @@ def train(
     device = operator.device
     generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
     runs = [
-        Run(model, split, labels, config.monitor, config.patience)
+        Run(model, split, labels, class_weight, monitor=config.monitor, patience=config.patience)
         for model, split in zip(models, splits, strict=True)
     ]
     optimizer = _make_optimizer(models, config)
@@ -133,7 +133,7 @@ def train(
     while state.epoch < config.max_epochs and any(run.training for run in runs):
         state.epoch += 1
         _step(runs, operator, x, labels, generators, optimizer, class_weight)
-        _evaluate(runs, operator, x, labels)
+        _evaluate(runs, operator, x, labels, class_weight)
         state.seconds = before + time.perf_counter() - started
         try:
             if on_epoch is not None:
@@ -177,7 +177,11 @@ def _step(
 
 @torch.no_grad()
 def _evaluate(
-    runs: Sequence[Run], operator: Operator, x: Tensor | SparseFeatures, labels: Tensor
+    runs: Sequence[Run],
+    operator: Operator,
+    x: Tensor | SparseFeatures,
+    labels: Tensor,
+    class_weight: Tensor | None,
 ) -> None:
     """Score every run still training, and let it decide whether to go on."""
     active = [run for run in runs if run.training]
@@ -186,22 +190,24 @@ def _evaluate(
     logits = _logits([run.model for run in active], operator, x, [None] * len(active))
     scores = torch.stack(
         [
-            torch.stack([*_scores(z, labels, run.train), *_scores(z, labels, run.val)])
+            torch.stack([_scores(z[part], labels[part], class_weight) for part in run.parts])
             for run, z in zip(active, logits, strict=True)
         ]
     )
-    for run, (_, train_accuracy, val_loss, val_accuracy) in zip(
-        active, scores.tolist(), strict=True
-    ):
-        run.update(train_accuracy, val_loss, val_accuracy)
+    for run, (train, val) in zip(active, scores.tolist(), strict=True):
+        run.update(train_accuracy=train[1], val_loss=val[0], val_accuracy=val[1])
 
 
-def _scores(logits: Tensor, labels: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
-    chosen, truth = logits[index], labels[index]
-    if not len(index):
-        return logits.new_tensor(float("nan")), logits.new_tensor(float("nan"))
-    loss = nn.functional.cross_entropy(chosen, truth)
-    return loss, (chosen.argmax(1) == truth).to(loss.dtype).mean()
+def _scores(logits: Tensor, truth: Tensor, class_weight: Tensor | None) -> Tensor:
+    """Return loss and accuracy, both weighted by class; NaN where there are no vertices."""
+    if not len(truth):
+        return logits.new_full((2,), float("nan"))
+    loss = nn.functional.cross_entropy(logits, truth, weight=class_weight)
+    right = (logits.argmax(1) == truth).to(loss.dtype)
+    if class_weight is None:
+        return torch.stack([loss, right.mean()])
+    weights = class_weight[truth]
+    return torch.stack([loss, (right * weights).sum() / weights.sum()])
 
 
 def _logits(

@@ -124,7 +124,11 @@ def write_graphdata(folder: Path) -> Path:
 def write_sgf(folder: Path) -> Path:
     graph = nx.Graph(SAMPLE.edges.tolist())
     split = SAMPLE.splits[0]
-    parts = {"train": split.train.tolist(), "valid": split.val.tolist(), "test": split.test.tolist()}
+    parts = {
+        "train": split.train.tolist(),
+        "valid": split.val.tolist(),
+        "test": split.test.tolist(),
+    }
     content = {"graph": graph, "X": dense(SAMPLE), "y": SAMPLE.labels, "split": parts}
     for part, value in content.items():
         (folder / f"tiny.{part}").write_bytes(pickle.dumps(value, protocol=3))
@@ -279,9 +283,12 @@ def test_reader_of_a_cut_off_file_raises_or_gives_a_smaller_graph(sample):
             with tempfile.TemporaryDirectory() as folder:
                 copy = copied(where, folder)
                 bad = copy if copy.is_file() else copy / file.relative_to(where)
-                bad.write_bytes(content[: int(share * len(content))])
+                kept = content[: int(share * len(content))]
+                bad.write_bytes(kept)
                 # Only plain lists of edges can be cut without a trace.
-                if file.suffix == ".edges" or file.name == "out1_graph_edges.txt":
+                if kept == content.rstrip():
+                    assert chosen.read(copy).n_edges == SAMPLE.n_edges
+                elif file.suffix == ".edges" or file.name == "out1_graph_edges.txt":
                     try:
                         assert chosen.read(copy).n_edges <= SAMPLE.n_edges
                     except DataFileError:
@@ -292,7 +299,7 @@ def test_reader_of_a_cut_off_file_raises_or_gives_a_smaller_graph(sample):
 
 
 @settings(
-    max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
 def test_reader_of_damaged_bytes_raises_nothing_else(sample, data):

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.edges import count
-from graphfilter.errors import DataFileError, ModelFileError
+from graphfilter.errors import ConfigError, DataFileError, ModelFileError, check_name
 from graphfilter.graph import Features
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ MOST_CATEGORIES = 1000
 _FEW_ROWS = 20
 _MISSING_WORDS = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"})
 _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
-_LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,9 @@ class EncodedColumn:
     name: str
     kind: Literal["number", "category"]
     categories: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_name("kind of column", self.kind, ("number", "category"))
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -84,7 +86,6 @@ class TableEncoder:
         cls,
         table: pa.Table,
         path: str | PathLike[str],
-        *,
         categorical: Collection[str] = (),
         required: Collection[str] = (),
     ) -> Self:
@@ -98,21 +99,20 @@ class TableEncoder:
         Parameters
         ----------
         table : pyarrow.Table
-            The columns that may be features. Text columns are looked into, as those of a CSV.
+            The columns that may be features. Text is read as in a CSV: '1' is a number.
         path : path
             The file the table came from, for messages.
-        categorical : names
-            Columns to one-hot encode whatever they hold.
-        required : names
-            Columns that must be used: an error where they would be left out.
+        categorical, required : names
+            Columns to one-hot encode whatever they hold; columns that must not be left out.
         """
         columns, notes = [], []
         for name in table.column_names:
             column, note = _fit_column(table.column(name), name, path, name in categorical)
             if column is not None:
                 columns.append(column)
-            elif name in required:
-                raise DataFileError(path, f"{note} To one-hot it all the same, add --categorical.")
+            elif name in required or name in categorical:
+                remedy = "Name words in --categorical, turn dates into numbers, or --drop it."
+                raise DataFileError(path, f"{note} It was asked for. {remedy}")
             if note:
                 notes.append(note)
         return cls(tuple(columns), tuple(notes))
@@ -143,10 +143,8 @@ class TableEncoder:
             if column.kind == "category" and column.name in table.column_names:
                 words = set(as_text(table.column(column.name), trim=True).unique().to_pylist())
                 if new := sorted(words - set(column.categories) - {""}):
-                    notes.append(
-                        f"column {column.name!r} has {count(len(new), 'value')} not seen in "
-                        f"training ({_listed(new)}): encoded as zeros."
-                    )
+                    seen = f"{count(len(new), 'value')} not seen in training ({_listed(new)})"
+                    notes.append(f"column {column.name!r} has {seen}: encoded as zeros.")
         return tuple(notes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -164,29 +162,26 @@ class TableEncoder:
                 EncodedColumn(str(c["name"]), c["kind"], tuple(map(str, c["categories"])))
                 for c in values["columns"]
             )
-            notes = tuple(map(str, values["notes"]))
-        except (KeyError, TypeError) as error:
+            return cls(columns, tuple(map(str, values["notes"])))
+        except (KeyError, TypeError, ConfigError) as error:
             raise ModelFileError(f"the saved table encoder is damaged ({error!r}).") from None
-        for column in columns:
-            if column.kind not in ("number", "category"):
-                raise ModelFileError(
-                    "a column of a saved table encoder must be 'number' or 'category'; "
-                    f"got {column.kind!r}."
-                )
-        return cls(columns, notes)
+
+
+def is_parquet(path: str | PathLike[str]) -> bool:
+    return str(path).lower().endswith(".parquet")
 
 
 def place_of_row(path: str | PathLike[str], row: int) -> str:
-    """Say where row ``row``, counted from 0, is to be found: a line of text or a row of Parquet."""
-    return f"row {row + 1}" if str(path).lower().endswith(".parquet") else f"line {row + 2}"
+    """Say where a row, counted from 0, is to be found: by line in text, by row in Parquet."""
+    return f"row {row + 1}" if is_parquet(path) else f"line {row + 2}"
 
 
 def at_row(
     path: str | PathLike[str], row: int, problem: str, *, first_line: int = 2
 ) -> DataFileError:
     """Make the error for what is wrong in a row, counted from 0."""
-    if str(path).lower().endswith(".parquet"):
-        return DataFileError(path, f"{place_of_row(path, row)}: {problem}")
+    if is_parquet(path):
+        return DataFileError(path, f"row {row + 1}: {problem}")
     return DataFileError(path, problem, line=row + first_line)
 
 
@@ -226,12 +221,14 @@ def read_numbers(
     name: str,
     remedy: str,
     *,
-    least: float = -_LARGEST,
+    least: float = -np.inf,
     first_row: int = 0,
-) -> NDArray[np.float64]:
-    """Read a column as finite float32 numbers, or raise at the first row that holds none."""
-    values, is_word = _parse_numbers(column)
-    bad = ~((values >= least) & (values <= _LARGEST))
+) -> NDArray[np.float32]:
+    """Read a column as finite numbers, or raise at the first row that holds none."""
+    exact, is_word = _parse_numbers(column)
+    with np.errstate(over="ignore"):
+        values = exact.astype(np.float32)
+    bad = ~(np.isfinite(values) & (values >= least))
     if not bad.any():
         return values
     row = int(bad.argmax())
@@ -240,7 +237,7 @@ def read_numbers(
         problem = f"{got!r} is not a number"
     elif np.isnan(values[row]):
         problem = f"it is missing (got {got!r})"
-    elif abs(values[row]) > _LARGEST:
+    elif np.isinf(values[row]):
         problem = f"{got} is infinite, or too large for float32"
     else:
         problem = f"{got} is less than {least:g}"
@@ -286,18 +283,16 @@ def _to_number(word: str) -> float:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    import pyarrow as pa
+    import pyarrow.types as is_type
 
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return is_type.is_string(kind) or is_type.is_large_string(kind)
 
 
-def _is_usable(kind: pa.DataType) -> bool:
+def _is_usable(kind: Any) -> bool:
     """Tell numbers, truth values and strings from dates, lists and bytes (Parquet has them)."""
-    import pyarrow as pa
+    import pyarrow.types as is_type
 
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    is_type = pa.types
+    kind = kind.value_type if is_type.is_dictionary(kind) else kind
     is_number = is_type.is_integer(kind) or is_type.is_floating(kind) or is_type.is_decimal(kind)
     return is_number or is_type.is_boolean(kind) or is_type.is_null(kind) or _is_text(kind)
 
@@ -316,23 +311,18 @@ def _fit_column(
         if n_words == 0:
             return EncodedColumn(name, "number"), ""
         if n_numbers > n_words:
-            read_numbers(
-                column, path, name, f"Mend it, or pass --categorical {name}, or --drop {name}."
-            )
+            remedy = f"Mend it, or pass --categorical {name}, or --drop {name}."
+            read_numbers(column, path, name, remedy)
     words = as_text(column, trim=True).unique().to_pylist()
     categories = tuple(sorted(word for word in words if word))
-    rows = len(column)
-    distinct = len(categories)
-    many = distinct > MOST_CATEGORIES or (rows > _FEW_ROWS and 2 * distinct > rows)
+    n_rows, n = len(column), len(categories)
+    many = n > MOST_CATEGORIES or (n_rows > _FEW_ROWS and 2 * n > n_rows)
     if many and not categorical:
-        return None, (
-            f"column {name!r} left out: {count(distinct, 'different value')} in "
-            f"{count(rows, 'row')} look like text or identifiers."
-        )
-    note = f"column {name!r} has {count(distinct, 'value')}: one-hot encoded"
-    if len(categories) < len(words):
-        note += ", empty cells as zeros"
-    return EncodedColumn(name, "category", categories), f"{note}."
+        seen = f"{count(n, 'different value')} in {count(n_rows, 'row')}"
+        return None, f"column {name!r} left out: {seen} look like text or identifiers."
+    empty = ", empty cells as zeros" if n < len(words) else ""
+    note = f"column {name!r} has {count(n, 'value')}: one-hot encoded{empty}."
+    return EncodedColumn(name, "category", categories), note
 
 
 def _encode_column(
@@ -342,12 +332,11 @@ def _encode_column(
     import pyarrow as pa
 
     if not _is_usable(column.type):
-        raise DataFileError(
-            path, f"column {how.name!r} must hold a {how.kind} a row; got {column.type}."
-        )
+        problem = f"column {how.name!r} must hold a {how.kind} a row; got {column.type}."
+        raise DataFileError(path, problem)
     if how.kind == "number":
         remedy = f"Fill it in, or train without the column (--drop {how.name})."
-        values = read_numbers(column, path, how.name, remedy).astype(np.float32)
+        values = read_numbers(column, path, how.name, remedy)
         rows = np.flatnonzero(values)
         return rows.astype(np.int32), values[rows], np.array([len(rows)])
     categories = pa.array(how.categories, type=pa.string())

@@ -21,6 +21,7 @@ from graphfilter.data.encoding import (
     at_row,
     distinct,
     index_in,
+    is_parquet,
     missing_column,
     place_of_row,
     read_numbers,
@@ -90,7 +91,6 @@ def read_tables(
         .csv, .csv.gz, .tsv, .tsv.gz or .parquet. Ids are strings: '007' is not '7'. An edge
         file without a header is known by a vertex id standing where the header should be.
     columns : Columns, optional
-        Which column holds what, where the names do not say it.
     allow_missing : bool
         Leave out edges to vertices that are not in the table instead of raising.
     encoder : TableEncoder, optional
@@ -107,39 +107,32 @@ def read_tables(
     """
     edges, vertices, columns = Path(edges), Path(vertices), columns or Columns()
     table, roles, encoder, notes = _read_vertices(vertices, columns, encoder)
+    known: dict[str, Any] = {"feature_names": encoder.feature_names or None}
     with _reading(vertices):
         ids = _check_ids(as_text(table.column(roles["id"])), vertices)
-    pairs, weights, edge_notes = _read_edges(edges, vertices, ids, columns, allow_missing)
-    graph = Graph.from_edges(
-        pairs, len(ids), weights=weights, name=vertices.name.partition(".")[0]
-    )
-    graph = graph.replace(
-        features=encoder.transform(table, vertices) if encoder.columns else None,
-        feature_names=encoder.feature_names if encoder.columns else None,
-        vertex_names=ids.to_pylist(),
-    )
-    changes: dict[str, Any] = {"notes": (*notes, *edge_notes, *graph.notes)}
-    with _reading(vertices):
         if "label" in roles:
-            labels, classes = _encode_labels(as_text(table.column(roles["label"])))
-            changes |= {"labels": labels, "classes": classes}
+            known["labels"], known["classes"] = _encode_labels(as_text(table[roles["label"]]))
         if "split" in roles:
-            changes["splits"] = _read_split(table.column(roles["split"]), vertices)
+            known["splits"] = _read_split(as_text(table[roles["split"]], trim=True), vertices)
+    features = encoder.transform(table, vertices) if encoder.columns else None
+    pairs, weights, edge_notes = _read_edges(edges, vertices, ids, columns, allow_missing)
+    graph = Graph.from_edges(pairs, len(ids), weights=weights, name=vertices.name.split(".")[0])
+    notes = (*notes, *edge_notes, *graph.notes)
+    graph = graph.replace(features=features, vertex_names=ids.to_pylist(), notes=notes)
     # Not Graph.replace: it would sort the classes as strings, 10 before 9.
-    return dataclasses.replace(graph, **changes), encoder
+    return dataclasses.replace(graph, **known), encoder
 
 
 def _read_vertices(
     path: Path, columns: Columns, encoder: TableEncoder | None
-) -> tuple[pa.Table, dict[str, str], TableEncoder, list[str]]:
-    """Read the table of vertices, find its roles and fit the encoder if there is none."""
+) -> tuple[pa.Table, dict[str, str], TableEncoder, Sequence[str]]:
+    """Read the columns that are needed, find their roles, and fit the encoder if none is given."""
     names = _column_names(path)
     asked = {*columns.features, *columns.categorical}
-    for name in (*columns.features, *columns.categorical, *columns.drop):
-        if name not in names:
-            raise missing_column(path, name, names)
     if encoder is not None:
         asked = {column.name for column in encoder.columns}
+    for name in sorted(asked.union(columns.drop).difference(names)):
+        raise missing_column(path, name, names)
     told = {"id": columns.id, "label": columns.label, "split": columns.split}
     usual = {"id": (*ID_NAMES, *names), "label": LABEL_NAMES, "split": SPLIT_NAMES}
     roles, notes = _choose(path, names, told, usual, not_free=asked.union(columns.drop))
@@ -152,9 +145,7 @@ def _read_vertices(
     if encoder is not None:
         return table, roles, encoder, [*notes, *encoder.unseen(table)]
     features = table.select([n for n in names if n in asked])
-    encoder = TableEncoder.fit(
-        features, path, categorical=columns.categorical, required=columns.features
-    )
+    encoder = TableEncoder.fit(features, path, columns.categorical, columns.features)
     return table, roles, encoder, [*notes, *encoder.notes]
 
 
@@ -167,9 +158,8 @@ def _choose(
 ) -> tuple[dict[str, str], list[str]]:
     """Give each role the column it was told, or else a free one by the first usual name."""
     chosen = {role: name for role, name in told.items() if name is not None}
-    for name in chosen.values():
-        if name not in names:
-            raise missing_column(path, name, names)
+    for name in sorted(set(chosen.values()).difference(names)):
+        raise missing_column(path, name, names)
     for what, values in (("columns have the name", names), ("roles name", chosen.values())):
         most = Counter(values).most_common(1)
         if most and most[0][1] > 1:
@@ -209,7 +199,7 @@ def _check_ids(ids: pa.ChunkedArray, path: Path) -> pa.Array:
 def _encode_labels(labels: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Number the classes as graphfilter.labels does, but in the order of numbers if they are."""
     words, codes = distinct(labels)
-    known = [word for word in words if word.strip() not in ("", "-1")]
+    known = [word for word in words if word.strip().lower() not in ("", "-1", "nan")]
     if known == ["1"]:
         known += [word for word in words if word.strip() == "-1"]
     try:
@@ -221,8 +211,8 @@ def _encode_labels(labels: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[
     return code_of_word[codes], np.array(known, dtype=object)
 
 
-def _read_split(column: Any, path: Path) -> tuple[Split, ...]:
-    words, codes = distinct(as_text(column, trim=True))
+def _read_split(text: pa.ChunkedArray, path: Path) -> tuple[Split, ...]:
+    words, codes = distinct(text)
     part = np.array([_PARTS.get(word.lower(), -2) for word in words])[codes]
     if (part == -2).any():
         row = int((part == -2).argmax())
@@ -235,17 +225,20 @@ def _read_split(column: Any, path: Path) -> tuple[Split, ...]:
 
 def _read_edges(
     path: Path, vertices: Path, ids: pa.Array, columns: Columns, allow_missing: bool
-) -> tuple[NDArray[np.int32], NDArray[np.float64] | None, list[str]]:
+) -> tuple[NDArray[np.int32], NDArray[np.float32] | None, list[str]]:
     """Read the edges in one pass, turning ids into numbers block by block."""
     import pyarrow as pa
 
     roles, header, notes = _edge_roles(path, ids, columns)
     remedy = "Mend it, or name another column with --weight."
-    pairs, weights = [np.empty((0, 2), dtype=np.int32)], [np.empty(0)]
+    pairs, weights = [np.empty((0, 2), np.int32)], [np.empty(0, np.float32)]
     row, n_dropped, first_line = 0, 0, 2 if header else 1
     for batch in _read_batches(path, list(roles.values()), header):
         with _reading(path):
             ends = [as_text(batch.column(roles[role])) for role in ("source", "target")]
+            if (name := roles.get("weight")) is not None:
+                column = pa.chunked_array([batch.column(name)])
+                values = read_numbers(column, path, name, remedy, least=0, first_row=row)
         numbers = index_in(pa.chunked_array(ends), ids).reshape(2, -1)
         known = (numbers >= 0).all(axis=0)
         if not (allow_missing or known.all()):
@@ -256,8 +249,6 @@ def _read_edges(
             raise at_row(path, row + bad, f"{problem}pass --allow-missing.", first_line=first_line)
         pairs.append(numbers.T[known])
         if "weight" in roles:
-            column = pa.chunked_array([batch.column(roles["weight"])])
-            values = read_numbers(column, path, roles["weight"], remedy, least=0, first_row=row)
             weights.append(values[known])
         row += len(batch)
         n_dropped += int(np.count_nonzero(~known))
@@ -283,7 +274,7 @@ def _edge_roles(
     told = {"source": columns.source, "target": columns.target, "weight": columns.weight}
     keys = {name.strip().lower() for name in names}
     pair = next((pair for pair in END_NAMES if keys.issuperset(pair)), None)
-    may_lack_header = pair is None and not any(told.values()) and not _is_parquet(path)
+    may_lack_header = pair is None and not any(told.values()) and not is_parquet(path)
     if may_lack_header and (index_in(pa.chunked_array([names[:2]]), ids) >= 0).any():
         note = f"{path.name} has no header: took its first two columns, and no other."
         return {"source": "f0", "target": "f1"}, False, [note]
@@ -291,10 +282,6 @@ def _edge_roles(
     usual = {"source": (source, *names), "target": (target, *names), "weight": WEIGHT_NAMES}
     roles, notes = _choose(path, names, told, usual)
     return roles, True, notes
-
-
-def _is_parquet(path: Path) -> bool:
-    return path.suffix.lower() == ".parquet"
 
 
 def _column_names(path: Path) -> list[str]:
@@ -306,7 +293,7 @@ def _column_names(path: Path) -> list[str]:
     if not path.name.lower().endswith((".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")):
         raise DataFileError(path, "a table must be .csv, .csv.gz, .tsv, .tsv.gz or .parquet.")
     with _reading(path):
-        if _is_parquet(path):
+        if is_parquet(path):
             return parquet.read_schema(path).names
         with csv.open_csv(path, **_csv_options(path)) as reader:
             return reader.schema.names
@@ -317,7 +304,7 @@ def _read_table(path: Path, names: list[str]) -> pa.Table:
     from pyarrow import csv, parquet
 
     with _reading(path):
-        if _is_parquet(path):
+        if is_parquet(path):
             return parquet.ParquetFile(path).read(columns=names)
         try:
             return csv.read_csv(path, **_csv_options(path, names, use_threads=True))
@@ -330,7 +317,7 @@ def _read_batches(path: Path, names: list[str], header: bool) -> Iterator[pa.Rec
     from pyarrow import csv, parquet
 
     with _reading(path):
-        if _is_parquet(path):
+        if is_parquet(path):
             yield from parquet.ParquetFile(path).iter_batches(columns=names, batch_size=1 << 20)
         else:
             with csv.open_csv(path, **_csv_options(path, names, header=header)) as reader:
@@ -344,17 +331,14 @@ def _csv_options(
     import pyarrow as pa
     from pyarrow import csv
 
+    reading = csv.ReadOptions(use_threads=use_threads, block_size=_BLOCK_BYTES)
+    reading.autogenerate_column_names = not header
     delimiter = "\t" if ".tsv" in path.name.lower() else ","
+    types = dict.fromkeys(names or (), pa.string())
     return {
-        "read_options": csv.ReadOptions(
-            use_threads=use_threads,
-            block_size=_BLOCK_BYTES,
-            autogenerate_column_names=not header,
-        ),
+        "read_options": reading,
         "parse_options": csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        "convert_options": csv.ConvertOptions(
-            include_columns=names, column_types=dict.fromkeys(names or (), pa.string())
-        ),
+        "convert_options": csv.ConvertOptions(include_columns=names, column_types=types),
     }
 
 
@@ -366,13 +350,9 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        text = " ".join(str(error).split())
-        if "Empty CSV" in text:
-            raise DataFileError(path, "the file is empty; it must have columns.") from None
+        text = " ".join(str(error).split())[:200]
         row = re.search(r"Row #(\d+): ", text)
-        problem = text.replace(row[0], "") if row else text
-        raise DataFileError(
-            path,
-            f"cannot be read ({problem[:200]}). Mend it, or write it again as UTF-8.",
-            line=int(row[1]) if row else None,
-        ) from None
+        problem = f"cannot be read ({text}). Mend it, or write it again as UTF-8."
+        if "Empty CSV" in text:
+            problem = "the file is empty; it must have columns."
+        raise DataFileError(path, problem, line=int(row[1]) if row else None) from None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphfilter.errors import ConfigError
+from graphfilter.errors import ConfigError, GraphError
 from graphfilter.graph import Graph
 from graphfilter.spectral import estimate_label_frequency, frequency_range, label_frequency
 
@@ -59,7 +59,7 @@ def frequency_estimates(
     Parameters
     ----------
     graph : Graph
-        With labels. Unlabelled vertices are left out of the samples.
+        With every label known: the truth is drawn beside the estimates.
     ratios : sequence of float
         Each in 0..1, above 0.
     n_samples : int
@@ -69,12 +69,17 @@ def frequency_estimates(
     if any(not 0 < ratio <= 1 for ratio in ratios):
         raise ConfigError(f"training ratios must lie above 0 and up to 1; got {tuple(ratios)}.")
     truth = float(np.nanmean(label_frequency(graph, encoding)))
-    known = np.asarray(graph.labels) >= 0
+    n_unlabelled = np.count_nonzero(np.asarray(graph.labels) < 0)
+    if n_unlabelled:
+        raise GraphError(
+            f"every vertex must have a label to know the true frequency; {n_unlabelled} have none. "
+            "Take graph.subgraph(graph.labels >= 0)."
+        )
     rng = np.random.default_rng(seed)
     records = []
     for ratio in ratios:
         for sample in range(n_samples):
-            index = np.flatnonzero((rng.random(graph.n_vertices) < ratio) & known)
+            index = np.flatnonzero(rng.random(graph.n_vertices) < ratio)
             for method in _ROWS:
                 estimate = estimate_label_frequency(graph, index, method, encoding).mean
                 records.append(FrequencyRecord(graph.name, ratio, sample, method, estimate, truth))
@@ -98,8 +103,8 @@ def draw(records: Sequence[FrequencyRecord]) -> Figure:
         raise ConfigError("a figure needs at least one record; got none.")
     groups = {name: _datasets(records, name) for name in _GROUPS}
     groups = {name: datasets for name, datasets in groups.items() if datasets}
-    figure = Figure(figsize=(2.2 + 4.6 * len(groups), 7.2), layout="constrained")
-    axes = figure.subplots(2, len(groups), sharex=True, sharey=True, squeeze=False)
+    figure = Figure(figsize=(1.0 + 5.2 * len(groups), 7.6), layout="constrained")
+    axes = figure.subplots(2, len(groups), sharex=True, sharey="col", squeeze=False)
     for column, (group, datasets) in enumerate(groups.items()):
         for row, method in enumerate(_ROWS):
             ax = axes[row, column]
@@ -122,7 +127,7 @@ def _datasets(records: Sequence[FrequencyRecord], group: str) -> list[str]:
 
 def _draw_panel(ax: Axes, records: list[FrequencyRecord], datasets: list[str]) -> None:
     ratios = sorted({r.ratio for r in records})
-    width = 0.8 / len(datasets)
+    width = 0.88 / max(len(datasets), 2)
     for i, dataset in enumerate(datasets):
         mine = [r for r in records if r.dataset == dataset]
         offset = (i - (len(datasets) - 1) / 2) * width
@@ -132,21 +137,22 @@ def _draw_panel(ax: Axes, records: list[FrequencyRecord], datasets: list[str]) -
         ax.boxplot(
             [[x for x in box if np.isfinite(x)] for box in boxes],
             positions=np.arange(len(ratios)) + offset,
-            widths=0.8 * width,
+            widths=0.75 * width,
             manage_ticks=False,
             patch_artist=True,
-            boxprops={"facecolor": colour + "40", "edgecolor": colour},
+            boxprops={"facecolor": colour + "59", "edgecolor": colour},
             medianprops=line | {"linewidth": 1.8},
             whiskerprops=line,
             capprops=line,
             flierprops={"marker": ".", "markersize": 3, "markeredgecolor": colour},
         )
-        ax.axhline(mine[0].truth, color=colour, linestyle=(0, (4, 2)), linewidth=1.2, zorder=1)
+        ax.axhline(mine[0].truth, color=colour, linestyle=(0, (4, 2)), linewidth=0.9, zorder=1)
         ax.plot(len(ratios) - 0.35, mine[0].truth, _MARKERS[i % len(_MARKERS)], color=colour, ms=6)
     ax.set_xticks(range(len(ratios)), [f"{ratio:g}" for ratio in ratios])
     ax.set_xlim(-0.6, len(ratios) - 0.2)
-    ax.set_ylim(-0.35, 2.35)
-    ax.grid(axis="y", color="0.9")
+    for i in range(0, len(ratios), 2):
+        ax.axvspan(i - 0.5, i + 0.5, color="0.95", zorder=0)
+    ax.grid(axis="y", color="0.88")
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
 

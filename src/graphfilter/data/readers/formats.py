@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -89,11 +90,14 @@ def read_networkx(path: AnyPath, label: str = "label") -> Graph:
     remedy = f"Write it again, for example with networkx.write_{suffix[1:]}."
     with reading(path, remedy, (*PARSE_ERRORS, nx.NetworkXException)):
         data = Path(path).read_bytes()
-        if suffix == ".gml":
-            graph = nx.read_gml(io.BytesIO(data), label="id")
-        else:
+        if suffix == ".graphml":
             _refuse_entities(data, path)
-            graph = nx.read_graphml(io.BytesIO(data))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            if suffix == ".graphml":
+                graph = nx.read_graphml(io.BytesIO(data))
+            else:
+                graph = nx.read_gml(io.BytesIO(data), label="id")
         features, names, left_out = _numeric_attributes(graph, label)
         has_labels = any(label in attributes for _, attributes in graph.nodes(data=True))
         result = Graph.from_networkx(
@@ -103,7 +107,8 @@ def read_networkx(path: AnyPath, label: str = "label") -> Graph:
             feature_names=names,
             name=Path(path).stem,
         )
-    notes = [f"Vertex attribute {key!r} left out: not a number everywhere." for key in left_out]
+    notes = [f"networkx: {warning.message}" for warning in caught]
+    notes += [f"Vertex attribute {key!r} left out: not a number everywhere." for key in left_out]
     return result.replace(notes=(*result.notes, *notes))
 
 

@@ -1,0 +1,46 @@
+"""A progress bar for training, on standard error; silent unless asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from graphfilter.training import Progress
+
+Report = Callable[[Progress], None]
+
+
+@contextmanager
+def training_bar(
+    *, show: bool, and_tell: Report | None = None, title: str = "training"
+) -> Iterator[Report | None]:
+    """Give a callback for :func:`graphfilter.training.train` that moves a bar."""
+    if not show:
+        yield and_tell
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("epoch {task.completed}/{task.total}"),
+        TextColumn("loss {task.fields[loss]:.3f}, validation {task.fields[accuracy]:.1%}"),
+        TimeElapsedColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(title, total=None, loss=float("nan"), accuracy=float("nan"))
+
+        def report(progress: Progress) -> None:
+            bar.update(
+                task,
+                completed=progress.epoch,
+                total=progress.max_epochs,
+                loss=progress.loss,
+                accuracy=progress.val_accuracy,
+            )
+            if and_tell is not None:
+                and_tell(progress)
+
+        yield report

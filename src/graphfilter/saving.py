@@ -1,0 +1,132 @@
+"""A fitted classifier on disk: tensors in safetensors, the rest in JSON, a version in both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import torch
+
+from graphfilter.errors import GraphFilterError, ModelFileError
+from graphfilter.features import FeatureScaler
+from graphfilter.storage import read_json, read_tensors, write_json, write_tensors
+
+if TYPE_CHECKING:
+    from graphfilter.estimator import SGFClassifier
+
+    Classifier = TypeVar("Classifier", bound=SGFClassifier)
+
+# Raised by one when a file written today could not be read by the code of today's release.
+FORMAT = 1
+CONFIG_FILE = "config.json"
+MODEL_FILE = "model.safetensors"
+
+
+def save_classifier(classifier: SGFClassifier, folder: str | Path) -> None:
+    """Write ``model.safetensors`` and ``config.json`` to ``folder``."""
+    from graphfilter import __version__
+
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    tensors = {
+        f"scaler.{name}": torch.tensor(value)
+        for name, value in classifier.scaler_.to_arrays().items()
+    }
+    for i, member in enumerate(classifier.members_):
+        tensors |= {f"member{i}.{k}": v for k, v in member.state_dict().items()}
+    write_tensors(
+        folder / MODEL_FILE, tensors, {"kind": "model", "format": FORMAT, "version": __version__}
+    )
+    write_json(
+        folder / CONFIG_FILE,
+        {
+            "format": FORMAT,
+            "version": __version__,
+            "kind": type(classifier).__name__,
+            "parameters": _plain_parameters(classifier),
+            "classes": _plain_classes(classifier.classes_),
+            "n_features": classifier._n_columns(),
+            "scaling": classifier.scaler_.scaling,
+        },
+    )
+
+
+def load_classifier(cls: type[Classifier], folder: str | Path) -> Classifier:
+    """Read what :func:`save_classifier` wrote."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise ModelFileError(f"{folder}: there is no such folder; give the folder of a saved model.")
+    config = read_json(folder / CONFIG_FILE)
+    tensors, metadata = read_tensors(folder / MODEL_FILE)
+    for name, content in ((CONFIG_FILE, config), (MODEL_FILE, metadata)):
+        found = content.get("format") if isinstance(content, dict) else None
+        if found != FORMAT:
+            raise ModelFileError(
+                f"{folder / name}: must be of format {FORMAT}; got {found}. "
+                "Load it with the version of graphfilter that wrote it, or fit again."
+            )
+    try:
+        return _rebuild(cls, config, tensors)
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+        if isinstance(error, GraphFilterError):
+            raise
+        reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+        raise ModelFileError(
+            f"{folder}: the model and its config do not fit together ({reason}). Fit again."
+        ) from None
+
+
+def _rebuild(
+    cls: type[Classifier], config: dict[str, Any], tensors: dict[str, torch.Tensor]
+) -> Classifier:
+    parameters = dict(config["parameters"])
+    if isinstance(parameters.get("class_weight"), list):
+        parameters["class_weight"] = {k: w for k, w in parameters["class_weight"]}
+    classifier = cls(**parameters)
+    kind, names = config["classes"]["dtype"], config["classes"]["names"]
+    if kind not in _CLASS_DTYPES:
+        raise ValueError(f"classes of unknown type {kind!r}")
+    classifier.classes_ = np.array(names, dtype=kind)
+    classifier.n_features_in_ = int(config["n_features"])
+    scale = {k: tensors[f"scaler.{k}"].numpy() for k in ("shift", "scale") if f"scaler.{k}" in tensors}
+    classifier.scaler_ = FeatureScaler(config["scaling"], **scale)
+    members = []
+    for i in range(classifier._n_members()):
+        start = f"member{i}."
+        network = classifier._make_network(0)
+        network.load_state_dict(
+            {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
+        )
+        members.append(network.eval())
+    classifier.members_ = members
+    classifier.filters_ = [member.filter for member in members]
+    classifier.filter_ = classifier.filters_[0]
+    return classifier
+
+
+_CLASS_DTYPES = ("object", "int64", "int32", "float64", "float32", "bool")
+
+
+def _plain_classes(classes: np.ndarray) -> dict[str, Any]:
+    names = classes.tolist()
+    if not all(isinstance(name, str | int | float) for name in names):
+        raise GraphFilterError("class names must be strings or numbers to be saved.")
+    kind = str(classes.dtype)
+    return {"dtype": kind if kind in _CLASS_DTYPES else "object", "names": names}
+
+
+def _plain_parameters(classifier: SGFClassifier) -> dict[str, Any]:
+    """Return the parameters as JSON; the bound graph is left out and random states dropped."""
+    parameters = classifier.get_params(deep=False)
+    del parameters["graph"]
+    if not isinstance(parameters["random_state"], int):
+        parameters["random_state"] = None
+    if isinstance(parameters["class_weight"], dict):
+        pairs = parameters["class_weight"].items()
+        parameters["class_weight"] = [[_plain(k), float(w)] for k, w in pairs]
+    return {name: _plain(value) for name, value in parameters.items()}
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

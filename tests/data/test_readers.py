@@ -1,0 +1,374 @@
+"""Each reader on the genuine files, and the promises of a single format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphfilter.data import readers
+from graphfilter.errors import ConfigError, DataFileError, GraphError
+from graphfilter.graph import Graph
+from graphfilter.splits import Split
+
+PARTS = ("train", "val", "test")
+
+
+def dense(graph: Graph) -> np.ndarray:
+    return graph.features.toarray() if sp.issparse(graph.features) else graph.features  # pyright: ignore
+
+
+def assert_same_data(got: Graph, expected: Graph) -> None:
+    np.testing.assert_array_equal(got.edges, expected.edges)
+    np.testing.assert_array_equal(got.labels, expected.labels)
+    assert sp.issparse(got.features)
+    assert abs(got.features - expected.features).nnz == 0  # pyright: ignore
+
+
+def assert_same_split(got: Split, expected: Split) -> None:
+    assert got.rule == expected.rule
+    for part in PARTS:
+        np.testing.assert_array_equal(getattr(got, part), getattr(expected, part))
+
+
+def test_planetoid_equals_its_npz_twin(data_folder):
+    for name in ("cora", "citeseer"):
+        got = readers.read_planetoid(data_folder / "raw" / "planetoid", name)
+        twin = readers.read_npz(data_folder / f"{name}.npz")
+        assert_same_data(got, twin)
+        assert_same_split(got.splits[0], twin.splits[-1])
+        assert [len(getattr(got.splits[0], part)) for part in PARTS[1:]] == [500, 1000]
+
+
+def test_citeseer_says_which_vertices_have_no_label(data_folder):
+    graph = readers.read_planetoid(data_folder / "raw" / "planetoid", "citeseer")
+    unlabelled = np.flatnonzero(graph.labels == -1)
+    assert len(unlabelled) == 15
+    assert not dense(graph)[unlabelled].any()
+    assert graph.degrees[unlabelled].any()
+    assert any("15 vertices without a label" in note for note in graph.notes)
+    twin = readers.read_npz(data_folder / "citeseer.npz")
+    assert any("taken out of 10 fixed splits" in note for note in twin.notes)
+    for split in twin.splits:
+        for part in PARTS:
+            assert not np.isin(getattr(split, part), unlabelled).any()
+
+
+@pytest.mark.parametrize(
+    ("raw", "name"),
+    [("texas", "texas"), ("wisconsin", "wisconsin"), ("cornell", "cornell_geomgcn")],
+)
+def test_geom_gcn_equals_its_npz_twin(data_folder, raw, name):
+    got = readers.read_geom_gcn(data_folder / "raw" / "geom-gcn", raw)
+    twin = readers.read_npz(data_folder / f"{name}.npz")
+    assert_same_data(got, twin)
+    assert len(got.splits) == (raw == "wisconsin")
+    for split in got.splits:
+        assert_same_split(split, twin.splits[0])
+
+
+def test_geom_gcn_splits_equal_those_of_the_npz_twin(data_folder):
+    folder = data_folder / "raw" / "geom-gcn" / "splits"
+    [split] = readers.read_geom_gcn_splits(folder, "cora", 2708)
+    assert_same_split(split, readers.read_npz(data_folder / "cora.npz").splits[0])
+    with pytest.raises(DataFileError, match="one column a vertex"):
+        readers.read_geom_gcn_splits(folder, "cora", 2707)
+    with pytest.raises(DataFileError, match="no such file"):
+        readers.read_geom_gcn_splits(folder, "nowhere", 2708)
+
+
+@pytest.mark.parametrize("name", ["wisconsin", "chameleon_filtered"])
+def test_heterophilous_equals_its_npz_twin(data_folder, name):
+    got = readers.read_heterophilous(data_folder / "raw" / "heterophilous-graphs" / f"{name}.npz")
+    twin = readers.read_npz(data_folder / f"{name}.npz")
+    assert_same_data(got, twin)
+    assert len(got.splits) == len(twin.splits) == 10
+    for a, b in zip(got.splits, twin.splits, strict=True):
+        assert_same_split(a, b)
+
+
+def test_graphdata_equals_its_npz_twin(data_folder):
+    got = readers.read_graphdata(data_folder / "raw" / "graphdata" / "amazon_photo.npz")
+    twin = readers.read_npz(data_folder / "photo.npz")
+    assert_same_data(got, twin)
+    assert [split.rule for split in twin.splits] == ["sgf"]
+    with np.load(data_folder / "photo.npz") as arrays:
+        lcc = twin.subgraph(arrays["lcc"])
+    np.testing.assert_array_equal(twin.largest_component().edges, lcc.edges)
+
+
+def test_sgf_equals_its_npz_twin(data_folder):
+    got = readers.read_sgf(data_folder / "raw" / "sgf", "bipartite")
+    twin = readers.read_npz(data_folder / "bipartite.npz")
+    assert_same_data(got, twin)
+    assert_same_split(got.splits[0], twin.splits[0])
+
+
+def test_gnn_benchmark_is_cora_under_other_numbers(data_folder):
+    got = readers.read_gnn_benchmark(data_folder / "raw" / "gnn-benchmark" / "cora.npz")
+    cora = readers.read_npz(data_folder / "cora.npz")
+
+    def signature(graph: Graph) -> list[tuple[float, ...]]:
+        """Per vertex: degree, words, size of the class and sum of the neighbours' degrees."""
+        sizes = np.bincount(graph.labels)[graph.labels]
+        around = graph.adjacency @ graph.degrees
+        return sorted(zip(graph.degrees, dense(graph).sum(axis=1), sizes, around, strict=True))
+
+    assert signature(got) == signature(cora)
+    assert "Neural_Networks" in got.classes
+    assert got.vertex_names is not None
+    assert len(set(got.vertex_names)) == 2708
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Graph:
+    n = draw(st.integers(1, 8))
+    vertex = st.integers(0, n - 1)
+    edges = draw(st.lists(st.tuples(vertex, vertex), max_size=12))
+    number = st.floats(-1e3, 1e3, width=32)
+    features = draw(
+        st.none() | st.lists(st.lists(number, min_size=2, max_size=2), min_size=n, max_size=n)
+    )
+    if features is not None and draw(st.booleans()):
+        features = sp.csr_array(np.array(features))
+    label = st.sampled_from(draw(st.sampled_from([["a", "ü", None], [0, 3, -1], [0.5, 2.0]])))
+    labels = draw(st.none() | st.lists(label, min_size=n, max_size=n))
+    weight = st.floats(0, 10, width=32)
+    weights = st.lists(weight, min_size=len(edges), max_size=len(edges))
+    rules = draw(st.lists(st.sampled_from(["fixed", "stratified 0.6/0.2/0.2", "public", "sgf"])))
+    names = draw(st.none() | st.permutations([f"v{i}" for i in range(n)]))
+    order = draw(st.permutations(range(n)))
+    cut, end = sorted(draw(st.tuples(st.integers(0, n), st.integers(0, n))))
+    splits = [
+        Split(*(np.array(p, int) for p in (order[:cut], order[cut:end], order[end:])), rule=rule)
+        for rule in rules
+    ]
+    return Graph.from_edges(
+        np.array(edges, dtype=int).reshape(-1, 2),
+        n,
+        features=features,
+        labels=labels,
+        weights=draw(st.none() | weights),
+        vertex_names=names,
+        feature_names=None if features is None else ["a", "b"],
+        splits=splits,
+        name=draw(st.sampled_from(["graph", "ü"])),
+    )
+
+
+@settings(max_examples=120, deadline=None)
+@given(graph=graphs())
+def test_npz_gives_back_what_was_written(tmp_path_factory, graph):
+    path = tmp_path_factory.mktemp("npz") / "any.npz"
+    readers.write_npz(graph, path)
+    got = readers.read_npz(path)
+    assert repr(got) == repr(graph)
+    for name in ("indptr", "indices", "weights", "labels", "classes"):
+        expected = getattr(graph, name)
+        np.testing.assert_array_equal(getattr(got, name), expected)
+        assert expected is None or getattr(got, name).dtype == expected.dtype
+    assert (got.features is None) == (graph.features is None)
+    assert sp.issparse(got.features) == sp.issparse(graph.features)
+    if graph.features is not None:
+        np.testing.assert_array_equal(dense(got), dense(graph))
+    assert (got.vertex_names, got.feature_names) == (graph.vertex_names, graph.feature_names)
+    assert got.notes == graph.notes
+    alone = [r for r in ("public", "sgf") if [s.rule for s in graph.splits].count(r) == 1]
+    rank = {rule: 1 + alone.index(rule) for rule in alone}
+    expected_splits = sorted(graph.splits, key=lambda split: rank.get(split.rule, 0))
+    assert len(got.splits) == len(expected_splits)
+    for a, b in zip(got.splits, expected_splits, strict=True):
+        assert_same_split(a, b)
+
+
+def test_npz_reads_its_own_writing_of_real_datasets(data_folder, tmp_path):
+    for path in (data_folder / "citeseer.npz", data_folder / "photo.npz"):
+        graph = readers.read_npz(path)
+        readers.write_npz(graph, tmp_path / path.name)
+        again = readers.read_npz(tmp_path / path.name)
+        assert_same_data(again, graph)
+        assert again.notes == graph.notes
+        for a, b in zip(again.splits, graph.splits, strict=True):
+            assert_same_split(a, b)
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"edges": np.array([[0, 9]])}, "names vertex 9"),
+        ({"edges": np.array([[0.5, 1]])}, "whole numbers"),
+        ({"edges": np.array([[0, -1]])}, "negative"),
+        ({"y": np.array([0, 1, 7])}, "0..2"),
+        ({"y": np.array([0, 1, -2])}, "must lie in"),
+        ({"y": np.array([0, 1])}, "3 entries"),
+        ({"y": np.array([0.0, 1.0, 1.0])}, "whole number"),
+        ({"classes": np.array(["a"])}, "0..0"),
+        ({"classes": np.array(["a", "a"])}, "different"),
+        ({"x_indices": np.array([0, 5])}, "columns"),
+        ({"x_indptr": np.array([0, 2, 1, 2])}, "row pointers"),
+        ({"x_indptr": np.array([0, 1, 2])}, "fit its shape"),
+        ({"x_shape": np.array([3, 1 << 40])}, "2\\^31"),
+        ({"x_shape": None}, "x_shape"),
+        ({"x_data": np.array([1.0, np.nan])}, "finite"),
+        ({"train_masks": np.ones((1, 3), bool)}, "disjoint"),
+        ({"train_masks": np.ones((1, 4), bool)}, "one column a vertex"),
+        ({"train_masks": np.ones((2, 3), bool)}, "as many"),
+        ({"train_masks": np.ones((1, 3))}, "boolean"),
+        ({"val_masks": None}, "missing"),
+        ({"split_rules": np.array(["a", "b"])}, "one rule a split"),
+        ({"weights": np.array([-1.0])}, "negative"),
+        ({"vertex_names": np.array(["a"])}, "3 entries"),
+        ({"unlabelled": np.array([True])}, "unlabelled"),
+        ({"edges": np.array([[0, {}]], dtype=object)}, "pickle"),
+        ({"edges": None}, "'edges'"),
+    ],
+)
+def test_npz_refuses_parts_that_do_not_fit(tmp_path, changes, match):
+    arrays = {
+        "edges": np.array([[0, 1]]),
+        "x_data": np.ones(2),
+        "x_indices": np.array([0, 1]),
+        "x_indptr": np.array([0, 1, 1, 2]),
+        "x_shape": np.array([3, 2]),
+        "y": np.array([0, 1, 1]),
+        **{f"{part}_masks": np.eye(3, dtype=bool)[i][None] for i, part in enumerate(PARTS)},
+    }
+    path = tmp_path / "bad.npz"
+    np.savez(path, **arrays)  # pyright: ignore
+    assert readers.read_npz(path).n_features == 2
+    np.savez(path, **{k: v for k, v in (arrays | changes).items() if v is not None})  # pyright: ignore
+    with pytest.raises(DataFileError, match=match) as caught:
+        readers.read_npz(path)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_write_npz_leaves_nothing_when_it_fails(tmp_path, monkeypatch):
+    graph = Graph.from_edges([[0, 1]])
+    path = tmp_path / "graph.npz"
+    readers.write_npz(graph, path)
+    before = path.read_bytes()
+
+    def fail(stream, **_):
+        stream.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez_compressed", fail)
+    with pytest.raises(DataFileError, match="No space left"):
+        readers.write_npz(graph.replace(name="other"), path)
+    assert [p.name for p in tmp_path.iterdir()] == ["graph.npz"]
+    assert path.read_bytes() == before
+    with pytest.raises(DataFileError, match="folder that exists"):
+        readers.write_npz(graph, tmp_path / "nowhere" / "graph.npz")
+    with pytest.raises(GraphError, match="all strings or all numbers"):
+        readers.write_npz(graph.replace(vertex_names=["a", 1]), path)
+
+
+def test_edge_list_numbers_names_and_reads_weights(tmp_path):
+    path = tmp_path / "any.txt"
+    path.write_text("# a comment\n\nb, a, 0.5\nc;b;2\n")
+    graph = readers.read_edge_list(path)
+    assert graph.vertex_names == ("a", "b", "c")
+    np.testing.assert_array_equal(graph.edges, [[0, 1], [1, 2]])
+    np.testing.assert_array_equal(graph.edge_weights, [0.5, 2])
+    path.write_text("10 2\n2\t700000000000\n")
+    graph = readers.read_edge_list(path)
+    assert graph.vertex_names == (2, 10, 700000000000)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "match"),
+    [("1 2\n1\n", 2, "2 fields"), ("1 2 x\n", 1, "number"), ("1 2 3 4\n", 1, "2 or 3")],
+)
+def test_edge_list_names_the_line_that_is_wrong(tmp_path, text, line, match):
+    path = tmp_path / "bad.edges"
+    path.write_text(text)
+    with pytest.raises(DataFileError, match=match) as caught:
+        readers.read_edge_list(path)
+    assert caught.value.line == line
+
+
+@pytest.mark.parametrize("symmetry", ["general", "symmetric"])
+@pytest.mark.parametrize("field", ["real", "pattern", "integer"])
+def test_matrix_market_equals_scipy(tmp_path, symmetry, field):
+    matrix = sp.random(12, 12, 0.3, random_state=3, format="coo")
+    matrix = sp.coo_matrix(matrix + matrix.T) if symmetry == "symmetric" else matrix
+    if field != "real":
+        matrix.data = np.ceil(matrix.data * 5).astype(int)
+    path = tmp_path / "any.mtx"
+    scipy.io.mmwrite(path, matrix, field=field, symmetry=symmetry, comment="c\nd")
+    got = readers.read_matrix_market(path)
+    expected = Graph.from_scipy(scipy.io.mmread(path))
+    np.testing.assert_array_equal(got.adjacency.toarray(), expected.adjacency.toarray())
+    assert (got.weights is None) == (field == "pattern")
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("%%MatrixMarket matrix array real general\n1 1\n1\n", "line 1: must be"),
+        ("%%MatrixMarket matrix coordinate complex general\n", "line 1: must be"),
+        ("%%MatrixMarket matrix coordinate real general\n2 3 0\n", "line 2: must be square"),
+        ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 1\n", "line 3: must lie"),
+        ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 x\n", "line 3: must be a num"),
+        ("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 1\n", "2 entries; got 1"),
+        ("%%MatrixMarket matrix coordinate real general\n% 1 1 1\n", "3 whole numbers"),
+    ],
+)
+def test_matrix_market_says_what_is_wrong(tmp_path, text, match):
+    path = tmp_path / "bad.mtx"
+    path.write_text(text)
+    with pytest.raises(DataFileError, match=match):
+        readers.read_matrix_market(path)
+
+
+GRAPHML = """<?xml version="1.0" encoding="utf-8"?>{doctype}
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<key id="k" for="node" attr.name="club" attr.type="string"/>
+<key id="a" for="node" attr.name="age" attr.type="int"/>
+<key id="w" for="edge" attr.name="weight" attr.type="double"/>
+<key id="t" for="node" attr.name="title" attr.type="string"/>
+<graph edgedefault="directed">
+<node id="n0"><data key="k">{text}</data><data key="a">3</data><data key="t">x</data></node>
+<node id="n1"><data key="a">4</data></node>
+<edge source="n1" target="n0"><data key="w">2.5</data></edge>
+</graph></graphml>"""
+
+
+def test_graphml_attributes_become_labels_and_features(tmp_path):
+    path = tmp_path / "any.graphml"
+    path.write_text(GRAPHML.format(doctype="", text="red"))
+    graph = readers.read_networkx(path, label="club")
+    assert graph.vertex_names == ("n0", "n1")
+    assert graph.classes.tolist() == ["red"]
+    assert graph.labels.tolist() == [0, -1]  # pyright: ignore
+    assert graph.feature_names == ("age",)
+    np.testing.assert_array_equal(graph.features, [[3], [4]])
+    np.testing.assert_array_equal(graph.edge_weights, [2.5])
+    assert "Vertex attribute 'title' left out: not a number everywhere." in graph.notes
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_graphml_with_entities_is_refused(tmp_path, encoding):
+    laughs = '<!DOCTYPE graphml [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'
+    text = GRAPHML.format(doctype=laughs, text="&b;").replace("utf-8", encoding)
+    path = tmp_path / "bomb.graphml"
+    path.write_bytes(text.encode(encoding))
+    with pytest.raises(DataFileError, match="DOCTYPE" if encoding == "utf-8" else "UTF-8"):
+        readers.read_networkx(path)
+
+
+def test_read_graph_chooses_by_suffix(tmp_path):
+    graph = Graph.from_edges([[0, 1], [1, 2]])
+    readers.write_npz(graph, tmp_path / "a.npz")
+    (tmp_path / "a.edges").write_text("0 1\n1 2\n")
+    scipy.io.mmwrite(tmp_path / "a.mtx", sp.coo_matrix(graph.adjacency))
+    for suffix in ("npz", "edges", "mtx"):
+        got = readers.read_graph(tmp_path / f"a.{suffix}")
+        np.testing.assert_array_equal(got.edges, graph.edges)
+    with pytest.raises(ConfigError, match=r"did you mean '\.npz'"):
+        readers.read_graph(Path("a.npy"))

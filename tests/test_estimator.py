@@ -1,0 +1,288 @@
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from graphfilter import Graph, SGFClassifier, Split
+from graphfilter.data import make_bipartite
+from graphfilter.errors import ConfigError, GraphError, ModelFileError
+
+
+@parametrize_with_checks([SGFClassifier(max_epochs=100, random_state=0)])
+def test_estimator_passes_the_checks_of_scikit_learn(estimator, check) -> None:
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def bipartite() -> Graph:
+    return make_bipartite(n_side=100, probability=0.15, n_features=10, seed=0)
+
+
+def quick(**parameters) -> SGFClassifier:
+    return SGFClassifier(**{"max_epochs": 80, "random_state": 0, **parameters})
+
+
+@pytest.fixture(scope="module")
+def fitted(bipartite: Graph) -> SGFClassifier:
+    return quick().fit(bipartite.features, bipartite.labels, graph=bipartite)
+
+
+def test_classifier_learns_a_high_frequency_graph(bipartite: Graph) -> None:
+    labels = np.array(["left", "right"], dtype=object)[bipartite.labels]
+    hidden = labels.copy()
+    hidden[::4] = None
+    clf = quick(max_epochs=400).fit(bipartite.features, hidden, graph=bipartite.edges)
+    assert clf.score(None, labels) == 1.0
+    assert set(clf.predict()) == {"left", "right"}
+
+
+def test_classifier_without_a_graph_is_an_mlp(bipartite: Graph) -> None:
+    clf = quick().fit(bipartite.features, bipartite.labels)
+    alone = clf.predict_proba(bipartite.features[:5])
+    np.testing.assert_allclose(alone, clf.predict_proba()[:5], atol=1e-6)
+
+
+@pytest.mark.parametrize("form", ["pairs", "columns", "scipy", "networkx", "pyg", "Graph"])
+def test_classifier_takes_any_form_of_graph(
+    bipartite: Graph, fitted: SGFClassifier, form: str
+) -> None:
+    if form == "pyg":
+        geometric = pytest.importorskip("torch_geometric.data")
+    graph = {
+        "pairs": lambda: bipartite.edges,
+        "columns": lambda: bipartite.edges.T,
+        "scipy": lambda: bipartite.adjacency,
+        "networkx": lambda: _networkx(bipartite),
+        "pyg": lambda: geometric.Data(
+            edge_index=torch.from_numpy(bipartite.edges.T.copy()).long(), num_nodes=200
+        ),
+        "Graph": lambda: bipartite,
+    }[form]()
+    same = quick().fit(bipartite.features, bipartite.labels, graph=graph)
+    np.testing.assert_array_equal(same.predict_proba(), fitted.predict_proba())
+
+
+def _networkx(graph: Graph) -> nx.Graph:
+    made = nx.Graph()
+    made.add_nodes_from(range(graph.n_vertices))
+    made.add_edges_from(graph.edges.tolist())
+    return made
+
+
+@pytest.mark.parametrize("missing", [-1, None, np.nan, ""])
+def test_classifier_ignores_unlabelled_vertices(
+    bipartite: Graph, missing: object
+) -> None:
+    y = bipartite.labels.astype(object)
+    y[:20] = missing
+    clf = quick(max_epochs=5).fit(bipartite.features, y.tolist(), graph=bipartite)
+    assert clf.classes_.tolist() == [0, 1]
+    assert set(clf.split_.train) | set(clf.split_.val) == set(range(20, 200))
+
+
+def test_classifier_reads_labels_and_features_of_a_graph(
+    bipartite: Graph, fitted: SGFClassifier
+) -> None:
+    same = quick().fit(graph=bipartite)
+    np.testing.assert_array_equal(same.predict(), fitted.predict())
+
+
+def test_classifier_with_sparse_features_equals_dense(bipartite: Graph) -> None:
+    dense = np.where(np.abs(bipartite.features) > 1.5, bipartite.features, 0)
+    options = {"feature_scaling": "none", "dropout": 0.0, "max_epochs": 10}
+    a = quick(**options).fit(dense, bipartite.labels, graph=bipartite)
+    b = quick(**options).fit(sp.csr_array(dense), bipartite.labels, graph=bipartite)
+    np.testing.assert_allclose(a.predict_proba(), b.predict_proba(), atol=1e-4)
+
+
+def test_classifier_predicts_a_new_graph(bipartite: Graph, fitted: SGFClassifier) -> None:
+    order = np.random.default_rng(0).permutation(200)
+    moved = bipartite.subgraph(order)
+    got = fitted.predict_proba(moved.features, graph=moved.edges)
+    np.testing.assert_allclose(got, fitted.predict_proba()[order], atol=1e-5)
+
+
+def test_classifier_same_seed_gives_same_bits(bipartite: Graph, fitted: SGFClassifier) -> None:
+    again = quick().fit(bipartite.features, bipartite.labels, graph=bipartite)
+    other = quick(random_state=1).fit(bipartite.features, bipartite.labels, graph=bipartite)
+    np.testing.assert_array_equal(again.predict_proba(), fitted.predict_proba())
+    assert not np.array_equal(other.predict_proba(), fitted.predict_proba())
+
+
+def test_classifier_members_are_averaged(bipartite: Graph) -> None:
+    many = quick(n_members=3, max_epochs=20).fit(graph=bipartite)
+    assert len(many.filters_) == 3
+    each = []
+    for member in many.members_:
+        one = clone(many)
+        one.__dict__.update({**many.__dict__, "members_": [member]})
+        each.append(one.predict_proba())
+    np.testing.assert_allclose(np.mean(each, axis=0), many.predict_proba(), atol=1e-6)
+    assert not np.allclose(each[0], each[1])
+
+
+def test_classifier_balanced_weights_raise_the_recall_of_a_rare_class() -> None:
+    rng = np.random.default_rng(0)
+    y = (rng.random(600) < 0.05).astype(int)
+    X = rng.normal(size=(600, 5)) + 0.8 * y[:, None]
+    recalls = []
+    for weight in (None, "balanced", {1: 20.0}):
+        clf = quick(class_weight=weight).fit(X, y)
+        recalls.append((clf.predict() == y)[y == 1].mean())
+    assert recalls[1] > recalls[0]
+    assert recalls[2] > recalls[0]
+
+
+def test_classifier_bound_to_a_graph_works_in_cross_validation(bipartite: Graph) -> None:
+    clf = quick(graph=bipartite, max_epochs=300)
+    assert clone(clf).graph is bipartite
+    scores = cross_val_score(clf, np.arange(200), bipartite.labels, cv=3)
+    assert scores.mean() > 0.95
+    search = GridSearchCV(clf, {"operator": ["laplacian", "adjacency"]}, cv=2)
+    search.fit(np.arange(200)[:, None], bipartite.labels)
+    assert search.best_params_["operator"] in ("laplacian", "adjacency")
+
+
+def test_classifier_grid_search_without_a_graph(bipartite: Graph) -> None:
+    search = GridSearchCV(quick(max_epochs=5), {"hidden_size": [4, 8]}, cv=2)
+    search.fit(bipartite.features, bipartite.labels)
+    assert search.best_params_["hidden_size"] in (4, 8)
+
+
+def test_classifier_survives_pickling(fitted: SGFClassifier) -> None:
+    copied = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(copied.predict_proba(), fitted.predict_proba())
+
+
+@pytest.mark.parametrize(
+    "names", [["a", "b"], [3, 7], [0.5, 1.5], [True, False]], ids=["str", "int", "float", "bool"]
+)
+def test_classifier_saves_and_loads(tmp_path: Path, bipartite: Graph, names: list) -> None:
+    if isinstance(names[0], float):
+        names = [1.0, 2.0]
+    y = np.array(names)[bipartite.labels]
+    weight = {names[0]: 2.0}
+    clf = quick(max_epochs=10, n_members=2, class_weight=weight)
+    clf.fit(bipartite.features, y, graph=bipartite)
+    clf.save(tmp_path / "run")
+    loaded = SGFClassifier.load(tmp_path / "run")
+    np.testing.assert_array_equal(
+        loaded.predict_proba(bipartite.features, graph=bipartite), clf.predict_proba()
+    )
+    np.testing.assert_array_equal(loaded.predict(graph=bipartite), clf.predict())
+    lam = np.linspace(-1, 1, 5)
+    np.testing.assert_array_equal(loaded.filter_.response(lam), clf.filter_.response(lam))
+    assert loaded.get_params()["class_weight"] == weight
+
+
+def _corrupt_truncated(run: Path) -> None:
+    model = run / "model.safetensors"
+    model.write_bytes(model.read_bytes()[:-100])
+
+
+def _corrupt_not_ours(run: Path) -> None:
+    from safetensors.torch import save_file
+
+    save_file({"x": torch.zeros(1)}, run / "model.safetensors")
+
+
+def _corrupt_version(run: Path) -> None:
+    config = json.loads((run / "config.json").read_text())
+    (run / "config.json").write_text(json.dumps({**config, "format": 99}))
+
+
+def _corrupt_mismatch(run: Path) -> None:
+    config = json.loads((run / "config.json").read_text())
+    config["parameters"]["hidden_size"] = 7
+    (run / "config.json").write_text(json.dumps(config))
+
+
+def _corrupt_parameter(run: Path) -> None:
+    config = json.loads((run / "config.json").read_text())
+    config["parameters"]["colour"] = "red"
+    (run / "config.json").write_text(json.dumps(config))
+
+
+@pytest.mark.parametrize(
+    ("corrupt", "message"),
+    [
+        (_corrupt_truncated, "truncated"),
+        (_corrupt_not_ours, "not one of graphfilter's"),
+        (_corrupt_version, "must be of format 1; got 99"),
+        (_corrupt_mismatch, "do not fit together"),
+        (_corrupt_parameter, "do not fit together"),
+        (lambda run: (run / "config.json").write_text("[]"), "format"),
+        (lambda run: (run / "config.json").write_text("{"), "not readable as JSON"),
+        (lambda run: (run / "config.json").unlink(), "no such file"),
+        (lambda run: (run / "model.safetensors").unlink(), "no such file"),
+    ],
+)
+def test_classifier_refuses_files_that_are_not_a_model(
+    tmp_path: Path, fitted: SGFClassifier, corrupt, message: str
+) -> None:
+    fitted.save(tmp_path / "run")
+    corrupt(tmp_path / "run")
+    with pytest.raises(ModelFileError, match=message):
+        SGFClassifier.load(tmp_path / "run")
+
+
+def test_loaded_classifier_asks_for_a_graph(tmp_path: Path, fitted: SGFClassifier) -> None:
+    fitted.save(tmp_path)
+    with pytest.raises(GraphError, match="pass X and graph"):
+        SGFClassifier.load(tmp_path).predict()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda g: quick().fit(g.features, g.labels[:-1], graph=g), GraphError, "one row a vertex"),
+        (lambda g: quick().fit(g.features[:-1], g.labels[:-1], graph=g), GraphError, "199"),
+        (lambda g: quick().fit(g.features, [1] * 200, graph=g), GraphError, "two classes"),
+        (lambda g: quick().fit(g.features, [None] * 200, graph=g), GraphError, "no vertex is lab"),
+        (lambda g: quick(operator="laplace").fit(graph=g), ConfigError, "did you mean 'laplacian'"),
+        (lambda g: quick(dropout=1.0).fit(graph=g), ConfigError, "dropout must be in"),
+        (lambda g: quick(validation_fraction=1).fit(graph=g), ConfigError, "validation_fraction"),
+        (lambda g: quick(n_members=0).fit(graph=g), ConfigError, "n_members"),
+        (lambda g: quick(class_weight="even").fit(graph=g), ConfigError, "class_weight"),
+        (lambda g: quick(class_weight={9: 1}).fit(graph=g), ConfigError, "no class of y"),
+        (lambda g: quick(patience=0).fit(graph=g), ConfigError, "patience"),
+        (lambda g: quick(monitor="f1").fit(graph=g), ConfigError, "unknown monitor"),
+        (lambda g: quick(feature_scaling="l2").fit(graph=g), ConfigError, "feature scaling"),
+        (lambda g: quick(graph=g).fit(g.features, g.labels), GraphError, "vertex numbers"),
+        (lambda g: quick(graph=g).fit([0, 900], [0, 1]), GraphError, "must lie in 0..199"),
+    ],
+)
+def test_classifier_explains_bad_input(bipartite: Graph, call, error, message: str) -> None:
+    with pytest.raises(error, match=message):
+        call(bipartite)
+
+
+def test_classifier_predict_refuses_rows_that_are_not_its_graph(
+    bipartite: Graph, fitted: SGFClassifier
+) -> None:
+    with pytest.raises(GraphError, match="pass the graph of X"):
+        fitted.predict(bipartite.features[:10])
+
+
+def test_classifier_uses_the_split_it_is_given(bipartite: Graph) -> None:
+    split = Split(np.arange(0, 200, 2), np.arange(1, 200, 4), np.arange(3, 200, 4))
+    clf = quick(max_epochs=3).fit(graph=bipartite, split=split)
+    assert clf.split_ is split
+
+
+def test_classifier_keeps_a_class_with_one_labelled_vertex(bipartite: Graph) -> None:
+    y = bipartite.labels.copy()
+    y[0] = 2
+    clf = quick(max_epochs=3).fit(bipartite.features, y, graph=bipartite)
+    assert clf.classes_.tolist() == [0, 1, 2]
+    assert 0 in clf.split_.train
