@@ -80,9 +80,7 @@ def _networkx(graph: Graph) -> nx.Graph:
 
 
 @pytest.mark.parametrize("missing", [-1, None, np.nan, ""])
-def test_classifier_ignores_unlabelled_vertices(
-    bipartite: Graph, missing: object
-) -> None:
+def test_classifier_ignores_unlabelled_vertices(bipartite: Graph, missing: object) -> None:
     y = bipartite.labels.astype(object)
     y[:20] = missing
     clf = quick(max_epochs=5).fit(bipartite.features, y.tolist(), graph=bipartite)

@@ -9,7 +9,7 @@ Examples
 """
 
 from graphfilter import data, filters, models, operators, spectral, splits, training
-from graphfilter.data.registry import load_dataset
+from graphfilter.data import load_dataset
 from graphfilter.errors import GraphFilterError
 from graphfilter.estimator import SGFClassifier
 from graphfilter.graph import Graph

@@ -13,14 +13,23 @@ from graphfilter.errors import GraphError
 
 def as_pairs(edges: ArrayLike) -> NDArray[Any]:
     """Check an edge array and turn it to shape (m, 2)."""
-    pairs = np.asarray(edges)
+    try:
+        pairs = np.asarray(on_host(edges))
+    except ValueError:
+        raise GraphError(
+            "edges must be pairs of vertex numbers; got rows of unequal length."
+        ) from None
     if pairs.size == 0:
         return np.empty((0, 2), dtype=np.int64)
     if pairs.ndim == 2 and pairs.shape[1] != 2 and pairs.shape[0] == 2:
         pairs = pairs.T
     if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise GraphError(f"edges must have shape (m, 2) or (2, m); got {pairs.shape}.")
+        raise GraphError(
+            f"edges must have shape (m, 2) or (2, m); got {pairs.shape}. An adjacency matrix goes "
+            "in as a scipy sparse one: scipy.sparse.csr_array(matrix)."
+        )
     if pairs.dtype.kind == "f" and np.equal(pairs, np.floor(pairs)).all():
+        _check_largest(pairs.max())
         pairs = pairs.astype(np.int64)
     if pairs.dtype.kind not in "iu":
         raise GraphError(
@@ -29,20 +38,24 @@ def as_pairs(edges: ArrayLike) -> NDArray[Any]:
         )
     if pairs.min() < 0:
         raise GraphError(f"vertex numbers must not be negative; got {pairs.min()}.")
+    _check_largest(pairs.max())
     return pairs
 
 
 def check_weights(weights: ArrayLike, n_edges: int) -> NDArray[np.float32]:
     """Check edge weights: one each, finite, not negative."""
-    values = np.asarray(weights)
+    values = np.asarray(on_host(weights))
     if values.shape != (n_edges,):
         raise GraphError(f"weights must be one number an edge ({n_edges}); got {values.shape}.")
+    if values.dtype.kind == "c":
+        raise GraphError("weights must be real; got complex values.")
     try:
-        values = values.astype(np.float32)
+        with np.errstate(over="ignore"):
+            values = values.astype(np.float32)
     except (TypeError, ValueError):
         raise GraphError(f"weights must be numbers; got {values.dtype}.") from None
     if not np.isfinite(values).all():
-        raise GraphError("weights must be finite; got NaN or infinity.")
+        raise GraphError("weights must be finite in float32; got NaN, infinity or a larger number.")
     if (values < 0).any():
         raise GraphError(f"weights must not be negative; got {values.min():g}.")
     return values
@@ -58,7 +71,7 @@ def build_csr(
     indptr, indices, weights, notes
         Indices are int32 where they fit; ``notes`` says in sentences what was cleaned.
     """
-    small = np.int32 if n <= np.iinfo(np.int32).max else np.int64
+    small = index_type(n)
     u, v = pairs[:, 0].astype(small), pairs[:, 1].astype(small)
     u, v, weights, notes = _drop_loops_and_zeros(u, v, weights)
     data = np.ones(len(u), dtype=bool) if weights is None else weights.astype(np.float64)
@@ -77,9 +90,22 @@ def build_csr(
     n_isolated = int(np.count_nonzero(np.diff(both.indptr) == 0))
     if n_isolated:
         notes.append(f"{count(n_isolated, 'isolated vertex', 'isolated vertices')} kept.")
-    indptr = both.indptr.astype(np.int32 if both.nnz <= np.iinfo(np.int32).max else np.int64)
-    data = None if weights is None else both.data.astype(np.float32)
-    return indptr, both.indices.astype(small), data, notes
+    data = None if weights is None else check_weights(both.data, both.nnz)
+    return both.indptr.astype(index_type(both.nnz)), both.indices.astype(small), data, notes
+
+
+def index_type(largest: int) -> type[np.int32] | type[np.int64]:
+    """Choose the narrower index type that holds this number.
+
+    >>> index_type(2**31 - 1).__name__, index_type(2**31).__name__
+    ('int32', 'int64')
+    """
+    return np.int32 if largest <= np.iinfo(np.int32).max else np.int64
+
+
+def on_host(values: Any) -> Any:
+    """Turn a torch tensor, wherever it lies, into a numpy array; leave anything else alone."""
+    return values.detach().cpu().numpy() if hasattr(values, "detach") else values
 
 
 def count(n: int, one: str, many: str | None = None) -> str:
@@ -89,6 +115,14 @@ def count(n: int, one: str, many: str | None = None) -> str:
     ('1 edge', '2,000 edges', '2 vertices')
     """
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def _check_largest(number: Any) -> None:
+    if number > np.iinfo(np.int64).max // 2:
+        raise GraphError(
+            f"vertex numbers must run from 0 to the number of vertices; got {number:g}. Number "
+            "the vertices first, or read the files with graphfilter.data.read_tables."
+        )
 
 
 def _drop_loops_and_zeros(

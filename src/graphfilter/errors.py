@@ -41,9 +41,9 @@ def check_name(kind: str, name: object, known: Iterable[str]) -> str:
 
     >>> check_name("operator", "laplacian", ["laplacian", "adjacency"])
     'laplacian'
-    >>> check_name("operator", "laplacain", ["laplacian", "adjacency"])
+    >>> check_name("filter", "stakced", ["stacked", "power"])
     Traceback (most recent call last):
-    graphfilter.errors.ConfigError: unknown operator 'laplacain'; did you mean 'laplacian'? Known: adjacency, laplacian.
+    graphfilter.errors.ConfigError: unknown filter 'stakced'; did you mean 'stacked'? Known: ...
     """
     names = sorted(known)
     if isinstance(name, str) and name in names:

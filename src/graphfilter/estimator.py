@@ -247,13 +247,14 @@ class SGFClassifier(ClassifierMixin, BaseEstimator):
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(np.average(right, weights=weights))
 
-    def save(self, folder: str | Path) -> None:
+    def save(self, folder: str | Path, *, run: dict[str, Any] | None = None) -> None:
         """Write ``model.safetensors`` and ``config.json`` to ``folder``.
 
-        The graph is not saved: predicting with a loaded model takes X and a graph.
+        The graph is not saved: predicting with a loaded model takes X and a graph. ``run`` is
+        anything JSON can hold that should stand beside the model.
         """
         check_is_fitted(self)
-        save_classifier(self, folder)
+        save_classifier(self, folder, run)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -271,13 +272,12 @@ class SGFClassifier(ClassifierMixin, BaseEstimator):
             return self._take_bound_input(X, y, graph)
         if isinstance(graph, Graph):
             X = graph.features if X is None else X
-            if y is None and graph.labels is not None:
-                y = [None if code < 0 else graph.classes[code] for code in graph.labels]
         if X is None:
             raise GraphError("X must hold the features of the vertices; got None.")
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=np.float32, ensure_min_samples=2
-        )
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, ensure_min_samples=2)
+        if y is None and isinstance(graph, Graph) and graph.labels is not None:
+            self.classes_, codes = graph.classes, graph.labels
+            return Graph.of(graph, X.shape[0], features=X), codes
         if y is None:
             raise GraphError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. "
@@ -414,9 +414,7 @@ class SGFClassifier(ClassifierMixin, BaseEstimator):
 
         return training_bar(show=self.verbose, and_tell=on_epoch)
 
-    def _set_members(
-        self, networks: Sequence[FilterNetwork], results: Sequence[FitResult]
-    ) -> None:
+    def _set_members(self, networks: Sequence[FilterNetwork], results: Sequence[FitResult]) -> None:
         for network, result in zip(networks, results, strict=True):
             network.cpu().load_state_dict(result.state)
         self.members_ = [network.eval() for network in networks]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -66,12 +66,15 @@ class FeatureScaler:
                 f"got {features.shape[1]}."
             )
         if self.scaling == "row":
-            sums = np.asarray(abs(features).sum(axis=1)).ravel()
-            inverse = (1 / np.where(sums == 0, 1, sums)).astype(np.float32)
+            sums = np.asarray(abs(features).sum(axis=1, dtype=np.float64)).ravel()
+            sums[sums == 0] = 1
             if sp.issparse(features):
-                return sp.csr_array(sp.diags_array(inverse) @ features)
-            return features * inverse[:, None]
-        if self.shift is not None:
+                scaled = features.copy()
+                scaled.data /= np.repeat(sums, np.diff(scaled.indptr))
+                return scaled
+            out = np.empty_like(features)
+            return np.divide(features, sums[:, None], out=out, casting="same_kind")
+        if self.shift is not None and self.scale is not None:
             return (_dense(features) - self.shift) / self.scale
         if self.scale is not None:
             if sp.issparse(features):
@@ -93,11 +96,11 @@ def to_tensor(
 ) -> Tensor | SparseFeatures:
     """Turn features into what networks take; sparse ones stay sparse while that is faster."""
     if sp.issparse(features):
-        n_cells: Any = max(1, features.shape[0] * features.shape[1])
+        n_cells = features.shape[0] * features.shape[1]
         if features.nnz <= DENSE_ABOVE * n_cells:
             return SparseFeatures(sp.csr_array(features), device=device, dtype=dtype)
     return torch.tensor(_dense(features), device=device, dtype=dtype)
 
 
 def _dense(features: Features) -> NDArray[np.float32]:
-    return features.toarray() if sp.issparse(features) else features  # pyright: ignore
+    return features.toarray() if sp.issparse(features) else features

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -10,12 +11,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from graphfilter.edges import as_pairs, build_csr, check_weights
+from graphfilter.edges import as_pairs, build_csr, check_weights, count, on_host
 from graphfilter.errors import GraphError
 from graphfilter.labels import encode_labels
 from graphfilter.splits import Split
 
-Features = NDArray[np.float32] | sp.csr_array
+# A float32 array (n, d) or a scipy csr_array of the same; scipy ships no types to say so with.
+Features = Any
+
+# Beyond this, an edge list without n_vertices is taken to hold identifiers, not numbers.
+MOST_VERTICES_PER_EDGE = 100
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,10 +67,11 @@ class Graph:
         for array in (self.indptr, self.indices, self.weights, self.labels, self.classes):
             if array is not None:
                 array.flags.writeable = False
-        if isinstance(self.features, np.ndarray):
-            self.features.flags.writeable = False
+        if sp.issparse(self.features):
+            for array in (self.features.data, self.features.indices, self.features.indptr):
+                array.flags.writeable = False
         elif self.features is not None:
-            self.features.data.flags.writeable = False
+            self.features.flags.writeable = False
 
     @classmethod
     def from_edges(
@@ -128,6 +134,7 @@ class Graph:
         if matrix.shape[0] != matrix.shape[1]:
             raise GraphError(f"an adjacency matrix must be square; got shape {matrix.shape}.")
         entries = sp.coo_array(matrix)
+        entries.sum_duplicates()
         if not np.isrealobj(entries.data):
             raise GraphError("an adjacency matrix must be real; got complex values.")
         pairs = np.stack([entries.row, entries.col], axis=1)
@@ -138,28 +145,39 @@ class Graph:
     def from_networkx(cls, graph: Any, *, weight: str = "weight", **attributes: Any) -> Self:
         """Build a graph from a networkx graph; vertices keep its node order and names.
 
-        ``labels`` may be the name of a node attribute; nodes without it are unlabelled. Edges
-        without a ``weight`` attribute weigh 1.
+        ``labels`` may be the name of a node attribute or a mapping from nodes; nodes without
+        one are unlabelled. Edges without a ``weight`` attribute weigh 1.
         """
         nodes = list(graph.nodes)
         number = {node: i for i, node in enumerate(nodes)}
         triples = [(number[u], number[v], w) for u, v, w in graph.edges(data=weight, default=1.0)]
         pairs = np.array([t[:2] for t in triples], dtype=np.int64).reshape(-1, 2)
-        data = np.array([t[2] for t in triples], dtype=float)
-        if isinstance(attributes.get("labels"), str):
-            key = attributes["labels"]
-            attributes["labels"] = [graph.nodes[node].get(key) for node in nodes]
+        try:
+            data = np.array([t[2] for t in triples], dtype=float)
+        except (TypeError, ValueError):
+            raise GraphError(
+                f"the edge attribute {weight!r} must be a number on every edge."
+            ) from None
+        labels = attributes.get("labels")
+        if isinstance(labels, str):
+            if not any(labels in graph.nodes[node] for node in nodes):
+                raise GraphError(f"no node has the attribute {labels!r} to take labels from.")
+            labels = {node: graph.nodes[node].get(labels) for node in nodes}
+        if isinstance(labels, Mapping):
+            attributes["labels"] = [labels.get(node) for node in nodes]
         attributes.setdefault("vertex_names", nodes)
         weights = None if (data == 1).all() else data
         return cls.from_edges(pairs, len(nodes), weights=weights, **attributes)
 
     @classmethod
     def from_pyg(cls, data: Any, **attributes: Any) -> Self:
-        """Build a graph from a PyTorch Geometric ``Data``: edge_index, x, y, weights and masks."""
+        """Build a graph from a PyTorch Geometric ``Data``: edge_index, x, y, weights and masks.
+
+        Masks of several columns, as its heterophilous datasets have, are one split a column.
+        """
 
         def array(name: str) -> Any:
-            value = getattr(data, name, None)
-            return None if value is None else value.detach().cpu().numpy()
+            return on_host(getattr(data, name, None))
 
         pairs = array("edge_index")
         if pairs is None:
@@ -169,8 +187,9 @@ class Graph:
         attributes.setdefault("features", array("x"))
         attributes.setdefault("labels", array("y"))
         masks = [array(f"{part}_mask") for part in ("train", "val", "test")]
-        if all(m is not None and m.ndim == 1 for m in masks):
-            attributes.setdefault("splits", (Split(*masks, rule="fixed"),))
+        if all(m is not None for m in masks):
+            columns = zip(*(m.reshape(len(m), -1).T for m in masks), strict=True)
+            attributes.setdefault("splits", [Split(*split, rule="fixed") for split in columns])
         return cls.from_edges(pairs.T, n, weights=weights, **attributes)
 
     @classmethod
@@ -224,7 +243,8 @@ class Graph:
         if self.weights is None:
             return np.diff(self.indptr).astype(np.float64)
         rows = np.repeat(np.arange(self.n_vertices), np.diff(self.indptr))
-        return np.bincount(rows, weights=self.weights, minlength=self.n_vertices)
+        counts = np.bincount(rows, weights=self.weights, minlength=self.n_vertices)
+        return counts.astype(np.float64)
 
     @property
     def adjacency(self) -> sp.csr_array:
@@ -262,15 +282,18 @@ class Graph:
             ("vertex_names", n),
             ("feature_names", 0 if features is None else features.shape[1]),
         ):
-            if changes.get(key) is not None:
-                changed[key] = tuple(changes[key])
-                _check_length(key, len(changed[key]), expected)
+            names = changes.get(key, getattr(self, key))
+            if key in changes and names is not None:
+                names = tuple(names)
+                _check_length(key, len(names), expected)
+            elif key == "feature_names" and names is not None and len(names) != expected:
+                names = None  # they named the columns of the features that were replaced
+            changed[key] = names
         if "splits" in changes:
             changed["splits"] = tuple(changes["splits"])
             for split in changed["splits"]:
                 split.check(n)
-        unknown = set(changes) - set(changed) - {"vertex_names", "feature_names"}
-        if unknown:
+        if unknown := set(changes) - set(changed):
             raise TypeError(f"a Graph has no attribute {sorted(unknown)[0]!r} to set")
         return replace(self, **changed)
 
@@ -279,9 +302,7 @@ class Graph:
 
         Fixed splits are carried over, less the vertices that are gone.
         """
-        index = np.asarray(index)
-        if index.dtype == bool:
-            index = np.flatnonzero(index)
+        index = _as_vertices(index, self.n_vertices)
         kept = self.adjacency[index][:, index].tocoo()
         new_number = np.full(self.n_vertices, -1)
         new_number[index] = np.arange(len(index))
@@ -313,9 +334,7 @@ class Graph:
         return self.subgraph(component == np.bincount(component).argmax())
 
     def _upper(self) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        rows = np.repeat(
-            np.arange(self.n_vertices, dtype=self.indices.dtype), np.diff(self.indptr)
-        )
+        rows = np.repeat(np.arange(self.n_vertices, dtype=self.indices.dtype), np.diff(self.indptr))
         return rows, rows < self.indices
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -323,49 +342,96 @@ class Graph:
         return self
 
     def __repr__(self) -> str:
-        parts = [f"{self.n_vertices:,} vertices", f"{self.n_edges:,} edges"]
+        parts = [count(self.n_vertices, "vertex", "vertices"), count(self.n_edges, "edge")]
         if self.n_features:
-            parts.append(f"{self.n_features:,} features")
+            parts.append(count(self.n_features, "feature"))
         if self.n_classes:
-            parts.append(f"{self.n_classes} classes")
+            parts.append(count(self.n_classes, "class", "classes"))
         return f"Graph({self.name!r}, {', '.join(parts)})"
 
 
 def _n_vertices(pairs: NDArray[Any], n: int | None, features: Any, labels: Any) -> int:
     needed = int(pairs.max()) + 1 if len(pairs) else 0
     if n is None and features is not None:
-        n = features.shape[0] if hasattr(features, "shape") else len(features)
+        n = _length("features", features)
     if n is None and labels is not None:
-        n = len(labels)
+        n = _length("labels", labels)
     if n is None:
         n = needed
+        # Identifiers taken for numbers would ask for memory by the terabyte.
+        if n > np.iinfo(np.int32).max and n > MOST_VERTICES_PER_EDGE * len(pairs):
+            raise GraphError(
+                f"{count(len(pairs), 'edge')} would make {n:,} vertices. Number the vertices from "
+                "0 first, or pass n_vertices if this is meant."
+            )
+    try:
+        n = operator.index(n)
+    except TypeError:
+        raise GraphError(f"n_vertices must be a whole number; got {n!r}.") from None
     if n < 1:
         raise GraphError("a graph must have at least one vertex; got none.")
     if n < needed:
         raise GraphError(
             f"an edge names vertex {needed - 1}, but there are only {n} vertices (0..{n - 1})."
         )
-    return int(n)
+    return n
+
+
+def _length(what: str, values: Any) -> int:
+    try:
+        return values.shape[0] if hasattr(values, "shape") else len(values)
+    except (TypeError, IndexError):
+        raise GraphError(f"{what} must have one entry a vertex; got {values!r}.") from None
+
+
+def _as_vertices(index: ArrayLike, n: int) -> NDArray[Any]:
+    """Check a choice of vertices, as distinct numbers or a mask, and return numbers."""
+    index = np.asarray(index)
+    if index.dtype == bool:
+        _check_length("a mask of vertices", len(index), n)
+        index = np.flatnonzero(index)
+    if index.ndim != 1 or index.size == 0 or index.dtype.kind not in "iu":
+        raise GraphError(
+            "vertices must be a list of at least one vertex number, or a mask; "
+            f"got shape {index.shape} of {index.dtype}."
+        )
+    if index.min() < 0 or index.max() >= n:
+        raise GraphError(f"vertices must lie in 0..{n - 1}; got {index.min()}..{index.max()}.")
+    if len(np.unique(index)) != len(index):
+        raise GraphError("vertices must be distinct; got one twice.")
+    return index
 
 
 def _as_features(features: Any, n: int) -> Features | None:
     if features is None:
         return None
-    if sp.issparse(features):
-        matrix = sp.csr_array(features).astype(np.float32)
+    if not sp.issparse(features):
+        try:
+            features = np.asarray(on_host(features))
+        except ValueError:
+            raise GraphError(
+                "features must be a table (n, d); got rows of unequal length."
+            ) from None
+    if features.dtype.kind == "c":
+        raise GraphError("features must be real; got complex values.")
+    try:
+        with np.errstate(over="ignore"):
+            matrix = features.astype(np.float32)
+    except (TypeError, ValueError):
+        raise GraphError("features must be numbers; encode text columns first.") from None
+    values = matrix
+    if sp.issparse(matrix):
+        matrix = sp.csr_array(matrix)
         matrix.sum_duplicates()
         values = matrix.data
-    else:
-        try:
-            matrix = np.array(features, dtype=np.float32)
-        except (TypeError, ValueError):
-            raise GraphError("features must be numbers; encode text columns first.") from None
-        values = matrix
     if matrix.ndim != 2:
         raise GraphError(f"features must be a table (n, d); got shape {matrix.shape}.")
     _check_length("features", matrix.shape[0], n)
     if not np.isfinite(values).all():
-        raise GraphError("features must be finite; got NaN or infinity. Fill or drop those first.")
+        raise GraphError(
+            "features must be finite in float32; got NaN, infinity or a larger number. Fill or "
+            "drop those first."
+        )
     return matrix
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ def encode_labels(labels: ArrayLike | Iterable[Any]) -> tuple[NDArray[np.int64],
         values = values[:, 0]
     if values.ndim != 1:
         raise GraphError(f"labels must be one value a vertex; got shape {values.shape}.")
-    if values.dtype.kind in "US":
+    if values.dtype.kind in "UST":
         values = values.astype(object)
     if values.dtype.kind not in "Oiufb":
         raise GraphError(f"labels must be strings or numbers; got {values.dtype}.")
@@ -58,22 +58,41 @@ def encode_labels(labels: ArrayLike | Iterable[Any]) -> tuple[NDArray[np.int64],
 def _as_array(labels: ArrayLike | Iterable[Any]) -> NDArray[Any]:
     if hasattr(labels, "__array__"):
         return np.asarray(labels)
-    items = list(labels)  # pyright: ignore
-    if any(isinstance(item, str) for item in items):
-        # numpy would turn the numbers beside a string into strings.
-        mixed = np.empty(len(items), dtype=object)
-        mixed[:] = items
-        return mixed
-    return np.asarray(items)
+    if isinstance(labels, str | bytes | Mapping | Set) or not isinstance(labels, Iterable):
+        raise GraphError(
+            "labels must be a sequence, one value a vertex in the order of the vertices; "
+            f"got {type(labels).__name__}."
+        )
+    items = list(labels)
+    if any(isinstance(item, str | tuple) for item in items):
+        # numpy would turn the numbers beside a string into strings, and tuples into columns.
+        return np.fromiter(items, dtype=object, count=len(items))
+    try:
+        return np.asarray(items)
+    except ValueError:
+        raise GraphError(
+            "labels must be one value a vertex; got lists of unequal length."
+        ) from None
 
 
 def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
     if values.dtype.kind == "f":
         return np.isnan(values) | (values == -1)
     if values.dtype.kind == "O":
-        missing = (v is None or v != v or (isinstance(v, str) and not v.strip()) for v in values)
-        return np.fromiter(missing, dtype=bool, count=len(values)) | _is_minus_one(values)
+        missing = np.fromiter(map(_is_blank, values), dtype=bool, count=len(values))
+        return missing | _is_minus_one(values)
     return _is_minus_one(values)
+
+
+def _is_blank(value: Any) -> bool:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return True
+    try:
+        return bool(value != value)  # NaN alone differs from itself
+    except TypeError:
+        return True  # pandas.NA compares to something without a truth value
+    except ValueError:
+        return False  # an array in a cell: unhashable, which is reported later
 
 
 def _is_minus_one(values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -92,6 +111,4 @@ def _number_objects(values: list[Any]) -> tuple[NDArray[Any], list[int]]:
         except TypeError:
             raise GraphError("labels must be hashable: strings or numbers.") from None
     number = {name: i for i, name in enumerate(names)}
-    classes = np.empty(len(names), dtype=object)
-    classes[:] = names
-    return classes, [number[v] for v in values]
+    return np.fromiter(names, dtype=object, count=len(names)), [number[v] for v in values]

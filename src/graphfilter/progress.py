@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from graphfilter.training import Progress
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 Report = Callable[[Progress], None]
 
@@ -42,5 +46,27 @@ def training_bar(
             )
             if and_tell is not None:
                 and_tell(progress)
+
+        yield report
+
+
+@contextmanager
+def download_bar(*, show: bool) -> Iterator[Callable[[str, int, int], None] | None]:
+    """Give a callback for :func:`graphfilter.data.load_dataset` that shows its downloads."""
+    if not show:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def report(name: str, done: int, total: int) -> None:
+            if name not in tasks:
+                tasks[name] = bar.add_task(name, total=total or None)
+            bar.update(tasks[name], completed=done, total=total or None)
 
         yield report

@@ -125,9 +125,7 @@ def apply_with_dropout(
 
 class _Polynomial(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any, x: Tensor, weights: Tensor, operator: Operator, basis: Basis
-    ) -> Tensor:
+    def forward(ctx: Any, x: Tensor, weights: Tensor, operator: Operator, basis: Basis) -> Tensor:
         ctx.save_for_backward(x, weights)
         ctx.operator, ctx.basis = operator, basis
         return _accumulate(operator, basis, weights, x, None)[0]

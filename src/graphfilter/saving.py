@@ -23,8 +23,13 @@ CONFIG_FILE = "config.json"
 MODEL_FILE = "model.safetensors"
 
 
-def save_classifier(classifier: SGFClassifier, folder: str | Path) -> None:
-    """Write ``model.safetensors`` and ``config.json`` to ``folder``."""
+def save_classifier(
+    classifier: SGFClassifier, folder: str | Path, run: dict[str, Any] | None = None
+) -> None:
+    """Write ``model.safetensors`` and then ``config.json`` to ``folder``.
+
+    ``run`` says how the model came about; it is kept and not looked at.
+    """
     from graphfilter import __version__
 
     folder = Path(folder)
@@ -48,6 +53,7 @@ def save_classifier(classifier: SGFClassifier, folder: str | Path) -> None:
             "classes": _plain_classes(classifier.classes_),
             "n_features": classifier._n_columns(),
             "scaling": classifier.scaler_.scaling,
+            **({} if run is None else {"run": run}),
         },
     )
 
@@ -56,7 +62,9 @@ def load_classifier(cls: type[Classifier], folder: str | Path) -> Classifier:
     """Read what :func:`save_classifier` wrote."""
     folder = Path(folder)
     if not folder.is_dir():
-        raise ModelFileError(f"{folder}: there is no such folder; give the folder of a saved model.")
+        raise ModelFileError(
+            f"{folder}: there is no such folder; give the folder of a saved model."
+        )
     config = read_json(folder / CONFIG_FILE)
     tensors, metadata = read_tensors(folder / MODEL_FILE)
     for name, content in ((CONFIG_FILE, config), (MODEL_FILE, metadata)):
@@ -82,14 +90,16 @@ def _rebuild(
 ) -> Classifier:
     parameters = dict(config["parameters"])
     if isinstance(parameters.get("class_weight"), list):
-        parameters["class_weight"] = {k: w for k, w in parameters["class_weight"]}
+        parameters["class_weight"] = dict(parameters["class_weight"])
     classifier = cls(**parameters)
     kind, names = config["classes"]["dtype"], config["classes"]["names"]
     if kind not in _CLASS_DTYPES:
         raise ValueError(f"classes of unknown type {kind!r}")
     classifier.classes_ = np.array(names, dtype=kind)
     classifier.n_features_in_ = int(config["n_features"])
-    scale = {k: tensors[f"scaler.{k}"].numpy() for k in ("shift", "scale") if f"scaler.{k}" in tensors}
+    scale = {
+        k: tensors[f"scaler.{k}"].numpy() for k in ("shift", "scale") if f"scaler.{k}" in tensors
+    }
     classifier.scaler_ = FeatureScaler(config["scaling"], **scale)
     members = []
     for i in range(classifier._n_members()):

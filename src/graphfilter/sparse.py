@@ -10,6 +10,8 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from graphfilter.edges import index_type
+
 
 def csr_tensor(
     matrix: sp.csr_array, *, device: torch.device | str = "cpu", dtype: torch.dtype
@@ -18,7 +20,7 @@ def csr_tensor(
 
     torch's product on CPU is several times faster with int32 than with int64 indices.
     """
-    index = np.int32 if max(matrix.nnz, *matrix.shape) <= np.iinfo(np.int32).max else np.int64
+    index = index_type(max(matrix.nnz, *matrix.shape))
     return _csr(
         torch.from_numpy(matrix.indptr.astype(index)).to(device),
         torch.from_numpy(matrix.indices.astype(index)).to(device),

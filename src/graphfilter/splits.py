@@ -69,9 +69,7 @@ class Split:
         return f"Split({sizes}, rule={self.rule!r})"
 
 
-def stratified(
-    labels: ArrayLike, seed: int, fractions: Sequence[float] = (0.6, 0.2, 0.2)
-) -> Split:
+def stratified(labels: ArrayLike, seed: int, fractions: Sequence[float] = (0.6, 0.2, 0.2)) -> Split:
     """Draw the paper's split: each class divided train / val / test in these fractions.
 
     A class of m vertices gives ``floor(fraction * m)`` to each part and its remaining one or two
@@ -81,12 +79,15 @@ def stratified(
     """
     labels = _as_labels(labels)
     shares = _check_fractions(fractions)
+    if len(shares) != 3:
+        raise GraphError(f"split fractions must be three: train, val, test; got {len(shares)}.")
     rng = np.random.default_rng(seed)
     parts: list[list[Index]] = [[], [], []]
     for members in _members(labels):
         exact = shares * len(members)
         counts = np.floor(exact + 1e-9).astype(int)
-        order = np.argsort(-(exact - counts), kind="stable")
+        # Rounded, so that remainders equal but for floating point go to training first.
+        order = np.argsort(-np.round(exact - counts, 9), kind="stable")
         left = round(exact.sum()) - counts.sum()
         counts[order[:left]] += 1
         ends = np.cumsum(counts)
@@ -164,7 +165,7 @@ def _join(chunks: list[Index]) -> Index:
 
 def _check_fractions(fractions: Sequence[float]) -> NDArray[np.float64]:
     shares = np.asarray(fractions, dtype=float)
-    if (shares < 0).any() or shares.sum() > 1 + 1e-9:
+    if not ((shares >= 0).all() and shares.sum() <= 1 + 1e-9):  # NaN fails too
         raise GraphError(
             f"split fractions must be non-negative and sum to at most 1; got {tuple(fractions)}."
         )

@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from graphfilter.errors import ModelFileError
@@ -76,14 +75,14 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[
             metadata = file.metadata() or {}
             tensors: dict[str, Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         content = json.loads(metadata["graphfilter"])
-    except (SafetensorError, OSError, ValueError, RecursionError) as error:
+    except (SafetensorError, OSError, ValueError, TypeError, RecursionError) as error:
+        # Only the first line: torch's own errors carry its whole C++ stack.
+        problem = str(error).partition("\n")[0]
         raise ModelFileError(
-            f"{path}: truncated, or not a safetensors file ({error}). Save the model again."
+            f"{path}: truncated, or not a safetensors file ({problem}). Save the model again."
         ) from None
     except KeyError:
         raise ModelFileError(f"{path}: a safetensors file, but not one of graphfilter's.") from None
     if not isinstance(content, dict):
         raise ModelFileError(f"{path}: a safetensors file, but not one of graphfilter's.")
     return tensors, content
-
-

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graphfilter.data import safe_pickle
 from graphfilter.data.readers import read_graphdata
 from graphfilter.data.safe_pickle import loads, read_pickle, read_pickled_array
 from graphfilter.errors import DataFileError, GraphFilterError
@@ -64,7 +65,7 @@ def test_loads_equals_pickle_on_arrays(array, protocol):
 
 @pytest.mark.parametrize("protocol", [3, 4])
 def test_loads_equals_pickle_on_sparse_matrices(protocol):
-    matrix = sp.csr_matrix(sp.random(9, 5, 0.3, random_state=0))
+    matrix = sp.csr_matrix(np.random.default_rng(0).integers(0, 2, (9, 5)))
     got = loads(pickle.dumps(matrix, protocol=protocol), WHERE)
     np.testing.assert_array_equal(got.toarray(), matrix.toarray())
 
@@ -109,7 +110,7 @@ def test_loads_runs_nothing(tmp_path, function, make_args, protocol):
     [
         getattr,
         __import__,
-        copyreg.__newobj__,
+        copyreg.__newobj__,  # pyright: ignore
         copyreg._reconstructor,  # pyright: ignore
         pickle.loads,
         np.load,
@@ -183,6 +184,14 @@ def test_loads_refuses_tuples_that_would_hash_for_ever():
     refuse(body + b"h" + bytes([59]) + b"Ns.", "tuple")
     # The same with the tuple put in the memo after a BUILD that does nothing.
     refuse(b"\x80\x02}NN\x86Nbq\x00h\x00h\x00\x86.", "memo")
+
+
+def test_loads_caps_bytes_and_opcodes(monkeypatch):
+    data = pickle.dumps(list(range(50)), protocol=3)
+    monkeypatch.setattr(safe_pickle, "MAX_OPCODES", 40)
+    refuse(data, "at most 40 opcodes")
+    monkeypatch.setattr(safe_pickle, "MAX_BYTES", 10)
+    refuse(data, "smaller than 10 bytes")
 
 
 def test_loads_survives_a_list_in_itself_and_deep_nesting():

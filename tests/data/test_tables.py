@@ -110,6 +110,14 @@ def test_minus_one_is_a_class_only_beside_one(tmp_path: Path) -> None:
     assert list(graph.classes) == ["-1", "1"]
 
 
+def test_parquet_labels_that_are_null_or_nan_are_unlabelled(tmp_path: Path) -> None:
+    edges, _ = write(tmp_path, EDGES, VERTICES)
+    labels = pa.array([2.0, np.nan, None])
+    pq.write_table(pa.table({"id": ["a", "b", "c"], "y": labels}), tmp_path / "v.parquet")
+    graph, _ = read_tables(edges, tmp_path / "v.parquet")
+    assert class_names(graph) == ["2", None, None]
+
+
 def test_labels_and_features_are_optional(tmp_path: Path) -> None:
     graph = read(tmp_path, EDGES, "id\na\nb\nc\n")
     assert graph.labels is None
@@ -162,6 +170,8 @@ def test_encoder_of_one_table_encodes_another(tmp_path: Path) -> None:
     assert same is encoder
     np.testing.assert_array_equal(dense(graph), [[0, 0], [0, 1]])
     assert any("'green'" in note for note in graph.notes)
+    with pytest.raises(DataFileError, match="no column 'colour'; did you mean 'color'"):
+        read(tmp_path, EDGES, "id,color\na,red\nb,red\nc,red\n", encoder=encoder)
 
 
 def test_allow_missing_drops_and_counts(tmp_path: Path) -> None:
@@ -255,6 +265,14 @@ def test_parquet_errors_name_the_row(tmp_path: Path) -> None:
         read_tables(edges, tmp_path / "v.parquet")
 
 
+def test_parquet_weights_of_another_type_are_our_error(tmp_path: Path) -> None:
+    _, vertices = write(tmp_path, EDGES, VERTICES)
+    table = pa.table({"u": ["a"], "v": ["b"], "weight": [[1.0]]})
+    pq.write_table(table, tmp_path / "e.parquet")
+    with pytest.raises(DataFileError, match=r"e\.parquet: cannot be read"):
+        read_tables(tmp_path / "e.parquet", vertices)
+
+
 def test_files_that_are_no_tables_are_errors(tmp_path: Path) -> None:
     edges, vertices = write(tmp_path, EDGES, VERTICES)
     with pytest.raises(DataFileError, match="no such file"):
@@ -325,7 +343,8 @@ def graphs(draw: st.DrawFn) -> Graph:
     n_features = draw(st.integers(0, 3))
     row = st.lists(numbers, min_size=n_features, max_size=n_features)
     columns = draw(st.lists(names, min_size=n_features, max_size=n_features, unique=True))
-    classes = st.one_of(st.none(), names.filter(lambda name: name.strip() not in ("", "-1")))
+    unlabelled = ("", "-1", "nan")
+    classes = st.none() | names.filter(lambda name: name.strip().lower() not in unlabelled)
     parts = draw(st.lists(st.sampled_from([0, 1, 2, 3]), min_size=n, max_size=n))
     part = np.array(parts)
     return Graph.from_edges(

@@ -24,9 +24,7 @@ from graphfilter.graph import Features
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MOST_CATEGORIES = 1000
-"""A column of more different words than this is left out unless it is named as categorical."""
-
+_MOST_CATEGORIES = 1000
 _FEW_ROWS = 20
 _MISSING_WORDS = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"})
 _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
@@ -123,10 +121,10 @@ class TableEncoder:
         A category that was not there in ``fit`` (see :meth:`unseen`), or an empty cell in a
         column of categories, is all zeros.
         """
-        parts = []
+        parts, names = [], dict.fromkeys(table.column_names)
         for column in self.columns:
-            if column.name not in table.column_names:
-                raise missing_column(path, column.name, table.column_names)
+            if column.name not in names:
+                raise missing_column(path, column.name, list(names))
             parts.append(_encode_column(table.column(column.name), column, path))
         if not parts:
             return np.zeros((table.num_rows, 0), dtype=np.float32)
@@ -138,9 +136,9 @@ class TableEncoder:
 
     def unseen(self, table: pa.Table) -> tuple[str, ...]:
         """Say in sentences which categories of ``table`` were not there in ``fit``."""
-        notes = []
+        notes, names = [], set(table.column_names)
         for column in self.columns:
-            if column.kind == "category" and column.name in table.column_names:
+            if column.kind == "category" and column.name in names:
                 words = set(as_text(table.column(column.name), trim=True).unique().to_pylist())
                 if new := sorted(words - set(column.categories) - {""}):
                     seen = f"{count(len(new), 'value')} not seen in training ({_listed(new)})"
@@ -316,7 +314,7 @@ def _fit_column(
     words = as_text(column, trim=True).unique().to_pylist()
     categories = tuple(sorted(word for word in words if word))
     n_rows, n = len(column), len(categories)
-    many = n > MOST_CATEGORIES or (n_rows > _FEW_ROWS and 2 * n > n_rows)
+    many = n > _MOST_CATEGORIES or (n_rows > _FEW_ROWS and 2 * n > n_rows)
     if many and not categorical:
         seen = f"{count(n, 'different value')} in {count(n_rows, 'row')}"
         return None, f"column {name!r} left out: {seen} look like text or identifiers."

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from graphfilter.data import readers
-from graphfilter.data.arrays import AnyPath
+from graphfilter.data.arrays import AnyPath, reading
 from graphfilter.data.catalogue import ALIASES, DATASETS, Dataset, RemoteFile
 from graphfilter.data.readers.npz import drop_from_splits, note_unlabelled
 from graphfilter.errors import ConfigError, DataFileError, check_name
@@ -159,7 +159,13 @@ def _download(file: RemoteFile, folder: Path, target: Path, progress: Progress |
 
     path = folder / file.path
     bar: Any = False if progress is None else _Bar(path.name, progress)
-    downloader: Any = pooch.HTTPDownloader(timeout=TIMEOUT_S, progressbar=bar)
+    responses: list[Any] = []
+
+    def remember(response: Any, *_: Any, **__: Any) -> None:
+        responses.append(response)
+
+    hooks = {"response": remember}
+    downloader: Any = pooch.HTTPDownloader(timeout=TIMEOUT_S, progressbar=bar, hooks=hooks)
     known = None if file.sha256 is None else f"sha256:{file.sha256}"
     try:
         with _quiet(pooch.get_logger()):
@@ -178,6 +184,10 @@ def _download(file: RemoteFile, folder: Path, target: Path, progress: Progress |
             f"is not the file it should be ({error}). Nothing was kept. Try again; if it "
             "persists, the source has changed.",
         ) from error
+    finally:
+        # pooch leaves the connection of a failed download open until it is collected.
+        for response in responses:
+            response.close()
 
 
 class _Bar:
@@ -210,7 +220,7 @@ def _quiet(logger: logging.Logger) -> Iterator[None]:
 
 
 def _check_sha256(path: Path, entry: Dataset) -> None:
-    with path.open("rb") as stream:
+    with reading(path, "Check its permissions."), path.open("rb") as stream:
         found = hashlib.file_digest(stream, "sha256").hexdigest()
     if entry.sha256 is not None and found != entry.sha256:
         raise DataFileError(

@@ -27,6 +27,7 @@ from graphfilter.data.arrays import PARSE_ERRORS, AnyPath, make_csr, reading
 from graphfilter.errors import DataFileError, GraphError
 
 MAX_BYTES = 1 << 30
+MAX_OPCODES = 20_000_000
 REMEDY = "Download the file again, from its original source."
 
 _OPCODES = {opcode.code: opcode for opcode in opcodes}
@@ -244,7 +245,11 @@ def _check_opcodes(data: bytes, path: AnyPath) -> None:
     stream = io.BytesIO(data)
     is_tuple: dict[int, bool] = {}
     name = last = ""
+    n_opcodes = 0
     while name != "STOP":
+        n_opcodes += 1
+        if n_opcodes > MAX_OPCODES:
+            raise DataFileError(path, f"must have at most {MAX_OPCODES} opcodes. {REMEDY}")
         code = stream.read(1)
         if not code:
             raise DataFileError(path, f"is cut off. {REMEDY}")

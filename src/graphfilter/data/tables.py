@@ -52,10 +52,8 @@ class Columns:
 
     Attributes
     ----------
-    id, label, split : str or None
-        In the table of vertices. Without a label column the graph is unlabelled.
-    source, target, weight : str or None
-        In the table of edges.
+    id, label, split, source, target, weight : str or None
+        The first three in the table of vertices, the others in that of edges.
     features : tuple of str
         The only columns to take as features; empty for all that are not taken otherwise.
     categorical : tuple of str
@@ -99,9 +97,9 @@ def read_tables(
     Returns
     -------
     graph : Graph
-        Vertex names are the ids, in the order of the file. An empty label, or -1, is unlabelled
-        (but where the only labels are -1 and 1, both are classes). Classes are strings, in the
-        order of their numbers where all of them are numbers. A split column gives one split.
+        Vertex names are the ids, in the order of the file. An empty label, NaN or -1 is
+        unlabelled (but where the only labels are -1 and 1, both are classes). Classes are
+        strings, ordered as numbers where all are numbers. A split column gives one split.
     encoder : TableEncoder
         The one given, or the one fitted to ``vertices``.
     """
@@ -165,14 +163,13 @@ def _choose(
         if most and most[0][1] > 1:
             raise DataFileError(path, f"{most[0][1]} {what} {most[0][0]!r}; it must be one.")
     guessed = []
-    for role, candidates in usual.items():
-        if role not in chosen:
-            free = [n for n in names if n not in not_free and n not in chosen.values()]
-            if (name := _find(free, candidates)) is not None:
-                chosen[role] = name
-                guessed.append(f"{name!r} as the {role}")
-            elif role in ("id", "source", "target"):
-                raise DataFileError(path, f"no column is left for the {role}. Add one.")
+    for role in [role for role in usual if role not in chosen]:
+        free = [n for n in names if n not in not_free and n not in chosen.values()]
+        if (name := _find(free, usual[role])) is not None:
+            chosen[role] = name
+            guessed.append(f"{name!r} as the {role}")
+        elif role in ("id", "source", "target"):
+            raise DataFileError(path, f"no column is left for the {role}. Add one.")
     return chosen, [f"{path.name}: took column {', '.join(guessed)}."] if guessed else []
 
 
@@ -188,11 +185,10 @@ def _check_ids(ids: pa.ChunkedArray, path: Path) -> pa.Array:
         raise at_row(path, row, "the vertex id is empty. Give every vertex an id of its own.")
     if len(ids.unique()) < len(ids):
         words, codes = distinct(ids)
-        first = np.unique(codes, return_index=True)[1]
+        first = np.unique(codes, return_index=True)[1].tolist()
         row = int(np.setdiff1d(np.arange(len(codes)), first)[0])
-        other = place_of_row(path, int(first[codes[row]]))
-        problem = f"vertex id {words[codes[row]]!r} is also on {other}."
-        raise at_row(path, row, f"{problem} Keep one, or name another column with --id.")
+        problem = f"{words[codes[row]]!r} is also on {place_of_row(path, first[codes[row]])}"
+        raise at_row(path, row, f"vertex id {problem}. Keep one, or name another column by --id.")
     return ids.combine_chunks()
 
 
@@ -216,11 +212,10 @@ def _read_split(text: pa.ChunkedArray, path: Path) -> tuple[Split, ...]:
     part = np.array([_PARTS.get(word.lower(), -2) for word in words])[codes]
     if (part == -2).any():
         row = int((part == -2).argmax())
-        problem = f"the split must be train, val, test or empty; got {words[codes[row]]!r}."
-        raise at_row(path, row, problem)
-    if (part == -1).all():
-        return ()
-    return (Split(part == 0, part == 1, part == 2, rule="fixed"),)
+        got = f"got {words[codes[row]]!r}"
+        raise at_row(path, row, f"the split must be train, val, test or empty; {got}.")
+    split = Split(part == 0, part == 1, part == 2, rule="fixed")
+    return (split,) if (part >= 0).any() else ()
 
 
 def _read_edges(
@@ -232,13 +227,10 @@ def _read_edges(
     roles, header, notes = _edge_roles(path, ids, columns)
     remedy = "Mend it, or name another column with --weight."
     pairs, weights = [np.empty((0, 2), np.int32)], [np.empty(0, np.float32)]
-    row, n_dropped, first_line = 0, 0, 2 if header else 1
+    row, first_line = 0, 2 if header else 1
     for batch in _read_batches(path, list(roles.values()), header):
         with _reading(path):
             ends = [as_text(batch.column(roles[role])) for role in ("source", "target")]
-            if (name := roles.get("weight")) is not None:
-                column = pa.chunked_array([batch.column(name)])
-                values = read_numbers(column, path, name, remedy, least=0, first_row=row)
         numbers = index_in(pa.chunked_array(ends), ids).reshape(2, -1)
         known = (numbers >= 0).all(axis=0)
         if not (allow_missing or known.all()):
@@ -248,16 +240,17 @@ def _read_edges(
             problem = problem if name else "an end of the edge is empty. Fill it in, or "
             raise at_row(path, row + bad, f"{problem}pass --allow-missing.", first_line=first_line)
         pairs.append(numbers.T[known])
-        if "weight" in roles:
+        if (name := roles.get("weight")) is not None:
+            with _reading(path):
+                column = pa.chunked_array([batch.column(name)])
+                values = read_numbers(column, path, name, remedy, least=0, first_row=row)
             weights.append(values[known])
         row += len(batch)
-        n_dropped += int(np.count_nonzero(~known))
     # Arrow keeps freed memory for itself, which would lie on top of what building the graph takes.
     pa.default_memory_pool().release_unused()
-    if n_dropped:
+    if n_dropped := row - sum(map(len, pairs)):
         notes.append(f"{count(n_dropped, 'edge')} to vertices not in {vertices.name} dropped.")
-    if row == 0:
-        notes.append(f"{path.name} lists no edge.")
+    notes += [] if row else [f"{path.name} lists no edge."]
     return np.concatenate(pairs), np.concatenate(weights) if "weight" in roles else None, notes
 
 
@@ -274,7 +267,7 @@ def _edge_roles(
     told = {"source": columns.source, "target": columns.target, "weight": columns.weight}
     keys = {name.strip().lower() for name in names}
     pair = next((pair for pair in END_NAMES if keys.issuperset(pair)), None)
-    may_lack_header = pair is None and not any(told.values()) and not is_parquet(path)
+    may_lack_header = not (pair or any(told.values()) or is_parquet(path))
     if may_lack_header and (index_in(pa.chunked_array([names[:2]]), ids) >= 0).any():
         note = f"{path.name} has no header: took its first two columns, and no other."
         return {"source": "f0", "target": "f1"}, False, [note]
@@ -353,6 +346,5 @@ def _reading(path: Path) -> Iterator[None]:
         text = " ".join(str(error).split())[:200]
         row = re.search(r"Row #(\d+): ", text)
         problem = f"cannot be read ({text}). Mend it, or write it again as UTF-8."
-        if "Empty CSV" in text:
-            problem = "the file is empty; it must have columns."
+        problem = "the file is empty; it must have columns." if "Empty CSV" in text else problem
         raise DataFileError(path, problem, line=int(row[1]) if row else None) from None

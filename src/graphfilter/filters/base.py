@@ -63,7 +63,7 @@ class Filter(nn.Module, ABC):
             return apply_with_dropout(operator, self.basis(), self.weights(), x, dropout)
         return apply_filters([self], operator, x)
 
-    def check_operator(self, operator: Operator) -> None:  # noqa: B027 - most take any operator
+    def check_operator(self, operator: Operator) -> None:
         """Raise where the filter is not defined on this operator."""
 
     def reset_parameters(self) -> None:

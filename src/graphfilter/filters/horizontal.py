@@ -10,9 +10,9 @@ from graphfilter.filters.base import Filter
 
 
 class HorizontalFilter(Filter):
-    r"""Learn :math:`\theta` of :math:`f(\lambda) = \sum_k \theta_k \lambda^k` itself (appendix A.1).
+    r"""Learn the coefficients themselves: :math:`f(\lambda) = \sum_k \theta_k \lambda^k`.
 
-    The paper's *horizontal stacking*; with :math:`\theta` started at APPNP's
+    The paper's *horizontal stacking* (appendix A.1); with :math:`\theta` started at APPNP's
     :math:`\alpha(1-\alpha)^k` it is the filter of GPR-GNN (Chien et al. 2021).
 
     Parameters

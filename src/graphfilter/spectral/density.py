@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -114,7 +115,7 @@ def _bin_edges(n_bins: int) -> NDArray[np.float64]:
     return np.linspace(0.0, 2.0, n_bins + 1)
 
 
-def _column(signals: NDArray[np.float64] | sp.csr_array, c: int) -> NDArray[np.float64]:
+def _column(signals: Any, c: int) -> NDArray[np.float64]:
     if isinstance(signals, sp.csr_array):
         return signals[:, [c]].toarray().ravel()
     return np.ascontiguousarray(signals[:, c])

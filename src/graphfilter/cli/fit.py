@@ -1,0 +1,183 @@
+"""graphfilter fit: learn from the labelled vertices of a graph, label the rest."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from graphfilter.cli import sources
+from graphfilter.cli.screen import complain, say, show_table, tell
+from graphfilter.cli.sources import column_choices, read_source
+from graphfilter.estimator import SGFClassifier
+from graphfilter.progress import training_bar
+from graphfilter.training import Progress
+from graphfilter.workflow import CHECKPOINT_FILE, FitSummary, fit_folder
+
+MODEL = "Model (the defaults are the paper's one setting)"
+
+
+def fit(
+    out: Annotated[Path, typer.Option(help="Folder for the results.")],
+    edges: sources.Edges = None,
+    vertices: sources.Vertices = None,
+    dataset: sources.DatasetName = None,
+    graph: sources.GraphFile = None,
+    label: sources.Label = None,
+    id: sources.Id = None,
+    source: sources.SourceColumn = None,
+    target: sources.Target = None,
+    weight: sources.Weight = None,
+    split: sources.SplitColumn = None,
+    features: sources.FeatureColumns = "",
+    categorical: sources.Categorical = "",
+    drop: sources.Drop = "",
+    allow_missing: sources.AllowMissing = False,
+    members: Annotated[int, typer.Option(help="Networks to average.", rich_help_panel=MODEL)] = 1,
+    layers: Annotated[int, typer.Option(help="Depth of the filter.", rich_help_panel=MODEL)] = 16,
+    hidden: Annotated[
+        int, typer.Option(help="Width of the hidden layer.", rich_help_panel=MODEL)
+    ] = 64,
+    operator: Annotated[
+        str,
+        typer.Option(help="augmented_adjacency, adjacency or laplacian.", rich_help_panel=MODEL),
+    ] = "augmented_adjacency",
+    dropout: Annotated[float, typer.Option(rich_help_panel=MODEL)] = 0.7,
+    balanced: Annotated[
+        bool,
+        typer.Option("--balanced", help="Weigh rare classes up.", rich_help_panel=MODEL),
+    ] = False,
+    epochs: Annotated[int, typer.Option(help="At most this many.", rich_help_panel=MODEL)] = 1500,
+    patience: Annotated[
+        int,
+        typer.Option(help="Epochs without a better validation score.", rich_help_panel=MODEL),
+    ] = 200,
+    scaling: Annotated[
+        str,
+        typer.Option(
+            help="Of the features: auto, none, row or standardise.", rich_help_panel=MODEL
+        ),
+    ] = "auto",
+    seed: Annotated[int, typer.Option(help="Same seed, same result.", min=0)] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with an interrupted run.")
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the run in the folder.")
+    ] = False,
+    quiet: sources.Quiet = False,
+) -> None:
+    """Learn from the labelled vertices of a graph, label the rest, show the filter.
+
+    The vertices' table has one row a vertex: an id, features, and a label where it is known. The
+    edges' table has one row an edge: two ids and, if you like, a weight. Text columns are one-hot
+    encoded. A column named split may say train, val or test; otherwise the labelled vertices are
+    divided 60/20/20.
+
+    Example:  graphfilter fit --edges edges.csv --vertices vertices.csv --label kind --out run
+    """
+    columns = column_choices(
+        id=id, label=label, source=source, target=target, weight=weight, split=split,
+        features=features, categorical=categorical, drop=drop,
+    )  # fmt: skip
+    found = read_source(
+        edges=edges, vertices=vertices, dataset=dataset, graph=graph, columns=columns,
+        allow_missing=allow_missing, quiet=quiet,
+    )  # fmt: skip
+    classifier = SGFClassifier(
+        n_layers=layers,
+        hidden_size=hidden,
+        operator=operator,
+        dropout=dropout,
+        class_weight="balanced" if balanced else None,
+        max_epochs=epochs,
+        patience=patience,
+        feature_scaling=scaling,
+        n_members=members,
+        device=device,
+        random_state=seed,
+    )
+    with training_bar(show=not quiet) as bar, _stoppable(bar) as report:
+        try:
+            summary = fit_folder(
+                found, classifier, out, seed=seed, resume=resume, overwrite=overwrite,
+                on_epoch=report, command=shlex.join(["graphfilter", *sys.argv[1:]]),
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            _explain_resuming(out)
+            raise typer.Exit(130) from None
+    tell(summary.notes, quiet=quiet)
+    _show(summary)
+
+
+@contextmanager
+def _stoppable(bar: Callable[[Progress], None] | None) -> Iterator[Callable[[Progress], None]]:
+    """Let Ctrl-C stop training at the end of an epoch, so that no half step is kept.
+
+    A second Ctrl-C stops at once.
+    """
+    asked = False
+
+    def ask(number: int, frame: Any) -> None:
+        nonlocal asked
+        asked = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def report(progress: Progress) -> None:
+        if bar is not None:
+            bar(progress)
+        if asked:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, ask)
+    try:
+        yield report
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _explain_resuming(out: Path) -> None:
+    if not (out / CHECKPOINT_FILE).exists():
+        complain("interrupted before the first checkpoint; nothing was kept.")
+        return
+    words = [w for w in sys.argv[1:] if w not in ("--resume", "--overwrite")]
+    again = shlex.join(["graphfilter", *words, "--resume"])
+    complain(f"interrupted; what was done is kept. Go on with: {again}")
+
+
+def _show(summary: FitSummary) -> None:
+    metrics = summary.metrics
+    titles = {"train": "train", "val": "validation", "test": "test"}
+    rows = [
+        [
+            titles[part],
+            f"{scores['n_vertices']:,}",
+            f"{scores['accuracy']:.1%}",
+            f"{scores['macro_f1']:.3f}",
+            f"{scores['log_loss']:.3f}",
+            f"{scores['calibration_error']:.3f}",
+        ]
+        for part, scores in metrics["scores"].items()
+    ]
+    heads = ["part", "vertices", "accuracy", "macro F1", "log loss", "calibration error"]
+    show_table(heads, rows, title=f"{summary.graph.name}: {_described(summary)}")
+    n_unlabelled = int((summary.graph.labels < 0).sum())  # pyright: ignore
+    say(f"{n_unlabelled:,} unlabelled vertices were predicted." if n_unlabelled else "")
+    say(f"Written to {summary.folder}: predictions.csv, metrics.json, filter.png, and the model.")
+
+
+def _described(summary: FitSummary) -> str:
+    graph, metrics = summary.graph, summary.metrics
+    frequency = metrics["label_frequency_mean"]
+    shown = "unknown" if frequency is None else f"{frequency:.2f}"
+    return (
+        f"{graph.n_vertices:,} vertices, {graph.n_edges:,} edges, {graph.n_classes} classes, "
+        f"label frequency {shown}; {max(metrics['epochs'])} epochs in {metrics['seconds']:.1f} s"
+    )

@@ -1,0 +1,108 @@
+"""graphfilter inspect: what frequencies the labels have, and whether the graph will help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from graphfilter.cli import sources
+from graphfilter.cli.screen import say, show_table, tell, waiting
+from graphfilter.cli.sources import column_choices, read_source
+from graphfilter.errors import GraphError
+from graphfilter.report.figures import draw_spectrum, save_figure
+from graphfilter.spectral import Diagnosis, diagnose, label_energy, spectral_density
+
+
+def inspect(
+    edges: sources.Edges = None,
+    vertices: sources.Vertices = None,
+    dataset: sources.DatasetName = None,
+    graph: sources.GraphFile = None,
+    label: sources.Label = None,
+    id: sources.Id = None,
+    source: sources.SourceColumn = None,
+    target: sources.Target = None,
+    weight: sources.Weight = None,
+    allow_missing: sources.AllowMissing = False,
+    picture: Annotated[
+        Path | None,
+        typer.Option(help="Draw label energy and spectral density to this file (.png)."),
+    ] = None,
+    quiet: sources.Quiet = False,
+) -> None:
+    """Say what frequencies the labels have, and which kind of model they ask for.
+
+    A label's frequency runs from 0 (neighbours share it) over 1 (neighbours say nothing) to 2
+    (neighbours never share it). Low-pass models such as GCN need low frequencies; an adaptive
+    filter takes any.
+
+    Example:  graphfilter inspect --dataset texas --picture texas.png
+    """
+    found = read_source(
+        edges=edges, vertices=vertices, dataset=dataset, graph=graph,
+        columns=column_choices(id=id, label=label, source=source, target=target, weight=weight),
+        allow_missing=allow_missing, quiet=quiet,
+    ).graph  # fmt: skip
+    if found.labels is None:
+        raise GraphError("there are no labels to inspect; name their column with --label.")
+    with waiting("measuring frequencies", quiet=quiet):
+        diagnosis = diagnose(found)
+    tell(found.notes, quiet=quiet)
+    _show(diagnosis, found.name)
+    if picture is not None:
+        with waiting("drawing the spectrum", quiet=quiet):
+            figure = draw_spectrum(
+                spectral_density(found),
+                label_energy(found),
+                found.classes.tolist(),
+                f"{found.name}: where the labels are in the graph's spectrum",
+            )
+            save_figure(figure, picture)
+        say(f"Picture written to {picture}.")
+
+
+def _show(d: Diagnosis, name: str) -> None:
+    sizes = f"{d.n_vertices:,} vertices, {d.n_edges:,} edges, {d.n_features:,} features"
+    rows = []
+    for i, (class_name, n) in enumerate(d.class_counts.items()):
+        rows.append([
+            str(class_name),
+            f"{n:,}",
+            _number(d.label_frequency.value[i]),
+            _interval(d, d.label_frequency.low[i], d.label_frequency.high[i]),
+            d.ranges[i],
+        ])  # fmt: skip
+    mean = d.label_frequency
+    overall = _interval(d, mean.mean_low, mean.mean_high)
+    rows.append(["all classes", f"{d.n_labelled:,}", _number(mean.mean), overall, d.range])
+    show_table(
+        ["class", "labelled", "label frequency", "95 % interval", "range"],
+        rows,
+        title=f"{name}: {sizes}",
+    )
+    say(f"Edges between vertices of one class: {_percent(d.edge_homophily)} "
+        f"(adjusted for class sizes: {_number(d.adjusted_homophily)}).")  # fmt: skip
+    if d.feature_frequency is not None:
+        average, deviation = d.feature_frequency
+        say(f"Feature frequency: {average:.2f} ± {deviation:.2f}.")
+    if d.n_isolated:
+        say(f"Isolated vertices: {d.n_isolated:,}.")
+    say()
+    say(d.advice)
+
+
+def _interval(d: Diagnosis, low: float, high: float) -> str:
+    if d.confidence == "exact":
+        return "exact"
+    return f"{low:.2f} to {high:.2f}" if np.isfinite(low) else "unknown"
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if np.isfinite(value) else "unknown"
+
+
+def _percent(value: float) -> str:
+    return f"{value:.0%}" if np.isfinite(value) else "unknown"

@@ -1,0 +1,65 @@
+"""graphfilter predict: label the vertices of another graph with a fitted model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from graphfilter.cli import sources
+from graphfilter.cli.screen import say, tell, waiting
+from graphfilter.cli.sources import column_choices, read_source
+from graphfilter.edges import count
+from graphfilter.errors import ConfigError
+from graphfilter.outputs import write_predictions
+from graphfilter.workflow import load_run, predict_graph
+
+
+def predict(
+    run: Annotated[Path, typer.Argument(help="The folder that fit wrote.", metavar="RUN")],
+    out: Annotated[Path, typer.Option(help="CSV file for the predictions.")],
+    edges: sources.Edges = None,
+    vertices: sources.Vertices = None,
+    dataset: sources.DatasetName = None,
+    graph: sources.GraphFile = None,
+    label: sources.Label = None,
+    id: sources.Id = None,
+    source: sources.SourceColumn = None,
+    target: sources.Target = None,
+    weight: sources.Weight = None,
+    allow_missing: sources.AllowMissing = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    quiet: sources.Quiet = False,
+) -> None:
+    """Label the vertices of a graph with the model of a run, without training again.
+
+    The tables need the same feature columns as those the model was fitted on. Labels are not
+    needed; where there are some, the accuracy on them is printed.
+
+    Example:  graphfilter predict run --edges new_edges.csv --vertices new.csv --out new_labels.csv
+    """
+    if out.exists() and not overwrite:
+        raise ConfigError(f"{out}: exists; pass --overwrite to replace it, or another --out.")
+    if not out.parent.is_dir():
+        raise ConfigError(f"{out.parent}: there is no such folder to write {out.name} to.")
+    classifier, about, encoder = load_run(run)
+    found = read_source(
+        edges=edges, vertices=vertices, dataset=dataset, graph=graph,
+        columns=column_choices(id=id, label=label, source=source, target=target, weight=weight),
+        allow_missing=allow_missing, encoder=encoder, quiet=quiet,
+    )  # fmt: skip
+    new = found.graph
+    with waiting("predicting", quiet=quiet):
+        probabilities = predict_graph(classifier, about, new)
+        write_predictions(out, new, classifier.classes_, probabilities)
+    tell(new.notes, quiet=quiet)
+    if new.labels is not None and (new.labels >= 0).any():
+        known = new.labels >= 0
+        names = np.array([str(c) for c in classifier.classes_])
+        truth = np.array([str(c) for c in new.classes])[new.labels[known]]
+        accuracy = (names[probabilities[known].argmax(axis=1)] == truth).mean()
+        say(f"Accuracy on the {count(int(known.sum()), 'labelled vertex', 'labelled vertices')}: "
+            f"{accuracy:.1%}.")  # fmt: skip
+    say(f"{count(new.n_vertices, 'vertex', 'vertices')} predicted, written to {out}.")

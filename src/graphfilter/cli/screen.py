@@ -1,0 +1,56 @@
+"""What commands say: results to standard output, everything else to standard error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+def complain(message: str) -> None:
+    """Say what went wrong, in one line that is never wrapped."""
+    err.print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True)
+
+
+def tell(lines: Iterable[str], *, quiet: bool = False) -> None:
+    """Say what the user should know, a line each."""
+    if not quiet:
+        for line in lines:
+            err.print(f"[dim]note:[/] {escape(line)}", soft_wrap=True)
+
+
+def say(text: str = "") -> None:
+    """Print a result."""
+    out.print(escape(text), soft_wrap=True)
+
+
+def show_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    title: str = "",
+    text_columns: int = 1,
+) -> None:
+    """Print a table; the first ``text_columns`` are aligned left, the others right."""
+    table = Table(title=escape(title) or None, title_justify="left", title_style="bold")
+    for i, name in enumerate(columns):
+        table.add_column(escape(name), justify="left" if i < text_columns else "right")
+    for row in rows:
+        table.add_row(*(escape(cell) for cell in row))
+    out.print(table)
+
+
+@contextmanager
+def waiting(message: str, *, quiet: bool = False) -> Iterator[None]:
+    """Show that something is being done that has no end to count towards."""
+    if quiet:
+        yield
+        return
+    with err.status(escape(message)):
+        yield

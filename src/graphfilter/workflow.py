@@ -1,0 +1,241 @@
+"""The analyst's work: fit a graph into a folder, and predict from that folder."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from graphfilter.data.encoding import TableEncoder
+from graphfilter.edges import count
+from graphfilter.errors import ConfigError, GraphError, ModelFileError
+from graphfilter.estimator import SGFClassifier
+from graphfilter.graph import Graph
+from graphfilter.outputs import draw_run, measure, write_predictions
+from graphfilter.saving import CONFIG_FILE, MODEL_FILE
+from graphfilter.splits import Split, stratified
+from graphfilter.storage import read_json, write_json
+from graphfilter.training import Progress
+
+CHECKPOINT_FILE = "checkpoint.safetensors"
+PREDICTIONS_FILE = "predictions.csv"
+METRICS_FILE = "metrics.json"
+FILTER_FILE = "filter.png"
+RUN_FILES = (PREDICTIONS_FILE, METRICS_FILE, FILTER_FILE, MODEL_FILE, CONFIG_FILE, CHECKPOINT_FILE)
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A graph and how it was read, so that a new one can be read alike."""
+
+    graph: Graph
+    encoder: TableEncoder | None = None
+    origin: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class FitSummary:
+    """What :func:`fit_folder` left behind, for printing."""
+
+    classifier: SGFClassifier
+    graph: Graph
+    split: Split
+    metrics: dict[str, Any]
+    notes: tuple[str, ...]
+    folder: Path
+
+
+def fit_folder(
+    source: Source,
+    classifier: SGFClassifier,
+    out: str | Path,
+    *,
+    seed: int,
+    resume: bool = False,
+    overwrite: bool = False,
+    on_epoch: Callable[[Progress], None] | None = None,
+    command: str = "",
+) -> FitSummary:
+    """Fit a classifier and leave predictions, metrics, model and picture in a folder.
+
+    Everything is checked before the folder is made. ``config.json`` is written last, and the
+    checkpoint removed after it: a folder with a ``config.json`` is a finished run.
+    """
+    folder = check_folder(out, overwrite=overwrite, resume=resume)
+    graph, feature_notes = with_features(source.graph)
+    class_notes = check_classes(graph)
+    split, split_notes = choose_split(graph, seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    if overwrite:
+        for name in RUN_FILES:
+            (folder / name).unlink(missing_ok=True)
+    classifier.fit(
+        graph=graph,
+        split=split,
+        checkpoint=folder / CHECKPOINT_FILE,
+        resume=resume,
+        on_epoch=on_epoch,
+    )
+    probabilities = classifier.predict_proba()
+    metrics = measure(classifier, graph, probabilities, split)
+    write_predictions(folder / PREDICTIONS_FILE, graph, graph.classes, probabilities, split)
+    write_json(folder / METRICS_FILE, metrics)
+    draw_run(classifier, graph, metrics, folder / FILTER_FILE)
+    run = {
+        "command": command,
+        "seed": seed,
+        "origin": dict(source.origin),
+        "data_checksum": checksum(graph),
+        "split_rule": split.rule,
+        "encoder": None if source.encoder is None else source.encoder.to_dict(),
+        "vertex_features": not feature_notes,
+        "python": platform.python_version(),
+        "libraries": _library_versions(),
+    }
+    classifier.save(folder, run=run)
+    (folder / CHECKPOINT_FILE).unlink(missing_ok=True)
+    notes = (*graph.notes, *feature_notes, *class_notes, *split_notes)
+    return FitSummary(classifier, graph, split, metrics, notes, folder)
+
+
+def load_run(folder: str | Path) -> tuple[SGFClassifier, dict[str, Any], TableEncoder | None]:
+    """Load the classifier of a run folder, what is known of the run, and how to read its tables."""
+    classifier = SGFClassifier.load(folder)
+    run = read_json(Path(folder) / CONFIG_FILE).get("run")
+    if not isinstance(run, dict):
+        raise ModelFileError(f"{folder}: holds a model but no run; make one with graphfilter fit.")
+    encoder = run.get("encoder")
+    return classifier, run, None if encoder is None else TableEncoder.from_dict(encoder)
+
+
+def predict_graph(
+    classifier: SGFClassifier, run: Mapping[str, Any], graph: Graph
+) -> NDArray[np.float64]:
+    """Return class probabilities for the vertices of another graph."""
+    if not run.get("vertex_features", True):
+        if checksum(with_features(graph)[0]) != run.get("data_checksum"):
+            raise GraphError(
+                "this model was fitted without vertex features, on the identity of each vertex: "
+                "it can predict the graph it was fitted on, and no other."
+            )
+        graph, _ = with_features(graph)
+    if graph.features is None:
+        raise GraphError("the vertices have no features, but the model was fitted with some.")
+    if graph.n_features != classifier.n_features_in_:
+        raise GraphError(
+            f"the model was fitted on {classifier.n_features_in_} features; "
+            f"this graph has {graph.n_features}."
+        )
+    return classifier.predict_proba(graph.features, graph=graph)
+
+
+def check_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Path:
+    """Check the run folder before any work: nothing of the user's is lost without a word."""
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder}: a file is in the way; give the name of a folder.")
+    present = {p.name for p in folder.iterdir()} if folder.exists() else set()
+    if resume and overwrite:
+        raise ConfigError("--resume goes on with a run, --overwrite starts anew: choose one.")
+    if resume and CONFIG_FILE in present:
+        raise ConfigError(
+            f"{folder}: holds a finished run; there is nothing to resume. "
+            "Pass --overwrite to fit it again."
+        )
+    if not resume and not overwrite and CHECKPOINT_FILE in present:
+        raise ConfigError(
+            f"{folder}: holds an interrupted run; pass --resume to go on with it, or --overwrite "
+            "to start anew."
+        )
+    if not resume and not overwrite and present:
+        raise ConfigError(
+            f"{folder}: exists and is not empty; pass --overwrite to replace the run in it, or "
+            "give another --out."
+        )
+    return folder
+
+
+def with_features(graph: Graph) -> tuple[Graph, tuple[str, ...]]:
+    """Give a graph without features the identity of each vertex as one."""
+    if graph.features is not None:
+        return graph, ()
+    identity = sp.eye_array(graph.n_vertices, dtype=np.float32, format="csr")
+    note = (
+        "There are no vertex features: each vertex is its own, so only this graph can be predicted."
+    )
+    return graph.replace(features=identity), (note,)
+
+
+def check_classes(graph: Graph) -> tuple[str, ...]:
+    """Raise unless two classes have labelled vertices; note those that have only one."""
+    counts = np.zeros(0, dtype=int)
+    if graph.labels is not None:
+        counts = np.bincount(graph.labels[graph.labels >= 0], minlength=graph.n_classes)
+    n_present = int(np.count_nonzero(counts))
+    if n_present == 0:
+        raise GraphError("no vertex is labelled; name the column of the labels with --label.")
+    if n_present == 1:
+        only = graph.classes[int(counts.argmax())]
+        raise GraphError(f"there must be at least two classes; every label is {str(only)!r}.")
+    return tuple(
+        f"class {str(name)!r} has one labelled vertex: it is trained on and cannot be tested."
+        for name, n in zip(graph.classes, counts, strict=True)
+        if n == 1
+    )
+
+
+def choose_split(graph: Graph, seed: int) -> tuple[Split, tuple[str, ...]]:
+    """Take the split that came with the tables, or draw the paper's from the labelled vertices."""
+    assert graph.labels is not None
+    given = next((s for s in graph.splits if s.rule == "given"), None)
+    if given is None:
+        split = stratified(graph.labels, seed)
+        return split, (f"split drawn: {_sizes(split)} ({split.rule}, seed {seed}).",)
+    known = graph.labels >= 0
+    train, val, test = (part[known[part]] for part in (given.train, given.val, given.test))
+    if not len(train):
+        raise GraphError("the split column must mark at least one labelled vertex as 'train'.")
+    rule = "given"
+    if not len(val):
+        inner = np.full(graph.n_vertices, -1)
+        inner[train] = graph.labels[train]
+        drawn = stratified(inner, seed, (0.75, 0.25, 0.0))
+        train, val = drawn.train, drawn.val
+        rule = "given; validation drawn from train"
+    split = Split(train, val, test, rule=rule)
+    notes = [f"split taken from the table: {_sizes(split)} ({rule})."]
+    unused = int(known.sum()) - sum(map(len, (train, val, test)))
+    if unused:
+        notes.append(f"{count(unused, 'labelled vertex is', 'labelled vertices are')} in no part.")
+    return split, tuple(notes)
+
+
+def checksum(graph: Graph) -> str:
+    """Return a checksum of a graph's edges, weights, features and labels."""
+    digest = hashlib.sha256()
+    features = graph.features
+    arrays = [graph.indptr, graph.indices, graph.weights, graph.labels]
+    if features is not None and sp.issparse(features):
+        arrays += [features.indptr, features.indices, features.data]
+    else:
+        arrays.append(features)
+    for array in arrays:
+        digest.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:32]
+
+
+def _sizes(split: Split) -> str:
+    return f"{len(split.train):,} train, {len(split.val):,} val, {len(split.test):,} test"
+
+
+def _library_versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("torch", "numpy", "scipy", "scikit-learn")}
