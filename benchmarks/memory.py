@@ -54,7 +54,7 @@ class Measurement:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Measure the peak memory of a filter.")
     parser.add_argument("--small", action="store_true", help="a tenth of the size, for a look")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the numbers as JSON")
     parser.add_argument("--one", nargs=3, metavar=("METHOD", "K", "FILE"), help=argparse.SUPPRESS)

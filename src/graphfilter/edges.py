@@ -61,6 +61,25 @@ def check_weights(weights: ArrayLike, n_edges: int) -> NDArray[np.float32]:
     return values
 
 
+def as_vertices(index: ArrayLike, n: int) -> NDArray[Any]:
+    """Check a choice among n vertices, distinct numbers or a mask, and return numbers."""
+    index = np.asarray(index)
+    if index.dtype == bool:
+        if index.shape != (n,):
+            raise GraphError(f"a mask of vertices must have {n} entries; got shape {index.shape}.")
+        index = np.flatnonzero(index)
+    if index.ndim != 1 or index.size == 0 or index.dtype.kind not in "iu":
+        raise GraphError(
+            "vertices must be a list of at least one vertex number, or a mask; "
+            f"got shape {index.shape} of {index.dtype}."
+        )
+    if index.min() < 0 or index.max() >= n:
+        raise GraphError(f"vertices must lie in 0..{n - 1}; got {index.min()}..{index.max()}.")
+    if len(np.unique(index)) != len(index):
+        raise GraphError("vertices must be distinct; got one twice.")
+    return index
+
+
 def build_csr(
     pairs: NDArray[Any], weights: NDArray[np.float32] | None, n: int
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float32] | None, list[str]]:

@@ -66,12 +66,13 @@ class FeatureScaler:
                 f"got {features.shape[1]}."
             )
         if self.scaling == "row":
-            sums = np.asarray(abs(features).sum(axis=1, dtype=np.float64)).ravel()
-            sums[sums == 0] = 1
+            # In float64, where neither a sum nor one over it leaves the range.
             if sp.issparse(features):
                 scaled = features.copy()
+                sums = _or_one(abs(features.astype(np.float64)).sum(axis=1))
                 scaled.data /= np.repeat(sums, np.diff(scaled.indptr))
                 return scaled
+            sums = _or_one(np.abs(features).sum(axis=1, dtype=np.float64))
             out = np.empty_like(features)
             return np.divide(features, sums[:, None], out=out, casting="same_kind")
         if self.shift is not None and self.scale is not None:
@@ -100,6 +101,10 @@ def to_tensor(
         if features.nnz <= DENSE_ABOVE * n_cells:
             return SparseFeatures(sp.csr_array(features), device=device, dtype=dtype)
     return torch.tensor(_dense(features), device=device, dtype=dtype)
+
+
+def _or_one(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(sums == 0, 1.0, sums)
 
 
 def _dense(features: Features) -> NDArray[np.float32]:

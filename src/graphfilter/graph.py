@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from graphfilter.edges import as_pairs, build_csr, check_weights, count, on_host
+from graphfilter.edges import as_pairs, as_vertices, build_csr, check_weights, count, on_host
 from graphfilter.errors import GraphError
 from graphfilter.labels import encode_labels
 from graphfilter.splits import Split
@@ -67,11 +67,12 @@ class Graph:
         for array in (self.indptr, self.indices, self.weights, self.labels, self.classes):
             if array is not None:
                 array.flags.writeable = False
-        if sp.issparse(self.features):
-            for array in (self.features.data, self.features.indices, self.features.indptr):
+        features = self.features
+        if features is not None and sp.issparse(features):
+            for array in (features.data, features.indices, features.indptr):
                 array.flags.writeable = False
-        elif self.features is not None:
-            self.features.flags.writeable = False
+        elif features is not None:
+            features.flags.writeable = False
 
     @classmethod
     def from_edges(
@@ -302,7 +303,7 @@ class Graph:
 
         Fixed splits are carried over, less the vertices that are gone.
         """
-        index = _as_vertices(index, self.n_vertices)
+        index = as_vertices(index, self.n_vertices)
         kept = self.adjacency[index][:, index].tocoo()
         new_number = np.full(self.n_vertices, -1)
         new_number[index] = np.arange(len(index))
@@ -382,24 +383,6 @@ def _length(what: str, values: Any) -> int:
         return values.shape[0] if hasattr(values, "shape") else len(values)
     except (TypeError, IndexError):
         raise GraphError(f"{what} must have one entry a vertex; got {values!r}.") from None
-
-
-def _as_vertices(index: ArrayLike, n: int) -> NDArray[Any]:
-    """Check a choice of vertices, as distinct numbers or a mask, and return numbers."""
-    index = np.asarray(index)
-    if index.dtype == bool:
-        _check_length("a mask of vertices", len(index), n)
-        index = np.flatnonzero(index)
-    if index.ndim != 1 or index.size == 0 or index.dtype.kind not in "iu":
-        raise GraphError(
-            "vertices must be a list of at least one vertex number, or a mask; "
-            f"got shape {index.shape} of {index.dtype}."
-        )
-    if index.min() < 0 or index.max() >= n:
-        raise GraphError(f"vertices must lie in 0..{n - 1}; got {index.min()}..{index.max()}.")
-    if len(np.unique(index)) != len(index):
-        raise GraphError("vertices must be distinct; got one twice.")
-    return index
 
 
 def _as_features(features: Any, n: int) -> Features | None:

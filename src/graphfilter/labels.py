@@ -45,8 +45,8 @@ def encode_labels(labels: ArrayLike | Iterable[Any]) -> tuple[NDArray[np.int64],
     if values.dtype.kind == "f" and np.isinf(values).any():
         raise GraphError("labels must not be infinite; leave unknown ones empty, NaN or -1.")
     known = ~_is_missing(values)
-    if set(values[known].tolist()) == {1}:
-        known |= _is_minus_one(values)
+    if known.any() and _is_number(values, 1)[known].all():
+        known |= _is_number(values, -1)
     codes = np.full(len(values), -1, dtype=np.int64)
     if values.dtype.kind == "O":
         classes, codes[known] = _number_objects(values[known].tolist())
@@ -80,8 +80,8 @@ def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
         return np.isnan(values) | (values == -1)
     if values.dtype.kind == "O":
         missing = np.fromiter(map(_is_blank, values), dtype=bool, count=len(values))
-        return missing | _is_minus_one(values)
-    return _is_minus_one(values)
+        return missing | _is_number(values, -1)
+    return _is_number(values, -1)
 
 
 def _is_blank(value: Any) -> bool:
@@ -95,11 +95,11 @@ def _is_blank(value: Any) -> bool:
         return False  # an array in a cell: unhashable, which is reported later
 
 
-def _is_minus_one(values: NDArray[Any]) -> NDArray[np.bool_]:
+def _is_number(values: NDArray[Any], number: int) -> NDArray[np.bool_]:
     if values.dtype.kind == "O":
-        numbers = (isinstance(v, int | float | np.number) and v == -1 for v in values)
-        return np.fromiter(numbers, dtype=bool, count=len(values))
-    return np.asarray(values == -1, dtype=bool)
+        equal = (isinstance(v, int | float | np.number) and v == number for v in values)
+        return np.fromiter(equal, dtype=bool, count=len(values))
+    return np.asarray(values == number, dtype=bool)
 
 
 def _number_objects(values: list[Any]) -> tuple[NDArray[Any], list[int]]:

@@ -162,5 +162,6 @@ def _plain(graph: Graph) -> sp.csr_array:
 def _normalised(matrix: sp.csr_array) -> sp.csr_array:
     scale = 1 / np.sqrt(matrix.sum(axis=1))
     rows = np.repeat(scale, np.diff(matrix.indptr))
-    data = matrix.data * rows * scale[matrix.indices]
+    # The two scales first: their product is the same in both directions to the last bit.
+    data = matrix.data * (rows * scale[matrix.indices])
     return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)

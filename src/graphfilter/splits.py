@@ -43,12 +43,13 @@ class Split:
             shared = np.intersect1d(getattr(self, a), getattr(self, b))
             if len(shared):
                 raise GraphError(
-                    f"the parts of a split must be disjoint; {len(shared)} vertices are in both "
-                    f"{a} and {b} (the first is {shared[0]})."
+                    f"the parts of a split must be disjoint; {a} and {b} share {len(shared)}, the "
+                    f"first of them vertex {shared[0]}."
                 )
 
     def part_of(self, n_vertices: int) -> NDArray[np.str_]:
         """Name each vertex's part: train, val, test, or '' for none."""
+        self.check(n_vertices)
         part = np.full(n_vertices, "", dtype="<U5")
         for name in ("train", "val", "test"):
             part[getattr(self, name)] = name
@@ -86,9 +87,9 @@ def stratified(labels: ArrayLike, seed: int, fractions: Sequence[float] = (0.6, 
     for members in _members(labels):
         exact = shares * len(members)
         counts = np.floor(exact + 1e-9).astype(int)
-        # Rounded, so that remainders equal but for floating point go to training first.
+        # Rounded, so that floating point does not break ties: they go to training first.
         order = np.argsort(-np.round(exact - counts, 9), kind="stable")
-        left = round(exact.sum()) - counts.sum()
+        left = round(np.round(exact.sum(), 9)) - counts.sum()
         counts[order[:left]] += 1
         ends = np.cumsum(counts)
         shuffled = rng.permutation(members)

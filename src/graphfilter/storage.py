@@ -24,12 +24,12 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     path = Path(path)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
     os.close(handle)
-    # mkstemp makes files for the owner alone; give it the permissions any new file has.
-    umask = os.umask(0)
-    os.umask(umask)
-    Path(name).chmod(0o666 & ~umask)
     try:
         yield Path(name)
+        # Made for the owner alone; give it the permissions any new file has.
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(name).chmod(0o666 & ~umask)
         Path(name).replace(path)
     except BaseException:
         with suppress(FileNotFoundError):

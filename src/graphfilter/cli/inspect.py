@@ -56,7 +56,7 @@ def inspect(
         with waiting("drawing the spectrum", quiet=quiet):
             figure = draw_spectrum(
                 spectral_density(found),
-                label_energy(found),
+                label_energy(found, "onehot"),
                 found.classes.tolist(),
                 f"{found.name}: where the labels are in the graph's spectrum",
             )

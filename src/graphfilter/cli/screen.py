@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-out = Console(highlight=False)
+# A pipe or file has no width to fit: there, tables are not broken into narrow columns.
+out = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
 err = Console(stderr=True, highlight=False)
 
 
@@ -38,7 +41,9 @@ def show_table(
     text_columns: int = 1,
 ) -> None:
     """Print a table; the first ``text_columns`` are aligned left, the others right."""
-    table = Table(title=escape(title) or None, title_justify="left", title_style="bold")
+    table = Table(
+        title=escape(title) or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD
+    )
     for i, name in enumerate(columns):
         table.add_column(escape(name), justify="left" if i < text_columns else "right")
     for row in rows:

@@ -69,10 +69,11 @@ def draw_filters(views: Sequence[FilterView]) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(4.2 * len(views), 3.9), layout="constrained")
-    for axes, view in zip(figure.subplots(1, len(views), squeeze=False)[0], views, strict=True):
+    panels = figure.subplots(1, len(views), squeeze=False)[0]
+    for axes, view in zip(panels, views, strict=True):
         _draw_view(axes, view)
-    figure.supxlabel(FREQUENCY_AXIS, fontsize="medium")
-    figure.axes[0].set_ylabel("response f")
+    panels[len(views) // 2].set_xlabel(FREQUENCY_AXIS)
+    panels[0].set_ylabel("response f")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
