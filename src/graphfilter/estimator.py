@@ -14,13 +14,13 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from graphfilter.errors import ConfigError, GraphError
-from graphfilter.features import FeatureScaler, to_tensor
+from graphfilter.errors import ConfigError, GraphError, check_name
+from graphfilter.features import SCALINGS, FeatureScaler, to_tensor
 from graphfilter.filters import Filter, StackedFilter
 from graphfilter.graph import Graph
 from graphfilter.labels import encode_labels
 from graphfilter.models import FilterNetwork, forward_side_by_side
-from graphfilter.operators import make_operator
+from graphfilter.operators import OPERATORS, make_operator
 from graphfilter.runs import FitResult
 from graphfilter.saving import load_classifier, save_classifier
 from graphfilter.splits import Split, stratified
@@ -171,6 +171,7 @@ class SGFClassifier(ClassifierMixin, BaseEstimator):
         on_epoch : callable, optional
             Told of the :class:`~graphfilter.training.Progress` after every epoch.
         """
+        self.check_parameters()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         fitted, codes = self._take_input(X, y, graph)
         if len(self.classes_) < 2:
@@ -357,20 +358,41 @@ class SGFClassifier(ClassifierMixin, BaseEstimator):
             raise ConfigError(f"validation_fraction must be in [0, 1); got {share}.")
         return stratified(codes, seed, (1 - share, share, 0.0))
 
+    def check_parameters(self) -> None:
+        """Raise where a parameter is impossible, before any work; ``fit`` does so too."""
+        self._n_members()
+        self._device()
+        self._train_config()
+        check_name("feature scaling", self.feature_scaling, SCALINGS)
+        check_name("operator", self.operator, OPERATORS)
+        self._network(1, 2, seed=0)
+
     def _n_members(self) -> int:
         if not isinstance(self.n_members, int | np.integer) or self.n_members < 1:
             raise ConfigError(f"n_members must be a whole number from 1; got {self.n_members!r}.")
         return int(self.n_members)
 
     def _device(self) -> str:
-        if self.device != "auto":
-            return self.device
-        return "cuda" if torch.cuda.is_available() else "cpu"
+        cuda = torch.cuda.is_available()
+        if self.device == "auto":
+            return "cuda" if cuda else "cpu"
+        try:
+            kind = torch.device(self.device).type
+        except (RuntimeError, TypeError):
+            kind = ""
+        if kind not in ("cpu", "cuda"):
+            raise ConfigError(f"device must be 'auto', 'cpu' or 'cuda'; got {self.device!r}.")
+        if kind == "cuda" and not cuda:
+            raise ConfigError("there is no CUDA device here; use device='auto' or 'cpu'.")
+        return self.device
 
     def _make_network(self, seed: int) -> FilterNetwork:
+        return self._network(self._n_columns(), len(self.classes_), seed)
+
+    def _network(self, n_features: int, n_classes: int, seed: int) -> FilterNetwork:
         return FilterNetwork(
-            self._n_columns(),
-            len(self.classes_),
+            n_features,
+            n_classes,
             StackedFilter(self.n_layers, self.filter_init, seed),  # pyright: ignore
             hidden_size=self.hidden_size,
             dropout=self.dropout,

@@ -33,21 +33,26 @@ def training_bar(
         TextColumn("loss {task.fields[loss]:.3f}, validation {task.fields[accuracy]:.1%}"),
         TimeElapsedColumn(),
     )
-    with Bar(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(title, total=None, loss=float("nan"), accuracy=float("nan"))
+    bar = Bar(*columns, console=Console(stderr=True))
 
-        def report(progress: Progress) -> None:
-            bar.update(
-                task,
-                completed=progress.epoch,
-                total=progress.max_epochs,
-                loss=progress.loss,
-                accuracy=progress.val_accuracy,
-            )
-            if and_tell is not None:
-                and_tell(progress)
+    def report(progress: Progress) -> None:
+        # Started with the first epoch: what goes wrong before it leaves no bar behind.
+        if not bar.tasks:
+            bar.start()
+            bar.add_task(title, total=progress.max_epochs, loss=0.0, accuracy=0.0)
+        bar.update(
+            bar.tasks[0].id,
+            completed=progress.epoch,
+            loss=progress.loss,
+            accuracy=progress.val_accuracy,
+        )
+        if and_tell is not None:
+            and_tell(progress)
 
+    try:
         yield report
+    finally:
+        bar.stop()
 
 
 @contextmanager

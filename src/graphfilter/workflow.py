@@ -41,19 +41,37 @@ class Source:
 
 
 @dataclass(frozen=True, eq=False)
+class Plan:
+    """A graph made ready for fitting, and what the user should know of it."""
+
+    source: Source
+    graph: Graph
+    split: Split
+    notes: tuple[str, ...]
+    has_features: bool
+
+
+@dataclass(frozen=True, eq=False)
 class FitSummary:
     """What :func:`fit_folder` left behind, for printing."""
 
     classifier: SGFClassifier
     graph: Graph
-    split: Split
     metrics: dict[str, Any]
-    notes: tuple[str, ...]
     folder: Path
 
 
+def plan_fit(source: Source, seed: int) -> Plan:
+    """Check a graph for fitting and choose its split; nothing is written."""
+    graph, feature_notes = with_features(source.graph)
+    class_notes = check_classes(graph)
+    split, split_notes = choose_split(graph, seed)
+    notes = (*graph.notes, *feature_notes, *class_notes, *split_notes)
+    return Plan(source, graph, split, notes, has_features=not feature_notes)
+
+
 def fit_folder(
-    source: Source,
+    plan: Plan,
     classifier: SGFClassifier,
     out: str | Path,
     *,
@@ -69,9 +87,8 @@ def fit_folder(
     checkpoint removed after it: a folder with a ``config.json`` is a finished run.
     """
     folder = check_folder(out, overwrite=overwrite, resume=resume)
-    graph, feature_notes = with_features(source.graph)
-    class_notes = check_classes(graph)
-    split, split_notes = choose_split(graph, seed)
+    classifier.check_parameters()
+    graph, split, source = plan.graph, plan.split, plan.source
     folder.mkdir(parents=True, exist_ok=True)
     if overwrite:
         for name in RUN_FILES:
@@ -95,14 +112,13 @@ def fit_folder(
         "data_checksum": checksum(graph),
         "split_rule": split.rule,
         "encoder": None if source.encoder is None else source.encoder.to_dict(),
-        "vertex_features": not feature_notes,
+        "vertex_features": plan.has_features,
         "python": platform.python_version(),
         "libraries": _library_versions(),
     }
     classifier.save(folder, run=run)
     (folder / CHECKPOINT_FILE).unlink(missing_ok=True)
-    notes = (*graph.notes, *feature_notes, *class_notes, *split_notes)
-    return FitSummary(classifier, graph, split, metrics, notes, folder)
+    return FitSummary(classifier, graph, metrics, folder)
 
 
 def load_run(folder: str | Path) -> tuple[SGFClassifier, dict[str, Any], TableEncoder | None]:

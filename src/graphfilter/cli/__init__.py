@@ -23,7 +23,7 @@ app = typer.Typer(
     epilog="Start with: graphfilter demo --out demo",
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode=None,
+    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
 app.command("demo")(demo.demo)

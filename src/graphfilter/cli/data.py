@@ -16,7 +16,7 @@ from graphfilter.progress import download_bar
 from graphfilter.spectral import label_frequency
 
 app = typer.Typer(help="The named datasets: list them, get them, write them as CSV.",
-                  no_args_is_help=True, rich_markup_mode=None)  # fmt: skip
+                  no_args_is_help=True, rich_markup_mode="markdown")  # fmt: skip
 
 Name = Annotated[str, typer.Argument(help="A name from graphfilter data list.")]
 

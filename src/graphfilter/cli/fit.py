@@ -15,10 +15,11 @@ import typer
 from graphfilter.cli import sources
 from graphfilter.cli.screen import complain, say, show_table, tell
 from graphfilter.cli.sources import column_choices, read_source
+from graphfilter.edges import count
 from graphfilter.estimator import SGFClassifier
 from graphfilter.progress import training_bar
 from graphfilter.training import Progress
-from graphfilter.workflow import CHECKPOINT_FILE, FitSummary, fit_folder
+from graphfilter.workflow import CHECKPOINT_FILE, FitSummary, check_folder, fit_folder, plan_fit
 
 MODEL = "Model (the defaults are the paper's one setting)"
 
@@ -104,16 +105,18 @@ def fit(
         device=device,
         random_state=seed,
     )
+    plan = plan_fit(found, seed)
+    check_folder(out, overwrite=overwrite, resume=resume)
+    tell(plan.notes, quiet=quiet)
     with training_bar(show=not quiet) as bar, _stoppable(bar) as report:
         try:
             summary = fit_folder(
-                found, classifier, out, seed=seed, resume=resume, overwrite=overwrite,
+                plan, classifier, out, seed=seed, resume=resume, overwrite=overwrite,
                 on_epoch=report, command=shlex.join(["graphfilter", *sys.argv[1:]]),
             )  # fmt: skip
         except KeyboardInterrupt:
             _explain_resuming(out)
             raise typer.Exit(130) from None
-    tell(summary.notes, quiet=quiet)
     _show(summary)
 
 
@@ -169,7 +172,8 @@ def _show(summary: FitSummary) -> None:
     heads = ["part", "vertices", "accuracy", "macro F1", "log loss", "calibration error"]
     show_table(heads, rows, title=f"{summary.graph.name}: {_described(summary)}")
     n_unlabelled = int((summary.graph.labels < 0).sum())  # pyright: ignore
-    say(f"{n_unlabelled:,} unlabelled vertices were predicted." if n_unlabelled else "")
+    if n_unlabelled:
+        say(f"{count(n_unlabelled, 'unlabelled vertex', 'unlabelled vertices')} predicted.")
     say(f"Written to {summary.folder}: predictions.csv, metrics.json, filter.png, and the model.")
 
 

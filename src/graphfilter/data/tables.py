@@ -214,7 +214,7 @@ def _read_split(text: pa.ChunkedArray, path: Path) -> tuple[Split, ...]:
         row = int((part == -2).argmax())
         got = f"got {words[codes[row]]!r}"
         raise at_row(path, row, f"the split must be train, val, test or empty; {got}.")
-    split = Split(part == 0, part == 1, part == 2, rule="fixed")
+    split = Split(part == 0, part == 1, part == 2, rule="given")
     return (split,) if (part >= 0).any() else ()
 
 

@@ -1,0 +1,110 @@
+"""The other commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from graphfilter.cli import demo as demo_module
+from graphfilter.systems import get_system
+
+
+def test_version_and_help(graphfilter) -> None:
+    assert graphfilter("--version").out.startswith("graphfilter ")
+    for command in ("demo", "fit", "predict", "inspect", "data", "reproduce"):
+        result = graphfilter(command, "--help")
+        assert result.code == 0
+        assert "Usage" in result.out
+        assert command in graphfilter("--help").out
+
+
+def test_inspect_says_what_to_do(graphfilter, tmp_path: Path) -> None:
+    picture = tmp_path / "p.png"
+    result = graphfilter("inspect", "--dataset", "bipartite", "--picture", picture)
+    assert result.code == 0, result.err
+    assert "use an adaptive filter" in result.out
+    assert "high" in result.out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_inspect_shows_an_interval_where_labels_are_few(graphfilter, tmp_path: Path) -> None:
+    ring = "a,b\n" + "".join(f"v{i},v{(i + 1) % 200}\n" for i in range(200))
+    (tmp_path / "e.csv").write_text(ring)
+    lines = (f"v{i},{'ab'[i // 50 % 2] if i % 3 else ''}\n" for i in range(200))
+    (tmp_path / "v.csv").write_text("id,label\n" + "".join(lines))
+    words = ("inspect", "--edges", tmp_path / "e.csv", "--vertices", tmp_path / "v.csv")
+    result = graphfilter(*words)
+    assert result.code == 0, result.err
+    assert " to " in result.out
+    assert "(95 %)" in result.out
+    assert graphfilter(*words, "--label", "kind").code == 2
+
+
+def test_inspect_without_labels_is_refused(graphfilter, tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "v.csv").write_text("id,x\n1,0.5\n2,0.1\n")
+    result = graphfilter(
+        "inspect", "--edges", tmp_path / "e.csv", "--vertices", tmp_path / "v.csv"
+    )
+    assert result.code == 2
+    assert "--label" in result.err
+
+
+def test_data_commands(graphfilter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHFILTER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("GRAPHFILTER_DATA", raising=False)
+    listed = graphfilter("data", "list")
+    assert listed.code == 0
+    assert "embedded" in listed.out
+    assert "not here yet" in listed.out
+    got = graphfilter("data", "get", "karate")
+    assert got.code == 0
+    assert "34 vertices" in got.out
+    exported = graphfilter("data", "export", "karate", "--out", tmp_path / "k")
+    assert exported.code == 0
+    assert (tmp_path / "k" / "edges.csv").exists()
+    assert graphfilter("data", "export", "karate", "--out", tmp_path / "k").code == 2
+    unknown = graphfilter("data", "get", "karaty")
+    assert unknown.code == 2
+    assert "did you mean 'karate'" in unknown.err
+
+
+def test_reproduce_names_its_targets(graphfilter, tmp_path: Path) -> None:
+    assert "table1" in graphfilter("reproduce", "--list").out
+    assert graphfilter("reproduce", "table1").code == 2
+    wrong = graphfilter("reproduce", "tabel1", "--out", tmp_path)
+    assert wrong.code == 2
+    assert "did you mean 'table1'" in wrong.err
+
+
+def test_reproduce_table1(graphfilter, tmp_path: Path, data_folder, monkeypatch) -> None:
+    monkeypatch.setenv("GRAPHFILTER_DATA", str(data_folder))
+    result = graphfilter("reproduce", "table1", "--out", tmp_path)
+    assert result.code == 0, result.err
+    rows = {row["dataset"]: row for row in json.loads((tmp_path / "table1.json").read_text())}
+    assert not [what for what in rows["cora"]["differs"] if what.startswith("r(")]
+
+
+def test_reproduce_fig_frequency(graphfilter, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("graphfilter.cli.reproduce.FREQUENCY_DATASETS", ("csbm", "bipartite"))
+    result = graphfilter("reproduce", "fig-frequency", "--out", tmp_path, "--quick")
+    assert result.code == 0, result.err
+    assert (tmp_path / "fig-frequency.png").exists()
+    lines = (tmp_path / "fig-frequency.jsonl").read_text().splitlines()
+    assert {json.loads(line)["dataset"] for line in lines} == {"csbm", "bipartite"}
+
+
+def test_demo_compares_systems(graphfilter, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(demo_module, "GRAPHS", {"karate": "low"})
+    monkeypatch.setattr(demo_module, "SYSTEMS", [get_system("sgf"), get_system("mlp")])
+    result = graphfilter("demo", "--out", tmp_path / "d", "--runs", 2, "--quiet")
+    assert result.code == 0, result.err
+    assert "karate" in result.out
+    records = json.loads((tmp_path / "d" / "results.json").read_text())
+    assert [record["system"] for record in records] == ["sgf", "mlp"]
+    assert (tmp_path / "d" / "filters.png").exists()
+    again = graphfilter("demo", "--out", tmp_path / "d")
+    assert again.code == 2
+    assert "--overwrite" in again.err

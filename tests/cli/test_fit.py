@@ -1,0 +1,270 @@
+"""graphfilter fit and predict, as a user runs them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphfilter import SGFClassifier
+from graphfilter.data import make_csbm, readers, write_tables
+from graphfilter.splits import stratified
+
+FILES = {"predictions.csv", "metrics.json", "filter.png", "model.safetensors", "config.json"}
+QUICK = ("--epochs", 40, "--quiet")
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return make_csbm(n_vertices=120, frequency=0.3, mean_degree=8, n_features=6)
+
+
+@pytest.fixture
+def tables(tmp_path: Path, graph) -> tuple[str, ...]:
+    edges, vertices = write_tables(graph, tmp_path)
+    return ("--edges", str(edges), "--vertices", str(vertices))
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_fit_leaves_a_whole_run(graphfilter, tables, tmp_path: Path, graph) -> None:
+    run = tmp_path / "run"
+    result = graphfilter("fit", *tables, "--label", "label", "--out", run, "--epochs", 40)
+    assert result.code == 0, result.err
+    assert {p.name for p in run.iterdir()} == FILES
+    assert "note: split drawn: 72 train, 24 val, 24 test" in result.err
+    assert "test" in result.out
+    rows = rows_of(run / "predictions.csv")
+    assert list(rows[0]) == ["id", "predicted", "probability", "p_0", "p_1", "part"]
+    assert len(rows) == 120
+    for row in rows:
+        each = np.array([float(row["p_0"]), float(row["p_1"])])
+        assert each.sum() == pytest.approx(1, abs=1e-5)
+        assert row["predicted"] == str(each.argmax())
+    metrics = json.loads((run / "metrics.json").read_text())
+    assert set(metrics["scores"]) == {"train", "val", "test"}
+    test = [r for r in rows if r["part"] == "test"]
+    right = [r["predicted"] == str(graph.labels[int(r["id"])]) for r in test]
+    assert metrics["scores"]["test"]["accuracy"] == pytest.approx(np.mean(right))
+    assert len(metrics["filter"][0]["alpha"]) == 16
+    assert len(metrics["filter"][0]["theta"]) == 17
+    assert metrics["label_frequency_mean"] < 0.6
+    assert (run / "filter.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_fit_equals_the_estimator(graphfilter, tables, tmp_path: Path, graph) -> None:
+    run = tmp_path / "run"
+    assert graphfilter("fit", *tables, "--out", run, "--seed", 3, *QUICK).code == 0
+    clf = SGFClassifier(max_epochs=40, random_state=3)
+    clf.fit(graph=graph, split=stratified(graph.labels, 3))
+    written = [float(row["p_1"]) for row in rows_of(run / "predictions.csv")]
+    np.testing.assert_allclose(written, clf.predict_proba()[:, 1], atol=1e-5)
+
+
+def test_predict_repeats_what_fit_wrote(graphfilter, tables, tmp_path: Path) -> None:
+    run, out = tmp_path / "run", tmp_path / "again.csv"
+    assert graphfilter("fit", *tables, "--out", run, "--members", 2, *QUICK).code == 0
+    result = graphfilter("predict", run, *tables, "--out", out)
+    assert result.code == 0, result.err
+    assert "Accuracy on the 120 labelled vertices" in result.out
+    for first, again in zip(
+        rows_of(run / "predictions.csv"), rows_of(out), strict=True
+    ):
+        assert first["predicted"] == again["predicted"]
+        assert float(first["p_0"]) == pytest.approx(float(again["p_0"]), abs=2e-6)
+    assert graphfilter("predict", run, *tables, "--out", out).code == 2
+    assert graphfilter("predict", run, *tables, "--out", out, "--overwrite").code == 0
+
+
+def test_fit_takes_a_graph_file_and_a_dataset(graphfilter, tmp_path: Path, graph) -> None:
+    readers.write_npz(graph, tmp_path / "g.npz")
+    for source in (("--graph", tmp_path / "g.npz"), ("--dataset", "karate")):
+        run = tmp_path / source[0].strip("-")
+        assert graphfilter("fit", *source, "--out", run, *QUICK).code == 0
+        out = tmp_path / "p.csv"
+        assert graphfilter("predict", run, *source, "--out", out, "--overwrite").code == 0
+
+
+def write(folder: Path, edges: str, vertices: str) -> tuple[str, ...]:
+    (folder / "e.csv").write_text(edges)
+    (folder / "v.csv").write_text(vertices)
+    return ("--edges", str(folder / "e.csv"), "--vertices", str(folder / "v.csv"))
+
+
+EDGES = "source,target\n" + "".join(f"v{i},v{(i + 1) % 12}\n" for i in range(12))
+SPLITS = ["train"] * 6 + ["val"] * 2 + ["test"] * 2 + ["", ""]
+VERTICES = "id,x,colour,kind,split\n" + "".join(
+    f"v{i},{i / 10},{'red' if i % 3 else 'blue'},{'ab'[i % 2] if i != 11 else ''},{SPLITS[i]}\n"
+    for i in range(12)
+)
+
+
+def test_fit_takes_the_split_of_the_table(graphfilter, tmp_path: Path) -> None:
+    tables = write(tmp_path, EDGES, VERTICES)
+    result = graphfilter("fit", *tables, "--label", "kind", "--out", tmp_path / "run",
+                         "--epochs", 5)  # fmt: skip
+    assert result.code == 0, result.err
+    assert "column 'colour' has 2 values: one-hot encoded" in result.err
+    assert "1 labelled vertex is in no part" in result.err
+    parts = [row["part"] for row in rows_of(tmp_path / "run" / "predictions.csv")]
+    assert parts == [*SPLITS[:10], "unused", "unlabelled"]
+
+
+def test_fit_draws_validation_where_the_table_has_none(graphfilter, tmp_path: Path) -> None:
+    tables = write(tmp_path, EDGES, VERTICES.replace(",val\n", ",train\n"))
+    result = graphfilter("fit", *tables, "--label", "kind", "--out", tmp_path / "run",
+                         "--epochs", 5)  # fmt: skip
+    assert "validation drawn from train" in result.err
+    parts = [row["part"] for row in rows_of(tmp_path / "run" / "predictions.csv")]
+    assert parts.count("val") == 2
+
+
+def test_fit_without_features_predicts_its_own_graph_only(graphfilter, tmp_path: Path) -> None:
+    bare = "id,kind\n" + "".join(f"v{i},{'ab'[i % 2]}\n" for i in range(12))
+    tables = write(tmp_path, EDGES, bare)
+    run = tmp_path / "run"
+    result = graphfilter("fit", *tables, "--label", "kind", "--out", run, "--epochs", 5)
+    assert "no vertex features" in result.err
+    predict = ("predict", run, "--label", "kind", "--out", tmp_path / "p.csv", "--overwrite")
+    assert graphfilter(*predict, *tables).code == 0
+    other = write(tmp_path, EDGES.replace("v3,v4\n", ""), bare)
+    refused = graphfilter(*predict, *other)
+    assert refused.code == 2
+    assert "no other" in refused.err
+
+
+def test_predict_encodes_new_vertices_alike(graphfilter, tmp_path: Path) -> None:
+    tables = write(tmp_path, EDGES, VERTICES)
+    run = tmp_path / "run"
+    assert graphfilter("fit", *tables, "--label", "kind", "--out", run, *QUICK).code == 0
+    (tmp_path / "new").mkdir()
+    new = write(tmp_path / "new", "a,b\nn1,n2\n", "id,colour,x\nn1,green,0.5\nn2,red,0.1\n")
+    result = graphfilter("predict", run, *new, "--out", tmp_path / "p.csv")
+    assert result.code == 0, result.err
+    assert [row["id"] for row in rows_of(tmp_path / "p.csv")] == ["n1", "n2"]
+    missing = write(tmp_path / "new", "a,b\nn1,n2\n", "id,x\nn1,0.5\nn2,0.1\n")
+    refused = graphfilter("predict", run, *missing, "--out", tmp_path / "q.csv")
+    assert refused.code == 2
+    assert "colour" in refused.err
+    assert not (tmp_path / "q.csv").exists()
+
+
+BAD_TABLES = {
+    "unknown vertex": (EDGES + "v1,zz\n", VERTICES, "e.csv, line 14: vertex 'zz' is not in"),
+    "duplicate id": (EDGES, VERTICES + "v3,0,red,a,\n", "v.csv, line 14: vertex id 'v3'"),
+    "not a number": (EDGES, VERTICES.replace("v4,0.4", "v4,much"), "v.csv, line 6: column 'x'"),
+    "infinite": (EDGES, VERTICES.replace("v4,0.4", "v4,inf"), "v.csv, line 6: column 'x'"),
+    "missing number": (EDGES, VERTICES.replace("v4,0.4", "v4,"), "v.csv, line 6: column 'x'"),
+    "negative weight": (
+        "source,target,weight\nv0,v1,1\nv1,v2,-1\n", VERTICES, "e.csv, line 3: column 'weight'",
+    ),
+    "one class": (EDGES, VERTICES.replace(",b,", ",a,"), "at least two classes"),
+    "no labels": (EDGES, VERTICES.replace(",a,", ",,").replace(",b,", ",,"), "no vertex is lab"),
+    "no vertices": (EDGES, "id,x,colour,kind,split\n", "v.csv"),
+    "bad split": (EDGES, VERTICES.replace("test", "exam"), "v.csv, line 10"),
+    "empty file": (EDGES, "", "v.csv"),
+    "no training": (EDGES, VERTICES.replace("train", "test"), "at least one labelled vertex"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD_TABLES)
+def test_fit_explains_bad_tables_and_writes_nothing(
+    graphfilter, tmp_path: Path, case: str
+) -> None:
+    edges, vertices, message = BAD_TABLES[case]
+    tables = write(tmp_path, edges, vertices)
+    result = graphfilter("fit", *tables, "--label", "kind", "--out", tmp_path / "run")
+    assert result.code == 2
+    assert message in result.err
+    assert result.err.strip().splitlines()[-1].startswith("error: ")
+    assert result.out == ""
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--label", "knd"), "did you mean 'kind'"),
+        (("--label", "kind", "--layers", "0"), "at least one layer"),
+        (("--label", "kind", "--dropout", "1.5"), "dropout must be in [0, 1)"),
+        (("--label", "kind", "--operator", "laplacan"), "did you mean 'laplacian'"),
+        (("--label", "kind", "--device", "abacus"), "device must be"),
+        (("--label", "kind", "--dataset", "cora"), "name one graph"),
+        (("--label", "kind", "--source", "from"), "there is no column 'from'"),
+    ],
+)
+def test_fit_explains_bad_options_and_writes_nothing(
+    graphfilter, tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    tables = write(tmp_path, EDGES, VERTICES)
+    result = graphfilter("fit", *tables, *words, "--out", tmp_path / "run")
+    assert result.code == 2
+    assert message in result.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_fit_does_not_touch_a_folder_that_is_not_empty(graphfilter, tmp_path: Path) -> None:
+    tables = write(tmp_path, EDGES, VERTICES)
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "mine.txt").write_text("keep")
+    words = ("fit", *tables, "--label", "kind", "--out", run, *QUICK)
+    result = graphfilter(*words)
+    assert result.code == 2
+    assert "--overwrite" in result.err
+    assert [p.name for p in run.iterdir()] == ["mine.txt"]
+    assert graphfilter(*words, "--overwrite").code == 0
+    assert (run / "mine.txt").read_text() == "keep"
+    resume = graphfilter(*words, "--resume")
+    assert resume.code == 2
+    assert "nothing to resume" in resume.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT to a process")
+def test_fit_interrupted_resumes_to_the_same_bits(tmp_path: Path, graph) -> None:
+    edges, vertices = write_tables(graph, tmp_path)
+    words = ["fit", "--edges", str(edges), "--vertices", str(vertices), "--epochs", "3000",
+             "--patience", "3000", "--layers", "8"]  # fmt: skip
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+
+    def start(out: str, *more: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "graphfilter", *words, "--out", str(tmp_path / out)]
+        return subprocess.Popen(
+            [*command, *more], env=env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        )
+
+    def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
+        _, err = process.communicate(timeout=120)
+        return process.returncode, err
+
+    code, err = finish(start("whole"))
+    assert code == 0, err
+    process = start("stopped")
+    while not (tmp_path / "stopped").exists() and process.poll() is None:
+        time.sleep(0.01)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    code, err = finish(process)
+    assert code == 130, err
+    assert "--resume" in err
+    assert {p.name for p in (tmp_path / "stopped").iterdir()} == {"checkpoint.safetensors"}
+    code, err = finish(start("stopped"))
+    assert code == 2
+    assert "interrupted run" in err
+    code, err = finish(start("stopped", "--resume"))
+    assert code == 0, err
+    for name in ("predictions.csv", "model.safetensors"):
+        whole = (tmp_path / "whole" / name).read_bytes()
+        assert (tmp_path / "stopped" / name).read_bytes() == whole
+    assert not (tmp_path / "stopped" / "checkpoint.safetensors").exists()

@@ -1,0 +1,230 @@
+"""The shape of the package, held by walking its imports.
+
+Data goes down one list, ``LAYERS``, and never back up: a module imports from its own package and
+from those earlier in the list. Imports inside functions and under ``TYPE_CHECKING`` count too.
+``EXEMPT`` names the few that may point upwards, each with its reason; they must not run when the
+module is imported, and one that is no longer there must be taken off the list.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import graphfilter
+
+ROOT = Path(graphfilter.__file__).parent
+
+LAYERS = [
+    "errors",
+    "edges",
+    "labels",
+    "splits",
+    "storage",
+    "graph",
+    "spectral",
+    "sparse",
+    "features",
+    "operators",
+    "propagate",
+    "filters",
+    "models",
+    "runs",
+    "checkpoints",
+    "training",
+    "progress",
+    "metrics",
+    "saving",
+    "estimator",
+    "data",
+    "systems",
+    "bench",
+    "paper",
+    "report",
+    "outputs",
+    "workflow",
+    "__init__",
+    "cli",
+    "__main__",
+]
+
+EXEMPT = {
+    ("saving", "estimator"): "the type of what is saved; the estimator calls saving",
+    ("saving", "__init__"): "the version, written into every saved model",
+}
+
+# Slow to import, or optional: only those who use them wait for them.
+HEAVY = {
+    "matplotlib",
+    "networkx",
+    "optuna",
+    "plotly",
+    "pooch",
+    "pyarrow",
+    "rich",
+    "safetensors",
+    "torch_geometric",
+    "typer",
+}
+
+
+@dataclass(frozen=True)
+class Import:
+    """One module of the package importing another."""
+
+    source: str
+    target: str
+    line: int
+    lazy: bool
+
+    def __str__(self) -> str:
+        return f"{self.source}, line {self.line}: imports {self.target}"
+
+
+def module_name(path: Path) -> str:
+    """Name a file by its place: ``data.tables``; ``data`` for the package, ``__init__`` on top."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or "__init__"
+
+
+MODULES = {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+def layer(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def targets(node: ast.AST) -> Iterator[str]:
+    """List the modules of this package that an import statement names."""
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+        assert node.level == 0, "imports are absolute in this package"
+        names = [f"{node.module}.{alias.name}" for alias in node.names]
+    else:
+        return
+    for name in names:
+        top, _, inner = name.partition(".")
+        if top != "graphfilter":
+            continue
+        # The longest part of the path that is a module: what follows is a name inside it.
+        while inner and inner not in MODULES:
+            inner = inner.rpartition(".")[0]
+        yield inner or "__init__"
+
+
+def run_at_import(node: ast.AST) -> Iterator[ast.AST]:
+    """List the statements that run when the module is imported: those outside functions."""
+    for child in ast.iter_child_nodes(node):
+        typing_only = isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
+        if not typing_only and not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield child
+            yield from run_at_import(child)
+
+
+def read_imports(module: str) -> list[Import]:
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    at_import = set(run_at_import(tree))
+    return [
+        Import(module, target, node.lineno, node not in at_import)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for target in targets(node)
+    ]
+
+
+IMPORTS = [found for module in MODULES for found in read_imports(module)]
+
+
+def test_layers_list_every_module() -> None:
+    assert sorted(LAYERS) == sorted({layer(module) for module in MODULES})
+
+
+def test_imports_point_down_the_layers() -> None:
+    order = {name: i for i, name in enumerate(LAYERS)}
+    upwards = [
+        str(found)
+        for found in IMPORTS
+        if order[layer(found.target)] > order[layer(found.source)]
+        and (layer(found.source), layer(found.target)) not in EXEMPT
+    ]
+    assert not upwards
+
+
+def test_exempt_imports_are_there_and_lazy() -> None:
+    used = {(layer(i.source), layer(i.target)): i.lazy for i in IMPORTS}
+    assert EXEMPT.keys() <= used.keys()
+    assert all(used[pair] for pair in EXEMPT)
+
+
+def test_modules_import_without_cycles() -> None:
+    """Within a package too, among what runs at import."""
+    graph: dict[str, set[str]] = {module: set() for module in MODULES}
+    for found in IMPORTS:
+        if not found.lazy:
+            graph[found.source].add(found.target)
+    try:
+        list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        pytest.fail(f"an import cycle: {' ← '.join(error.args[1])}")
+
+
+def test_heavy_libraries_are_imported_where_they_are_used() -> None:
+    """Only the command line, which is started to use them, may import any on import."""
+    early = [
+        f"{module}, line {node.lineno}: {ast.unparse(node)}"
+        for module, path in MODULES.items()
+        if layer(module) != "cli"
+        for node in run_at_import(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Import | ast.ImportFrom) and libraries(node) & HEAVY
+    ]
+    assert not early
+
+
+def libraries(node: ast.Import | ast.ImportFrom) -> set[str]:
+    names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+    return {name.partition(".")[0] for name in names}
+
+
+def test_import_graphfilter_loads_no_heavy_library() -> None:
+    """Beyond those that torch and scikit-learn load themselves."""
+    own = loaded_by("import graphfilter")
+    brought = loaded_by(
+        "import torch, sklearn.base, sklearn.utils.multiclass, sklearn.utils.validation"
+    )
+    assert "torch" in own & brought
+    assert not (own - brought) & HEAVY
+
+
+def loaded_by(statement: str) -> set[str]:
+    code = f"{statement}\nimport sys, json\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return {name.partition(".")[0] for name in json.loads(done.stdout)}
+
+
+def test_only_the_command_line_prints() -> None:
+    printing = {
+        module
+        for module, path in MODULES.items()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "print"
+    }
+    assert {layer(module) for module in printing} <= {"cli"}
+
+
+def test_import_walk_sees_imports_of_every_kind() -> None:
+    """A check of the checker: the walk resolves submodules, names and lazy imports."""
+    found = {(i.source, i.target, i.lazy) for i in IMPORTS}
+    assert ("graph", "errors", False) in found
+    assert ("__init__", "data", False) in found
+    assert ("saving", "estimator", True) in found
+    assert ("saving", "__init__", True) in found
+    assert ("data.tables", "data.encoding", False) in found
