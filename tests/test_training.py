@@ -104,7 +104,7 @@ def test_runs_side_by_side_equal_runs_alone(setting: Setting, dropout_on: str) -
             torch.testing.assert_close(result.state[name], value, atol=2e-4, rtol=1e-3)
 
 
-class Stop(Exception):
+class Stop(Exception):  # noqa: N818 - not an error
     pass
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from graphfilter.conversions import parts_of_networkx, parts_of_pyg, parts_of_scipy
 from graphfilter.edges import as_pairs, as_vertices, build_csr, check_weights, count, on_host
 from graphfilter.errors import GraphError
 from graphfilter.labels import encode_labels
@@ -132,15 +133,7 @@ class Graph:
 
         A matrix whose stored values are all equal to 1 gives an unweighted graph.
         """
-        if matrix.shape[0] != matrix.shape[1]:
-            raise GraphError(f"an adjacency matrix must be square; got shape {matrix.shape}.")
-        entries = sp.coo_array(matrix)
-        entries.sum_duplicates()
-        if not np.isrealobj(entries.data):
-            raise GraphError("an adjacency matrix must be real; got complex values.")
-        pairs = np.stack([entries.row, entries.col], axis=1)
-        data = None if (entries.data == 1).all() else entries.data
-        return cls.from_edges(pairs, matrix.shape[0], weights=data, **attributes)
+        return cls.from_edges(**parts_of_scipy(matrix), **attributes)
 
     @classmethod
     def from_networkx(cls, graph: Any, *, weight: str = "weight", **attributes: Any) -> Self:
@@ -149,26 +142,9 @@ class Graph:
         ``labels`` may be the name of a node attribute or a mapping from nodes; nodes without
         one are unlabelled. Edges without a ``weight`` attribute weigh 1.
         """
-        nodes = list(graph.nodes)
-        number = {node: i for i, node in enumerate(nodes)}
-        triples = [(number[u], number[v], w) for u, v, w in graph.edges(data=weight, default=1.0)]
-        pairs = np.array([t[:2] for t in triples], dtype=np.int64).reshape(-1, 2)
-        try:
-            data = np.array([t[2] for t in triples], dtype=float)
-        except (TypeError, ValueError):
-            raise GraphError(
-                f"the edge attribute {weight!r} must be a number on every edge."
-            ) from None
-        labels = attributes.get("labels")
-        if isinstance(labels, str):
-            if not any(labels in graph.nodes[node] for node in nodes):
-                raise GraphError(f"no node has the attribute {labels!r} to take labels from.")
-            labels = {node: graph.nodes[node].get(labels) for node in nodes}
-        if isinstance(labels, Mapping):
-            attributes["labels"] = [labels.get(node) for node in nodes]
-        attributes.setdefault("vertex_names", nodes)
-        weights = None if (data == 1).all() else data
-        return cls.from_edges(pairs, len(nodes), weights=weights, **attributes)
+        labels = attributes.pop("labels", None)
+        parts = parts_of_networkx(graph, weight, labels)
+        return cls.from_edges(**{**parts, **attributes})
 
     @classmethod
     def from_pyg(cls, data: Any, **attributes: Any) -> Self:
@@ -176,22 +152,7 @@ class Graph:
 
         Masks of several columns, as its heterophilous datasets have, are one split a column.
         """
-
-        def array(name: str) -> Any:
-            return on_host(getattr(data, name, None))
-
-        pairs = array("edge_index")
-        if pairs is None:
-            raise GraphError("the PyG Data must have an edge_index; it has none.")
-        n = data.num_nodes
-        weights = array("edge_weight")
-        attributes.setdefault("features", array("x"))
-        attributes.setdefault("labels", array("y"))
-        masks = [array(f"{part}_mask") for part in ("train", "val", "test")]
-        if all(m is not None for m in masks):
-            columns = zip(*(m.reshape(len(m), -1).T for m in masks), strict=True)
-            attributes.setdefault("splits", [Split(*split, rule="fixed") for split in columns])
-        return cls.from_edges(pairs.T, n, weights=weights, **attributes)
+        return cls.from_edges(**{**parts_of_pyg(data), **attributes})
 
     @classmethod
     def of(cls, source: Any, n_vertices: int | None = None, **attributes: Any) -> Self:

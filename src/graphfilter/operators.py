@@ -54,7 +54,10 @@ class Operator:
         device: torch.device | str = "cpu",
         dtype: torch.dtype = torch.float32,
     ) -> None:
-        self._matrix = matrix
+        views = [array.view() for array in (matrix.data, matrix.indices, matrix.indptr)]
+        for view in views:
+            view.flags.writeable = False
+        self._matrix = sp.csr_array(tuple(views), shape=matrix.shape)
         self.interval = interval
         self.kind = kind
         self.device = torch.device(device)
@@ -71,8 +74,8 @@ class Operator:
 
     @property
     def matrix(self) -> sp.csr_array:
-        """The matrix itself, in float64."""
-        return self._matrix.copy()
+        """The matrix itself, in float64; not to be written to."""
+        return self._matrix
 
     def to(
         self, device: torch.device | str | None = None, dtype: torch.dtype | None = None

@@ -88,6 +88,7 @@ class _Projection(torch.autograd.Function):
 
 def _csr(rows: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, ...]) -> Tensor:
     with warnings.catch_warnings():
-        # torch announces once a process that CSR is "in beta"; nothing a user can act on.
-        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+        # torch announces once a process that CSR is "in beta" and, in some versions, that its
+        # invariants are not checked; nothing a user can act on.
+        warnings.filterwarnings("ignore", message="Sparse (CSR tensor|invariant)")
         return torch.sparse_csr_tensor(rows, columns, values, size=shape, check_invariants=False)

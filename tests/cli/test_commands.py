@@ -45,9 +45,7 @@ def test_inspect_shows_an_interval_where_labels_are_few(graphfilter, tmp_path: P
 def test_inspect_without_labels_is_refused(graphfilter, tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("a,b\n1,2\n")
     (tmp_path / "v.csv").write_text("id,x\n1,0.5\n2,0.1\n")
-    result = graphfilter(
-        "inspect", "--edges", tmp_path / "e.csv", "--vertices", tmp_path / "v.csv"
-    )
+    result = graphfilter("inspect", "--edges", tmp_path / "e.csv", "--vertices", tmp_path / "v.csv")
     assert result.code == 2
     assert "--label" in result.err
 

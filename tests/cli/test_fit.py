@@ -78,9 +78,7 @@ def test_predict_repeats_what_fit_wrote(graphfilter, tables, tmp_path: Path) -> 
     result = graphfilter("predict", run, *tables, "--out", out)
     assert result.code == 0, result.err
     assert "Accuracy on the 120 labelled vertices" in result.out
-    for first, again in zip(
-        rows_of(run / "predictions.csv"), rows_of(out), strict=True
-    ):
+    for first, again in zip(rows_of(run / "predictions.csv"), rows_of(out), strict=True):
         assert first["predicted"] == again["predicted"]
         assert float(first["p_0"]) == pytest.approx(float(again["p_0"]), abs=2e-6)
     assert graphfilter("predict", run, *tables, "--out", out).code == 2
@@ -179,9 +177,7 @@ BAD_TABLES = {
 
 
 @pytest.mark.parametrize("case", BAD_TABLES)
-def test_fit_explains_bad_tables_and_writes_nothing(
-    graphfilter, tmp_path: Path, case: str
-) -> None:
+def test_fit_explains_bad_tables_and_writes_nothing(graphfilter, tmp_path: Path, case: str) -> None:
     edges, vertices, message = BAD_TABLES[case]
     tables = write(tmp_path, edges, vertices)
     result = graphfilter("fit", *tables, "--label", "kind", "--out", tmp_path / "run")

@@ -97,10 +97,11 @@ def locate(name: str, *, folder: AnyPath | None = None) -> Path | None:
     if entry.file is None:
         return None
     data = os.environ.get("GRAPHFILTER_DATA")
-    places = [place for place in (folder, data) if place]
-    candidates = [Path(place) / entry.file for place in places]
-    candidates.append(cache_folder() / entry.file)
-    return next((path for path in candidates if path.is_file()), None)
+    for place in (folder, data):
+        if place and (path := Path(place) / entry.file).is_file():
+            return path
+    path = cache_folder() / entry.file
+    return path if path.is_file() else None
 
 
 def cache_folder() -> Path:
@@ -173,11 +174,11 @@ def _download(file: RemoteFile, folder: Path, target: Path, progress: Progress |
     except OSError as error:
         raise DataFileError(
             file.url,
-            f"cannot be downloaded ({error}). Try again later; or, without a network, load the "
+            f"cannot be downloaded ({_reason(error)}). Try again later; or, without a network, load the "
             f"dataset on a machine that has one and copy {target.name} from the cache there to "
             f"{target}; or put the converted {target.name} in a folder and set GRAPHFILTER_DATA "
             "to it.",
-        ) from error
+        ) from None
     except ValueError as error:
         raise DataFileError(
             file.url,
@@ -188,6 +189,13 @@ def _download(file: RemoteFile, folder: Path, target: Path, progress: Progress |
         # pooch leaves the connection of a failed download open until it is collected.
         for response in responses:
             response.close()
+
+
+def _reason(error: BaseException) -> str:
+    """Say what lies at the bottom of a failed download: the layers above only repeat it."""
+    while error.__cause__ or error.__context__:
+        error = error.__cause__ or error.__context__  # pyright: ignore
+    return str(getattr(error, "strerror", None) or error)
 
 
 class _Bar:

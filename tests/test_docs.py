@@ -1,0 +1,66 @@
+"""The commands and code of README and tutorial, run as written."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from graphfilter.cli import main
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = ("README.md", "docs/tutorial.md")
+
+
+def blocks(page: str, language: str) -> list[str]:
+    text = (ROOT / page).read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.S | re.M)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_of_the_page_run(page: str, tmp_path: Path, monkeypatch, capfd) -> None:
+    commands = [
+        line.removeprefix("$ ")
+        for block in blocks(page, "console")
+        for line in block.splitlines()
+        if line.startswith("$ ")
+    ]
+    assert commands
+    monkeypatch.chdir(tmp_path)
+    for command in commands:
+        words = shlex.split(command)
+        assert words[0] == "graphfilter"
+        monkeypatch.setattr(sys, "argv", words)
+        with pytest.raises(SystemExit) as stop:
+            main()
+        assert stop.value.code in (0, None), f"{command}: {capfd.readouterr().err}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_python_of_the_page_runs(page: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = "\n".join(blocks(page, "python"))
+    assert code
+    exec(compile(code, page, "exec"), {})
+
+
+def test_links_of_the_pages_lead_somewhere() -> None:
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            if not target.startswith("http"):
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_tests_named_in_the_docs_exist() -> None:
+    for page in ROOT.glob("docs/*.md"):
+        for file, name in re.findall(r"(tests/[\w/]+\.py)::(\w+)", page.read_text()):
+            assert f"def {name}(" in (ROOT / file).read_text(), f"{page.name}: {file}::{name}"
+
+
+def test_make_help_lists_the_targets() -> None:
+    text = (ROOT / "Makefile").read_text()
+    for target in ("demo", "test", "lint", "bench"):
+        assert re.search(rf"^{target}:.*## ", text, re.M)
