@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -289,6 +290,21 @@ class Graph:
             vertex_names=None if names is None else tuple(names[i] for i in index),
             splits=tuple(splits),
         )
+
+    def checksum(self) -> str:
+        """Return a checksum of the edges, weights, features, labels and fixed splits."""
+        digest = hashlib.sha256()
+        features = self.features
+        arrays = [self.indptr, self.indices, self.weights, self.labels]
+        if features is not None and sp.issparse(features):
+            arrays += [features.indptr, features.indices, features.data]
+        else:
+            arrays.append(features)
+        arrays += [part for s in self.splits for part in (s.train, s.val, s.test)]
+        for array in arrays:
+            content = b"-" if array is None else np.ascontiguousarray(array).tobytes()
+            digest.update(len(content).to_bytes(8, "little") + content)
+        return digest.hexdigest()[:32]
 
     def largest_component(self) -> Self:
         """Return the subgraph of the largest connected component."""

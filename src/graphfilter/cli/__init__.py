@@ -10,7 +10,7 @@ import sys
 import typer
 
 from graphfilter import __version__
-from graphfilter.cli import data, demo, fit, inspect, predict, reproduce
+from graphfilter.cli import bench, data, demo, fit, inspect, predict, reproduce, search
 from graphfilter.cli.screen import complain
 from graphfilter.errors import GraphFilterError
 
@@ -31,6 +31,8 @@ app.command("fit")(fit.fit)
 app.command("predict")(predict.predict)
 app.command("inspect")(inspect.inspect)
 app.add_typer(data.app, name="data")
+app.add_typer(bench.app, name="bench")
+app.command("search")(search.search)
 app.command("reproduce")(reproduce.reproduce)
 
 

@@ -1,9 +1,9 @@
-"""Systems by name: a model, the operator it runs on, and how it is trained."""
+"""What a system is: a model, the operator it runs on, and how it is trained."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,15 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from graphfilter.errors import check_name
-from graphfilter.filters import Filter, IdentityFilter, PageRankFilter, PowerFilter, StackedFilter
+from graphfilter.filters import Filter
 from graphfilter.graph import Graph
 from graphfilter.models import FilterNetwork
 from graphfilter.splits import Split
 from graphfilter.training import TrainConfig
 
 PAPER = TrainConfig()
+
+Build = Callable[[Graph, torch.Generator], nn.Module]
 
 
 @dataclass(frozen=True)
@@ -35,22 +36,31 @@ class System:
         The kind of operator it runs on.
     config : TrainConfig
     setting : str
-        Whose setting this is: 'paper' (the one the paper used) or 'authors' (of the system).
+        Whose setting this is: 'paper' (the one the paper used), 'authors' (of the system), or
+        'adapted' (the authors' architecture, with what they leave open or train in another way
+        filled in here).
     reference : str
         Where the system comes from.
     predict : callable, optional
         For a system that is not trained by gradients: class probabilities from a graph and the
         training part of a split. ``build`` is then None.
+    configs : mapping
+        The configs its authors recommend for datasets by name; ``config`` for all others.
     """
 
     name: str
     title: str
-    build: Callable[[Graph, torch.Generator], nn.Module] | None
+    build: Build | None
     operator: str = "augmented_adjacency"
     config: TrainConfig = PAPER
     setting: str = "paper"
     reference: str = ""
     predict: Callable[[Graph, Split], NDArray[np.float64]] | None = None
+    configs: Mapping[str, TrainConfig] = field(default_factory=dict, compare=False)
+
+    def config_for(self, graph: Graph) -> TrainConfig:
+        """Return how to train on this graph."""
+        return self.configs.get(graph.name, self.config)
 
 
 def filter_system(
@@ -67,28 +77,19 @@ def filter_system(
     return build
 
 
-def get_system(name: str) -> System:
-    """Return the system of this name."""
-    return SYSTEMS[check_name("system", name, SYSTEMS)]
+def sized_system(model: Callable[..., nn.Module], **options: Any) -> Build:
+    """Return the builder of a model that is told the numbers of features and classes."""
+
+    def build(graph: Graph, generator: torch.Generator) -> nn.Module:
+        return model(graph.n_features, graph.n_classes, generator=generator, **options)
+
+    return build
 
 
-_ALL = (
-    System("sgf", "SGF", filter_system(lambda _: StackedFilter()), reference="NT et al. 2020"),
-    System("mlp", "MLP", filter_system(lambda _: IdentityFilter())),
-    System(
-        "sgc",
-        "SGC",
-        filter_system(lambda _: PowerFilter(2), hidden_size=None, filter_on="logits"),
-        config=replace(PAPER, learning_rate=0.01),
-        reference="Wu et al. 2019",
-    ),
-    System(
-        "appnp",
-        "APPNP",
-        filter_system(lambda _: PageRankFilter(10, 0.1), filter_on="logits", dropout=0.5),
-        config=replace(PAPER, learning_rate=0.01),
-        setting="authors",
-        reference="Klicpera et al. 2019",
-    ),
-)
-SYSTEMS: dict[str, System] = {system.name: system for system in _ALL}
+def graph_system(model: Callable[..., nn.Module], **options: Any) -> Build:
+    """Return the builder of a model that is told the graph."""
+
+    def build(graph: Graph, generator: torch.Generator) -> nn.Module:
+        return model(graph, generator=generator, **options)
+
+    return build

@@ -1,0 +1,214 @@
+"""One system on one dataset: every run of it recorded, whether it goes well or not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import torch
+
+from graphfilter.bench.protocol import GraphLoader, device_title, draw_split, split_index
+from graphfilter.bench.record import Record
+from graphfilter.bench.running import (
+    Inputs,
+    Outcome,
+    build_network,
+    describe_network,
+    learned_scalars,
+    predict_once,
+    train_runs,
+)
+from graphfilter.graph import Graph
+from graphfilter.metrics import score_parts
+from graphfilter.models import FilterNetwork
+from graphfilter.splits import Split
+from graphfilter.systems import System, get_system
+from graphfilter.training import Progress, TrainConfig
+
+# A person reads no faster than this, and a pipe to another process is not free.
+SECONDS_BETWEEN_NEWS = 0.2
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What to run: run r of a system on a dataset has seed r and split r.
+
+    ``given`` is a system that is not in the registry.
+    """
+
+    dataset: str
+    model: str
+    split_rule: str
+    runs: int
+    scaling: str
+    device: str
+    max_epochs: int | None = None
+    given: System | None = None
+    done: frozenset[str] = frozenset()
+
+    @property
+    def system(self) -> System:
+        return self.given or get_system(self.model)
+
+    @property
+    def config(self) -> TrainConfig:
+        """The system's config for this dataset, with the number of epochs that was asked for."""
+        config = self.system.configs.get(self.dataset, self.system.config)
+        return config if self.max_epochs is None else replace(config, max_epochs=self.max_epochs)
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Runs that were there already."""
+
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """How far the runs now training are."""
+
+    epoch: int
+    max_epochs: int
+
+
+Emit = Callable[[Record | Skipped | Epoch], None]
+
+
+def blank_records(pair: Pair) -> list[Record]:
+    """Return what is known of a pair's runs before anything is loaded."""
+    system = pair.system
+    config = {"operator": system.operator, "setting": system.setting}
+    if system.build is not None:
+        config |= asdict(pair.config)
+    return [
+        Record(
+            dataset=pair.dataset,
+            model=pair.model,
+            split_rule=pair.split_rule,
+            split_index=split_index(pair.split_rule, run),
+            seed=run,
+            scaling=pair.scaling,
+            config=config,
+            device=device_title(pair.device),
+        )
+        for run in range(pair.runs)
+    ]
+
+
+def run_pair(pair: Pair, load: GraphLoader, emit: Emit) -> None:
+    """Run what is not done yet; emit a record a run, as it ends.
+
+    Nothing but an interrupt escapes: what goes wrong in one run is written down, and the rest of
+    the matrix goes on. So the excepts are broad here, and only here.
+    """
+    system = pair.system
+    records = blank_records(pair)
+    network = None
+    try:
+        graph, checksum = load(pair.dataset)
+        records = [replace(record, data_checksum=checksum) for record in records]
+        if system.build is not None:
+            network = build_network(system, graph, seed=0)
+            described = describe_network(network)
+            records = [replace(record, network=described) for record in records]
+    except Exception as error:
+        for record in records:
+            emit(_failed(record, error))
+        return
+    emit(Skipped(tuple(record.key for record in records if record.key in pair.done)))
+    waiting = [record for record in records if record.key not in pair.done]
+    runs: list[tuple[Record, Split]] = []
+    for record in waiting:
+        try:
+            runs.append((record, draw_split(graph, pair.split_rule, record.split_index)))
+        except Exception as error:
+            emit(_failed(record, error))
+    together = isinstance(network, FilterNetwork)
+    groups = [runs] if together and runs else [[run] for run in runs]
+    for group in groups:
+        _run_group(group, system, graph, pair, emit)
+
+
+def _run_group(
+    group: Sequence[tuple[Record, Split]], system: System, graph: Graph, pair: Pair, emit: Emit
+) -> None:
+    """Run a group at once; where that fails, one after the other."""
+    failed = False
+    try:
+        records = _records(group, system, graph, pair, emit)
+    except Exception as error:
+        failed = True
+        records = [_failed(record, error) for record, _ in group]
+    # Out here, where the error no longer holds on to the tensors of the failed run.
+    if failed and torch.device(pair.device).type == "cuda":
+        torch.cuda.empty_cache()
+    if failed and len(group) > 1:
+        # Ten at once may not fit where one does, and one bad split should not spoil the others.
+        for run in group:
+            _run_group([run], system, graph, pair, emit)
+        return
+    for record in records:
+        emit(record)
+
+
+def _records(
+    group: Sequence[tuple[Record, Split]], system: System, graph: Graph, pair: Pair, emit: Emit
+) -> list[Record]:
+    """Run a group and return its records: all of them, or it raises."""
+    assert graph.labels is not None
+    if system.predict is not None:
+        records = []
+        for record, split in group:
+            probabilities, seconds = predict_once(system, graph, split, pair.scaling)
+            scores = score_parts(probabilities, graph.labels, split)
+            records.append(replace(record, scores=scores, seconds=seconds))
+        return records
+    inputs = Inputs.of(graph, scaling=pair.scaling, device=pair.device)
+    outcomes = train_runs(
+        inputs,
+        system,
+        [split for _, split in group],
+        [record.seed for record, _ in group],
+        pair.config,
+        on_epoch=_news(emit),
+    )
+    return [
+        _scored(record, split, outcome, graph.labels)
+        for (record, split), outcome in zip(group, outcomes, strict=True)
+    ]
+
+
+def _scored(record: Record, split: Split, outcome: Outcome, labels: Any) -> Record:
+    result = outcome.result
+    return replace(
+        record,
+        scores=score_parts(outcome.probabilities, labels, split),
+        best_epoch=result.best_epoch,
+        epochs=result.n_epochs,
+        stopped=result.stopped,
+        seconds=outcome.seconds,
+        seconds_per_epoch=outcome.seconds / result.n_epochs,
+        side_by_side=outcome.side_by_side,
+        filter=learned_scalars(outcome.network),
+    )
+
+
+def _failed(record: Record, error: Exception) -> Record:
+    # Only the first line: torch's own errors carry its whole C++ stack.
+    reason = str(error).strip().partition("\n")[0]
+    return replace(record, status="failed", reason=f"{type(error).__name__}: {reason}")
+
+
+def _news(emit: Emit) -> Callable[[Progress], None]:
+    last = time.perf_counter()
+
+    def report(progress: Progress) -> None:
+        nonlocal last
+        if time.perf_counter() - last >= SECONDS_BETWEEN_NEWS:
+            last = time.perf_counter()
+            emit(Epoch(progress.epoch, progress.max_epochs))
+
+    return report

@@ -1,0 +1,122 @@
+"""What a benchmark is run on: which graph, which split of it, which device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from graphfilter.data import describe, load_dataset
+from graphfilter.data.readers import read_npz
+from graphfilter.errors import ConfigError, GraphError, GraphFilterError, check_name
+from graphfilter.graph import Graph
+from graphfilter.splits import Split, fraction, per_class, stratified
+
+SPLIT_RULES = ("stratified", "per_class", "fixed", "public", "fraction:0.1")
+
+
+def dataset_name(dataset: str | Path) -> str:
+    """Return the name a dataset is recorded under: the registry's own, or the npz path as given.
+
+    >>> dataset_name("amazon_photo"), dataset_name("mine/graph.npz")
+    ('photo', 'mine/graph.npz')
+    """
+    if Path(dataset).suffix.lower() == ".npz":
+        return str(dataset)
+    return describe(str(dataset)).name
+
+
+class GraphLoader:
+    """Loads datasets; keeps the last, since a matrix goes through the models of one at a time.
+
+    What goes wrong is kept too: a download that failed is not waited for once a model.
+    """
+
+    def __init__(self) -> None:
+        self._name = ""
+        self._loaded: tuple[Graph, str] | GraphFilterError | None = None
+
+    def __call__(self, name: str) -> tuple[Graph, str]:
+        """Return the graph of this name and its checksum."""
+        if name != self._name or self._loaded is None:
+            self._name = name
+            try:
+                graph = read_npz(name) if name.lower().endswith(".npz") else load_dataset(name)
+                # By this name, and not by one that a file gives itself, settings are looked up.
+                self._loaded = graph.replace(name=name), graph.checksum()
+            except GraphFilterError as error:
+                self._loaded = error
+        if isinstance(self._loaded, GraphFilterError):
+            raise self._loaded
+        return self._loaded
+
+
+def check_split_rule(rule: str) -> str:
+    """Return the rule in the one way it is written, or raise.
+
+    >>> check_split_rule("fraction:0.10")
+    'fraction:0.1'
+    """
+    name, colon, value = rule.partition(":")
+    if name != "fraction" or not colon:
+        return check_name("split rule", rule, SPLIT_RULES)
+    try:
+        share = float(value)
+    except ValueError:
+        share = np.nan
+    if not 0 < share < 1:
+        raise ConfigError(f"the training fraction must be in (0, 1); got {rule!r}.")
+    return f"fraction:{share:g}"
+
+
+def split_index(rule: str, run: int) -> int:
+    """Return the index of a run's split: its own, or 0 where there is only one split."""
+    return 0 if rule == "public" else run
+
+
+def draw_split(graph: Graph, rule: str, index: int) -> Split:
+    """Return split number ``index`` of a rule: drawn from that seed, or the graph's own.
+
+    Rules: ``stratified`` (60/20/20 of every class, the paper's), ``per_class`` (GPR-GNN and
+    later), ``fixed`` and ``public`` (those that come with the data), ``fraction:0.1`` (that
+    share for training).
+    """
+    rule = check_split_rule(rule)
+    if graph.labels is None:
+        raise GraphError("a graph to be split must have labels; it has none.")
+    if rule == "stratified":
+        return stratified(graph.labels, index)
+    if rule == "per_class":
+        return per_class(graph.labels, index)
+    if rule.startswith("fraction:"):
+        return fraction(graph.labels, index, float(rule.partition(":")[2]))
+    own = [split for split in graph.splits if split.rule == rule]
+    if index >= len(own):
+        raise GraphError(
+            f"{graph.name} must have a {rule} split number {index}; it has {len(own)} {rule} "
+            "splits, numbered from 0. Ask for fewer runs, or for the split rule stratified."
+        )
+    return own[index]
+
+
+def pick_device(device: str) -> str:
+    """Return the device to compute on; 'auto' takes a GPU where there is one."""
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        kind = torch.device(device).type
+    except RuntimeError:
+        kind = ""
+    if kind not in ("cpu", "cuda"):
+        raise ConfigError(f"device must be auto, cpu, cuda or cuda:N; got {device!r}.")
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise ConfigError(f"device {device!r} must have a GPU that torch can use; there is none.")
+    return device
+
+
+def device_title(device: str) -> str:
+    """Return the device with the GPU's model, as records name it."""
+    if torch.device(device).type != "cuda":
+        return device
+    return f"{device} ({torch.cuda.get_device_name(device)})"

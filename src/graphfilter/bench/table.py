@@ -1,0 +1,195 @@
+"""From records to a table: means, deviations, and which differences are more than luck."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from graphfilter.bench.record import Record
+from graphfilter.bench.statistics import corrected_t_test, holm
+from graphfilter.errors import ConfigError, check_name
+
+METRICS = ("accuracy", "macro_f1", "log_loss")
+LOWER_IS_BETTER = ("log_loss",)
+SIGNIFICANCE = 0.05
+# With fewer, differences that happen to be equal make a variance of zero, and luck a certainty.
+FEWEST_RUNS = 5
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The runs of one model on one dataset.
+
+    Attributes
+    ----------
+    mean, deviation : float
+        Over the runs; the deviation is that of the population (divided by n, as numpy's
+        ``std``). NaN where no run is ok.
+    n, n_failed : int
+    p_value : float or None
+        That the difference to the best is luck, corrected; None for the best itself and where
+        fewer than five runs are shared with it.
+    mark : {'best', 'tied', ''}
+        The best, not significantly worse than it, or neither (worse, or untested).
+    """
+
+    mean: float
+    deviation: float
+    n: int
+    n_failed: int
+    p_value: float | None = None
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One table: records of one split rule and one feature scaling.
+
+    ``cells`` are by dataset and model, as far as there are records.
+    """
+
+    split_rule: str
+    scaling: str
+    metric: str
+    datasets: tuple[str, ...]
+    models: tuple[str, ...]
+    cells: Mapping[tuple[str, str], Cell]
+
+
+def summarise(
+    records: Iterable[Record], metric: str = "accuracy", *, significance: float = SIGNIFICANCE
+) -> list[Summary]:
+    """Summarise test scores: one table for each split rule and feature scaling.
+
+    Records that differ in what they measure are never put in one cell. Split rules and scalings
+    make tables of their own. Models that were run on one dataset in several settings (dropout on
+    other layers, fewer epochs, ...) make a row each, named by what differs; so do versions of a
+    dataset under one name. Of a run that is there twice the last counts, and a failed one counts
+    only if it never went well.
+
+    The best of a dataset is the best mean among the models with the most runs: one that failed on
+    the hard splits does not win by it. The others are compared with it on the runs they share, by
+    a paired t-test corrected for overlapping splits (:func:`.statistics.corrected_t_test` says
+    why not Wilcoxon's), then corrected for their number (:func:`.statistics.holm`).
+
+    Parameters
+    ----------
+    metric : {'accuracy', 'macro_f1', 'log_loss'}
+    significance : float
+        The level below which a corrected p-value makes a model significantly worse.
+    """
+    check_name("metric", metric, METRICS)
+    records = _latest(records)
+    if not records:
+        raise ConfigError("there must be at least one record to summarise; got none.")
+    tables: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    for record in records:
+        tables[record.split_rule, record.scaling].append(record)
+    return [
+        _summary(rule, scaling, metric, of_table, significance)
+        for (rule, scaling), of_table in tables.items()
+    ]
+
+
+def _latest(records: Iterable[Record]) -> list[Record]:
+    """Keep the last record of every run; drop failures that later, or earlier, went well."""
+    records = list(records)
+    went_well = {record.asked for record in records if record.ok}
+    last: dict[str, Record] = {}
+    for record in records:
+        if record.ok:
+            last[record.key] = record
+        elif record.asked not in went_well:
+            last[record.asked] = record
+    return list(last.values())
+
+
+def _summary(
+    rule: str, scaling: str, metric: str, records: Sequence[Record], significance: float
+) -> Summary:
+    datasets = _labels([(r.dataset, r.dataset, _data(r)) for r in records])
+    models = _labels([(r.model, (r.dataset, r.model), r.config | r.network) for r in records])
+    runs: dict[str, dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
+    for record, dataset, model in zip(records, datasets, models, strict=True):
+        runs[dataset][model].append(record)
+    cells = {
+        (dataset, model): cell
+        for dataset, of_models in runs.items()
+        for model, cell in _compare(of_models, metric, significance).items()
+    }
+    return Summary(rule, scaling, metric, tuple(runs), tuple(dict.fromkeys(models)), cells)
+
+
+def _data(record: Record) -> dict[str, Any]:
+    return {"data": record.data_checksum[:8]} if record.data_checksum else {}
+
+
+def _labels(items: Sequence[tuple[str, Any, Mapping[str, Any]]]) -> list[str]:
+    """Name each of (name, place, settings); what differs in one place becomes part of the name."""
+    values: dict[tuple[str, Any, str], set[str]] = defaultdict(set)
+    for name, place, settings in items:
+        for key, value in settings.items():
+            values[name, place, key].add(json.dumps(value))
+    differing = {(name, key) for (name, _, key), found in values.items() if len(found) > 1}
+    labels = []
+    for name, _, settings in items:
+        shown = [f"{k}={v}" for k, v in sorted(settings.items()) if (name, k) in differing]
+        labels.append(f"{name} ({', '.join(shown)})" if shown else name)
+    return labels
+
+
+def _compare(
+    runs: Mapping[str, Sequence[Record]], metric: str, significance: float
+) -> dict[str, Cell]:
+    """Make the cells of one dataset: its best, and the others tested against it."""
+    scores = {model: _scores(records, metric) for model, records in runs.items()}
+    cells = {}
+    for model, records in runs.items():
+        values = np.array(list(scores[model].values()))
+        n_failed = sum(not record.ok for record in records)
+        nothing = float("nan")
+        mean, deviation = (values.mean(), values.std()) if len(values) else (nothing, nothing)
+        cells[model] = Cell(float(mean), float(deviation), len(values), n_failed)
+    scored = [model for model in cells if cells[model].n]
+    if not scored:
+        return cells
+    sign = -1 if metric in LOWER_IS_BETTER else 1
+    most = max(cells[model].n for model in scored)
+    complete = [model for model in scored if cells[model].n == most]
+    best = max(complete, key=lambda model: sign * cells[model].mean)
+    cells[best] = replace(cells[best], mark="best")
+    ratio = _test_train_ratio(runs[best])
+    tests, better = {}, set()
+    for model in scored:
+        shared = [run for run in scores[best] if run in scores[model]]
+        if model != best and len(shared) >= FEWEST_RUNS:
+            differences = [scores[best][run] - scores[model][run] for run in shared]
+            tests[model] = corrected_t_test(differences, ratio)
+            better |= {model} if sign * np.mean(differences) < 0 else set()
+    for model, p in zip(tests, holm(list(tests.values())), strict=True):
+        mark = "tied" if p > significance or model in better else ""
+        cells[model] = replace(cells[model], p_value=float(p), mark=mark)
+    return cells
+
+
+def _scores(records: Sequence[Record], metric: str) -> dict[tuple[int, int], float]:
+    """Return the test scores by split and seed, which pair the runs of two models."""
+    found = {}
+    for record in records:
+        value = record.scores.get("test", {}).get(metric)
+        if record.ok and value is not None:
+            found[record.split_index, record.seed] = value
+    return found
+
+
+def _test_train_ratio(records: Sequence[Record]) -> float:
+    ok = [record for record in records if record.ok]
+    if len({record.split_index for record in ok}) == 1:
+        return 0.0
+    sizes = [(r.scores["test"]["n_vertices"], r.scores["train"]["n_vertices"]) for r in ok]
+    return float(np.mean([test / train for test, train in sizes]))

@@ -1,0 +1,223 @@
+"""graphfilter bench: models × datasets × splits on record, and tables from the records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from graphfilter.bench import (
+    BenchProgress,
+    Record,
+    RecordFile,
+    run_benchmark,
+    summarise,
+    text_table,
+    to_csv,
+    to_latex,
+    to_markdown,
+)
+from graphfilter.bench.writers import legend, title
+from graphfilter.cli import sources
+from graphfilter.cli.screen import complain, err, out, say, show_table, tell
+from graphfilter.errors import ConfigError, DataFileError, check_name
+from graphfilter.systems import SYSTEMS
+
+FORMATS = ("text", "markdown", "csv", "latex")
+QUICK_EPOCHS = 100
+EXIT_INTERRUPTED = 130
+
+app = typer.Typer(
+    help="Run models on datasets under one protocol; every run is on record.",
+    rich_markup_mode="markdown",
+    invoke_without_command=True,
+)
+
+Metric = Annotated[str, typer.Option(help="accuracy, macro_f1 or log_loss.")]
+
+
+@app.callback()
+def bench(
+    context: typer.Context,
+    datasets: Annotated[
+        str, typer.Option(help="Names or npz files, separated by commas.", show_default=False)
+    ] = "",
+    models: Annotated[
+        str,
+        typer.Option(
+            help="Names (see graphfilter bench models) separated by commas, or all.",
+            show_default=False,
+        ),
+    ] = "",
+    out: Annotated[
+        Path | None, typer.Option(help="File of records, a JSON line a run; extended if there.")
+    ] = None,
+    runs: Annotated[int, typer.Option(help="Run r has seed r and split r.", min=1)] = 10,
+    split_rule: Annotated[
+        str, typer.Option(help="stratified, per_class, fixed, public, or fraction:0.1.")
+    ] = "stratified",
+    scaling: Annotated[
+        str, typer.Option(help="Of the features: auto, none, row or standardise.")
+    ] = "auto",
+    metric: Metric = "accuracy",
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    jobs: Annotated[int, typer.Option(help="Processes, a dataset and model each.", min=1)] = 1,
+    max_epochs: Annotated[
+        int | None, typer.Option(help="Instead of each model's own.", min=1)
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help=f"At most {QUICK_EPOCHS} epochs: not to be published.")
+    ] = False,
+    quiet: sources.Quiet = False,
+) -> None:
+    """Run models on datasets; every run is on record, and what is there is not run again.
+
+    Stop it and start it again as you like: it goes on where it was, and tries again what failed.
+
+    Example:  graphfilter bench --datasets cora,texas --models sgf,mlp --out records.jsonl
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if not datasets or not models or out is None:
+        raise ConfigError("name what to run: --datasets A,B --models M,N --out records.jsonl.")
+    if quick and max_epochs is None:
+        max_epochs = QUICK_EPOCHS
+    names = list(SYSTEMS) if models == "all" else _listed(models)
+    try:
+        with _matrix_bar(quiet=quiet) as report:
+            records = run_benchmark(
+                _listed(datasets), names, out=out, split_rule=split_rule, runs=runs,
+                scaling=scaling, device=device, jobs=jobs, max_epochs=max_epochs,
+                on_progress=report,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        complain(f"interrupted; every run that ended is in {out}. The same command goes on.")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    _show(records, "text", metric)
+    say(f"Records in {out}; other forms: graphfilter bench table {out} --format latex")
+    failures = _failures(records)
+    for line in failures:
+        complain(line)
+    if failures:
+        raise typer.Exit(1)
+
+
+@app.command("table")
+def table(
+    records: Annotated[Path, typer.Argument(help="A file that graphfilter bench wrote.")],
+    format: Annotated[str, typer.Option(help="text, markdown, csv or latex.")] = "text",
+    metric: Metric = "accuracy",
+    quiet: sources.Quiet = False,
+) -> None:
+    """Print the table of a file of records; one for each split rule and feature scaling.
+
+    Example:  graphfilter bench table records.jsonl --format latex
+    """
+    check_name("format", format, FORMATS)
+    if not records.is_file():
+        raise DataFileError(records, "there is no such file; graphfilter bench --out writes one.")
+    file = RecordFile(records)
+    if file.n_cut:
+        tell([f"{file.n_cut} cut line left out; its run is run again by bench."], quiet=quiet)
+    _show(file.records, format, metric)
+
+
+@app.command("models")
+def models() -> None:
+    """List the models: whose setting each has, and where it comes from."""
+    rows = [[s.name, s.title, s.setting, s.reference] for s in SYSTEMS.values()]
+    show_table(["name", "model", "setting", "reference"], rows, text_columns=4)
+
+
+def _show(records: list[Record], format: str, metric: str) -> None:
+    summaries = summarise(records, metric)
+    if format == "csv":
+        _raw(to_csv(summaries))
+        return
+    for summary in summaries:
+        if format == "text":
+            heads, rows = text_table(summary)
+            say(title(summary))
+            show_table(heads, rows)
+        else:
+            _raw(to_markdown(summary) if format == "markdown" else to_latex(summary))
+    if format == "text":
+        say(legend("*", "≈"))
+
+
+def _raw(text: str) -> None:
+    """Print for another program: nothing wrapped, nothing taken for markup."""
+    out.out(text.rstrip("\n"))
+
+
+def _failures(records: list[Record]) -> list[str]:
+    """Say what failed, a line for each reason."""
+    found: dict[str, int] = {}
+    for record in records:
+        if not record.ok:
+            line = f"{record.dataset}, {record.model}: {record.reason}"
+            found[line] = found.get(line, 0) + 1
+    return [f"{n} failed: {line}" for line, n in found.items()]
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+@contextmanager
+def _matrix_bar(*, quiet: bool) -> Iterator[Callable[[BenchProgress], None] | None]:
+    """Give a callback for run_benchmark that moves a bar and says how long it will take."""
+    if quiet:
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("runs{task.fields[note]}"),
+        TimeElapsedColumn(),
+    )
+    bar = Progress(*columns, console=err)
+
+    def report(progress: BenchProgress) -> None:
+        if not bar.tasks:
+            bar.start()
+            bar.add_task("", total=progress.total, note="")
+        where = f"{progress.dataset}: {progress.model}"
+        if progress.epoch:
+            where += f", epoch {progress.epoch}/{progress.max_epochs}"
+        bar.update(
+            bar.tasks[0].id,
+            description=escape(where),
+            completed=progress.done,
+            note=_note(progress),
+        )
+
+    try:
+        yield report
+    finally:
+        bar.stop()
+
+
+def _note(progress: BenchProgress) -> str:
+    notes = [f"{progress.skipped} were there"] if progress.skipped else []
+    notes += [f"{progress.failed} failed"] if progress.failed else []
+    if progress.seconds_left is not None and progress.done < progress.total:
+        notes.append(f"about {duration(progress.seconds_left)} left")
+    return "".join(f", {note}" for note in notes)
+
+
+def duration(seconds: float) -> str:
+    """Write a duration as a person would say it.
+
+    >>> duration(42), duration(200), duration(9000)
+    ('42 s', '3 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,122 @@
+"""AP-GCN (Spinelli, Scardapane & Uncini 2020)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from graphfilter.models.layers import Linear, drop
+from graphfilter.operators import Operator
+from graphfilter.sparse import SparseFeatures
+
+
+class APGCN(nn.Module):
+    r"""*Adaptive Propagation Graph Convolutional Network* (TNNLS 2020).
+
+    An MLP gives :math:`Z_0`; each vertex v then propagates until it halts:
+
+    .. math:: Z_k = P Z_{k-1}, \quad h_k = \sigma(Z_k q + q_0), \quad
+              K_v = \min\Bigl\{k : \sum_{j \le k} h_{j,v} \ge 1 - \epsilon\Bigr\},
+    .. math:: \hat y_v = \frac{1}{K_v} \sum_{k=1}^{K_v} p_k z_k + (1 - p_k) z_{k-1}, \quad
+              p_k = h_k \ (k < K_v), \quad p_{K_v} = R_v = 1 - \sum_{k<K_v} h_k
+
+    with :math:`K_v` at most ``max_steps``. The cost :math:`\lambda\,\mathrm{mean}_v(K_v + R_v)`
+    of propagating is part of the training loss; it is taken over all vertices, since the model
+    does not know which are trained on. The authors also drop edges and train the halting unit
+    every fifth epoch only; neither is done here.
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+    hidden_size, max_steps : int
+    dropout : float
+        On the input of both linear layers and of the propagation.
+    cost : float
+        :math:`\lambda`.
+    generator : torch.Generator, optional
+        For the initial weights.
+    """
+
+    epsilon = 0.01
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        *,
+        hidden_size: int = 64,
+        max_steps: int = 10,
+        dropout: float = 0.5,
+        cost: float = 0.005,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        self.max_steps = max_steps
+        self.dropout = dropout
+        self.cost = cost
+        self.encoder = Linear(n_features, hidden_size, generator)
+        self.head = Linear(hidden_size, n_classes, generator)
+        self.halt = Linear(n_classes, 1, generator)
+        with torch.no_grad():
+            # Halting with probability 1 / (max_steps + 1): at first, nearly every step is taken.
+            self.halt.bias.fill_(-math.log(max_steps))
+
+    def forward(
+        self,
+        operator: Operator,
+        x: Tensor | SparseFeatures,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Return logits (n, n_classes); ``generator`` draws the dropout."""
+        rate = self.dropout if self.training else 0.0
+        hidden = torch.relu(self.encoder(x, dropout=rate, generator=generator))
+        start = self.head(hidden, dropout=rate, generator=generator)
+        logits, steps, rest = self.propagate(operator, drop(start, rate, generator))
+        if not self.training:
+            return logits
+        return _AddToLoss.apply(logits, self.cost * (steps + rest).mean())  # pyright: ignore
+
+    def propagate(self, operator: Operator, z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Propagate until every vertex has halted.
+
+        Returns
+        -------
+        logits : (n, n_classes)
+        steps, rest : (n,)
+            :math:`K_v` and :math:`R_v`.
+        """
+        total = torch.zeros_like(z)
+        halted = z.new_zeros(len(z))
+        steps = z.new_zeros(len(z))
+        going = torch.ones(len(z), dtype=torch.bool, device=z.device)
+        for k in range(1, self.max_steps + 1):
+            previous, z = z, operator @ z
+            h = torch.sigmoid(self.halt(z)).squeeze(1)
+            last = going & ((halted + h >= 1 - self.epsilon) | (k == self.max_steps))
+            p = torch.where(last, 1 - halted, h)[:, None]
+            total = total + going[:, None] * (p * z + (1 - p) * previous)
+            steps = steps + going
+            going = going & ~last
+            halted = halted + going * h
+            if not going.any():
+                break
+        return total / steps[:, None], steps, 1 - halted
+
+
+class _AddToLoss(torch.autograd.Function):
+    """Return the logits as they are, and add a cost to whatever loss is made of them.
+
+    The training loop knows the cross entropy only; the cost enters through its gradient.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, cost: Tensor) -> Tensor:
+        ctx.one = torch.ones_like(cost)
+        return logits.view_as(logits)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:  # pyright: ignore
+        return grad, ctx.one

@@ -1,0 +1,169 @@
+"""LanczosNet (Liao et al. 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from graphfilter.graph import Graph
+from graphfilter.models.layers import Linear
+from graphfilter.operators import Operator, augmented_adjacency
+from graphfilter.sparse import SparseFeatures
+
+# Below this a Krylov space is exhausted: its next vector is rounding.
+_BREAKDOWN = 1e-10
+
+
+class LanczosNet(nn.Module):
+    r"""*LanczosNet: Multi-Scale Deep Graph Convolutional Networks* (ICLR 2019).
+
+    The Lanczos algorithm gives :math:`P \approx V R V^\top` with m Ritz values R. Short scales
+    are powers of P, long ones go through the low rank, with filters learned from the powers of
+    the Ritz values:
+
+    .. math:: H' = \mathrm{relu}\Bigl(\sum_{s} P^s (H W_s + b_s)
+              + \sum_{l} V \,\mathrm{diag}(f_l(R^{l_1}, \dots, R^{l_q}))\, V^\top (H W_l + b_l)
+              \Bigr)
+
+    (the authors' concatenation of all scales times one matrix, written as a sum).
+
+    Parameters
+    ----------
+    graph : Graph
+        Whose augmented adjacency is decomposed, once.
+    short, long : sequences of int
+        The scales.
+    n_vectors : int
+        m.
+    hidden_size, n_layers : int
+    dropout : float
+        On the input of every layer.
+    generator : torch.Generator, optional
+        For the initial weights. The start of the Lanczos algorithm does not depend on it, so
+        that saved weights fit the vectors they are loaded beside.
+    """
+
+    vectors: Tensor
+    powers: Tensor
+
+    def __init__(
+        self,
+        graph: Graph,
+        *,
+        short: Sequence[int] = (1, 2, 3),
+        long: Sequence[int] = (5, 7, 10, 20, 30),
+        n_vectors: int = 20,
+        hidden_size: int = 64,
+        n_layers: int = 2,
+        dropout: float = 0.5,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        self.short, self.long = tuple(short), tuple(long)
+        self.dropout = dropout
+        ritz, vectors = lanczos(augmented_adjacency(graph), n_vectors)
+        powers = ritz[:, None] ** np.array(self.long)
+        self.register_buffer("vectors", torch.tensor(vectors).float(), persistent=False)
+        self.register_buffer("powers", torch.tensor(powers).float(), persistent=False)
+        n_scales = len(self.short) + len(self.long)
+        sizes = [graph.n_features] + [hidden_size] * (n_layers - 1) + [graph.n_classes]
+        self.linears = nn.ModuleList(
+            Linear(n_in, n_scales * n_out, generator) for n_in, n_out in pairwise(sizes)
+        )
+        self.filters = nn.ModuleList(
+            _SpectralFilter(len(self.long), generator) for _ in range(n_layers)
+        )
+
+    def forward(
+        self,
+        operator: Operator,
+        x: Tensor | SparseFeatures,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Return logits (n, n_classes); ``generator`` draws the dropout."""
+        rate = self.dropout if self.training else 0.0
+        columns = self.linears[0](x, dropout=rate, generator=generator)
+        for linear, spectral in zip(self.linears[1:], self.filters[:-1], strict=True):
+            hidden = torch.relu(self._mix(operator, spectral, columns))
+            columns = linear(hidden, dropout=rate, generator=generator)
+        return self._mix(operator, self.filters[-1], columns)
+
+    def _mix(self, operator: Operator, spectral: nn.Module, columns: Tensor) -> Tensor:
+        n_short = len(self.short)
+        blocks = columns.view(len(columns), n_short + len(self.long), -1)
+        short = self._short_scales(operator, blocks[:, :n_short])
+        return short + self._long_scales(spectral, blocks[:, n_short:])
+
+    def _short_scales(self, operator: Operator, blocks: Tensor) -> Tensor:
+        """Return the sum of P^s times block s, by Horner's rule."""
+        total = torch.zeros_like(blocks[:, 0])
+        for power in range(max(self.short, default=0), 0, -1):
+            if power in self.short:
+                total = total + blocks[:, self.short.index(power)]
+            total = operator @ total.contiguous()
+        return total
+
+    def _long_scales(self, spectral: nn.Module, blocks: Tensor) -> Tensor:
+        """Return the sum of V diag(f_l) Vᵀ times block l."""
+        coordinates = torch.einsum("nm,nlh->mlh", self.vectors, blocks)
+        filtered = (spectral(self.powers)[:, :, None] * coordinates).sum(dim=1)
+        return self.vectors @ filtered
+
+
+class _SpectralFilter(nn.Module):
+    """From the powers of a Ritz value to the response at it, one a long scale."""
+
+    def __init__(self, n_scales: int, generator: torch.Generator | None, width: int = 32) -> None:
+        super().__init__()
+        self.first = Linear(n_scales, width, generator)
+        self.second = Linear(width, n_scales, generator)
+
+    def forward(self, powers: Tensor) -> Tensor:
+        return self.second(torch.relu(self.first(powers)))
+
+
+def lanczos(
+    operator: Operator, n_vectors: int, seed: int = 0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    r"""Return m Ritz values and vectors of an operator, :math:`P \approx V R V^\top`.
+
+    The Lanczos algorithm in float64 with every vector made orthogonal to all before it, which
+    n_vectors · n · n_vectors operations pay for. Where a Krylov space is exhausted (a small
+    component, repeated eigenvalues) it goes on from a new random vector. With m = n it is exact.
+
+    Shapes
+    ------
+    values : (m,);  vectors : (n, m), orthonormal columns
+    """
+    n, matrix = operator.n, operator.matrix
+    m = min(n_vectors, n)
+    rng = np.random.default_rng(seed)
+    basis = np.zeros((n, m))
+    diagonal, beside = np.zeros(m), np.zeros(m - 1)
+    vector = rng.standard_normal(n)
+    for j in range(m):
+        norm = np.linalg.norm(vector)
+        if j > 0 and norm >= _BREAKDOWN:
+            beside[j - 1] = norm
+        if norm < _BREAKDOWN:
+            vector = _orthogonal(rng.standard_normal(n), basis[:, :j])
+            norm = np.linalg.norm(vector)
+        basis[:, j] = vector / norm
+        vector = matrix @ basis[:, j]
+        diagonal[j] = basis[:, j] @ vector
+        vector = _orthogonal(vector, basis[:, : j + 1])
+    tridiagonal = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
+    values, rotation = np.linalg.eigh(tridiagonal)
+    return values, basis @ rotation
+
+
+def _orthogonal(vector: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.float64]:
+    # Twice is enough (Kahan & Parlett).
+    for _ in range(2):
+        vector = vector - basis @ (basis.T @ vector)
+    return vector

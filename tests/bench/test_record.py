@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from graphfilter.bench import Record, RecordFile, read_records
+from graphfilter.errors import DataFileError
+
+
+def make_record(seed: int = 0, **changes: object) -> Record:
+    record = Record(
+        dataset="karate",
+        model="sgf",
+        split_rule="stratified",
+        split_index=seed,
+        seed=seed,
+        scaling="auto",
+        config={"learning_rate": 0.1 + 0.2, "max_epochs": 5},
+        device="cpu",
+        scores={"test": {"n_vertices": 7, "accuracy": 1 / 3}},
+        filter={"alpha": [0.1, -0.3]},
+    )
+    return replace(record, **changes)
+
+
+def test_record_comes_back_from_its_line_bit_for_bit() -> None:
+    record = make_record(seconds=0.1, seconds_per_epoch=None, reason='a "quoted" | ± reason')
+    line = record.to_json()
+    assert "\n" not in line
+    assert Record.from_json(line) == record
+
+
+def test_record_line_is_standard_json_where_a_score_is_not_finite() -> None:
+    line = make_record(scores={"val": {"log_loss": float("nan")}}).to_json()
+    assert json.loads(line, parse_constant=pytest.fail)["scores"]["val"]["log_loss"] is None
+
+
+@pytest.mark.parametrize("field", ["dataset", "model", "split_rule", "scaling", "data_checksum"])
+def test_record_key_tells_runs_apart(field: str) -> None:
+    assert make_record().key != make_record(**{field: "other"}).key
+
+
+def test_record_key_tells_configs_and_networks_apart_but_not_machines() -> None:
+    record = make_record(network={"dropout_on": "linear"})
+    assert record.key != replace(record, network={"dropout_on": "every_layer"}).key
+    assert record.key != replace(record, config=record.config | {"max_epochs": 6}).key
+    assert record.key == replace(record, device="cuda", versions={}, status="failed").key
+
+
+@pytest.mark.parametrize("n_lost", [1, 2, 40, -1])
+def test_record_file_drops_a_cut_line_and_goes_on_after_it(tmp_path: Path, n_lost: int) -> None:
+    path = tmp_path / "records.jsonl"
+    RecordFile(path).append([make_record(0), make_record(1)])
+    content = path.read_bytes()
+    second = content.index(b"\n") + 1
+    path.write_bytes(content[:-n_lost] if n_lost > 0 else content[: second + 1])
+    assert read_records(path) == [make_record(0)]
+    file = RecordFile(path)
+    assert file.n_cut == 1
+    file.append([make_record(2)])
+    assert read_records(path) == [make_record(0), make_record(2)]
+    assert path.read_bytes()[:second] == content[:second]
+
+
+def test_record_file_drops_a_cut_line_in_the_middle(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    lines = [make_record(seed).to_json() for seed in range(3)]
+    path.write_text("\n".join([lines[0], lines[1][:50], lines[2], ""]))
+    file = RecordFile(path)
+    assert file.records == [make_record(0), make_record(2)]
+    assert file.n_cut == 1
+
+
+def test_record_file_names_the_line_that_is_no_record(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_text(make_record().to_json() + '\n{"accuracy": 0.9}\n')
+    with pytest.raises(DataFileError, match=r"records\.jsonl, line 2: must be a benchmark record"):
+        read_records(path)
+    with pytest.raises(DataFileError, match="no such file"):
+        read_records(tmp_path / "absent.jsonl")

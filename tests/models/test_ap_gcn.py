@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from graphfilter import operators
+from graphfilter.graph import Graph
+from graphfilter.models import APGCN
+
+STEPS = 4
+
+Parts = tuple[APGCN, operators.Operator, torch.Tensor]
+
+
+@pytest.fixture
+def parts() -> Parts:
+    graph = Graph.from_edges([[0, 1], [1, 2], [2, 3], [3, 0], [0, 2]])
+    generator = torch.Generator().manual_seed(0)
+    model = APGCN(5, 3, max_steps=STEPS, generator=generator)
+    z = torch.randn(4, 3, generator=generator)
+    return model, operators.augmented_adjacency(graph), z
+
+
+def set_halting(model: APGCN, bias: float) -> None:
+    with torch.no_grad():
+        model.halt.weight.zero_()
+        model.halt.bias.fill_(bias)
+
+
+def test_ap_gcn_that_halts_at_once_takes_one_step(parts: Parts) -> None:
+    model, operator, z = parts
+    set_halting(model, 20.0)
+    logits, steps, rest = model.propagate(operator, z)
+    torch.testing.assert_close(logits, operator @ z)
+    assert steps.tolist() == [1.0] * 4
+    assert rest.tolist() == [1.0] * 4
+
+
+def test_ap_gcn_that_never_halts_averages_all_steps(parts: Parts) -> None:
+    """With h = 0: p is 0 until the last step, where it is 1."""
+    model, operator, z = parts
+    set_halting(model, -30.0)
+    powers = [z]
+    for _ in range(STEPS):
+        powers.append(operator @ powers[-1])
+    expected = (sum(powers[: STEPS - 1]) + powers[STEPS]) / STEPS
+    logits, steps, rest = model.propagate(operator, z)
+    torch.testing.assert_close(logits, expected)
+    assert steps.tolist() == [float(STEPS)] * 4
+    torch.testing.assert_close(rest, torch.ones(4))
+
+
+def test_ap_gcn_halts_when_its_budget_is_spent(parts: Parts) -> None:
+    """With h = 0.4 the third step reaches 1.2: K = 3, R = 1 - 0.8."""
+    model, operator, z = parts
+    set_halting(model, float(torch.logit(torch.tensor(0.4))))
+    z1 = operator @ z
+    z2 = operator @ z1
+    z3 = operator @ z2
+    expected = (0.4 * z1 + 0.6 * z + 0.4 * z2 + 0.6 * z1 + 0.2 * z3 + 0.8 * z2) / 3
+    logits, steps, rest = model.propagate(operator, z)
+    torch.testing.assert_close(logits, expected)
+    assert steps.tolist() == [3.0] * 4
+    torch.testing.assert_close(rest, torch.full((4,), 0.2))
+
+
+def test_ap_gcn_cost_enters_the_gradient(parts: Parts) -> None:
+    """Whatever the loss of the logits, that of the cost is added to it."""
+    model, operator, _ = parts
+    model.dropout = 0.0
+    x = torch.randn(4, 5, generator=torch.Generator().manual_seed(1))
+
+    def gradients(cost: float) -> torch.Tensor:
+        model.zero_grad()
+        model.cost = cost
+        model(operator, x).square().sum().backward()
+        return model.halt.weight.grad.clone()  # pyright: ignore
+
+    added = gradients(0.5) - gradients(0.0)
+    model.zero_grad()
+    _, steps, rest = model.propagate(operator, model.head(torch.relu(model.encoder(x))))
+    (0.5 * (steps + rest).mean()).backward()
+    torch.testing.assert_close(added, model.halt.weight.grad, rtol=1e-4, atol=1e-6)
