@@ -14,8 +14,7 @@ from graphfilter.errors import GraphFilterError
 from graphfilter.estimator import SGFClassifier
 from graphfilter.graph import Graph
 from graphfilter.splits import Split
-
-__version__ = "0.1.0"
+from graphfilter.version import __version__
 
 __all__ = [
     "Graph",

@@ -11,6 +11,7 @@ import torch
 from graphfilter.errors import GraphFilterError, ModelFileError
 from graphfilter.features import FeatureScaler
 from graphfilter.storage import read_json, read_tensors, write_json, write_tensors
+from graphfilter.version import __version__
 
 if TYPE_CHECKING:
     from graphfilter.estimator import SGFClassifier
@@ -30,8 +31,6 @@ def save_classifier(
 
     ``run`` says how the model came about; it is kept and not looked at.
     """
-    from graphfilter import __version__
-
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {

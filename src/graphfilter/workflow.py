@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +17,9 @@ from graphfilter.edges import count
 from graphfilter.errors import ConfigError, GraphError, ModelFileError
 from graphfilter.estimator import SGFClassifier
 from graphfilter.graph import Graph
-from graphfilter.outputs import draw_run, measure, write_predictions
+from graphfilter.outputs import draw_run, measure, parts, write_predictions
+from graphfilter.report.baselines import train_baselines
+from graphfilter.report.page import RunFacts, write_report
 from graphfilter.saving import CONFIG_FILE, MODEL_FILE
 from graphfilter.splits import Split, stratified
 from graphfilter.storage import read_json, write_json
@@ -28,7 +29,11 @@ CHECKPOINT_FILE = "checkpoint.safetensors"
 PREDICTIONS_FILE = "predictions.csv"
 METRICS_FILE = "metrics.json"
 FILTER_FILE = "filter.png"
-RUN_FILES = (PREDICTIONS_FILE, METRICS_FILE, FILTER_FILE, MODEL_FILE, CONFIG_FILE, CHECKPOINT_FILE)
+REPORT_FILE = "report.html"
+RUN_FILES = (
+    PREDICTIONS_FILE, METRICS_FILE, FILTER_FILE, REPORT_FILE, MODEL_FILE, CONFIG_FILE,
+    CHECKPOINT_FILE,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,17 +83,25 @@ def fit_folder(
     seed: int,
     resume: bool = False,
     overwrite: bool = False,
+    baselines: bool = True,
     on_epoch: Callable[[Progress], None] | None = None,
+    on_baseline: Callable[[Progress], None] | None = None,
     command: str = "",
 ) -> FitSummary:
-    """Fit a classifier and leave predictions, metrics, model and picture in a folder.
+    """Fit a classifier and leave predictions, metrics, model, picture and report in a folder.
 
     Everything is checked before the folder is made. ``config.json`` is written last, and the
     checkpoint removed after it: a folder with a ``config.json`` is a finished run.
+
+    Parameters
+    ----------
+    baselines : bool
+        Train the report's plain models on the same split too; ``on_baseline`` is told of their
+        epochs, as ``on_epoch`` is of the classifier's.
     """
     folder = check_folder(out, overwrite=overwrite, resume=resume)
     classifier.check_parameters()
-    graph, split, source = plan.graph, plan.split, plan.source
+    graph, split = plan.graph, plan.split
     folder.mkdir(parents=True, exist_ok=True)
     if overwrite:
         for name in RUN_FILES:
@@ -105,17 +118,15 @@ def fit_folder(
     write_predictions(folder / PREDICTIONS_FILE, graph, graph.classes, probabilities, split)
     write_json(folder / METRICS_FILE, metrics)
     draw_run(classifier, graph, metrics, folder / FILTER_FILE)
-    run = {
-        "command": command,
-        "seed": seed,
-        "origin": dict(source.origin),
-        "data_checksum": checksum(graph),
-        "split_rule": split.rule,
-        "encoder": None if source.encoder is None else source.encoder.to_dict(),
-        "vertex_features": plan.has_features,
-        "python": platform.python_version(),
-        "libraries": _library_versions(),
-    }
+    run = _describe_run(plan, seed, command)
+    others = ()
+    if baselines:
+        others = train_baselines(graph, split, classifier, seed=seed, on_epoch=on_baseline)
+    facts = RunFacts(
+        classifier, graph, split, parts(graph, split), probabilities, metrics, plan.notes, run,
+        others,
+    )  # fmt: skip
+    write_report(folder / REPORT_FILE, facts)
     classifier.save(folder, run=run)
     (folder / CHECKPOINT_FILE).unlink(missing_ok=True)
     return FitSummary(classifier, graph, metrics, folder)
@@ -136,7 +147,7 @@ def predict_graph(
 ) -> NDArray[np.float64]:
     """Return class probabilities for the vertices of another graph."""
     if not run.get("vertex_features", True):
-        if checksum(with_features(graph)[0]) != run.get("data_checksum"):
+        if with_features(graph)[0].checksum() != run.get("data_checksum"):
             raise GraphError(
                 "this model was fitted without vertex features, on the identity of each vertex: "
                 "it can predict the graph it was fitted on, and no other."
@@ -233,18 +244,20 @@ def choose_split(graph: Graph, seed: int) -> tuple[Split, tuple[str, ...]]:
     return split, tuple(notes)
 
 
-def checksum(graph: Graph) -> str:
-    """Return a checksum of a graph's edges, weights, features and labels."""
-    digest = hashlib.sha256()
-    features = graph.features
-    arrays = [graph.indptr, graph.indices, graph.weights, graph.labels]
-    if features is not None and sp.issparse(features):
-        arrays += [features.indptr, features.indices, features.data]
-    else:
-        arrays.append(features)
-    for array in arrays:
-        digest.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()[:32]
+def _describe_run(plan: Plan, seed: int, command: str) -> dict[str, Any]:
+    """Return what ``config.json`` says of a run beside its model."""
+    encoder = plan.source.encoder
+    return {
+        "command": command,
+        "seed": seed,
+        "origin": dict(plan.source.origin),
+        "data_checksum": plan.graph.checksum(),
+        "split_rule": plan.split.rule,
+        "encoder": None if encoder is None else encoder.to_dict(),
+        "vertex_features": plan.has_features,
+        "python": platform.python_version(),
+        "libraries": _library_versions(),
+    }
 
 
 def _sizes(split: Split) -> str:

@@ -18,7 +18,14 @@ from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm, readers, write_tables
 from graphfilter.splits import stratified
 
-FILES = {"predictions.csv", "metrics.json", "filter.png", "model.safetensors", "config.json"}
+FILES = {
+    "report.html",
+    "predictions.csv",
+    "metrics.json",
+    "filter.png",
+    "model.safetensors",
+    "config.json",
+}
 QUICK = ("--epochs", 40, "--quiet")
 
 

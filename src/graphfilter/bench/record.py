@@ -8,7 +8,6 @@ import os
 import platform
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -16,18 +15,15 @@ import numpy as np
 import torch
 
 from graphfilter.errors import DataFileError
+from graphfilter.version import __version__
 
 Scores = dict[str, dict[str, Any]]
 
 
 def current_versions() -> dict[str, str]:
     """Return the versions a run depends on."""
-    try:
-        own = version("graphfilter")
-    except PackageNotFoundError:  # run from a source tree that is not installed
-        own = "unknown"
     return {
-        "graphfilter": own,
+        "graphfilter": __version__,
         "torch": str(torch.__version__),
         "numpy": np.__version__,
         "python": platform.python_version(),

@@ -9,10 +9,10 @@ import sys
 
 import typer
 
-from graphfilter import __version__
-from graphfilter.cli import bench, data, demo, fit, inspect, predict, reproduce, search
+from graphfilter.cli import bench, data, demo, fit, inspect, predict, reproduce, search, studio
 from graphfilter.cli.screen import complain
 from graphfilter.errors import GraphFilterError
+from graphfilter.version import __version__
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
@@ -30,6 +30,7 @@ app.command("demo")(demo.demo)
 app.command("fit")(fit.fit)
 app.command("predict")(predict.predict)
 app.command("inspect")(inspect.inspect)
+app.command("studio")(studio.studio)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
 app.command("search")(search.search)

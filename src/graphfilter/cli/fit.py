@@ -65,6 +65,12 @@ def fit(
             help="Of the features: auto, none, row or standardise.", rich_help_panel=MODEL
         ),
     ] = "auto",
+    baselines: Annotated[
+        bool,
+        typer.Option(
+            help="Train an MLP and fixed low-pass filters beside it, for the report's answer."
+        ),
+    ] = True,
     seed: Annotated[int, typer.Option(help="Same seed, same result.", min=0)] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     resume: Annotated[
@@ -112,7 +118,8 @@ def fit(
         try:
             summary = fit_folder(
                 plan, classifier, out, seed=seed, resume=resume, overwrite=overwrite,
-                on_epoch=report, command=shlex.join(["graphfilter", *sys.argv[1:]]),
+                on_epoch=report, baselines=baselines, on_baseline=report,
+                command=shlex.join(["graphfilter", *sys.argv[1:]]),
             )  # fmt: skip
         except KeyboardInterrupt:
             _explain_resuming(out)
@@ -174,7 +181,10 @@ def _show(summary: FitSummary) -> None:
     n_unlabelled = int((summary.graph.labels < 0).sum())  # pyright: ignore
     if n_unlabelled:
         say(f"{count(n_unlabelled, 'unlabelled vertex', 'unlabelled vertices')} predicted.")
-    say(f"Written to {summary.folder}: predictions.csv, metrics.json, filter.png, and the model.")
+    say(
+        f"Written to {summary.folder}: report.html (open it in a browser), predictions.csv, "
+        "metrics.json, filter.png and the model."
+    )
 
 
 def _described(summary: FitSummary) -> str:

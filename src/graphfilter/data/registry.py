@@ -174,10 +174,10 @@ def _download(file: RemoteFile, folder: Path, target: Path, progress: Progress |
     except OSError as error:
         raise DataFileError(
             file.url,
-            f"cannot be downloaded ({_reason(error)}). Try again later; or, without a network, load the "
-            f"dataset on a machine that has one and copy {target.name} from the cache there to "
-            f"{target}; or put the converted {target.name} in a folder and set GRAPHFILTER_DATA "
-            "to it.",
+            f"cannot be downloaded ({_reason(error)}). Try again later; or, without a network, "
+            f"load the dataset on a machine that has one and copy {target.name} from the cache "
+            f"there to {target}; or put the converted {target.name} in a folder and set "
+            "GRAPHFILTER_DATA to it.",
         ) from None
     except ValueError as error:
         raise DataFileError(

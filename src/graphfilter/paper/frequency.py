@@ -10,6 +10,7 @@ import numpy as np
 
 from graphfilter.errors import ConfigError, GraphError
 from graphfilter.graph import Graph
+from graphfilter.paper.drawing import COLOURS, MARKERS, unframe
 from graphfilter.spectral import estimate_label_frequency, frequency_range, label_frequency
 
 if TYPE_CHECKING:
@@ -27,9 +28,6 @@ _ROWS = {
     "unbiased": "Unbiased estimate\n(Proposition 3, corrected)",
     "naive": "Naive estimate\n(Rayleigh quotient of the sample)",
 }
-# Okabe and Ito's palette without its yellow, and a marker each: told apart without colour too.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
 @dataclass(frozen=True)
@@ -132,7 +130,7 @@ def _draw_panel(ax: Axes, records: list[FrequencyRecord], datasets: list[str]) -
         mine = [r for r in records if r.dataset == dataset]
         offset = (i - (len(datasets) - 1) / 2) * width
         boxes = [[r.estimate for r in mine if r.ratio == ratio] for ratio in ratios]
-        colour = _COLOURS[i % len(_COLOURS)]
+        colour = COLOURS[i % len(COLOURS)]
         line: dict[str, Any] = {"color": colour, "linewidth": 1.1}
         ax.boxplot(
             [[x for x in box if np.isfinite(x)] for box in boxes],
@@ -147,14 +145,14 @@ def _draw_panel(ax: Axes, records: list[FrequencyRecord], datasets: list[str]) -
             flierprops={"marker": ".", "markersize": 3, "markeredgecolor": colour},
         )
         ax.axhline(mine[0].truth, color=colour, linestyle=(0, (4, 2)), linewidth=0.9, zorder=1)
-        ax.plot(len(ratios) - 0.35, mine[0].truth, _MARKERS[i % len(_MARKERS)], color=colour, ms=6)
+        ax.plot(len(ratios) - 0.35, mine[0].truth, MARKERS[i % len(MARKERS)], color=colour, ms=6)
     ax.set_xticks(range(len(ratios)), [f"{ratio:g}" for ratio in ratios])
     ax.set_xlim(-0.6, len(ratios) - 0.2)
     for i in range(0, len(ratios), 2):
         ax.axvspan(i - 0.5, i + 0.5, color="0.95", zorder=0)
     ax.grid(axis="y", color="0.88")
     ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
+    unframe(ax)
 
 
 def _legend(datasets: list[str], records: Sequence[FrequencyRecord]) -> list[Any]:
@@ -165,8 +163,8 @@ def _legend(datasets: list[str], records: Sequence[FrequencyRecord]) -> list[Any
         Line2D(
             [],
             [],
-            color=_COLOURS[i % len(_COLOURS)],
-            marker=_MARKERS[i % len(_MARKERS)],
+            color=COLOURS[i % len(COLOURS)],
+            marker=MARKERS[i % len(MARKERS)],
             linestyle=(0, (4, 2)),
             label=f"{name}, truth {truth[name]:.2f}",
         )

@@ -1,0 +1,104 @@
+"""Ours beside the published: the difference, and whether the luck of the splits explains it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student
+
+from graphfilter.bench import Record
+from graphfilter.paper.published_accuracy import N_RUNS, Accuracy
+
+SIGNIFICANCE = 0.05
+NOISE = (
+    "≈ the difference is within noise: Welch's t-test on means and deviations of both, "
+    f"two-sided, p > {SIGNIFICANCE:g}; ▲ we are above, ▼ below. Where the paper prints no "
+    "deviation its value is taken as exact."
+)
+
+
+@dataclass(frozen=True)
+class Versus:
+    """A mean accuracy in % over runs, and what the paper prints in its place.
+
+    Attributes
+    ----------
+    mean, deviation : float
+        The deviation is that of the population, like numpy's ``std`` and the paper's.
+    n, n_failed : int
+    published : Accuracy or None
+        None where the paper has no such number.
+    """
+
+    mean: float
+    deviation: float
+    n: int
+    n_failed: int = 0
+    published: Accuracy | None = None
+
+    @property
+    def difference(self) -> float | None:
+        """Ours less theirs, in percentage points."""
+        return None if self.published is None or not self.n else self.mean - self.published.mean
+
+    @property
+    def p_value(self) -> float | None:
+        r"""That two sets of runs of one system differ this much (Welch's t-test).
+
+        .. math:: t = \frac{\bar a - \bar b}{\sqrt{s_a^2 / (n_a - 1) + s_b^2 / (n_b - 1)}}
+
+        with population deviations s. The runs of both are drawn from the same graph in the same
+        way, so that they are independent given the graph, and no correction for overlapping
+        splits is due. None where there is nothing to compare or nothing to tell the noise from.
+        """
+        if self.difference is None or self.n < 2:
+            return None
+        ours = self.deviation**2 / (self.n - 1)
+        theirs = ((self.published and self.published.deviation) or 0.0) ** 2 / (N_RUNS - 1)
+        error = ours + theirs
+        if error == 0:
+            # Printed with two digits.
+            return 1.0 if abs(self.difference) < 0.005 else 0.0
+        df = error**2 / (ours**2 / (self.n - 1) + theirs**2 / (N_RUNS - 1))
+        return float(2 * student.sf(abs(self.difference) / math.sqrt(error), df))
+
+    @property
+    def mark(self) -> str:
+        """≈ within noise, ▲ above, ▼ below; nothing where it cannot be said."""
+        if self.p_value is None or self.difference is None:
+            return ""
+        if self.p_value > SIGNIFICANCE:
+            return "≈"
+        return "▲" if self.difference > 0 else "▼"
+
+    def __str__(self) -> str:
+        if not self.n:
+            return f"{self.n_failed} failed" if self.n_failed else ""
+        failed = f" ({self.n_failed} failed)" if self.n_failed else ""
+        return f"{self.mean:.2f} ± {self.deviation:.2f}{failed}"
+
+
+def versus(records: Iterable[Record], published: Accuracy | None = None) -> Versus:
+    """Put the runs of one system on one dataset beside the published accuracy."""
+    last = {record.asked: record for record in sorted(records, key=lambda r: r.ok)}
+    good = [r for r in last.values() if r.ok]
+    scores = np.array([100 * r.scores["test"]["accuracy"] for r in good])
+    mean, deviation = (scores.mean(), scores.std()) if len(scores) else (math.nan, math.nan)
+    n_failed = len(last) - len(good)
+    return Versus(float(mean), float(deviation), len(scores), n_failed, published)
+
+
+def select(
+    records: Sequence[Record],
+    dataset: str,
+    model: str,
+    *,
+    scaling: str = "row",
+    split_rule: str = "stratified",
+) -> list[Record]:
+    """Return the runs of one cell of a table."""
+    wanted = (dataset, model, scaling, split_rule)
+    return [r for r in records if (r.dataset, r.model, r.scaling, r.split_rule) == wanted]

@@ -1,0 +1,66 @@
+"""Plain models beside the fitted one, to tell whether the graph helps and adapting is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.bench.running import Inputs, train_runs
+from graphfilter.estimator import SGFClassifier
+from graphfilter.graph import Graph
+from graphfilter.splits import Split
+from graphfilter.systems import get_system
+from graphfilter.training import Progress
+
+# APPNP is low-pass on every graph. SGC squares the adjacency, so that the highest frequency
+# passes as well as the lowest: it is shown beside, and does not answer whether low-pass will do.
+NO_GRAPH, LOW_PASS, TWO_STEPS = "mlp", "appnp", "sgc"
+BASELINES = {
+    NO_GRAPH: "the same network without the graph",
+    LOW_PASS: "a fixed low-pass filter: neighbours are always averaged",
+    TWO_STEPS: "a fixed two-step average; passes the highest frequency as well as the lowest",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """What a plain model says of every vertex, trained on the same split."""
+
+    name: str
+    title: str
+    meaning: str
+    predicted: NDArray[np.int64]
+    seconds: float
+
+
+def train_baselines(
+    graph: Graph,
+    split: Split,
+    classifier: SGFClassifier,
+    *,
+    seed: int,
+    on_epoch: Callable[[Progress], None] | None = None,
+) -> tuple[Baseline, ...]:
+    """Train MLP, APPNP and SGC on the split of a classifier, under its limits of epochs.
+
+    Each has its usual learning rate and decay, and no class weights; the scaling of the features,
+    the most epochs, the patience and the score that chooses the best epoch are the classifier's.
+    """
+    device = classifier._device()
+    inputs = Inputs.of(graph, scaling=classifier.feature_scaling, device=device)
+    made = []
+    for name, meaning in BASELINES.items():
+        system = get_system(name)
+        config = replace(
+            system.config,
+            max_epochs=classifier.max_epochs,
+            patience=classifier.patience,
+            monitor=classifier.monitor,  # pyright: ignore
+        )
+        done = train_runs(inputs, system, [split], [seed], config, on_epoch=on_epoch)[0]
+        predicted = done.probabilities.argmax(axis=1)
+        made.append(Baseline(name, system.title, meaning, predicted, done.seconds))
+    return tuple(made)

@@ -1,0 +1,126 @@
+"""The filter as data for a picture: its response by epoch, and its shape in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from graphfilter.filters import Filter, StackedFilter
+from graphfilter.report.figures import eigenvalue_of
+from graphfilter.report.numbers import plain, spread_out
+from graphfilter.runs import FitResult
+from graphfilter.spectral import Density
+from graphfilter.spectral.diagnosis import HIGH_ABOVE, LOW_BELOW
+
+FREQUENCIES = np.linspace(0.0, 2.0, 101)
+MOST_FRAMES = 60
+MOST_COLUMNS = 150
+
+_PASSES = 0.5  # of the strongest band
+_SHAPES = {
+    (True, False, False): "low-pass: it averages each vertex with its neighbours",
+    (False, True, False): "band-pass: it keeps the middle frequencies",
+    (False, False, True): "high-pass: it contrasts each vertex with its neighbours",
+    (True, True, False): "a weak low-pass: it keeps each vertex's own features, smoothed a little",
+    (False, True, True): "a weak high-pass: it keeps each vertex's own features and contrasts "
+    "them with the neighbours'",
+    (True, False, True): "band-stop: it keeps agreement and contrast with neighbours, and drops "
+    "what lies between",
+    (True, True, True): "nearly flat: it mostly keeps each vertex's own features",
+}
+
+
+def response_at(filter: Filter, operator: str) -> NDArray[np.float64]:
+    """Return f over :data:`FREQUENCIES`, on the axis of the pictures."""
+    return filter.response(eigenvalue_of(FREQUENCIES, operator))
+
+
+def stacked_response(alpha: NDArray[Any], beta: NDArray[Any], operator: str) -> NDArray[np.float64]:
+    """Return the response of a stacked filter with these scalars."""
+    made = StackedFilter(len(alpha)).double()
+    with torch.no_grad():
+        made.alpha.copy_(torch.as_tensor(alpha))
+        made.beta.copy_(torch.as_tensor(beta))
+    return response_at(made, operator)
+
+
+def filter_data(
+    results: Sequence[FitResult], learned: Sequence[Filter], operator: str
+) -> dict[str, Any]:
+    """Return the response before training, by epoch and learned; mean of the members, and each."""
+    n = max(result.n_epochs for result in results) + 1
+    kept = round(float(np.mean([result.best_epoch for result in results])))
+    epochs = spread_out(n, MOST_FRAMES, keep=(kept,))
+    members = [response_at(f, operator) for f in learned]
+    return {
+        "x": plain(FREQUENCIES),
+        "epochs": epochs,
+        "frames": [plain(_at_epoch(results, epoch, operator)) for epoch in epochs],
+        "kept": plain(np.mean(members, axis=0)),
+        "kept_epoch": kept,
+        "members": [plain(curve) for curve in members] if len(members) > 1 else [],
+    }
+
+
+def coefficient_data(result: FitResult) -> dict[str, Any]:
+    """Return α and β, one row a layer and one column an epoch shown."""
+    alpha, beta = result.history["alpha"], result.history["beta"]
+    epochs = spread_out(len(alpha), MOST_COLUMNS)
+    return {
+        "epochs": epochs,
+        "alpha": plain(alpha[epochs].T, 3),
+        "beta": plain(beta[epochs].T, 3),
+        "kept_epoch": result.best_epoch,
+    }
+
+
+def training_data(result: FitResult) -> dict[str, Any]:
+    """Return the loss and the accuracies of the first member by epoch."""
+    shown = spread_out(result.n_epochs, MOST_COLUMNS)
+    curves: Mapping[str, NDArray[Any]] = result.history
+    return {
+        "epochs": [i + 1 for i in shown],
+        "loss": plain(curves["loss"][shown]),
+        "train": plain(curves["train_accuracy"][shown]),
+        "val": plain(curves["val_accuracy"][shown]),
+        "kept_epoch": result.best_epoch,
+    }
+
+
+def describe_shape(curve: NDArray[np.float64], density: Density) -> str:
+    r"""Say in words what a response does to the frequencies the graph has.
+
+    The mean of :math:`|f|` over the low (below 0.6), the middle and the high (above 1.3)
+    frequencies, weighed by how many the graph has there; a band passes if its mean is at least
+    half of the strongest's. A band without frequencies follows the middle one.
+    """
+    size = np.interp(density.centres, FREQUENCIES, np.abs(curve))
+    weight = np.nan_to_num(density.values)
+    bands = np.digitize(density.centres, (LOW_BELOW, HIGH_ABOVE))
+    mass = np.bincount(bands, weights=weight, minlength=3)
+    total = np.bincount(bands, weights=weight * size, minlength=3)
+    there = mass > 1e-3 * mass.sum()
+    mean = np.divide(total, mass, out=np.zeros(3), where=there)
+    if not mean.max() > 0:
+        return "zero: nothing passes"
+    passes = np.where(there, mean >= _PASSES * mean.max(), False)
+    if not there[1]:
+        passes[1] = passes[0] and passes[2]
+    for end in (0, 2):
+        if not there[end]:
+            passes[end] = passes[1] and not passes[2 - end]
+    return _SHAPES[(bool(passes[0]), bool(passes[1]), bool(passes[2]))]
+
+
+def _at_epoch(results: Sequence[FitResult], epoch: int, operator: str) -> NDArray[np.float64]:
+    """Return the mean response of the members; one that stopped earlier stays as it ended."""
+    curves = []
+    for result in results:
+        alpha, beta = result.history["alpha"], result.history["beta"]
+        row = min(epoch, len(alpha) - 1)
+        curves.append(stacked_response(alpha[row], beta[row], operator))
+    return np.mean(curves, axis=0)

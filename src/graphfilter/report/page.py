@@ -1,0 +1,244 @@
+"""The report of a run: one HTML file that holds all it needs and asks the network for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.edges import count
+from graphfilter.estimator import SGFClassifier
+from graphfilter.graph import Graph
+from graphfilter.report.answer import answer
+from graphfilter.report.baselines import Baseline
+from graphfilter.report.classes import (
+    MOST_VERTICES,
+    calibration_data,
+    class_rows,
+    confusion_data,
+    least_sure,
+    most_doubted,
+)
+from graphfilter.report.curves import (
+    coefficient_data,
+    describe_shape,
+    filter_data,
+    response_at,
+    training_data,
+)
+from graphfilter.report.numbers import percent, plain
+from graphfilter.spectral import Diagnosis, diagnose, label_energy, spectral_density
+from graphfilter.splits import Split
+from graphfilter.storage import whole_file
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+# Adjusted homophily nearer to 0 than this is called chance.
+_CHANCE = 0.1
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True, eq=False)
+class RunFacts:
+    """What a page about one run is made from.
+
+    Attributes
+    ----------
+    classifier : SGFClassifier
+        Fitted.
+    graph : Graph
+    split : Split
+    parts : str array (n,)
+        The part of each vertex, in words.
+    probabilities : float array (n, n_classes)
+    metrics : mapping
+        The content of ``metrics.json``.
+    notes : sequence of str
+        What was cleaned, guessed and drawn.
+    made : mapping
+        How the run came about: command, seed, versions, checksum, origin.
+    baselines : sequence of Baseline
+        None of them where they were not wanted.
+    """
+
+    classifier: SGFClassifier
+    graph: Graph
+    split: Split
+    parts: NDArray[np.str_]
+    probabilities: NDArray[np.float64]
+    metrics: Mapping[str, Any]
+    notes: Sequence[str]
+    made: Mapping[str, Any]
+    baselines: Sequence[Baseline] = ()
+
+
+def write_report(path: str | PathLike[str], facts: RunFacts) -> None:
+    """Write the page of a run, whole or not at all."""
+    page = render_report(facts)
+    with whole_file(path) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def render_report(facts: RunFacts) -> str:
+    """Return the page of a run.
+
+    Everything that came from the user is escaped: in the HTML by jinja2, in the embedded JSON by
+    its ``tojson``, which leaves no ``<`` that could end the script.
+    """
+    graph, split = facts.graph, facts.split
+    assert graph.labels is not None
+    part = next(p for p in ("test", "val", "train") if p in facts.metrics["scores"])
+    scored = getattr(split, part)
+    scored = scored[graph.labels[scored] >= 0]
+    truth, probabilities = graph.labels[scored], facts.probabilities[scored]
+    predicted = probabilities.argmax(axis=1)
+    diagnosis = diagnose(graph)
+    density = spectral_density(graph)
+    found = answer(
+        part,
+        truth,
+        predicted,
+        graph.labels[split.train],
+        [(baseline, baseline.predicted[scored]) for baseline in facts.baselines],
+    )
+    learned = np.mean(
+        [response_at(f, facts.classifier.operator) for f in facts.classifier.filters_], axis=0
+    )
+    data = _plot_data(facts, diagnosis)
+    data["filter"]["density"] = plain(density.values)
+    data["filter"]["bins"] = plain(density.centres)
+    data["confusion"] = confusion_data(graph, truth, predicted)
+    data["calibration"] = calibration_data(probabilities, truth)
+    return make_environment().get_template("report.html.j2").render(
+        name=graph.name,
+        facts=facts,
+        answer=found,
+        size=describe_size(graph),
+        kind=_kind(diagnosis),
+        shape=describe_shape(learned, density),
+        diagnosis=diagnosis,
+        degrees=_degrees(graph),
+        classes=class_rows(graph, diagnosis, truth, predicted),
+        unsure=least_sure(graph, facts.parts, facts.probabilities),
+        doubted=most_doubted(graph, facts.parts, facts.probabilities),
+        most_vertices=MOST_VERTICES,
+        setting=_setting(facts.classifier),
+        data=data,
+        plotly=plotly_source(),
+    )  # fmt: skip
+
+
+def make_environment(*folders: Path) -> Environment:
+    """Return the jinja2 environment of the pages: everything is escaped, nothing undefined."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader([*folders, TEMPLATES]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["percent"] = percent
+    # NaN is no JSON: an error here is better than a page that does not open.
+    environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    return environment
+
+
+@cache
+def plotly_source() -> str:
+    """Return plotly.js, from the Python package that carries it."""
+    from importlib.resources import files
+
+    return files("plotly").joinpath("package_data", "plotly.min.js").read_text("utf-8")
+
+
+def _plot_data(facts: RunFacts, diagnosis: Diagnosis) -> dict[str, Any]:
+    classifier, graph, results = facts.classifier, facts.graph, facts.classifier.results_
+    frequency = diagnosis.label_frequency
+    energy = label_energy(graph)
+    filtered = filter_data(results, classifier.filters_, classifier.operator)
+    here = np.isfinite(energy.values).all(axis=1)
+    filtered["energy"] = plain(energy.values[here].mean(axis=0))
+    names = [str(c) for c in graph.classes]
+    return {
+        "filter": filtered,
+        "coefficients": coefficient_data(results[0]),
+        "training": training_data(results[0]),
+        "degrees": _degree_histogram(graph),
+        "frequency": {
+            "names": names,
+            "value": plain(frequency.value),
+            "low": plain(frequency.low),
+            "high": plain(frequency.high),
+        },
+    }
+
+
+def _kind(d: Diagnosis) -> str:
+    """Say which kind of graph this is, in words."""
+    words = {
+        "low": "A low-frequency graph: labels change little from neighbour to neighbour",
+        "middle": "A middle-frequency graph: labels neither follow the edges nor alternate along "
+        "them",
+        "high": "A high-frequency graph: labels alternate from neighbour to neighbour",
+        "unknown": "The labels are too few to tell which kind of graph this is",
+    }[d.range]
+    if not np.isfinite(d.edge_homophily):
+        return f"{words}."
+    adjusted = d.adjusted_homophily
+    chance = "more often than by chance" if adjusted > _CHANCE else (
+        "less often than by chance" if adjusted < -_CHANCE else "about as often as by chance"
+    )  # fmt: skip
+    share = percent(d.edge_homophily, 0)
+    return f"{words}. Neighbours share their class on {share} of the edges, {chance}."
+
+
+def _degrees(graph: Graph) -> dict[str, float]:
+    n_neighbours = np.diff(graph.indptr)
+    return {
+        "smallest": int(n_neighbours.min()),
+        "median": float(np.median(n_neighbours)),
+        "mean": float(n_neighbours.mean()),
+        "largest": int(n_neighbours.max()),
+    }
+
+
+def _degree_histogram(graph: Graph) -> dict[str, Any]:
+    """Count vertices by their number of neighbours, in bins that double: 0, 1, 2-3, 4-7, ..."""
+    n_neighbours = np.diff(graph.indptr)
+    bins = np.where(n_neighbours > 0, 1 + np.floor(np.log2(np.maximum(n_neighbours, 1))), 0)
+    counts = np.bincount(bins.astype(int))
+    names = ["0", "1", *(f"{2**b}–{2 ** (b + 1) - 1}" for b in range(1, len(counts)))]
+    return {"names": names[: len(counts)], "counts": counts.tolist()}
+
+
+def _setting(classifier: SGFClassifier) -> list[tuple[str, str]]:
+    shown = classifier.get_params(deep=False)
+    for name in ("graph", "verbose"):
+        del shown[name]
+    return [(name, str(value)) for name, value in shown.items()]
+
+
+def describe_size(graph: Graph) -> str:
+    """Say how large a graph is.
+
+    >>> describe_size(Graph.from_edges([[0, 1], [1, 2]]))
+    '3 vertices, 2 edges, 0 features, 0 classes'
+    """
+    return ", ".join(
+        (
+            count(graph.n_vertices, "vertex", "vertices"),
+            count(graph.n_edges, "edge"),
+            count(graph.n_features, "feature"),
+            count(graph.n_classes, "class", "classes"),
+        )
+    )

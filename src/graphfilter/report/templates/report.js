@@ -1,0 +1,196 @@
+"use strict";
+const data = JSON.parse(document.getElementById("data").textContent);
+
+// Of more classes the names would run into each other; hovering shows them.
+const MOST_NAMES = 24;
+const percent = { tickformat: ".0%", range: [0, 1.02] };
+
+function drawFilter() {
+  const c = colours();
+  const f = data.filter;
+  const slider = document.getElementById("epoch");
+  const width = f.bins.length > 1 ? f.bins[1] - f.bins[0] : 2;
+  const background = { yaxis: "y2", hoverinfo: "skip", type: "bar", width };
+  const traces = [
+    { ...background, x: f.bins, y: f.density, name: "all frequencies of the graph",
+      marker: { color: c.faint, opacity: 0.22 } },
+    { ...background, x: f.bins, y: f.energy, name: "energy of the labels",
+      marker: { color: c.orange, opacity: 0.28 } },
+    ...f.members.map((y, i) => ({ x: f.x, y, mode: "lines", hoverinfo: "skip",
+      name: "members", legendgroup: "members", showlegend: i === 0,
+      line: { color: c.blue, width: 1 }, opacity: 0.35 })),
+    { x: f.x, y: f.frames[0], mode: "lines", name: "before training", hoverinfo: "skip",
+      line: { color: c.faint, dash: "dash", width: 1.5 } },
+    { x: f.x, y: f.kept, mode: "lines", name: "kept", hoverinfo: "skip",
+      line: { color: c.blue, width: 1.5, dash: "dot" } },
+    { x: f.x, y: f.frames[slider.value], mode: "lines", name: "at the slider's epoch",
+      line: { color: c.blue, width: 3.5 },
+      hovertemplate: "frequency %{x:.2f}<br>response %{y:.3f}<extra></extra>" },
+    { x: data.frequency.value, y: data.frequency.value.map(() => 0), mode: "markers",
+      name: "label frequency of a class", text: data.frequency.names.map((n) => asText(n)),
+      marker: { color: c.orange, symbol: "triangle-up", size: 10,
+        line: { color: c.ground, width: 1 } },
+      hovertemplate: "%{text}: %{x:.2f}<extra></extra>" },
+  ];
+  draw("filter-plot", traces, {
+    xaxis: { title: { text: frequencyAxis() }, range: [-0.02, 2.02] },
+    yaxis: { title: { text: "response f" }, zeroline: true },
+    yaxis2: { overlaying: "y", side: "right", visible: false, rangemode: "tozero" },
+    barmode: "overlay", bargap: 0,
+  });
+}
+
+function moveSlider() {
+  const slider = document.getElementById("epoch");
+  const f = data.filter;
+  const epoch = f.epochs[slider.value];
+  const said = epoch === 0 ? "before training" : `epoch ${epoch}`;
+  const text = epoch === f.kept_epoch ? `${said} (kept)` : said;
+  document.getElementById("epoch-shown").textContent = text;
+  slider.setAttribute("aria-valuetext", text);
+  const plot = document.getElementById("filter-plot");
+  const moving = plot.data.findIndex((trace) => trace.name === "at the slider's epoch");
+  Plotly.restyle(plot, { y: [f.frames[slider.value]] }, [moving]);
+}
+
+function drawCoefficients() {
+  const k = data.coefficients;
+  const layers = k.alpha.map((_, i) => i + 1);
+  const most = Math.max(...k.alpha.concat(k.beta).flat().map(Math.abs));
+  const heat = (z, name, yaxis) => ({ type: "heatmap", x: k.epochs, y: layers, z, yaxis,
+    zmin: -most, zmax: most, colorscale: diverging(), showscale: yaxis === "y",
+    colorbar: { thickness: 12, outlinewidth: 0 },
+    hovertemplate: `epoch %{x}, layer %{y}<br>${name} = %{z:.3f}<extra></extra>` });
+  const axis = layout().yaxis;
+  draw("coefficient-plot", [heat(k.alpha, "α", "y"), heat(k.beta, "β", "y2")], {
+    xaxis: { title: { text: "epoch" }, anchor: "y2" },
+    yaxis: { title: { text: "α of layer" }, domain: [0.54, 1] },
+    yaxis2: { ...axis, title: { text: "β of layer" }, domain: [0, 0.46] },
+    shapes: [{ type: "line", x0: k.kept_epoch, x1: k.kept_epoch, y0: 0, y1: 1, yref: "paper",
+      line: { color: colours().text, width: 1, dash: "dot" } }],
+  });
+}
+
+function drawTraining() {
+  const c = colours();
+  const t = data.training;
+  const line = (y, name, color, more) => ({ x: t.epochs, y, name, mode: "lines",
+    line: { color, width: 2 }, ...more });
+  const traces = [
+    line(t.train, "training accuracy", c.blue),
+    line(t.val, "validation accuracy", c.orange),
+    line(t.loss, "loss (right axis)", c.faint, { yaxis: "y2", line: { color: c.faint, dash: "dot" } }),
+  ];
+  draw("training-plot", traces.filter((trace) => trace.y.some((v) => v !== null)), {
+    margin: { l: 50, r: 46, t: 10, b: 46 },
+    xaxis: { title: { text: "epoch" } }, yaxis: { ...percent },
+    yaxis2: { overlaying: "y", side: "right", showgrid: false,
+      automargin: true, rangemode: "tozero", nticks: 5, tickmode: "auto", tickformat: ".2~f" },
+    shapes: [{ type: "line", x0: t.kept_epoch, x1: t.kept_epoch, y0: 0, y1: 1, yref: "paper",
+      line: { color: c.text, width: 1, dash: "dot" } }],
+  });
+}
+
+function drawGraph() {
+  const c = colours();
+  const f = data.frequency;
+  draw("degree-plot", [{ type: "bar", x: data.degrees.names, y: data.degrees.counts,
+    marker: { color: c.blue }, hovertemplate: "%{x} neighbours: %{y:,} vertices<extra></extra>" }],
+  { xaxis: { title: { text: "neighbours" }, type: "category" }, yaxis: { title: { text: "vertices" } } });
+  const names = f.names.map((name) => asText(name, 18));
+  const away = (end) => f.value.map((v, i) => (f[end][i] === null || v === null ? 0
+    : Math.max(0, end === "high" ? f.high[i] - v : v - f.low[i])));
+  const band = (x0, x1, color) => ({ type: "rect", x0, x1, y0: 0, y1: 1, yref: "paper",
+    layer: "below", line: { width: 0 }, fillcolor: color, opacity: 0.12 });
+  draw("frequency-plot", [{ x: f.value, y: names.map((_, i) => i), mode: "markers",
+    error_x: { type: "data", array: away("high"), arrayminus: away("low"), color: c.faint },
+    marker: { color: c.orange, size: 10, symbol: "triangle-up" }, text: names,
+    hovertemplate: "%{text}: %{x:.2f}<extra></extra>" }],
+  { xaxis: { title: { text: "label frequency: low | middle | high" }, range: [0, 2] },
+    yaxis: { autorange: "reversed", tickvals: names.map((_, i) => i), ticktext: names, zeroline: false,
+      showticklabels: names.length <= MOST_NAMES },
+    shapes: [band(0, 0.6, c.blue), band(1.3, 2, c.orange)] });
+}
+
+function drawClasses() {
+  const c = colours();
+  const m = data.confusion;
+  const names = m.names.map((name) => asText(name, 18));
+  const shares = m.counts.map((row) => {
+    const sum = row.reduce((a, b) => a + b, 0);
+    return row.map((n) => (sum ? n / sum : null));
+  });
+  const numbers = names.map((_, i) => i);
+  const ticks = { tickvals: numbers, ticktext: names, showgrid: false, zeroline: false,
+    showticklabels: names.length <= MOST_NAMES };
+  const shown = names.length <= 15 && (window.innerWidth > 640 || names.length <= 7);
+  draw("confusion-plot", [{ type: "heatmap", x: numbers, y: numbers, z: shares, text: m.counts,
+    texttemplate: shown ? "%{text}" : "", customdata: m.counts.map((row, i) =>
+      row.map((_, j) => `${names[i]} → ${names[j]}`)),
+    zmin: 0, zmax: 1, colorscale: [[0, c.ground], [1, "#0072b2"]], showscale: false,
+    hovertemplate: "%{customdata}<br>%{text} vertices, %{z:.1%} of the row<extra></extra>" }],
+  { xaxis: { ...ticks, title: { text: "predicted" }, side: "bottom" },
+    yaxis: { ...ticks, title: { text: "given" }, autorange: "reversed" } });
+  const k = data.calibration;
+  const largest = Math.max(...k.count);
+  draw("calibration-plot", [
+    { x: [0, 1], y: [0, 1], mode: "lines", line: { color: c.faint, dash: "dash" },
+      name: "as sure as it should be", hoverinfo: "skip" },
+    { x: k.confidence, y: k.accuracy, mode: "lines+markers", name: "this model", text: k.count,
+      line: { color: c.blue }, marker: { color: c.blue,
+        size: k.count.map((n) => 6 + 14 * Math.sqrt(n / largest)) },
+      hovertemplate: "said %{x:.0%}, was %{y:.0%} of %{text} vertices<extra></extra>" }],
+  { xaxis: { ...percent, title: { text: "how sure it is" } },
+    yaxis: { ...percent, title: { text: "how often it is right" } } });
+}
+
+function drawAll() {
+  drawFilter(); moveSlider(); drawCoefficients(); drawTraining(); drawGraph(); drawClasses();
+}
+
+function searchTable(box) {
+  const table = document.getElementById(box.dataset.table);
+  const wanted = box.value.trim().toLowerCase();
+  let n = 0;
+  for (const row of table.tBodies[0].rows) {
+    row.hidden = !row.textContent.toLowerCase().includes(wanted);
+    n += !row.hidden;
+  }
+  document.getElementById(`${box.dataset.table}-count`).textContent = `${n} shown`;
+}
+
+function downloadTable(button) {
+  const quote = (cell) => `"${cell.textContent.trim().replace(/"/g, '""')}"`;
+  const rows = [...document.getElementById(button.dataset.table).rows].filter((row) => !row.hidden);
+  const text = rows.map((row) => [...row.cells].map(quote).join(",")).join("\r\n");
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  link.download = `${button.dataset.table}.csv`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+async function copyCommand(button) {
+  const text = document.getElementById("command").textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // A page opened from disk may not write to the clipboard: select it for the user instead.
+    getSelection().selectAllChildren(document.getElementById("command"));
+    button.textContent = "Selected: press Ctrl-C";
+    return;
+  }
+  button.textContent = "Copied";
+}
+
+document.getElementById("epoch").addEventListener("input", moveSlider);
+for (const box of document.querySelectorAll("input[data-table]")) {
+  box.addEventListener("input", () => searchTable(box));
+}
+for (const button of document.querySelectorAll("button[data-table]")) {
+  button.addEventListener("click", () => downloadTable(button));
+}
+document.getElementById("copy")?.addEventListener("click", (e) => copyCommand(e.target));
+addEventListener("beforeprint", () => theme.apply("light", drawAll));
+addEventListener("afterprint", () => theme.apply(theme.wanted(), drawAll));
+theme.start(drawAll);

@@ -1,0 +1,212 @@
+"""The studio's pages and requests. Each carries the token in its path, or is refused."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import zipfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from graphfilter.errors import ConfigError, GraphFilterError
+from graphfilter.operators import OPERATORS
+from graphfilter.report.page import TEMPLATES, make_environment, plotly_source
+from graphfilter.storage import whole_file
+from graphfilter.studio.runs import DONE, RunQueue, RunSetting
+from graphfilter.studio.sources import Sources, UploadSizeError
+from graphfilter.workflow import REPORT_FILE, RUN_FILES
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+OWN_TEMPLATES = Path(__file__).parent / "templates"
+LARGEST_REQUEST = 64 << 10  # of JSON
+SCRIPT_NAMES = ("plots.js", "studio.js")
+
+# No page may load or send anything elsewhere, even if something in it tried to.
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; connect-src 'self'; "
+    "style-src 'self' 'unsafe-inline'; img-src data: blob:; form-action 'none'; "
+    "frame-ancestors 'none'; base-uri 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+
+Handler = Callable[["Request"], Awaitable["Response"]]
+
+
+class Handlers:
+    """What each address does; blocking work goes to threads."""
+
+    def __init__(self, sources: Sources, runs: RunQueue, start: dict[str, Any] | None) -> None:
+        self.sources = sources
+        self.runs = runs
+        self.start = start
+
+    async def page(self, request: Request) -> Response:
+        from starlette.responses import HTMLResponse
+
+        template = make_environment(OWN_TEMPLATES).get_template("studio.html.j2")
+        start = {
+            "datasets": self.sources.at_hand(),
+            "operators": sorted(OPERATORS),
+            "graph": self.start,
+            "setting": vars(RunSetting()),
+        }
+        return HTMLResponse(template.render(start=start))
+
+    async def asset(self, request: Request) -> Response:
+        from starlette.responses import Response
+
+        name = request.path_params["name"]
+        if name == "plotly.js":
+            return Response(plotly_source(), media_type="text/javascript")
+        if name == "studio.css":
+            sheets = [TEMPLATES / "base.css", OWN_TEMPLATES / "studio.css"]
+            return Response("\n".join(s.read_text("utf-8") for s in sheets), media_type="text/css")
+        if name not in SCRIPT_NAMES:
+            raise ConfigError(f"there is no {name}.")
+        folder = OWN_TEMPLATES if (OWN_TEMPLATES / name).exists() else TEMPLATES
+        return Response((folder / name).read_text("utf-8"), media_type="text/javascript")
+
+    async def upload(self, request: Request) -> Response:
+        name = unquote(request.headers.get("x-file-name", ""))
+        return answer({"key": await self.sources.receive(name, request.stream())})
+
+    async def graph(self, request: Request) -> Response:
+        from starlette.concurrency import run_in_threadpool
+
+        asked = await read_request(request)
+        if "dataset" in asked:
+            entry = await run_in_threadpool(self.sources.add_dataset, str(asked["dataset"]))
+        else:
+            edges, vertices = str(asked.get("edges", "")), str(asked.get("vertices", ""))
+            label = str(asked.get("label") or "") or None
+            entry = await run_in_threadpool(self.sources.add_tables, edges, vertices, label)
+        return answer(await run_in_threadpool(entry.to_dict))
+
+    async def list_runs(self, request: Request) -> Response:
+        return answer({"runs": [run.to_dict() for run in self.runs.all()]})
+
+    async def add_run(self, request: Request) -> Response:
+        asked = await read_request(request)
+        setting = asked.get("setting", {})
+        if not isinstance(setting, dict):
+            raise ConfigError("the setting must be an object of names and values.")
+        entry = self.sources.get(str(asked.get("graph", "")))
+        return answer(self.runs.add(entry, RunSetting.from_dict(setting)).to_dict())
+
+    async def command_run(self, request: Request) -> Response:
+        asked = await read_request(request)
+        self.runs.command(request.path_params["key"], str(asked.get("wish")))
+        return answer({})
+
+    async def report(self, request: Request) -> Response:
+        from starlette.responses import FileResponse
+
+        own = {**HEADERS, "Content-Security-Policy": "frame-ancestors 'none'"}
+        return FileResponse(self._finished(request) / REPORT_FILE, headers=own)
+
+    async def download(self, request: Request) -> Response:
+        from starlette.concurrency import run_in_threadpool
+        from starlette.responses import FileResponse
+
+        folder = self._finished(request)
+        packed = await run_in_threadpool(pack, folder)
+        return FileResponse(packed, filename=f"graphfilter-{folder.name}.zip")
+
+    def _finished(self, request: Request) -> Path:
+        run = self.runs.get(request.path_params["key"])
+        if run.state != DONE:
+            raise ConfigError(f"run {run.key} is {run.state}: only a run that is done is kept.")
+        return run.folder
+
+
+def make_app(handlers: Handlers, token: str, hosts: set[str]) -> Starlette:
+    """Return the application; ``hosts`` are the values of Host it answers to."""
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    def guarded(handler: Handler) -> Handler:
+        async def endpoint(request: Request) -> Response:
+            if not allowed(request, token, hosts):
+                return answer({"error": "This address is not right; use the one printed where "
+                               "the studio was started."}, 403)  # fmt: skip
+            try:
+                response = await handler(request)
+            except UploadSizeError as error:
+                response = answer({"error": str(error)}, 413)
+            except GraphFilterError as error:
+                response = answer({"error": str(error)}, 422)
+            for name, value in HEADERS.items():
+                response.headers.setdefault(name, value)
+            return response
+
+        return endpoint
+
+    table: list[tuple[str, str, Handler]] = [
+        ("GET", "/", handlers.page),
+        ("GET", "/assets/{name}", handlers.asset),
+        ("POST", "/api/uploads", handlers.upload),
+        ("POST", "/api/graphs", handlers.graph),
+        ("GET", "/api/runs", handlers.list_runs),
+        ("POST", "/api/runs", handlers.add_run),
+        ("POST", "/api/runs/{key}", handlers.command_run),
+        ("GET", "/runs/{key}/report", handlers.report),
+        ("GET", "/runs/{key}/download", handlers.download),
+    ]
+    return Starlette(
+        routes=[Route("/{token}" + path, guarded(h), methods=[m]) for m, path, h in table]
+    )
+
+
+def allowed(request: Request, token: str, hosts: set[str]) -> bool:
+    """Check the token, the Host (against DNS rebinding) and the Origin of a request."""
+    given = request.path_params["token"].encode()
+    origin = request.headers.get("origin")
+    return (
+        secrets.compare_digest(given, token.encode())
+        and request.headers.get("host", "").lower() in hosts
+        and (origin is None or origin.lower() in {f"http://{host}" for host in hosts})
+    )
+
+
+def answer(content: dict[str, Any], status: int = 200) -> Response:
+    """Return JSON."""
+    from starlette.responses import JSONResponse
+
+    return JSONResponse(content, status)
+
+
+async def read_request(request: Request) -> dict[str, Any]:
+    """Read a small JSON object from a request."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > LARGEST_REQUEST:
+            raise ConfigError("this request is too large.")
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise ConfigError("a request must be a JSON object.")
+    return content
+
+
+def pack(folder: Path) -> Path:
+    """Zip the files of a run beside its folder."""
+    packed = folder.with_suffix(".zip")
+    if not packed.exists():
+        with whole_file(packed) as temporary, zipfile.ZipFile(
+            temporary, "w", zipfile.ZIP_DEFLATED
+        ) as archive:  # fmt: skip
+            for name in RUN_FILES:
+                if (folder / name).exists():
+                    archive.write(folder / name, f"{folder.name}/{name}")
+    return packed

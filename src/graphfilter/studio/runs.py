@@ -1,0 +1,264 @@
+"""The runs of a studio: a queue, one trained at a time, each watched, paused or stopped."""
+
+from __future__ import annotations
+
+import shlex
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from graphfilter.errors import ConfigError, GraphFilterError
+from graphfilter.estimator import SGFClassifier
+from graphfilter.models import FilterNetwork
+from graphfilter.report.curves import FREQUENCIES, response_at, stacked_response
+from graphfilter.report.numbers import plain, spread_out
+from graphfilter.studio.sources import Entry
+from graphfilter.training import Progress
+from graphfilter.workflow import fit_folder, plan_fit
+
+MOST_POINTS = 150
+WAITING, TRAINING, PAUSED, COMPARING = "waiting", "training", "paused", "comparing"
+DONE, STOPPED, FAILED = "done", "stopped", "failed"
+ENDED = (DONE, STOPPED, FAILED)
+
+
+@dataclass(frozen=True)
+class RunSetting:
+    """What may be changed from run to run; the defaults are the paper's."""
+
+    operator: str = "augmented_adjacency"
+    n_layers: int = 16
+    filter_init: float | str = 0.5
+    dropout: float = 0.7
+    max_epochs: int = 1500
+    seed: int = 0
+    baselines: bool = True
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> RunSetting:
+        """Take a setting from a page; every value is checked as the command line's are."""
+        known = {f.name: f for f in fields(cls)}
+        if unknown := sorted(set(given) - set(known)):
+            raise ConfigError(f"unknown setting {unknown[0]!r}; known: {', '.join(known)}.")
+        setting = cls(**given)
+        for name in ("n_layers", "max_epochs", "seed"):
+            value = getattr(setting, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                raise ConfigError(f"{name} must be a whole number, not negative; got {value!r}.")
+        if not isinstance(setting.dropout, int | float):
+            raise ConfigError(f"dropout must be a number; got {setting.dropout!r}.")
+        if not isinstance(setting.baselines, bool):
+            raise ConfigError(f"baselines must be true or false; got {setting.baselines!r}.")
+        setting.classifier().check_parameters()
+        return setting
+
+    def classifier(self) -> SGFClassifier:
+        return SGFClassifier(
+            operator=self.operator,
+            n_layers=self.n_layers,
+            filter_init=self.filter_init,
+            dropout=self.dropout,
+            max_epochs=self.max_epochs,
+            random_state=self.seed,
+        )
+
+    def arguments(self) -> tuple[str, ...]:
+        """The words of the command line for what differs from the defaults."""
+        options = {"operator": "--operator", "n_layers": "--layers", "dropout": "--dropout",
+                   "max_epochs": "--epochs", "seed": "--seed"}  # fmt: skip
+        said = []
+        for name, option in options.items():
+            if getattr(self, name) != getattr(RunSetting(), name):
+                said += [option, str(getattr(self, name))]
+        return (*said, *(() if self.baselines else ("--no-baselines",)))
+
+
+class _StopTraining(Exception):  # noqa: N818 - a wish of the user, not an error
+    """Raised at the end of an epoch when the user asked to stop."""
+
+
+@dataclass(eq=False)
+class StudioRun:
+    """One run: what was asked, how far it is, and what the page draws of it."""
+
+    key: str
+    entry: Entry
+    setting: RunSetting
+    folder: Path
+    state: str = WAITING
+    problem: str = ""
+    epoch: int = 0
+    points: list[tuple[int, float, float]] = field(default_factory=list)
+    drawn: dict[str, Any] = field(default_factory=dict)
+    scores: dict[str, float] = field(default_factory=dict)
+    go_on: threading.Event = field(default_factory=threading.Event)
+    stop_asked: bool = False
+
+    def __post_init__(self) -> None:
+        self.go_on.set()
+
+    def train(self) -> None:
+        """Fit into the folder, telling of every epoch; ends in one of the ended states."""
+        if self.stop_asked:
+            self.state = STOPPED
+            return
+        self.state = TRAINING
+        try:
+            self._train()
+        except _StopTraining:
+            self.state = STOPPED
+        except MemoryError:
+            self.state, self.problem = FAILED, "not enough memory for this graph."
+        except (GraphFilterError, OSError) as error:
+            self.state, self.problem = FAILED, str(error)
+        else:
+            self.state = DONE
+        finally:
+            # A bug of ours must not leave the page waiting for ever.
+            if self.state not in ENDED:
+                self.state, self.problem = FAILED, "an internal error; please report it."
+
+    def _train(self) -> None:
+        classifier = self.setting.classifier()
+        watched = _watch(classifier)
+        plan = plan_fit(self.entry.source, self.setting.seed)
+
+        def on_epoch(progress: Progress) -> None:
+            self.epoch = progress.epoch
+            self.points.append((progress.epoch, progress.loss, progress.val_accuracy))
+            self.drawn = _draw(watched[0], self.setting.operator)
+            self._obey()
+
+        def on_baseline(progress: Progress) -> None:
+            self.state = COMPARING
+            self._obey()
+
+        summary = fit_folder(
+            plan,
+            classifier,
+            self.folder,
+            seed=self.setting.seed,
+            baselines=self.setting.baselines,
+            on_epoch=on_epoch,
+            on_baseline=on_baseline,
+            command=self._command(),
+        )
+        self.drawn = _draw(classifier.members_[0], self.setting.operator)
+        self.scores = {p: s["accuracy"] for p, s in summary.metrics["scores"].items()}
+
+    def _command(self) -> str:
+        """Return the command that repeats the run; none where fit has no option for it."""
+        if self.setting.filter_init != RunSetting.filter_init:
+            return ""
+        words = ("graphfilter", "fit", *self.entry.arguments, *self.setting.arguments())
+        return shlex.join([*words, "--out", "run"])
+
+    def _obey(self) -> None:
+        """Wait while paused; raise where the run is to stop."""
+        if not self.go_on.is_set() and not self.stop_asked:
+            before, self.state = self.state, PAUSED
+            self.go_on.wait()
+            self.state = before
+        if self.stop_asked:
+            raise _StopTraining
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the page draws."""
+        points = list(self.points)
+        shown = [points[i] for i in spread_out(len(points), MOST_POINTS)] if points else []
+        start = self.setting.filter_init
+        flat = np.full(self.setting.n_layers, start) if isinstance(start, int | float) else None
+        return {
+            "key": self.key,
+            "graph": self.entry.source.graph.name,
+            "setting": vars(self.setting),
+            "state": self.state,
+            "problem": self.problem,
+            "epoch": self.epoch,
+            "max_epochs": self.setting.max_epochs,
+            "epochs": [p[0] for p in shown],
+            "loss": plain([p[1] for p in shown]),
+            "val_accuracy": plain([p[2] for p in shown]),
+            "scores": self.scores,
+            "x": plain(FREQUENCIES),
+            "start": None if flat is None
+            else plain(stacked_response(flat, flat, self.setting.operator)),
+            **{"response": None, "alpha": None, "beta": None, **self.drawn},
+        }  # fmt: skip
+
+
+class RunQueue:
+    """Trains runs one after the other on a thread of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._runs: dict[str, StudioRun] = {}
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="studio-training")
+
+    def add(self, entry: Entry, setting: RunSetting) -> StudioRun:
+        """Queue a run."""
+        key = str(len(self._runs) + 1)
+        run = StudioRun(key, entry, setting, self._folder / f"run-{key}")
+        self._runs[key] = run
+        self._thread.submit(run.train)
+        return run
+
+    def get(self, key: str) -> StudioRun:
+        """Return the run of this key."""
+        if key not in self._runs:
+            raise ConfigError(f"there is no run {key}.")
+        return self._runs[key]
+
+    def all(self) -> list[StudioRun]:
+        """List the runs, oldest first."""
+        return list(self._runs.values())
+
+    def command(self, key: str, wish: str) -> None:
+        """Pause a run, let it go on, or stop it."""
+        run = self.get(key)
+        if wish == "pause":
+            run.go_on.clear()
+        elif wish == "resume":
+            run.go_on.set()
+        elif wish == "stop":
+            run.stop_asked = True
+            run.go_on.set()
+            if run.state == WAITING:
+                run.state = STOPPED
+        else:
+            raise ConfigError(f"a run can pause, resume or stop; got {wish!r}.")
+
+    def close(self) -> None:
+        """Stop every run and the thread."""
+        for run in self.all():
+            self.command(run.key, "stop")
+        self._thread.shutdown()
+
+
+def _watch(classifier: SGFClassifier) -> list[FilterNetwork]:
+    """Return a list that will hold the networks the classifier makes, to look at in training."""
+    made: list[FilterNetwork] = []
+    make = classifier._make_network
+
+    def remember(seed: int) -> FilterNetwork:
+        made.append(make(seed))
+        return made[-1]
+
+    classifier._make_network = remember  # pyright: ignore[reportAttributeAccessIssue]
+    return made
+
+
+@torch.no_grad()
+def _draw(network: FilterNetwork, operator: str) -> dict[str, Any]:
+    scalars = dict(network.filter.named_parameters())
+    return {
+        "response": plain(response_at(network.filter, operator)),
+        "alpha": plain(scalars["alpha"].detach().cpu().numpy(), 3),
+        "beta": plain(scalars["beta"].detach().cpu().numpy(), 3),
+    }

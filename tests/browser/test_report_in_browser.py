@@ -1,0 +1,117 @@
+"""Reports in a real browser: no errors, no requests, plots that move, any screen and theme."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphfilter import SGFClassifier, load_dataset
+from graphfilter.data import make_csbm
+from graphfilter.graph import Graph
+from graphfilter.workflow import REPORT_FILE, Source, fit_folder, plan_fit
+
+PLOTS = ("filter", "coefficient", "training", "degree", "frequency", "confusion", "calibration")
+HOSTILE = '</script><script>hacked=1</script><img src=x onerror="hacked=1"><b>'
+
+
+def make_report(graph: Graph, folder: Path, **parameters) -> str:
+    parameters = {"max_epochs": 25, "random_state": 0, **parameters}
+    fit_folder(plan_fit(Source(graph), 0), SGFClassifier(**parameters), folder, seed=0)
+    return (folder / REPORT_FILE).as_uri()
+
+
+def moving_curve(page) -> list[float]:
+    return page.evaluate(
+        """Array.from(document.getElementById("filter-plot").data
+           .find((trace) => trace.name === "at the slider's epoch").y)"""
+    )
+
+
+@pytest.mark.parametrize("name", ["digits", "csbm", "bipartite", "karate"])
+def test_report_of_each_embedded_graph_opens(name: str, visit, tmp_path: Path) -> None:
+    url = make_report(load_dataset(name), tmp_path, n_members=2 if name == "karate" else 1)
+    report = visit(url)
+    for plot in PLOTS:
+        assert report.page.locator(f"#{plot}-plot .main-svg").count() > 0, plot
+    report.check_no_sideways_scroll()
+    ground = "getComputedStyle(document.body).backgroundColor"
+    assert report.page.evaluate(ground) == "rgb(255, 255, 255)"
+    report.keep(f"report-{name}")
+    report.check()
+    phone = visit(url, width=390, dark=True)
+    phone.check_no_sideways_scroll()
+    assert phone.page.evaluate(ground) != "rgb(255, 255, 255)"
+    phone.keep(f"report-{name}-phone-dark")
+    phone.check()
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return make_csbm(n_vertices=120, frequency=1.8, mean_degree=8, n_features=6)
+
+
+def test_slider_moves_the_curve_through_training(graph: Graph, visit, tmp_path: Path) -> None:
+    report = visit(make_report(graph, tmp_path))
+    slider = report.page.locator("#epoch")
+    kept = moving_curve(report.page)
+    slider.focus()
+    slider.press("Home")
+    start = moving_curve(report.page)
+    # Before training all of α and β are 1/2: f(1) = 1, whatever the depth.
+    assert start[0] == pytest.approx(1, abs=1e-3)
+    assert report.page.locator("#epoch-shown").inner_text() == "before training"
+    slider.press("ArrowRight")
+    assert moving_curve(report.page) != start
+    slider.press("End")
+    assert report.page.locator("#epoch-shown").inner_text().startswith("epoch 25")
+    assert kept != start
+    report.check()
+
+
+def test_tables_are_searched_and_downloaded(graph: Graph, visit, tmp_path: Path) -> None:
+    named = graph.replace(vertex_names=[f"vertex-{v:03}" for v in range(120)])
+    report = visit(make_report(named, tmp_path, max_epochs=3))
+    rows = report.page.locator("#least-sure tbody tr:visible")
+    wanted = rows.nth(3).locator("th").inner_text()
+    report.page.locator("input[data-table=least-sure]").fill(wanted.upper())
+    assert rows.count() == 1
+    with report.page.expect_download() as download:
+        report.page.locator("button[data-table=least-sure]").click()
+    lines = download.value.path().read_text().splitlines()
+    assert lines[0].startswith('"Vertex","Part","Given"')
+    assert [line.split(",")[0] for line in lines[1:]] == [f'"{wanted}"']
+    report.check()
+
+
+def test_html_in_names_is_shown_and_never_run(graph: Graph, visit, tmp_path: Path) -> None:
+    hostile = graph.replace(
+        vertex_names=[f"{HOSTILE}{v}" for v in range(120)],
+        labels=np.array([HOSTILE, "<i>b</i>"], dtype=object)[graph.labels],
+        name=HOSTILE,
+        notes=(f"column {HOSTILE} was guessed.",),
+    )
+    report = visit(make_report(hostile, tmp_path, max_epochs=3))
+    page = report.page
+    assert page.evaluate("typeof hacked") == "undefined"
+    assert page.locator("main img, main b:not(.bar b)").count() == 0
+    assert page.locator("h1").inner_text() == HOSTILE
+    assert "<i>b</i>" in page.locator("#classes table").inner_text()
+    shown = page.locator("#confusion-plot .ytick text").all_text_contents()
+    assert "<i>b</i>" in shown
+    report.keep("report-hostile")
+    report.check()
+
+
+def test_theme_button_and_printing(graph: Graph, visit, tmp_path: Path) -> None:
+    report = visit(make_report(graph, tmp_path, max_epochs=3), dark=True)
+    page = report.page
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.locator("#theme").click()
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    report.check()

@@ -1,0 +1,135 @@
+"""The page of a run: whole, self-contained, and deaf to HTML in what users name."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphfilter import SGFClassifier
+from graphfilter.data import make_csbm
+from graphfilter.graph import Graph
+from graphfilter.report.baselines import BASELINES, train_baselines
+from graphfilter.splits import Split, stratified
+from graphfilter.workflow import REPORT_FILE, Source, fit_folder, plan_fit
+
+HOSTILE = '</script><script>hacked=1</script><img src=x onerror="hacked=1">'
+
+
+class Reader(HTMLParser):
+    """Gathers what a browser would see: tags, addresses, handlers, visible text, the data."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.addresses: list[str] = []
+        self.handlers: list[str] = []
+        self.text: list[str] = []
+        self.data = ""
+        self._inside = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.tags.append(tag)
+        self.addresses += [v or "" for k, v in attrs if k in ("src", "href", "action")]
+        self.handlers += [k for k, _ in attrs if k.startswith("on")]
+        self._inside = "data" if found.get("id") == "data" else tag
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "data":
+            self.data += data
+        elif self._inside not in ("script", "style"):
+            self.text.append(data)
+
+
+def read(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    return reader
+
+
+def fit(graph: Graph, folder: Path, *, baselines: bool = False, **parameters) -> Reader:
+    parameters = {"max_epochs": 15, "n_layers": 4, "random_state": 0, **parameters}
+    plan = plan_fit(Source(graph, origin={"dataset": graph.name}), 0)
+    fit_folder(
+        plan, SGFClassifier(**parameters), folder, seed=0, baselines=baselines,
+        command="graphfilter fit --dataset x --out run",
+    )  # fmt: skip
+    path = folder / REPORT_FILE
+    assert path.stat().st_size < 6_000_000
+    return read(path.read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return make_csbm(n_vertices=80, frequency=0.3, mean_degree=6, n_features=4)
+
+
+def test_report_is_self_contained_and_has_its_sections(graph: Graph, tmp_path: Path) -> None:
+    page = fit(graph, tmp_path, baselines=True)
+    assert all(a.startswith("#") for a in page.addresses)
+    assert page.tags.count("h1") == 1
+    text = " ".join(page.text)
+    for words in (
+        "The filter", "The graph", "The classes", "The vertices", "How it was made", "MLP",
+        "APPNP", "SGC", "95 % interval", "graphfilter fit --dataset x",
+    ):  # fmt: skip
+        assert words in text, words
+    data = json.loads(page.data)
+    assert data["frequency"]["names"] == ["0", "1"]
+    assert len(data["filter"]["frames"]) == len(data["filter"]["epochs"])
+
+
+def test_report_shows_html_in_names_as_text(graph: Graph, tmp_path: Path) -> None:
+    names = [f"{HOSTILE}{v}" for v in range(graph.n_vertices)]
+    labels = np.array([HOSTILE, "b"], dtype=object)[graph.labels]
+    hostile = graph.replace(
+        vertex_names=names, labels=labels, name=HOSTILE, notes=(f"column {HOSTILE} dropped.",)
+    )
+    clean = fit(graph, tmp_path / "clean")
+    page = fit(hostile, tmp_path / "hostile")
+    assert page.tags.count("script") == clean.tags.count("script")
+    assert "img" not in page.tags
+    assert page.handlers == []
+    assert json.loads(page.data)["frequency"]["names"][0] == HOSTILE
+    assert f"column {HOSTILE} dropped." in page.text
+
+
+def test_report_of_partly_labelled_graph_without_test_part(graph: Graph, tmp_path: Path) -> None:
+    labels = graph.labels.copy()
+    labels[1::2] = -1
+    given = Split(np.arange(0, 80, 4), np.arange(2, 80, 4), [], rule="given")
+    page = fit(graph.replace(labels=labels, splits=[given]), tmp_path)
+    text = " ".join(page.text)
+    assert "validation vertices" in text
+    assert "unlabelled" in text
+    assert "no baselines were trained" in text
+
+
+def test_report_of_a_graph_without_edges_or_features(tmp_path: Path) -> None:
+    edgeless = Graph.from_edges(np.empty((0, 2), int), 30, labels=["a", "b"] * 15)
+    page = fit(edgeless, tmp_path, baselines=True)
+    assert json.loads(page.data)["degrees"] == {"names": ["0"], "counts": [30]}
+
+
+def test_report_of_an_ensemble_shows_its_members(graph: Graph, tmp_path: Path) -> None:
+    page = fit(graph, tmp_path, n_members=3, operator="laplacian")
+    assert len(json.loads(page.data)["filter"]["members"]) == 3
+
+
+def test_baselines_train_under_the_limits_of_the_classifier(graph: Graph) -> None:
+    epochs: list[int] = []
+    classifier = SGFClassifier(max_epochs=7)
+    made = train_baselines(
+        graph, stratified(graph.labels, 0), classifier, seed=0,
+        on_epoch=lambda p: epochs.append(p.max_epochs),
+    )  # fmt: skip
+    assert [b.name for b in made] == list(BASELINES)
+    assert set(epochs) == {7}
+    assert all(len(b.predicted) == graph.n_vertices for b in made)

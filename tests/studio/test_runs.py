@@ -1,0 +1,59 @@
+"""Runs in the studio: watched while they train, queued, paused and stopped."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphfilter import SGFClassifier
+from graphfilter.data import make_karate
+from graphfilter.report.curves import response_at
+from graphfilter.splits import stratified
+from graphfilter.studio.runs import RunSetting
+
+LONG = {"max_epochs": 9999, "n_layers": 3, "baselines": False, "dropout": 0.5}
+
+
+def test_run_ends_as_the_estimator_does(client) -> None:
+    key = client.train(client.dataset(), max_epochs=20, n_layers=3, seed=1, baselines=True)
+    run = client.wait_for(key, lambda r: r["state"] == "done")
+    graph = make_karate()
+    clf = SGFClassifier(n_layers=3, max_epochs=20, random_state=1)
+    clf.fit(graph=graph, split=stratified(graph.labels, 1))
+    np.testing.assert_allclose(run["response"], response_at(clf.filter_, clf.operator), rtol=1e-3)
+    np.testing.assert_allclose(run["alpha"], clf.history_["alpha"][clf.results_[0].best_epoch],
+                               rtol=1e-2, atol=1e-3)  # fmt: skip
+    assert run["epochs"] == list(range(1, 21))
+    assert set(run["scores"]) == {"train", "val", "test"}
+
+
+def test_runs_queue_pause_go_on_and_stop(client) -> None:
+    graph = client.dataset()
+    first, second = client.train(graph, **LONG), client.train(graph, **LONG)
+    client.wait_for(first, lambda run: run["epoch"] > 3)
+    assert client.wait_for(second, lambda run: True)["state"] == "waiting"
+    client("POST", f"api/runs/{first}", {"wish": "pause"})
+    paused = client.wait_for(first, lambda run: run["state"] == "paused")
+    assert client.wait_for(first, lambda run: True)["epoch"] == paused["epoch"]
+    client("POST", f"api/runs/{first}", {"wish": "resume"})
+    client.wait_for(first, lambda run: run["epoch"] > paused["epoch"])
+    client("POST", f"api/runs/{first}", {"wish": "stop"})
+    stopped = client.wait_for(first, lambda run: run["state"] == "stopped")
+    assert stopped["response"] is not None
+    client.wait_for(second, lambda run: run["epoch"] > 0)
+    assert client("POST", f"api/runs/{second}", {"wish": "fly"}).status == 422
+    assert client("GET", f"runs/{first}/download").status == 422
+
+
+def test_run_that_waits_can_be_stopped(client) -> None:
+    graph = client.dataset()
+    first, second = client.train(graph, **LONG), client.train(graph, **LONG)
+    client("POST", f"api/runs/{second}", {"wish": "stop"})
+    client("POST", f"api/runs/{first}", {"wish": "stop"})
+    for key in (first, second):
+        client.wait_for(key, lambda run: run["state"] == "stopped")
+
+
+def test_setting_repeats_itself_on_the_command_line() -> None:
+    assert RunSetting().arguments() == ()
+    changed = RunSetting(operator="laplacian", seed=3, baselines=False)
+    assert changed.arguments() == ("--operator", "laplacian", "--seed", "3", "--no-baselines")

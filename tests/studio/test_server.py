@@ -1,0 +1,153 @@
+"""The studio's server: who may ask, what it takes in, and that nothing takes it down."""
+
+from __future__ import annotations
+
+import io
+import socket
+import zipfile
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import pytest
+
+EDGES = "source,target\n" + "".join(f"v{i},v{(i + 1) % 12}\n" for i in range(12))
+VERTICES = "id,x,label\n" + "".join(f"v{i},{i / 10},{'ab'[i % 2]}\n" for i in range(12))
+
+
+def send(client, name: str, body: object):
+    return client("POST", "api/uploads", body=body, headers={"X-File-Name": quote(name)})
+
+
+def upload(client, edges: str = EDGES, vertices: str = VERTICES, **more):
+    keys = [send(client, n, b).json["key"] for n, b in (("e.csv", edges), ("v.csv", vertices))]
+    return client("POST", "api/graphs", {"edges": keys[0], "vertices": keys[1], **more})
+
+
+def test_page_is_served_with_its_token_and_asks_nothing_outside(client) -> None:
+    page = client("GET", "")
+    assert page.status == 200
+    assert b"graphfilter studio" in page.body
+    assert b"http" not in page.body
+    assert "connect-src 'self'" in page.headers["content-security-policy"]
+    assert page.headers["referrer-policy"] == "no-referrer"
+    for name in ("plotly.js", "plots.js", "studio.js", "studio.css"):
+        assert client("GET", f"assets/{name}").status == 200
+    assert client("GET", "assets/report.js").status == 422
+
+
+@pytest.mark.parametrize("base", ["/wrong/", "/", "/%00/"])
+def test_wrong_token_is_refused(client, base: str) -> None:
+    assert client("GET", "api/runs", base=base).status in (403, 404)
+    assert client("POST", "api/runs", {}, base=base).status in (403, 404, 405)
+
+
+def test_other_hosts_and_origins_are_refused(client) -> None:
+    """A page elsewhere whose name is made to point here (DNS rebinding) gets nothing."""
+    own = f"127.0.0.1:{client.port}"
+    assert client("GET", "", headers={"Host": f"evil.example:{client.port}"}).status == 403
+    assert client("GET", "", headers={"Host": f"localhost:{client.port}"}).status == 200
+    evil = {"Host": own, "Origin": "http://evil.example"}
+    assert client("POST", "api/runs", {}, headers=evil).status == 403
+    same = {"Host": own, "Origin": f"http://{own}"}
+    assert client("POST", "api/runs", {}, headers=same).status == 422
+
+
+def test_server_listens_on_one_loopback_address_only(client) -> None:
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.2", client.port), timeout=5)
+
+
+def test_uploaded_tables_become_a_graph(client) -> None:
+    reply = upload(client)
+    assert reply.status == 200, reply.body
+    assert reply.json["name"] == "v"
+    assert reply.json["size"] == "12 vertices, 12 edges, 1 feature, 2 classes"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"edges": EDGES + "v0,v99\n"}, "e.csv, line 14: "),
+        ({"vertices": VERTICES + "v0,1,a\n"}, "v.csv"),
+        ({"label": "colour"}, "v.csv"),
+        ({"vertices": "\x00\x01\x02 no table"}, "v.csv"),
+        ({"vertices": VERTICES.replace(",b\n", ",a\n")}, "at least two classes"),
+    ],
+)
+def test_bad_tables_get_the_errors_of_the_command_line(client, change, words: str) -> None:
+    reply = upload(client, **change)
+    assert reply.status == 422
+    assert words in reply.json["error"]
+    assert "upload-" not in reply.json["error"]
+
+
+@pytest.mark.parametrize("name", ["photo.png", "", "edges.csv.exe", "../../etc/passwd"])
+def test_upload_that_is_no_table_is_refused(client, name: str) -> None:
+    reply = send(client, name, b"x")
+    assert reply.status == 422
+    assert "must be a table" in reply.json["error"]
+
+
+def test_upload_of_100_mb_is_refused_and_the_server_stays_up(client) -> None:
+    def endless() -> Iterator[bytes]:
+        for _ in range(100):
+            yield b"x" * (1 << 20)
+
+    try:
+        reply = send(client, "large.csv", endless())
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # cut off while sending, which is an answer too
+    else:
+        assert reply.status == 413
+        assert "at most 1 MB" in reply.json["error"]
+    assert client("GET", "api/runs").status == 200
+    small = send(client, "large.csv", b"y" * (3 << 20))
+    assert small.status == 413
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ({"operator": "laplacain"}, "did you mean 'laplacian'"),
+        ({"n_layers": 0}, "at least"),
+        ({"n_layers": "many"}, "n_layers must be a whole number"),
+        ({"dropout": 1.5}, "dropout must be in"),
+        ({"dropout": None}, "dropout must be a number"),
+        ({"filter_init": "half"}, "uniform"),
+        ({"max_epochs": 0}, "max_epochs"),
+        ({"colour": 1}, "unknown setting"),
+    ],
+)
+def test_bad_settings_are_refused_with_reasons(client, setting, words: str) -> None:
+    reply = client("POST", "api/runs", {"graph": client.dataset(), "setting": setting})
+    assert reply.status == 422
+    assert words in reply.json["error"]
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b"null", b"[" * 100_000])
+def test_requests_that_are_no_objects_are_refused(client, body: bytes) -> None:
+    reply = client("POST", "api/runs", body=body)
+    assert reply.status == 422
+
+
+def test_datasets_that_are_not_at_hand_are_not_downloaded(client, monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("GRAPHFILTER_DATA", str(tmp_path))
+    monkeypatch.setenv("GRAPHFILTER_CACHE", str(tmp_path))
+    reply = client("POST", "api/graphs", {"dataset": "cora"})
+    assert reply.status == 422
+    assert "graphfilter data get cora" in reply.json["error"]
+    assert "did you mean" in client("POST", "api/graphs", {"dataset": "karat"}).json["error"]
+
+
+def test_finished_run_is_downloaded_as_fit_writes_it(client) -> None:
+    key = client.train(client.dataset(), max_epochs=10, n_layers=3, baselines=False)
+    client.wait_for(key, lambda run: run["state"] == "done")
+    reply = client("GET", f"runs/{key}/download")
+    names = zipfile.ZipFile(io.BytesIO(reply.body)).namelist()
+    assert {n.split("/")[1] for n in names} == {
+        "predictions.csv", "metrics.json", "filter.png", "report.html", "model.safetensors",
+        "config.json",
+    }  # fmt: skip
+    report = client("GET", f"runs/{key}/report")
+    assert b"graphfilter fit --dataset karate --layers 3 --epochs 10" in report.body
+    assert client("GET", "runs/99/download").status == 422
