@@ -48,6 +48,7 @@ LAYERS = [
     "estimator",
     "data",
     "systems",
+    "peers",
     "bench",
     "search",
     "paper",

@@ -13,10 +13,12 @@ from graphfilter.data import load_dataset
 from graphfilter.errors import GraphFilterError
 from graphfilter.estimator import SGFClassifier
 from graphfilter.graph import Graph
+from graphfilter.peers import FilterClassifier
 from graphfilter.splits import Split
 from graphfilter.version import __version__
 
 __all__ = [
+    "FilterClassifier",
     "Graph",
     "GraphFilterError",
     "SGFClassifier",

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphfilter.errors import ConfigError, GraphError, check_name
-from graphfilter.features import SCALINGS, FeatureScaler, to_tensor
+from graphfilter.features import FeatureScaler, to_tensor
 from graphfilter.filters import Filter, StackedFilter
 from graphfilter.graph import Graph
 from graphfilter.labels import encode_labels
@@ -184,7 +184,7 @@ class SGFClassifier(ClassifierMixin, BaseEstimator):
         device = self._device()
         self.scaler_ = FeatureScaler.fit(fitted.features, self.feature_scaling)  # pyright: ignore
         x = to_tensor(self.scaler_.transform(fitted.features), device=device)  # pyright: ignore
-        networks = [self._make_network(s).to(device) for s in seeds]
+        networks = [self._build(fitted, codes, s).to(device) for s in seeds]
         with self._progress_bar(on_epoch) as report:
             results = train(
                 networks,
@@ -363,7 +363,7 @@ class SGFClassifier(ClassifierMixin, BaseEstimator):
         self._n_members()
         self._device()
         self._train_config()
-        check_name("feature scaling", self.feature_scaling, SCALINGS)
+        FeatureScaler.check(self.feature_scaling)
         check_name("operator", self.operator, OPERATORS)
         self._network(1, 2, seed=0)
 
@@ -385,6 +385,10 @@ class SGFClassifier(ClassifierMixin, BaseEstimator):
         if kind == "cuda" and not cuda:
             raise ConfigError("there is no CUDA device here; use device='auto' or 'cpu'.")
         return self.device
+
+    def _build(self, graph: Graph, codes: NDArray[np.int64], seed: int) -> FilterNetwork:
+        """Make an untrained member; a subclass may build another network on the graph."""
+        return self._make_network(seed)
 
     def _make_network(self, seed: int) -> FilterNetwork:
         return self._network(self._n_columns(), len(self.classes_), seed)
@@ -442,6 +446,7 @@ class SGFClassifier(ClassifierMixin, BaseEstimator):
         self.members_ = [network.eval() for network in networks]
         self.results_ = list(results)
         self.history_ = results[0].history
-        self.filters_: list[Filter] = [network.filter for network in networks]
-        self.filter_ = self.filters_[0]
+        self.filters_: list[Filter] = [n.filter for n in networks if isinstance(n, FilterNetwork)]
+        if self.filters_:
+            self.filter_ = self.filters_[0]
         self.n_epochs_ = max(result.n_epochs for result in results)

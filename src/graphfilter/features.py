@@ -40,10 +40,15 @@ class FeatureScaler:
     shift: NDArray[np.float32] | None = None
     scale: NDArray[np.float32] | None = None
 
+    @staticmethod
+    def check(scaling: str) -> str:
+        """Return the name of a scaling, or raise where there is none such."""
+        return check_name("feature scaling", scaling, SCALINGS)
+
     @classmethod
     def fit(cls, features: Features, scaling: str = "auto") -> Self:
         """Choose shifts and scales from these features."""
-        check_name("feature scaling", scaling, SCALINGS)
+        cls.check(scaling)
         if scaling in ("none", "row"):
             return cls(scaling)
         if scaling == "auto" and sp.issparse(features):

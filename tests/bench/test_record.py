@@ -81,3 +81,17 @@ def test_record_file_names_the_line_that_is_no_record(tmp_path: Path) -> None:
         read_records(path)
     with pytest.raises(DataFileError, match="no such file"):
         read_records(tmp_path / "absent.jsonl")
+
+
+def test_record_file_reads_packed_records_and_does_not_extend_them(tmp_path) -> None:
+    import gzip
+
+    path = tmp_path / "records.jsonl.gz"
+    path.write_bytes(gzip.compress(b""))
+    packed = RecordFile(path)
+    assert packed.records == []
+    with pytest.raises(DataFileError, match="gunzip"):
+        packed.append([])
+    path.write_bytes(b"not gzip")
+    with pytest.raises(DataFileError, match="cannot be read"):
+        RecordFile(path)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import os
 import platform
+import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -132,6 +134,8 @@ class RecordFile:
 
     def append(self, records: Iterable[Record]) -> None:
         """Write the records' lines, in one piece, to the disk."""
+        if self.path.suffix == ".gz":
+            raise DataFileError(self.path, "is packed, to be kept; unpack it with gunzip first.")
         records = list(records)
         lines = "".join(record.to_json() + "\n" for record in records).encode()
         if not self.records:
@@ -155,8 +159,11 @@ class RecordFile:
     def _read(self) -> None:
         try:
             content = self.path.read_bytes()
-        except OSError as error:
-            raise DataFileError(self.path, f"cannot be read: {error.strerror}.") from None
+            if self.path.suffix == ".gz":
+                content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise DataFileError(self.path, f"cannot be read: {reason}.") from None
         *lines, cut = content.split(b"\n")
         self.n_cut = int(bool(cut.strip()))
         for number, line in enumerate(lines, start=1):

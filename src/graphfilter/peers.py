@@ -1,0 +1,129 @@
+"""FilterClassifier: any system by name behind the interface of SGFClassifier."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from graphfilter.errors import ConfigError, GraphError
+from graphfilter.estimator import SGFClassifier
+from graphfilter.features import FeatureScaler, to_tensor
+from graphfilter.graph import Graph
+from graphfilter.models import FilterNetwork
+from graphfilter.operators import make_operator
+from graphfilter.systems import System, get_system
+from graphfilter.training import TrainConfig
+
+
+class FilterClassifier(SGFClassifier):
+    """Label the vertices of a graph with any of the systems that are compared.
+
+    The same interface as :class:`~graphfilter.SGFClassifier`; what the network is and how it is
+    trained comes with the system's name (``graphfilter bench models`` lists them).
+
+    Parameters
+    ----------
+    model : str
+        'sgf', 'mlp', 'sgc', 'appnp', 'gcn', 'gat', 'gcnii', 'linkx', ...
+    max_epochs, patience : int, optional
+        In place of the system's own.
+    graph, feature_scaling, validation_fraction, class_weight, n_members, device, random_state, \
+verbose
+        As in :class:`~graphfilter.SGFClassifier`.
+
+    Notes
+    -----
+    A system that is no :class:`~graphfilter.models.FilterNetwork` is built on its graph: it
+    predicts that graph and no other. These classifiers are for comparison and cannot be saved.
+
+    Examples
+    --------
+    >>> from graphfilter.data import make_karate
+    >>> clf = FilterClassifier(model="sgc", max_epochs=20, random_state=0).fit(graph=make_karate())
+    >>> clf.predict().shape
+    (34,)
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str = "sgf",
+        graph: Graph | None = None,
+        feature_scaling: str = "auto",
+        max_epochs: int | None = None,
+        patience: int | None = None,
+        validation_fraction: float = 0.25,
+        class_weight: dict[Any, float] | str | None = None,
+        n_members: int = 1,
+        device: str = "auto",
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.model = model
+        self.graph = graph
+        self.feature_scaling = feature_scaling
+        self.max_epochs = max_epochs  # pyright: ignore
+        self.patience = patience  # pyright: ignore
+        self.validation_fraction = validation_fraction
+        self.class_weight = class_weight
+        self.n_members = n_members
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def operator(self) -> str:
+        """The kind of operator the system runs on."""
+        return self._system().operator
+
+    def save(self, folder: str | Path, *, run: dict[str, Any] | None = None) -> None:
+        raise ConfigError("a FilterClassifier cannot be saved; SGFClassifier can.")
+
+    def predict_proba(self, X: Any = None, graph: Any = None) -> NDArray[np.float64]:
+        """Return class probabilities (n, n_classes); see :class:`~graphfilter.SGFClassifier`."""
+        check_is_fitted(self)
+        if all(isinstance(member, FilterNetwork) for member in self.members_):
+            return super().predict_proba(X, graph)
+        target, rows = self._take_target(X, graph)
+        if target.checksum() != self.graph_.checksum():
+            raise GraphError(
+                f"{self.model} is built on the graph it was fitted on and predicts no other one."
+            )
+        device = self._device()
+        operator = make_operator(self.operator, target, device=device)
+        x = to_tensor(self.scaler_.transform(target.features), device=device)
+        with torch.no_grad():
+            logits = [m.to(device).eval()(operator, x, None) for m in self.members_]
+        every = torch.stack([z.double().softmax(dim=1) for z in logits]).mean(dim=0).cpu().numpy()
+        return every if rows is None else every[rows]
+
+    def check_parameters(self) -> None:
+        self._n_members()
+        self._device()
+        self._train_config()
+        FeatureScaler.check(self.feature_scaling)
+
+    def _system(self) -> System:
+        system = get_system(self.model)
+        if system.build is None:
+            raise ConfigError(f"{self.model} is not trained; compare with it in graphfilter bench.")
+        return system
+
+    def _train_config(self) -> TrainConfig:
+        given = {"max_epochs": self.max_epochs, "patience": self.patience}
+        return dataclasses.replace(
+            self._system().config, **{k: v for k, v in given.items() if v is not None}
+        )
+
+    def _build(self, graph: Graph, codes: NDArray[np.int64], seed: int) -> Any:
+        build = self._system().build
+        assert build is not None
+        # Not Graph.replace, which would number the classes anew.
+        labelled = dataclasses.replace(graph, labels=codes.copy(), classes=self.classes_)
+        return build(labelled, torch.Generator().manual_seed(seed))

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+
+from graphfilter import FilterClassifier, SGFClassifier
+from graphfilter.data import make_csbm
+from graphfilter.errors import ConfigError, GraphError
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return make_csbm(n_vertices=90, frequency=0.3, mean_degree=8, n_features=6)
+
+
+def test_filter_classifier_of_sgf_is_sgf_classifier(graph) -> None:
+    named = FilterClassifier(model="sgf", max_epochs=15, random_state=0).fit(graph=graph)
+    own = SGFClassifier(max_epochs=15, random_state=0).fit(graph=graph)
+    np.testing.assert_array_equal(named.predict_proba(), own.predict_proba())
+
+
+@pytest.mark.parametrize("model", ["mlp", "appnp", "gcn", "linkx", "nlgnn"])
+def test_filter_classifier_takes_any_trained_system(graph, model: str) -> None:
+    if model in ("gcn", "linkx"):
+        pytest.importorskip("torch_geometric", exc_type=ImportError)
+    y = np.array(["a", "b"], dtype=object)[graph.labels]
+    y[::5] = None
+    clf = FilterClassifier(model=model, max_epochs=15, n_members=2, random_state=0)
+    clf.fit(graph.features, y, graph=graph)
+    probabilities = clf.predict_proba()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    assert set(clf.predict()) <= {"a", "b"}
+    assert clone(clf).get_params()["model"] == model
+
+
+def test_filter_classifier_built_on_its_graph_refuses_another(graph) -> None:
+    clf = FilterClassifier(model="nlgnn", max_epochs=3, random_state=0).fit(graph=graph)
+    other = graph.subgraph(np.arange(50))
+    with pytest.raises(GraphError, match="no other one"):
+        clf.predict(other.features, graph=other)
+
+
+def test_filter_classifier_bound_to_a_graph_is_cross_validated(graph) -> None:
+    clf = FilterClassifier(model="nlgnn", graph=graph, max_epochs=30, random_state=0)
+    assert cross_val_score(clf, np.arange(90), graph.labels, cv=2).mean() > 0.5
+
+
+def test_filter_classifier_explains_what_it_cannot_do(graph, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="unknown system 'gnc'"):
+        FilterClassifier(model="gnc").fit(graph=graph)
+    with pytest.raises(ConfigError, match="not trained"):
+        FilterClassifier(model="label-propagation").fit(graph=graph)
+    fitted = FilterClassifier(model="mlp", max_epochs=2, random_state=0).fit(graph=graph)
+    with pytest.raises(ConfigError, match="cannot be saved"):
+        fitted.save(tmp_path / "run")
