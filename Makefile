@@ -27,6 +27,7 @@ format: $(STAMP)  ## Format the code and mend what ruff can
 
 bench: $(STAMP)  ## Measure time and memory beside peers
 	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/loading.py
 
 clean:  ## Remove the local environment and what the demo wrote
 	rm -rf $(VENV) demo

@@ -14,6 +14,7 @@ from graphfilter.filters import (
     ExactPageRankFilter,
     HorizontalFilter,
     PageRankFilter,
+    PowerFilter,
     StackedFilter,
 )
 from graphfilter.graph import Graph
@@ -86,6 +87,13 @@ def test_stacked_filter_in_float32_stays_near_float64(kind: object, n_layers: in
         results.append((y, *torch.autograd.grad(y.square().sum(), [stacked.alpha, stacked.beta])))
     for single, double in zip(*results, strict=True):
         assert torch.linalg.norm(single - double) <= 1e-4 * torch.linalg.norm(double)
+
+
+def test_an_even_power_passes_the_highest_frequency() -> None:
+    """The paper's low-pass SGC is none at eigenvalue -1; personalised PageRank is."""
+    assert PowerFilter(2).response(np.array([-1.0, 0.0, 1.0])).tolist() == [1.0, 0.0, 1.0]
+    low = ExactPageRankFilter(alpha=0.1).response(np.array([-1.0, 1.0]))
+    np.testing.assert_allclose(low, [0.1 / 1.9, 1.0])
 
 
 def test_pagerank_filter_converges_to_its_exact_form() -> None:
