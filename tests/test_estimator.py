@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from graphfilter import Graph, SGFClassifier, Split
 from graphfilter.data import make_bipartite
-from graphfilter.errors import ConfigError, GraphError, ModelFileError
+from graphfilter.errors import ConfigError, GraphError, GraphFilterError, ModelFileError
 
 
 @parametrize_with_checks([SGFClassifier(max_epochs=100, random_state=0)])
@@ -284,3 +284,63 @@ def test_classifier_keeps_a_class_with_one_labelled_vertex(bipartite: Graph) -> 
     clf = quick(max_epochs=3).fit(bipartite.features, y, graph=bipartite)
     assert clf.classes_.tolist() == [0, 1, 2]
     assert 0 in clf.split_.train
+
+
+def test_loaded_classifier_refuses_features_without_their_graph(
+    tmp_path: Path, bipartite: Graph, fitted: SGFClassifier
+) -> None:
+    fitted.save(tmp_path)
+    with pytest.raises(GraphError, match="pass the graph of X"):
+        SGFClassifier.load(tmp_path).predict(bipartite.features)
+
+
+def test_classifier_score_ignores_the_unknown_and_refuses_other_names(
+    bipartite: Graph, fitted: SGFClassifier
+) -> None:
+    ones = np.flatnonzero(bipartite.labels == 1)
+    y = np.full(200, -1)
+    y[ones] = 1
+    expected = (fitted.predict()[ones] == 1).mean()
+    assert fitted.score(None, y) == pytest.approx(expected)
+    assert fitted.score() == pytest.approx((fitted.predict() == bipartite.labels).mean())
+    with pytest.raises(GraphError, match="no label is one of the classes"):
+        fitted.score(None, ["left"] * 200)
+    with pytest.raises(GraphError, match="a label and a weight a vertex"):
+        fitted.score(None, bipartite.labels[:10])
+    with pytest.raises(GraphError, match="sample_weight"):
+        fitted.score(None, bipartite.labels, sample_weight=np.zeros(200))
+
+
+def test_classifier_says_that_training_diverged(bipartite: Graph) -> None:
+    with pytest.raises(GraphFilterError, match="diverged"):
+        quick(learning_rate=1e30).fit(graph=bipartite)
+
+
+def test_bound_classifier_predicts_another_graph(bipartite: Graph) -> None:
+    clf = quick(graph=bipartite, max_epochs=5).fit(np.arange(200), bipartite.labels)
+    half = bipartite.subgraph(np.arange(0, 200, 2))
+    assert clf.predict(half.features, graph=half).shape == (100,)
+    assert clf.predict(graph=half).shape == (100,)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"hidden_size": 0},
+        {"hidden_size": "64"},
+        {"n_layers": 2.5},
+        {"n_layers": True},
+        {"dropout": None},
+        {"validation_fraction": "a"},
+        {"patience": None},
+        {"max_epochs": 1.5},
+        {"filter_init": float("nan")},
+        {"class_weight": {0: -1.0, 1: 1.0}},
+        {"graph": [[0, 1]]},
+    ],
+    ids=str,
+)
+def test_classifier_refuses_parameters_of_the_wrong_kind(bipartite: Graph, options: dict) -> None:
+    clf = quick(**options)
+    with pytest.raises(ConfigError):
+        clf.fit(np.arange(200) if "graph" in options else bipartite.features, bipartite.labels)

@@ -193,6 +193,12 @@ def test_checkpoint_of_another_run_is_refused(setting: Setting, tmp_path: Path) 
     for seeds, config in (([1], QUICK), ([0], replace(QUICK, learning_rate=0.1))):
         with pytest.raises(ModelFileError, match="another run"):
             setting.train(seeds, config, checkpoint=path, resume=True)
+    with pytest.raises(ModelFileError, match="another run"):
+        setting.train([0], checkpoint=path, resume=True, class_weight=torch.tensor([1.0, 2.0]))
+    x, setting.x = setting.x, setting.x + 1
+    with pytest.raises(ModelFileError, match="another run"):
+        setting.train([0], checkpoint=path, resume=True)
+    setting.x = x
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(ModelFileError, match="truncated"):
         setting.train([0], checkpoint=path, resume=True)
@@ -316,7 +322,7 @@ def test_train_learns_what_the_features_cannot_say() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_epochs": 0}, "max_epochs must be at least 1"),
+        ({"max_epochs": 0}, "max_epochs must be a whole number from 1"),
         ({"learning_rate": 0.0}, "learning_rate must be positive"),
         ({"weight_decay": -1.0}, "weight_decay must not be negative"),
         ({"monitor": "acuracy"}, "did you mean 'accuracy'"),

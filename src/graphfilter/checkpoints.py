@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from graphfilter.errors import ModelFileError
 from graphfilter.operators import Operator
 from graphfilter.runs import Run
+from graphfilter.sparse import SparseFeatures
 from graphfilter.splits import Split
 from graphfilter.storage import read_tensors, write_tensors
 
@@ -91,17 +92,22 @@ def fingerprint(
     seeds: Sequence[int],
     splits: Sequence[Split],
     labels: Tensor,
+    class_weight: Tensor | None,
     models: Sequence[nn.Module],
     operator: Operator,
+    x: Tensor | SparseFeatures,
 ) -> str:
-    """Name a run by all that decides its course, its first weights and its graph included."""
+    """Name a run by all that decides its course: setting, first weights, graph and features."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update(repr((asdict(config), list(seeds), operator, torch.__version__)).encode())
     for split in splits:
         for part in (split.train, split.val):
             digest.update(part.tobytes())
-    digest.update(labels.cpu().numpy().tobytes())
-    digest.update(operator.matrix.indices.tobytes())
+    for array in (operator.matrix.indices, operator.matrix.data):
+        digest.update(array.tobytes())
+    tensors = [labels, *(x.tensors() if isinstance(x, SparseFeatures) else [x])]
+    for tensor in tensors if class_weight is None else [*tensors, class_weight]:
+        digest.update(tensor.cpu().numpy().tobytes())
     for model in models:
         digest.update(repr(model).encode())
         for value in model.state_dict().values():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from math import isfinite
+from numbers import Integral, Real
 from os import PathLike
 
 
@@ -34,6 +36,24 @@ class DataFileError(GraphFilterError):
         self.line = line
         where = self.path if line is None else f"{self.path}, line {line}"
         super().__init__(f"{where}: {problem}")
+
+
+def check_count(name: str, value: object, least: int = 1) -> int:
+    """Return ``value`` if it is a whole number, at least ``least``; otherwise raise.
+
+    >>> check_count("n_layers", 16)
+    16
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ConfigError(f"{name} must be a whole number from {least}; got {value!r}.")
+    return int(value)
+
+
+def check_number(name: str, value: object) -> float:
+    """Return ``value`` if it is a finite number; otherwise raise."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
+        raise ConfigError(f"{name} must be a finite number; got {value!r}.")
+    return float(value)
 
 
 def check_name(kind: str, name: object, known: Iterable[str]) -> str:

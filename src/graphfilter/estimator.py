@@ -10,15 +10,15 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from graphfilter.errors import ConfigError, GraphError, check_name
+from graphfilter.errors import ConfigError, GraphError, GraphFilterError, check_name, check_number
 from graphfilter.features import FeatureScaler, to_tensor
 from graphfilter.filters import Filter, StackedFilter
 from graphfilter.graph import Graph
-from graphfilter.labels import encode_labels
+from graphfilter.labels import encode_labels, match_labels
 from graphfilter.models import FilterNetwork, forward_side_by_side
 from graphfilter.operators import OPERATORS, make_operator
 from graphfilter.runs import FitResult
@@ -199,7 +199,13 @@ class SGFClassifier(ClassifierMixin, BaseEstimator):
                 checkpoint=checkpoint,
                 resume=resume,
             )
+        if any(r.stopped == "diverged" and r.best_epoch == 0 for r in results):
+            raise GraphFilterError(
+                "training diverged before anything was learned; lower the learning rates, or "
+                "scale the features."
+            )
         self.graph_ = fitted
+        self.has_edges_ = fitted.n_edges > 0
         self._set_members(networks, results)
         return self
 
@@ -239,14 +245,26 @@ class SGFClassifier(ClassifierMixin, BaseEstimator):
     def score(
         self, X: Any = None, y: Any = None, sample_weight: Any = None, graph: Any = None
     ) -> float:
-        """Return the accuracy on the vertices whose ``y`` is known."""
-        codes, names = encode_labels(y)
-        known = codes >= 0
+        """Return the accuracy on the vertices whose ``y`` is known.
+
+        Without ``y``, against the labels of ``graph`` or of the fitted graph.
+        """
+        check_is_fitted(self)
+        if y is None:
+            y = _labels_of(graph if graph is not None else getattr(self, "graph_", None))
+        codes, known = match_labels(y, self.classes_)
         if not known.any():
             raise GraphError("y must have at least one known label to score against; got none.")
-        right = self.predict(X, graph)[known] == names[codes[known]]
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(np.average(right, weights=weights))
+        predicted = self.predict_proba(X, graph).argmax(axis=1)
+        weights = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight)
+        if not len(predicted) == len(codes) == len(weights):
+            raise GraphError(
+                f"there must be a label and a weight a vertex ({len(predicted)}); "
+                f"got {len(codes)} and {len(weights)}."
+            )
+        if not weights[known].sum() > 0:
+            raise GraphError("sample_weight must be positive on some vertex with a label.")
+        return float(np.average(predicted[known] == codes[known], weights=weights[known]))
 
     def save(self, folder: str | Path, *, run: dict[str, Any] | None = None) -> None:
         """Write ``model.safetensors`` and ``config.json`` to ``folder``.
@@ -296,6 +314,11 @@ class SGFClassifier(ClassifierMixin, BaseEstimator):
         assert bound is not None
         if graph is not None:
             raise ConfigError("this estimator is bound to a graph; fit takes vertex numbers only.")
+        if not isinstance(bound, Graph):
+            raise ConfigError(
+                "an estimator is bound to a Graph with features: Graph.of(edges, features=X); "
+                f"got {type(bound).__name__}. Edges without one go to fit(X, y, graph=edges)."
+            )
         if bound.features is None:
             raise GraphError("a graph to bind an estimator to must have features; it has none.")
         index = self._vertex_numbers(X, bound)
@@ -322,7 +345,15 @@ class SGFClassifier(ClassifierMixin, BaseEstimator):
                     "a loaded model does not hold the graph it was fitted on; "
                     "pass X and graph to predict."
                 )
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
+        if self.graph is None:
+            X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
+        else:
+            # Bound to a graph, the estimator's own X are vertex numbers; these are features.
+            X = check_array(X, accept_sparse="csr", dtype=np.float32)
+        if graph is None and fitted is None and self.has_edges_:
+            raise GraphError(
+                "a loaded model does not hold the graph it was fitted on; pass the graph of X too."
+            )
         if graph is None and fitted is not None and fitted.n_edges:
             if X.shape[0] != fitted.n_vertices:
                 raise GraphError(
@@ -354,7 +385,7 @@ class SGFClassifier(ClassifierMixin, BaseEstimator):
 
     def _draw_split(self, codes: NDArray[np.int64], seed: int) -> Split:
         share = self.validation_fraction
-        if not 0 <= share < 1:
+        if not 0 <= check_number("validation_fraction", share) < 1:
             raise ConfigError(f"validation_fraction must be in [0, 1); got {share}.")
         return stratified(codes, seed, (1 - share, share, 0.0))
 
@@ -429,6 +460,8 @@ class SGFClassifier(ClassifierMixin, BaseEstimator):
             if unknown:
                 raise ConfigError(f"class_weight names no class of y: {sorted(map(str, unknown))}.")
             weights = np.array([self.class_weight.get(c, 1.0) for c in self.classes_.tolist()])
+            if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
+                raise ConfigError(f"class weights must not be negative; got {self.class_weight}.")
         else:
             raise ConfigError(
                 f"class_weight must be a dict, 'balanced' or None; got {self.class_weight!r}."
@@ -450,3 +483,9 @@ class SGFClassifier(ClassifierMixin, BaseEstimator):
         if self.filters_:
             self.filter_ = self.filters_[0]
         self.n_epochs_ = max(result.n_epochs for result in results)
+
+
+def _labels_of(graph: Any) -> list[Any]:
+    if not isinstance(graph, Graph) or graph.labels is None:
+        raise GraphError("y must hold the labels to score against; got None.")
+    return [None if code < 0 else graph.classes[code] for code in graph.labels]

@@ -55,6 +55,32 @@ def encode_labels(labels: ArrayLike | Iterable[Any]) -> tuple[NDArray[np.int64],
     return codes, classes
 
 
+def match_labels(
+    labels: ArrayLike | Iterable[Any], classes: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Number labels by classes that are known already.
+
+    Returns
+    -------
+    codes : int64 array (n,)
+        -1 where the label is none of the classes.
+    known : bool array (n,)
+        Where there is a label at all; -1 is one where it is a class.
+    """
+    values = _as_array(labels)
+    if values.ndim != 1:
+        raise GraphError(f"labels must be one value a vertex; got shape {values.shape}.")
+    number = {name: i for i, name in enumerate(classes.tolist())}
+    codes = np.fromiter((number.get(v, -1) for v in values.tolist()), np.int64, len(values))
+    known = ~_is_missing(values) | (codes >= 0)
+    if known.any() and not (codes[known] >= 0).any():
+        raise GraphError(
+            f"no label is one of the classes {', '.join(map(str, classes[:10]))}; "
+            f"got for example {values[known][0]!r}."
+        )
+    return codes, known
+
+
 def _as_array(labels: ArrayLike | Iterable[Any]) -> NDArray[Any]:
     if hasattr(labels, "__array__"):
         return np.asarray(labels)

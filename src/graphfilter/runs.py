@@ -97,7 +97,7 @@ class Run:
         ):
             self.history[name].append(value)
         self.filter_history.append(self._filter_scalars())
-        if not math.isfinite(self.loss):
+        if not math.isfinite(self.loss) or (len(self.val) and not math.isfinite(val_loss)):
             self.stopped = "diverged"
             return
         self.learning = self.learning or train_accuracy > self.chance

@@ -52,6 +52,7 @@ def save_classifier(
             "classes": _plain_classes(classifier.classes_),
             "n_features": classifier._n_columns(),
             "scaling": classifier.scaler_.scaling,
+            "has_edges": classifier.has_edges_,
             **({} if run is None else {"run": run}),
         },
     )
@@ -96,6 +97,7 @@ def _rebuild(
         raise ValueError(f"classes of unknown type {kind!r}")
     classifier.classes_ = np.array(names, dtype=kind)
     classifier.n_features_in_ = int(config["n_features"])
+    classifier.has_edges_ = bool(config["has_edges"])
     scale = {
         k: tensors[f"scaler.{k}"].numpy() for k in ("shift", "scale") if f"scaler.{k}" in tensors
     }

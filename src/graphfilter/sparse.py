@@ -61,6 +61,11 @@ class SparseFeatures:
         """The stored entries, row by row."""
         return self._forward.values()
 
+    def tensors(self) -> list[Tensor]:
+        """Return offsets, columns and values of the stored entries."""
+        csr = self._forward
+        return [csr.crow_indices(), csr.col_indices(), csr.values()]
+
     def project(self, weight: Tensor, values: Tensor | None = None) -> Tensor:
         """Return X W, differentiable in W; ``values`` stands in for the stored entries."""
         return _Projection.apply(weight, self, values)  # pyright: ignore

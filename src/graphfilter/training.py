@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from graphfilter.checkpoints import Checkpoint, fingerprint
-from graphfilter.errors import ConfigError, GraphError, check_name
+from graphfilter.errors import ConfigError, GraphError, check_count, check_name, check_number
 from graphfilter.models.network import FilterNetwork, forward_side_by_side
 from graphfilter.operators import Operator
 from graphfilter.runs import FitResult, Run
@@ -52,13 +52,12 @@ class TrainConfig:
     def __post_init__(self) -> None:
         check_name("monitor", self.monitor, ("accuracy", "loss"))
         for name in ("max_epochs", "patience"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1; got {getattr(self, name)}.")
+            check_count(name, getattr(self, name))
         for name in ("filter_learning_rate", "learning_rate"):
-            if not getattr(self, name) > 0:
+            if not check_number(name, getattr(self, name)) > 0:
                 raise ConfigError(f"{name} must be positive; got {getattr(self, name)}.")
         for name in ("filter_weight_decay", "weight_decay"):
-            if not getattr(self, name) >= 0:
+            if not check_number(name, getattr(self, name)) >= 0:
                 raise ConfigError(f"{name} must not be negative; got {getattr(self, name)}.")
 
 
@@ -124,7 +123,9 @@ def train(
     optimizer = _make_optimizer(models, config)
     state = Checkpoint(
         runs=runs, optimizer=optimizer, generators=generators, path=checkpoint,
-        key=fingerprint(config, seeds, splits, labels, models, operator) if checkpoint else "",
+        key=fingerprint(config, seeds, splits, labels, class_weight, models, operator, x)
+        if checkpoint
+        else "",
     )  # fmt: skip
     if resume:
         state.load()

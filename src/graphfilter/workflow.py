@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphfilter.data import Columns
 from graphfilter.data.encoding import TableEncoder
 from graphfilter.edges import count
 from graphfilter.errors import ConfigError, GraphError, ModelFileError
@@ -43,6 +44,7 @@ class Source:
     graph: Graph
     encoder: TableEncoder | None = None
     origin: Mapping[str, Any] = field(default_factory=dict)
+    columns: Columns | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +136,8 @@ def fit_folder(
 
 def load_run(folder: str | Path) -> tuple[SGFClassifier, dict[str, Any], TableEncoder | None]:
     """Load the classifier of a run folder, what is known of the run, and how to read its tables."""
+    if (Path(folder) / CHECKPOINT_FILE).exists() and not (Path(folder) / CONFIG_FILE).exists():
+        raise ModelFileError(f"{folder}: an unfinished run; end it with graphfilter fit --resume.")
     classifier = SGFClassifier.load(folder)
     run = read_json(Path(folder) / CONFIG_FILE).get("run")
     if not isinstance(run, dict):
@@ -238,6 +242,11 @@ def choose_split(graph: Graph, seed: int) -> tuple[Split, tuple[str, ...]]:
         rule = "given; validation drawn from train"
     split = Split(train, val, test, rule=rule)
     notes = [f"split taken from the table: {_sizes(split)} ({rule})."]
+    untrained = np.setdiff1d(graph.labels[known], graph.labels[train])
+    notes += [
+        f"class {str(graph.classes[c])!r} has no training vertex: it can never be predicted."
+        for c in untrained
+    ]
     unused = int(known.sum()) - sum(map(len, (train, val, test)))
     if unused:
         notes.append(f"{count(unused, 'labelled vertex is', 'labelled vertices are')} in no part.")
@@ -254,6 +263,7 @@ def _describe_run(plan: Plan, seed: int, command: str) -> dict[str, Any]:
         "data_checksum": plan.graph.checksum(),
         "split_rule": plan.split.rule,
         "encoder": None if encoder is None else encoder.to_dict(),
+        "columns": None if plan.source.columns is None else asdict(plan.source.columns),
         "vertex_features": plan.has_features,
         "python": platform.python_version(),
         "libraries": _library_versions(),

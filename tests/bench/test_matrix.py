@@ -287,7 +287,7 @@ def test_progress_counts_up_to_the_whole_matrix(tmp_path: Path) -> None:
         ({"split_rule": "random"}, "unknown split rule"),
         ({"scaling": "rows"}, "did you mean 'row'"),
         ({"runs": 0}, "runs must be at least 1"),
-        ({"max_epochs": 0}, "max_epochs must be at least 1"),
+        ({"max_epochs": 0}, "max_epochs must be a whole number from 1"),
         ({"jobs": 2, "models": [PLAIN]}, "names of the registry"),
     ],
 )

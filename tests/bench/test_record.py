@@ -95,3 +95,12 @@ def test_record_file_reads_packed_records_and_does_not_extend_them(tmp_path) -> 
     path.write_bytes(b"not gzip")
     with pytest.raises(DataFileError, match="cannot be read"):
         RecordFile(path)
+
+
+def test_record_file_leaves_a_file_that_is_not_ours_alone(tmp_path) -> None:
+    path = tmp_path / "notes.txt"
+    for text in ("my notes\nlast line without newline", "my notes\n", "last line"):
+        path.write_text(text)
+        with pytest.raises(DataFileError, match="left alone"):
+            RecordFile(path)
+        assert path.read_text() == text

@@ -271,3 +271,32 @@ def test_fit_interrupted_resumes_to_the_same_bits(tmp_path: Path, graph) -> None
         whole = (tmp_path / "whole" / name).read_bytes()
         assert (tmp_path / "stopped" / name).read_bytes() == whole
     assert not (tmp_path / "stopped" / "checkpoint.safetensors").exists()
+
+
+def test_predict_uses_the_columns_fit_was_told(graphfilter, tmp_path: Path) -> None:
+    edges = "one,two,strength\n" + "".join(f"v{i},v{(i + 1) % 12},{i + 1}\n" for i in range(12))
+    tables = write(tmp_path, edges, VERTICES)
+    run, out = tmp_path / "run", tmp_path / "p.csv"
+    named = ("--source", "one", "--target", "two", "--weight", "strength", "--label", "kind")
+    assert graphfilter("fit", *tables, *named, "--out", run, *QUICK).code == 0
+    assert graphfilter("predict", run, *tables, "--out", out).code == 0
+    first, again = rows_of(run / "predictions.csv"), rows_of(out)
+    assert [r["p_a"] for r in first] == [r["p_a"] for r in again]
+
+
+def test_fit_notes_a_class_that_is_never_trained_on(graphfilter, tmp_path: Path) -> None:
+    rows = "".join(f"v{i},{i},{'a' if i < 8 else 'b'},{'train' if i < 8 else 'test'}\n"
+                   for i in range(12))  # fmt: skip
+    tables = write(tmp_path, EDGES, "id,x,kind,split\n" + rows)
+    result = graphfilter("fit", *tables, "--label", "kind", "--out", tmp_path / "run",
+                         "--epochs", 3, "--no-baselines")  # fmt: skip
+    assert "class 'b' has no training vertex" in result.err
+
+
+def test_predict_on_an_unfinished_run_says_so(graphfilter, tmp_path: Path) -> None:
+    tables = write(tmp_path, EDGES, VERTICES)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "checkpoint.safetensors").write_bytes(b"")
+    result = graphfilter("predict", tmp_path / "run", *tables, "--out", tmp_path / "p.csv")
+    assert result.code == 2
+    assert "unfinished run" in result.err

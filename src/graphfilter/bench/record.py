@@ -166,12 +166,15 @@ class RecordFile:
             raise DataFileError(self.path, f"cannot be read: {reason}.") from None
         *lines, cut = content.split(b"\n")
         self.n_cut = int(bool(cut.strip()))
+        if self.n_cut:
+            self._check_ours(cut, len(lines) + 1)
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
             try:
                 self.records.append(Record.from_json(line))
             except ValueError:
+                self._check_ours(line, number)
                 self.n_cut += 1
             except TypeError:
                 raise DataFileError(
@@ -180,6 +183,13 @@ class RecordFile:
                     "a file that graphfilter bench wrote, or start a new one.",
                     line=number,
                 ) from None
+
+    def _check_ours(self, line: bytes, number: int) -> None:
+        """Raise unless a broken line can have been a record: the file may not be ours."""
+        if not line.lstrip().startswith(b"{"):
+            raise DataFileError(
+                self.path, "must be a file of records; it is not, and was left alone.", line=number
+            )
 
 
 def read_records(path: str | Path) -> list[Record]:

@@ -114,6 +114,8 @@ def fit(
     plan = plan_fit(found, seed)
     check_folder(out, overwrite=overwrite, resume=resume)
     tell(plan.notes, quiet=quiet)
+    if resume and not (out / CHECKPOINT_FILE).exists():
+        tell([f"there is no checkpoint in {out}: starting at the beginning."], quiet=quiet)
     with training_bar(show=not quiet) as bar, _stoppable(bar) as report:
         try:
             summary = fit_folder(

@@ -11,7 +11,7 @@ import typer
 from graphfilter.cli import sources
 from graphfilter.cli.screen import say, show_table, tell, waiting
 from graphfilter.cli.sources import column_choices, read_source
-from graphfilter.errors import GraphError
+from graphfilter.errors import ConfigError, GraphError
 from graphfilter.report.figures import draw_spectrum, save_figure
 from graphfilter.spectral import Diagnosis, diagnose, label_energy, spectral_density
 
@@ -41,6 +41,8 @@ def inspect(
 
     Example:  graphfilter inspect --dataset texas --picture texas.png
     """
+    if picture is not None and (picture.is_dir() or not picture.parent.is_dir()):
+        raise ConfigError(f"{picture}: cannot be written; its folder must exist.")
     found = read_source(
         edges=edges, vertices=vertices, dataset=dataset, graph=graph,
         columns=column_choices(id=id, label=label, source=source, target=target, weight=weight),
@@ -71,13 +73,13 @@ def _show(d: Diagnosis, name: str) -> None:
         rows.append([
             str(class_name),
             f"{n:,}",
-            _number(d.label_frequency.value[i]),
+            _frequency(d.label_frequency.value[i]),
             _interval(d, d.label_frequency.low[i], d.label_frequency.high[i]),
             d.ranges[i],
         ])  # fmt: skip
     mean = d.label_frequency
     overall = _interval(d, mean.mean_low, mean.mean_high)
-    rows.append(["all classes", f"{d.n_labelled:,}", _number(mean.mean), overall, d.range])
+    rows.append(["all classes", f"{d.n_labelled:,}", _frequency(mean.mean), overall, d.range])
     show_table(
         ["class", "labelled", "label frequency", "95 % interval", "range"],
         rows,
@@ -98,6 +100,11 @@ def _interval(d: Diagnosis, low: float, high: float) -> str:
     if d.confidence == "exact":
         return "exact"
     return f"{low:.2f} to {high:.2f}" if np.isfinite(low) else "unknown"
+
+
+def _frequency(value: float) -> str:
+    """Show a frequency; an unbiased estimate from few labels may fall outside 0 to 2."""
+    return f"{value:.2f}" if 0 <= value <= 2 else "unknown"
 
 
 def _number(value: float) -> str:

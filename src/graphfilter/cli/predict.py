@@ -10,7 +10,8 @@ import typer
 
 from graphfilter.cli import sources
 from graphfilter.cli.screen import say, tell, waiting
-from graphfilter.cli.sources import column_choices, read_source
+from graphfilter.cli.sources import read_source
+from graphfilter.data import Columns
 from graphfilter.edges import count
 from graphfilter.errors import ConfigError
 from graphfilter.outputs import write_predictions
@@ -42,12 +43,22 @@ def predict(
     """
     if out.exists() and not overwrite:
         raise ConfigError(f"{out}: exists; pass --overwrite to replace it, or another --out.")
+    if out.is_dir():
+        raise ConfigError(f"{out}: is a folder; give the name of a file.")
     if not out.parent.is_dir():
         raise ConfigError(f"{out.parent}: there is no such folder to write {out.name} to.")
     classifier, about, encoder = load_run(run)
+    told = about.get("columns") or {}
+    columns = Columns(
+        label=label,
+        id=id or told.get("id"),
+        source=source or told.get("source"),
+        target=target or told.get("target"),
+        weight=weight or told.get("weight"),
+    )
     found = read_source(
         edges=edges, vertices=vertices, dataset=dataset, graph=graph,
-        columns=column_choices(id=id, label=label, source=source, target=target, weight=weight),
+        columns=columns,
         allow_missing=allow_missing, encoder=encoder, quiet=quiet,
     )  # fmt: skip
     new = found.graph

@@ -135,7 +135,7 @@ def read_source(
             edges, vertices, columns=columns, allow_missing=allow_missing, encoder=encoder
         )
     origin: dict[str, Any] = {"edges": str(edges), "vertices": str(vertices)}
-    return Source(found, encoder, origin)
+    return Source(found, encoder, origin, columns)
 
 
 def _listed(text: str) -> tuple[str, ...]:

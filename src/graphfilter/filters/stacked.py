@@ -8,7 +8,7 @@ from typing import Literal, Self
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import ConfigError
+from graphfilter.errors import ConfigError, check_count, check_number
 from graphfilter.filters.base import Filter
 from graphfilter.operators import Operator
 from graphfilter.propagate import Dropout
@@ -48,10 +48,12 @@ class StackedFilter(Filter):
         self, n_layers: int = 16, init: float | Literal["uniform"] = 0.5, seed: int = 0
     ) -> None:
         super().__init__()
-        if n_layers < 1:
+        if check_count("n_layers", n_layers, least=0) < 1:
             raise ConfigError(f"a stacked filter must have at least one layer; got {n_layers}.")
         if isinstance(init, str) and init != "uniform":
             raise ConfigError(f"init must be a number or 'uniform'; got {init!r}.")
+        if not isinstance(init, str):
+            check_number("init", init)
         self.degree = n_layers
         self.init: float | Literal["uniform"] = init
         self.seed = seed

@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import ConfigError, check_name
+from graphfilter.errors import ConfigError, check_count, check_name, check_number
 from graphfilter.filters import Filter, apply_filters
 from graphfilter.models.layers import Linear, drop
 from graphfilter.operators import Operator
@@ -78,7 +78,9 @@ class FilterNetwork(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        if not 0 <= dropout < 1:
+        if hidden_size is not None:
+            check_count("hidden_size", hidden_size)
+        if not 0 <= check_number("dropout", dropout) < 1:
             raise ConfigError(f"dropout must be in [0, 1); got {dropout}.")
         check_name("dropout placement", dropout_on, ("linear", "every_layer"))
         check_name("filter placement", filter_on, ("hidden", "logits"))

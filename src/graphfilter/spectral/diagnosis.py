@@ -103,6 +103,8 @@ def diagnose(graph: Graph, index: ArrayLike | None = None) -> Diagnosis:
     known = check_index(graph, known)
     if len(known) < 2:
         raise GraphError(f"a diagnosis needs at least 2 labelled vertices; got {len(known)}.")
+    if len(np.unique(check_labels(graph)[known])) < 2:
+        raise GraphError("a diagnosis needs labels of at least two classes; got one.")
     seen = graph if index is None else _with_labels_of(graph, known)
     labels = check_labels(seen)
     frequency = estimate_label_frequency(seen, known)
@@ -125,8 +127,18 @@ def diagnose(graph: Graph, index: ArrayLike | None = None) -> Diagnosis:
         adjusted_homophily=adjusted,
         feature_frequency=_feature_summary(graph),
         confidence=confidence,
-        advice=f"{_advise(frequency_range(frequency.mean), adjusted)} "
-        f"{_how_sure(frequency, confidence)}",
+        advice=_advice(frequency, adjusted, confidence),
+    )
+
+
+def _advice(frequency: FrequencyEstimate, adjusted: float, confidence: str) -> str:
+    """Say what to do; where the labels are too few to tell, say that first."""
+    what = _advise(frequency_range(frequency.mean), adjusted)
+    sure = _how_sure(frequency, confidence)
+    return (
+        f"{sure} As far as the estimate goes: {what}"
+        if confidence == "unsure"
+        else f"{what} {sure}"
     )
 
 
