@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from graphfilter.bench import (
     BenchProgress,
@@ -24,7 +22,7 @@ from graphfilter.bench import (
 )
 from graphfilter.bench.writers import legend, title
 from graphfilter.cli import sources
-from graphfilter.cli.screen import complain, err, out, say, show_table, tell
+from graphfilter.cli.screen import complain, out, runs_bar, say, show_table, tell
 from graphfilter.errors import ConfigError, DataFileError, check_name
 from graphfilter.systems import SYSTEMS
 
@@ -170,38 +168,17 @@ def _listed(text: str) -> list[str]:
 
 
 @contextmanager
-def _matrix_bar(*, quiet: bool) -> Iterator[Callable[[BenchProgress], None] | None]:
+def _matrix_bar(*, quiet: bool) -> Iterator[Callable[[BenchProgress], None]]:
     """Give a callback for run_benchmark that moves a bar and says how long it will take."""
-    if quiet:
-        yield None
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("runs{task.fields[note]}"),
-        TimeElapsedColumn(),
-    )
-    bar = Progress(*columns, console=err)
+    with runs_bar(quiet=quiet) as bar:
 
-    def report(progress: BenchProgress) -> None:
-        if not bar.tasks:
-            bar.start()
-            bar.add_task("", total=progress.total, note="")
-        where = f"{progress.dataset}: {progress.model}"
-        if progress.epoch:
-            where += f", epoch {progress.epoch}/{progress.max_epochs}"
-        bar.update(
-            bar.tasks[0].id,
-            description=escape(where),
-            completed=progress.done,
-            note=_note(progress),
-        )
+        def report(progress: BenchProgress) -> None:
+            where = f"{progress.dataset}: {progress.model}"
+            if progress.epoch:
+                where += f", epoch {progress.epoch}/{progress.max_epochs}"
+            bar(where, progress.done, progress.total, _note(progress))
 
-    try:
         yield report
-    finally:
-        bar.stop()
 
 
 def _note(progress: BenchProgress) -> str:

@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from graphfilter.cli import sources
-from graphfilter.cli.screen import complain, err, say, show_table, tell, waiting
+from graphfilter.cli.screen import complain, runs_bar, say, show_table, tell, waiting
 from graphfilter.data import load_dataset, locate
 from graphfilter.errors import ConfigError, DataFileError, check_name
 from graphfilter.graph import Graph
@@ -175,35 +173,13 @@ def _show(rendered: Rendered) -> None:
 @contextmanager
 def _bar(*, quiet: bool) -> Iterator[Callable[[Step], None]]:
     """Give a callback that moves a bar."""
-    if quiet:
-        yield lambda step: None
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("runs{task.fields[note]}"),
-        TimeElapsedColumn(),
-    )
-    bar = Progress(*columns, console=err)
+    with runs_bar(quiet=quiet) as bar:
 
-    def report(step: Step) -> None:
-        if not bar.tasks:
-            bar.start()
-            bar.add_task("", total=step.total, note="")
-        note = f", {step.failed} failed" if step.failed else ""
-        bar.update(
-            bar.tasks[0].id,
-            description=escape(step.what),
-            completed=step.done,
-            total=step.total,
-            note=note,
-        )
+        def report(step: Step) -> None:
+            note = f", {step.failed} failed" if step.failed else ""
+            bar(step.what, step.done, step.total, note)
 
-    try:
         yield report
-    finally:
-        bar.stop()
 
 
 def _table1(out: Path, source: Path | None, quick: bool, quiet: bool) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich import box
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 # A pipe or file has no width to fit: there, tables are not broken into narrow columns.
@@ -59,3 +60,33 @@ def waiting(message: str, *, quiet: bool = False) -> Iterator[None]:
         return
     with err.status(escape(message)):
         yield
+
+
+@contextmanager
+def runs_bar(*, quiet: bool = False) -> Iterator[Callable[[str, int, int, str], None]]:
+    """Give a callback ``(what, done, total, note)`` that moves a bar over many runs."""
+    if quiet:
+        yield lambda what, done, total, note: None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("runs{task.fields[note]}"),
+        TimeElapsedColumn(),
+    )
+    bar = Progress(*columns, console=err)
+
+    def report(what: str, done: int, total: int, note: str) -> None:
+        # Started with the first run: what goes wrong before it leaves no bar behind.
+        if not bar.tasks:
+            bar.start()
+            bar.add_task("", total=total, note="")
+        bar.update(
+            bar.tasks[0].id, description=escape(what), completed=done, total=total, note=note
+        )
+
+    try:
+        yield report
+    finally:
+        bar.stop()
