@@ -9,8 +9,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from hypothesis import settings
 
 from graphfilter.graph import Graph
+
+# A test never fails for being slow.
+settings.register_profile("graphfilter", deadline=None)
+settings.load_profile("graphfilter")
+
+# Without a GPU the Triton kernels run in Triton's interpreter; it reads this when imported.
+if not torch.cuda.is_available():
+    os.environ.setdefault("TRITON_INTERPRET", "1")
 
 # The tests run side by side, a process a core: threads within each would only contend.
 torch.set_num_threads(1)

@@ -15,7 +15,7 @@ from graphfilter.filters import (
     PowerFilter,
     StackedFilter,
 )
-from graphfilter.models import FilterNetwork, Linear, drop, forward_side_by_side
+from graphfilter.models import FilterNetwork, Linear, drop
 from graphfilter.operators import augmented_adjacency
 
 
@@ -107,8 +107,9 @@ def test_networks_side_by_side_equal_each_alone(
         ).train(training)
         for seed in range(3)
     ]  # fmt: skip
-    together = forward_side_by_side(networks, operator, x, [generator(s) for s in (5, 6, 7)])
-    for network, logits, seed in zip(networks, together, (5, 6, 7), strict=True):
+    generators = [generator(s) for s in (5, 6, 7)]
+    together = FilterNetwork.together(networks, operator, x, generators)
+    for network, logits, seed in zip(networks, together.unbind(1), (5, 6, 7), strict=True):
         torch.testing.assert_close(logits, network(operator, x, generator(seed)))
 
 

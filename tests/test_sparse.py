@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from graphfilter.sparse import SparseFeatures, csr_tensor
+from graphfilter.kernels import Factors
+from graphfilter.sparse import SparseFeatures
 
 tables = hnp.arrays(
     np.float64,
@@ -38,9 +39,11 @@ def test_project_and_its_gradient_equal_dense_autograd(
     weight = torch.randn(
         x.shape[1], n_columns, dtype=torch.float64, generator=generator, requires_grad=True
     )
-    values = torch.randn(matrix.nnz, dtype=torch.float64, generator=generator)
+    values = torch.randn(n_columns, matrix.nnz, dtype=torch.float64, generator=generator)
     ours = x.project(weight, values if replaced else None)
-    theirs = dense_like(x, matrix, values if replaced else x.values) @ weight
+    entries = values if replaced else x.values.expand(n_columns, -1)
+    columns = zip(entries, weight.unbind(1), strict=True)
+    theirs = torch.stack([dense_like(x, matrix, v) @ w for v, w in columns], dim=1)
     torch.testing.assert_close(ours, theirs)
     grad = torch.randn(ours.shape, dtype=torch.float64, generator=generator)
     torch.testing.assert_close(
@@ -83,18 +86,18 @@ def test_sparse_features_hold_a_copy() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_csr_tensor_equals_the_matrix(dtype: torch.dtype) -> None:
+def test_csr_equals_the_matrix(dtype: torch.dtype) -> None:
     matrix = sp.random_array((4, 6), density=0.5, rng=0).tocsr()
-    tensor = csr_tensor(matrix, dtype=dtype)
+    tensor = Factors.from_scipy(matrix).csr(dtype)
     assert tensor.dtype == dtype
     assert tensor.col_indices().dtype == tensor.crow_indices().dtype == torch.int32
     expected = torch.from_numpy(matrix.toarray()).to(dtype)
     torch.testing.assert_close(tensor.to_dense(), expected, rtol=0, atol=0)
 
 
-def test_csr_tensor_widens_indices_that_do_not_fit() -> None:
+def test_csr_widens_indices_that_do_not_fit() -> None:
     """A matrix of one stored entry, wider than int32 can number."""
     wide = sp.csr_array((np.ones(1), np.array([2**31]), np.array([0, 1])), shape=(1, 2**31 + 1))
-    tensor = csr_tensor(wide, dtype=torch.float32)
+    tensor = Factors.from_scipy(wide).csr(torch.float32)
     assert tensor.col_indices().dtype == torch.int64
     assert tensor.col_indices().tolist() == [2**31]

@@ -207,8 +207,7 @@ def test_checkpoint_of_another_run_is_refused(setting: Setting, tmp_path: Path) 
 def scores(run: Run, *epochs: tuple[float, float, float]) -> Run:
     """Feed a run (training accuracy, validation loss, validation accuracy) by epoch."""
     for train_accuracy, val_loss, val_accuracy in epochs:
-        run.loss = 1.0
-        run.update(train_accuracy=train_accuracy, val_loss=val_loss, val_accuracy=val_accuracy)
+        run.update(np.array([1.0, train_accuracy, val_loss, val_accuracy]), np.zeros(4))
     return run
 
 

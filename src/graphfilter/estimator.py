@@ -19,7 +19,7 @@ from graphfilter.features import FeatureScaler, to_tensor
 from graphfilter.filters import Filter, StackedFilter
 from graphfilter.graph import Graph
 from graphfilter.labels import encode_labels, match_labels
-from graphfilter.models import FilterNetwork, forward_side_by_side
+from graphfilter.models import FilterNetwork
 from graphfilter.operators import OPERATORS, make_operator
 from graphfilter.runs import FitResult
 from graphfilter.saving import load_classifier, save_classifier
@@ -232,13 +232,13 @@ class SGFClassifier(ClassifierMixin, BaseEstimator):
         x = to_tensor(self.scaler_.transform(target.features), device=device)  # pyright: ignore
         members = [member.to(device).eval() for member in self.members_]
         with torch.no_grad():
-            logits = forward_side_by_side(
+            logits = FilterNetwork.together(
                 members,
                 make_operator(self.operator, target, device=device),
                 x,
                 [None] * len(members),
             )
-            every = torch.stack([z.double().softmax(dim=1) for z in logits]).mean(dim=0)
+            every = logits.double().softmax(dim=2).mean(dim=1)
         probabilities = every.cpu().numpy()
         return probabilities if rows is None else probabilities[rows]
 

@@ -13,6 +13,7 @@ so that :math:`\hat A = I - L` holds on every graph and its frequency is 0.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from torch import Tensor
 
 from graphfilter.errors import GraphError, check_name
 from graphfilter.graph import Graph
-from graphfilter.sparse import csr_tensor
+from graphfilter.kernels import Factors, make_rows
 
 
 class Operator:
@@ -30,12 +31,14 @@ class Operator:
 
     Parameters
     ----------
-    matrix : scipy sparse matrix (n, n)
+    matrix : scipy sparse matrix (n, n), or Factors
         Symmetric.
     interval : (float, float)
         Bounds of its spectrum.
     kind : str
         Its name, for printing and for saving with a model.
+    device, dtype
+        Where it multiplies, and what the columns are stored in.
 
     Attributes
     ----------
@@ -43,30 +46,60 @@ class Operator:
         Number of vertices.
     radius : float
         The largest absolute value in the interval, a bound of its norm.
+    rows : Rows
+        The kernel of its products.
     """
 
     def __init__(
         self,
-        matrix: sp.csr_array,
+        matrix: sp.csr_array | Factors,
         interval: tuple[float, float],
         kind: str,
         *,
-        device: torch.device | str = "cpu",
+        device: torch.device | str | None = None,
         dtype: torch.dtype = torch.float32,
     ) -> None:
-        views = [array.view() for array in (matrix.data, matrix.indices, matrix.indptr)]
-        for view in views:
-            view.flags.writeable = False
-        self._matrix = sp.csr_array(tuple(views), shape=matrix.shape)
+        factors = matrix if isinstance(matrix, Factors) else Factors.from_scipy(matrix)
+        factors = factors if device is None else factors.to(device)
         self.interval = interval
         self.kind = kind
-        self.device = torch.device(device)
-        self.dtype = dtype
-        self._csr = csr_tensor(matrix, device=self.device, dtype=dtype)
+        self.rows = make_rows(factors, dtype)
+
+    @classmethod
+    def from_csr(
+        cls,
+        offsets: Tensor,
+        columns: Tensor,
+        *,
+        kind: str = "augmented_adjacency",
+        device: torch.device | str | None = None,
+        dtype: torch.dtype = torch.float32,
+    ) -> Operator:
+        """Make an operator of an unweighted graph that lies in torch tensors, on any device.
+
+        For graphs too large to be copied: the tensors are used as they are, unchecked.
+
+        Parameters
+        ----------
+        offsets, columns : int64 Tensor (n + 1,), int32 Tensor (m,)
+            CSR adjacency, symmetric, without self loops.
+        kind : str
+            One of :data:`OPERATORS`.
+        """
+        adjacency = Factors(offsets, columns, len(offsets) - 1)
+        return _make(adjacency, offsets.diff(), kind, device=device, dtype=dtype)
 
     @property
     def n(self) -> int:
-        return self._matrix.shape[0]
+        return self.rows.factors.shape[0]
+
+    @property
+    def device(self) -> torch.device:
+        return self.rows.factors.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.rows.dtype
 
     @property
     def radius(self) -> float:
@@ -74,8 +107,12 @@ class Operator:
 
     @property
     def matrix(self) -> sp.csr_array:
-        """The matrix itself, in float64; not to be written to."""
-        return self._matrix
+        """The matrix itself, multiplied out in float64."""
+        return self.rows.factors.matrix()
+
+    def csr(self) -> Tensor:
+        """Return the matrix as a torch CSR tensor in this operator's precision."""
+        return self.rows.csr
 
     def to(
         self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
@@ -85,7 +122,7 @@ class Operator:
         dtype = self.dtype if dtype is None else dtype
         if device == self.device and dtype == self.dtype:
             return self
-        return Operator(self._matrix, self.interval, self.kind, device=device, dtype=dtype)
+        return Operator(self.rows.factors, self.interval, self.kind, device=device, dtype=dtype)
 
     def __matmul__(self, x: Tensor) -> Tensor:
         """Multiply one column (n,) or several (n, c); differentiable."""
@@ -95,7 +132,7 @@ class Operator:
 
     def multiply(self, x: Tensor, *, out: Tensor, scale: float = 1.0, keep: float = 0.0) -> Tensor:
         """Write ``scale * (self @ x) + keep * out`` to ``out``, outside autograd."""
-        return torch.addmm(out, self._csr, x, beta=keep, alpha=scale, out=out)
+        return self.rows.multiply(x, out=out, scale=scale, keep=keep)
 
     def check_columns(self, x: Tensor) -> None:
         """Raise unless ``x`` has one row a vertex and this operator's precision and device."""
@@ -129,20 +166,17 @@ class _Product(torch.autograd.Function):
 
 def augmented_adjacency(graph: Graph, **where: Any) -> Operator:
     r"""Make :math:`\tilde A`, the adjacency with self loops, normalised: the paper's default."""
-    loops = sp.eye_array(graph.n_vertices, format="csr")
-    matrix = _normalised((graph.adjacency + loops).tocsr())
-    return Operator(matrix, (-1.0, 1.0), "augmented_adjacency", **where)
+    return make_operator("augmented_adjacency", graph, **where)
 
 
 def adjacency(graph: Graph, **where: Any) -> Operator:
     r"""Make :math:`\hat A`, the normalised adjacency without self loops."""
-    return Operator(_plain(graph), (-1.0, 1.0), "adjacency", **where)
+    return make_operator("adjacency", graph, **where)
 
 
 def laplacian(graph: Graph, **where: Any) -> Operator:
     """Make L, the symmetric normalised Laplacian."""
-    identity = sp.eye_array(graph.n_vertices, format="csr")
-    return Operator((identity - _plain(graph)).tocsr(), (0.0, 2.0), "laplacian", **where)
+    return make_operator("laplacian", graph, **where)
 
 
 OPERATORS: dict[str, Callable[..., Operator]] = {
@@ -153,18 +187,33 @@ OPERATORS: dict[str, Callable[..., Operator]] = {
 
 
 def make_operator(kind: str, graph: Graph, **where: Any) -> Operator:
-    """Make the operator of this name for a graph."""
-    return OPERATORS[check_name("operator", kind, OPERATORS)](graph, **where)
+    """Make the operator of this name for a graph, ``device`` and ``dtype`` as given."""
+    structure = Factors.from_scipy(graph.adjacency, values=graph.weights is not None)
+    return _make(structure, torch.from_numpy(graph.degrees.astype(np.float64)), kind, **where)
 
 
-def _plain(graph: Graph) -> sp.csr_array:
-    isolated = (np.diff(graph.indptr) == 0).astype(float)
-    return _normalised((graph.adjacency + sp.diags_array(isolated)).tocsr())
+def _make(structure: Factors, degrees: Tensor, kind: str, **where: Any) -> Operator:
+    """Normalise an adjacency; see the table at the top."""
+    check_name("operator", kind, OPERATORS)
+    degrees = degrees.double()
+    isolated = (degrees == 0).double()
+    if kind == "augmented_adjacency":
+        scale = (degrees + 1).rsqrt()
+        return _operator(structure, scale, scale.square(), 1.0, (-1.0, 1.0), kind, where)
+    scale = (degrees + isolated).rsqrt()
+    if kind == "adjacency":
+        return _operator(structure, scale, isolated, 1.0, (-1.0, 1.0), kind, where)
+    return _operator(structure, scale, 1 - isolated, -1.0, (0.0, 2.0), kind, where)
 
 
-def _normalised(matrix: sp.csr_array) -> sp.csr_array:
-    scale = 1 / np.sqrt(matrix.sum(axis=1))
-    rows = np.repeat(scale, np.diff(matrix.indptr))
-    # The two scales first: their product is the same in both directions to the last bit.
-    data = matrix.data * (rows * scale[matrix.indices])
-    return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+def _operator(
+    structure: Factors,
+    scale: Tensor,
+    diagonal: Tensor,
+    sign: float,
+    interval: tuple[float, float],
+    kind: str,
+    where: dict[str, Any],
+) -> Operator:
+    factors = replace(structure, scale=scale, diagonal=diagonal, sign=sign)
+    return Operator(factors, interval, kind, **where)

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from graphfilter.kernels import inner_products
 from graphfilter.operators import Operator
 
 Dropout = Callable[[Tensor], Tensor]
@@ -74,13 +75,12 @@ class Basis:
                 rows[k + 1] -= back * rows[k - 1]
         return weights.double() @ torch.from_numpy(rows).to(weights.device)
 
-    def advance(self, operator: Operator, k: int, current: Tensor, previous: Tensor) -> Tensor:
-        """Overwrite ``previous``, :math:`B_{k-1}x`, with :math:`B_{k+1}x`."""
+    def step_factors(self, k: int) -> tuple[float, float, float]:
+        r"""Return (scale, skip, keep) of :math:`B_{k+1} = \mathrm{scale}\, P B_k +
+        \mathrm{skip}\, B_k + \mathrm{keep}\, B_{k-1}`.
+        """
         step, back = self._factors(k)
-        if self.shift:
-            previous.mul_(-back).add_(current, alpha=step * self.shift)
-            return operator.multiply(current, out=previous, scale=step * self.scale, keep=1.0)
-        return operator.multiply(current, out=previous, scale=step * self.scale, keep=-back)
+        return step * self.scale, step * self.shift, -back
 
     def _factors(self, k: int) -> tuple[float, float]:
         return (self.step, self.back) if k > 0 else (1.0, 0.0)
@@ -100,7 +100,8 @@ def apply_polynomial(operator: Operator, basis: Basis, weights: Tensor, x: Tenso
     operator.check_columns(x)
     grouped = weights if weights.ndim == 2 else weights[:, None]
     columns = x.reshape(x.shape[0], grouped.shape[1], -1)
-    y = _Polynomial.apply(columns, grouped.to(x.dtype), operator, basis)
+    exact = torch.promote_types(x.dtype, torch.float32)
+    y = _Polynomial.apply(columns, grouped.to(exact), operator, basis)
     return y.reshape(x.shape)  # pyright: ignore
 
 
@@ -151,23 +152,20 @@ def _accumulate(
     ------
     weights, inner products : (K + 1, g);  x, against, sum : (n, g, c)
     """
-    current = x.clone(memory_format=torch.contiguous_format)
-    previous = torch.zeros_like(current)
-    total = torch.mul(current, weights[0, :, None])
+    rows = operator.rows
+    current = rows.enter(x)
+    previous = torch.empty_like(current)
+    total = torch.empty_like(current)
+    torch.mul(current, weights[0, :, None], out=total)
     products = None if against is None else torch.empty_like(weights)
-    scratch = torch.empty_like(current) if against is not None and x.shape[1] > 1 else None
-    for k in range(len(weights)):
-        if k > 0:
-            basis.advance(operator, k - 1, _flat(current), _flat(previous))
-            previous, current = current, previous
-            total.addcmul_(current, weights[k, :, None])
-        if against is not None and products is not None:
-            if scratch is None:
-                products[k, 0] = torch.dot(current.view(-1), against.reshape(-1))
-            else:
-                torch.sum(torch.mul(current, against, out=scratch), (0, 2), out=products[k])
-    return total, products
-
-
-def _flat(x: Tensor) -> Tensor:
-    return x.view(x.shape[0], -1)
+    if against is not None and products is not None:
+        inner_products(x, against, out=products[0])
+    for k in range(len(weights) - 1):
+        scale, skip, keep = basis.step_factors(k)
+        rows.advance(
+            current, previous, scale=scale, skip=skip, keep=keep,
+            total=total, weights=weights[k + 1],
+            against=against, products=None if products is None else products[k + 1],
+        )  # fmt: skip
+        previous, current = current, previous
+    return rows.leave(total), products

@@ -32,8 +32,8 @@ class FitResult:
         one row at the start and one an epoch.
     best_epoch : int
         The epoch of the best weights, from 1; 0 is the start.
-    stopped : {'patience', 'max_epochs', 'diverged'}
-        What ended it.
+    stopped : {'patience', 'max_epochs', 'diverged', 'asked'}
+        What ended it; 'asked' is :meth:`graphfilter.training.Progress.stop`.
     seconds : float
         Training time of all the runs beside it together.
     """
@@ -71,33 +71,26 @@ class Run:
         if class_weight is not None:
             counts *= class_weight[: len(counts)]
         self.chance = float(counts.max() / counts.sum())
-        self.loss = math.nan
         self.best_score = self.best_tie_break = -math.inf
         self.best_epoch = 0
         self.waited = 0
         self.learning = False
         self.stopped = ""
         self.history: dict[str, list[float]] = {name: [] for name in CURVES}
-        self.filter_history: list[Tensor] = [self._filter_scalars()]
+        self.filter_history: list[NDArray[np.float64]] = [self.scalars().double().cpu().numpy()]
         self.best = self._copy_weights()
 
     @property
     def training(self) -> bool:
         return not self.stopped
 
-    @property
-    def parts(self) -> tuple[Tensor, Tensor]:
-        """The training and the validation vertices."""
-        return self.train, self.val
-
-    def update(self, *, train_accuracy: float, val_loss: float, val_accuracy: float) -> None:
-        """Take the scores of an epoch."""
-        for name, value in zip(
-            CURVES, (self.loss, train_accuracy, val_loss, val_accuracy), strict=True
-        ):
+    def update(self, scores: NDArray[np.float64], scalars: NDArray[np.float64]) -> None:
+        """Take what an epoch gave: its ``CURVES`` and the filter's scalars after it."""
+        for name, value in zip(CURVES, scores.tolist(), strict=True):
             self.history[name].append(value)
-        self.filter_history.append(self._filter_scalars())
-        if not math.isfinite(self.loss) or (len(self.val) and not math.isfinite(val_loss)):
+        loss, train_accuracy, val_loss, val_accuracy = scores.tolist()
+        self.filter_history.append(scalars)
+        if not math.isfinite(loss) or (len(self.val) and not math.isfinite(val_loss)):
             self.stopped = "diverged"
             return
         self.learning = self.learning or train_accuracy > self.chance
@@ -106,7 +99,8 @@ class Run:
             improved = score > self.best_score
             self.best_score, self.best_tie_break = score, tie_break
             self.best_epoch = len(self.history["loss"])
-            self.best = self._copy_weights()
+            now = self.model.state_dict()
+            torch._foreach_copy_([self.best[name] for name in now], list(now.values()))
         else:
             improved = False
         if improved:
@@ -127,10 +121,13 @@ class Run:
             return float(len(self.history["loss"])), 0.0
         return (val_accuracy, -val_loss) if self.monitor == "accuracy" else (-val_loss, 0.0)
 
+    def filter_scalars(self) -> dict[str, NDArray[Any]]:
+        """Return the filter's scalars by name, as they are now; none without a filter."""
+        return {name: p.detach().cpu().numpy().copy() for name, p in self._filter_named()}
+
     def result(self, seconds: float) -> FitResult:
         history = {name: np.array(values) for name, values in self.history.items()}
-        rows = torch.stack(self.filter_history).cpu().numpy()
-        history |= self._split_scalars(rows)
+        history |= self._split_scalars(np.stack(self.filter_history))
         state = {name: t.cpu().clone() for name, t in self.best.items()}
         return FitResult(state, history, self.best_epoch, self.stopped or "max_epochs", seconds)
 
@@ -141,7 +138,7 @@ class Run:
         stored |= {
             f"history.{k}": torch.tensor(v, dtype=torch.float64) for k, v in self.history.items()
         }
-        stored["filter_history"] = torch.stack(self.filter_history)
+        stored["filter_history"] = torch.from_numpy(np.stack(self.filter_history))
         return stored
 
     def counters(self) -> dict[str, Any]:
@@ -166,7 +163,7 @@ class Run:
         device = self.train.device
         self.best = {k: v.to(device) for k, v in part("best").items()}
         self.history = {k: v.tolist() for k, v in part("history").items()}
-        self.filter_history = list(tensors["filter_history"].to(device).unbind(0))
+        self.filter_history = list(tensors["filter_history"].cpu().numpy())
         self.best_score = float.fromhex(counters["best_score"])
         self.best_tie_break = float.fromhex(counters["best_tie_break"])
         self.best_epoch = int(counters["best_epoch"])
@@ -182,10 +179,11 @@ class Run:
             return []
         return list(self.model.filter.named_parameters())
 
-    def _filter_scalars(self) -> Tensor:
+    def scalars(self) -> Tensor:
+        """Return the filter's learnable scalars in one row, where they lie."""
         named = self._filter_named()
         if not named:
-            return torch.empty(0)
+            return torch.empty(0, device=self.train.device)
         return torch.cat([p.detach().reshape(-1) for _, p in named])
 
     def _split_scalars(self, rows: NDArray[Any]) -> dict[str, NDArray[Any]]:

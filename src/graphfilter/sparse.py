@@ -1,8 +1,7 @@
-"""Sparse matrices as torch tensors, and products with them that stay sparse."""
+"""Sparse features, and products with them that stay sparse."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,23 +9,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from graphfilter.edges import index_type
-
-
-def csr_tensor(
-    matrix: sp.csr_array, *, device: torch.device | str = "cpu", dtype: torch.dtype
-) -> Tensor:
-    """Turn a scipy CSR matrix into a torch one, with int32 indices where they fit.
-
-    torch's product on CPU is several times faster with int32 than with int64 indices.
-    """
-    index = index_type(max(matrix.nnz, *matrix.shape))
-    return _csr(
-        torch.from_numpy(matrix.indptr.astype(index)).to(device),
-        torch.from_numpy(matrix.indices.astype(index)).to(device),
-        torch.from_numpy(matrix.data.astype(np.float64)).to(device, dtype),
-        matrix.shape,
-    )
+from graphfilter.kernels import Factors, make_rows
 
 
 class SparseFeatures:
@@ -48,36 +31,43 @@ class SparseFeatures:
         )
         transposed = numbered.T.tocsr()
         self.shape: tuple[int, int] = matrix.shape
-        self._forward = csr_tensor(matrix, device=device, dtype=dtype)
-        values = matrix.data[transposed.data].astype(np.float64)
-        backward = sp.csr_array(
-            (values, transposed.indices, transposed.indptr), shape=transposed.shape
-        )
-        self._backward = csr_tensor(backward, device=device, dtype=dtype)
         self._order = torch.from_numpy(transposed.data).to(device)
+        transposed.data = matrix.data[transposed.data]
+        self._forward = make_rows(Factors.from_scipy(matrix).to(device), dtype)
+        self._backward = make_rows(Factors.from_scipy(transposed).to(device), dtype)
 
     @property
     def values(self) -> Tensor:
         """The stored entries, row by row."""
-        return self._forward.values()
+        return self._forward.csr.values()
 
     def tensors(self) -> list[Tensor]:
         """Return offsets, columns and values of the stored entries."""
-        csr = self._forward
+        csr = self._forward.csr
         return [csr.crow_indices(), csr.col_indices(), csr.values()]
 
+    def to_dense(self) -> Tensor:
+        """Return X with its zeros."""
+        return self._forward.csr.to_dense()
+
     def project(self, weight: Tensor, values: Tensor | None = None) -> Tensor:
-        """Return X W, differentiable in W; ``values`` stands in for the stored entries."""
+        """Return X W, differentiable in W.
+
+        Parameters
+        ----------
+        weight : Tensor (d, c)
+        values : Tensor (g, m), optional
+            Stand in for the stored entries: row i for the i-th of g equal groups of columns.
+        """
         return _Projection.apply(weight, self, values)  # pyright: ignore
 
     def product(self, weight: Tensor, values: Tensor | None, *, transposed: bool) -> Tensor:
         """Return X W or XᵀW, outside autograd."""
-        csr = self._backward if transposed else self._forward
-        if values is not None:
-            values = values[self._order] if transposed else values
-            csr = _csr(csr.crow_indices(), csr.col_indices(), values, tuple(csr.shape))
-        out = weight.new_empty(csr.shape[0], weight.shape[1])
-        return torch.addmm(out, csr, weight.contiguous(), beta=0, out=out)
+        rows = self._backward if transposed else self._forward
+        if transposed and values is not None:
+            values = values[:, self._order]
+        out = weight.new_empty(self.shape[int(transposed)], weight.shape[1])
+        return rows.multiply(weight.contiguous(), out=out, values=values)
 
 
 class _Projection(torch.autograd.Function):
@@ -89,11 +79,3 @@ class _Projection(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:  # pyright: ignore
         return ctx.x.product(grad, ctx.values, transposed=True), None, None
-
-
-def _csr(rows: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, ...]) -> Tensor:
-    with warnings.catch_warnings():
-        # torch announces once a process that CSR is "in beta" and, in some versions, that its
-        # invariants are not checked; nothing a user can act on.
-        warnings.filterwarnings("ignore", message="Sparse (CSR tensor|invariant)")
-        return torch.sparse_csr_tensor(rows, columns, values, size=shape, check_invariants=False)

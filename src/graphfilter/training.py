@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from graphfilter.checkpoints import Checkpoint, fingerprint
+from graphfilter.epochs import Epoch
 from graphfilter.errors import ConfigError, GraphError, check_count, check_name, check_number
-from graphfilter.models.network import FilterNetwork, forward_side_by_side
+from graphfilter.models.network import FilterNetwork
 from graphfilter.operators import Operator
 from graphfilter.runs import FitResult, Run
 from graphfilter.sparse import SparseFeatures
@@ -68,8 +69,19 @@ class Progress:
     epoch: int
     max_epochs: int
     loss: float
+    train_accuracy: float
     val_accuracy: float
     n_training: int
+    runs: Sequence[Run] = field(repr=False)
+
+    def scalars(self) -> dict[str, NDArray[Any]]:
+        """Return the filter's scalars of the first run as they are now; read when asked for."""
+        return self.runs[0].filter_scalars()
+
+    def stop(self) -> None:
+        """End training after this epoch; every run keeps the best weights it has had."""
+        for run in self.runs:
+            run.stopped = run.stopped or "asked"
 
 
 def train(
@@ -106,7 +118,7 @@ def train(
     class_weight : Tensor (n_classes,), optional
         Weighs the training loss and the scores that choose the best weights.
     on_epoch : callable, optional
-        Told after every epoch.
+        Told the :class:`Progress` after every epoch; it may read the filter from it, and stop.
     checkpoint : path, optional
         Where to keep the state while training, every ``checkpoint_seconds`` and when interrupted.
     resume : bool
@@ -131,10 +143,17 @@ def train(
         state.load()
     started = saved = time.perf_counter()
     before = state.seconds
+    members: list[int] = []
     while state.epoch < config.max_epochs and any(run.training for run in runs):
         state.epoch += 1
-        _step(runs, operator, x, labels, generators, optimizer, class_weight)
-        _evaluate(runs, operator, x, labels, class_weight)
+        training = [r for r, run in enumerate(runs) if run.training]
+        if training != members:
+            members = training
+            epoch = Epoch(
+                [runs[r] for r in members], [generators[r] for r in members],
+                operator, x, labels, class_weight, optimizer,
+            )  # fmt: skip
+        epoch()
         state.seconds = before + time.perf_counter() - started
         try:
             if on_epoch is not None:
@@ -147,80 +166,6 @@ def train(
             state.save()
             saved = time.perf_counter()
     return [run.result(state.seconds) for run in runs]
-
-
-def _step(
-    runs: Sequence[Run],
-    operator: Operator,
-    x: Tensor | SparseFeatures,
-    labels: Tensor,
-    generators: Sequence[torch.Generator],
-    optimizer: torch.optim.Optimizer,
-    class_weight: Tensor | None,
-) -> None:
-    """Take one step of every run still training."""
-    active = [(run, g) for run, g in zip(runs, generators, strict=True) if run.training]
-    for run, _ in active:
-        run.model.train()
-    logits = _logits([run.model for run, _ in active], operator, x, [g for _, g in active])
-    losses = torch.stack(
-        [
-            nn.functional.cross_entropy(z[run.train], labels[run.train], weight=class_weight)
-            for (run, _), z in zip(active, logits, strict=True)
-        ]
-    )
-    optimizer.zero_grad(set_to_none=True)
-    losses.sum().backward()
-    optimizer.step()
-    for (run, _), loss in zip(active, losses.tolist(), strict=True):
-        run.loss = loss
-
-
-@torch.no_grad()
-def _evaluate(
-    runs: Sequence[Run],
-    operator: Operator,
-    x: Tensor | SparseFeatures,
-    labels: Tensor,
-    class_weight: Tensor | None,
-) -> None:
-    """Score every run still training, and let it decide whether to go on."""
-    active = [run for run in runs if run.training]
-    for run in active:
-        run.model.eval()
-    logits = _logits([run.model for run in active], operator, x, [None] * len(active))
-    scores = torch.stack(
-        [
-            torch.stack([_scores(z[part], labels[part], class_weight) for part in run.parts])
-            for run, z in zip(active, logits, strict=True)
-        ]
-    )
-    for run, (train, val) in zip(active, scores.tolist(), strict=True):
-        run.update(train_accuracy=train[1], val_loss=val[0], val_accuracy=val[1])
-
-
-def _scores(logits: Tensor, truth: Tensor, class_weight: Tensor | None) -> Tensor:
-    """Return loss and accuracy, both weighted by class; NaN where there are no vertices."""
-    if not len(truth):
-        return logits.new_full((2,), float("nan"))
-    loss = nn.functional.cross_entropy(logits, truth, weight=class_weight)
-    right = (logits.argmax(1) == truth).to(loss.dtype)
-    if class_weight is None:
-        return torch.stack([loss, right.mean()])
-    weights = class_weight[truth]
-    return torch.stack([loss, (right * weights).sum() / weights.sum()])
-
-
-def _logits(
-    models: Sequence[nn.Module],
-    operator: Operator,
-    x: Tensor | SparseFeatures,
-    generators: Sequence[torch.Generator | None],
-) -> list[Tensor]:
-    networks = [m for m in models if isinstance(m, FilterNetwork)]
-    if len(networks) == len(models):
-        return forward_side_by_side(networks, operator, x, generators)
-    return [m(operator, x, g) for m, g in zip(models, generators, strict=True)]
 
 
 def _make_optimizer(models: Sequence[nn.Module], config: TrainConfig) -> torch.optim.Optimizer:
@@ -239,14 +184,16 @@ def _make_optimizer(models: Sequence[nn.Module], config: TrainConfig) -> torch.o
             "weight_decay": config.weight_decay,
         },
     ]
-    return torch.optim.Adam([g for g in groups if g["params"]], fused=True)
+    on_gpu = every[0].device.type == "cuda"
+    return torch.optim.Adam([g for g in groups if g["params"]], fused=True, capturable=on_gpu)
 
 
 def _progress(epoch: int, max_epochs: int, runs: Sequence[Run]) -> Progress:
     shown = [run for run in runs if run.training] or list(runs)
-    loss = float(np.mean([run.history["loss"][-1] for run in shown]))
-    accuracy = float(np.mean([run.history["val_accuracy"][-1] for run in shown]))
-    return Progress(epoch, max_epochs, loss, accuracy, sum(run.training for run in runs))
+    names = ("loss", "train_accuracy", "val_accuracy")
+    means = {name: sum(run.history[name][-1] for run in shown) / len(shown) for name in names}
+    n_training = sum(run.training for run in runs)
+    return Progress(epoch, max_epochs, **means, n_training=n_training, runs=runs)
 
 
 def _check(

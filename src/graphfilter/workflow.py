@@ -99,7 +99,8 @@ def fit_folder(
     ----------
     baselines : bool
         Train the report's plain models on the same split too; ``on_baseline`` is told of their
-        epochs, as ``on_epoch`` is of the classifier's.
+        epochs, as ``on_epoch`` is of the classifier's. Either may stop what it is told of: the
+        best weights so far are then kept, and baselines left out.
     """
     folder = check_folder(out, overwrite=overwrite, resume=resume)
     classifier.check_parameters()
@@ -120,7 +121,7 @@ def fit_folder(
     write_predictions(folder / PREDICTIONS_FILE, graph, graph.classes, probabilities, split)
     write_json(folder / METRICS_FILE, metrics)
     draw_run(classifier, graph, metrics, folder / FILTER_FILE)
-    run = _describe_run(plan, seed, command)
+    run = {**_describe_run(plan, seed, command), "stopped": metrics["stopped"]}
     others = ()
     if baselines:
         others = train_baselines(graph, split, classifier, seed=seed, on_epoch=on_baseline)

@@ -79,6 +79,22 @@ def test_fit_equals_the_estimator(graphfilter, tables, tmp_path: Path, graph) ->
     np.testing.assert_allclose(written, clf.predict_proba()[:, 1], atol=1e-5)
 
 
+@pytest.mark.parametrize(("given", "start"), [("-0.3", -0.3), ("uniform", "uniform")])
+def test_fit_starts_the_filter_where_it_is_told(
+    graphfilter, tables, tmp_path: Path, graph, given: str, start: float | str
+) -> None:
+    run = tmp_path / "run"
+    words = ("fit", *tables, "--out", run, "--init", given, "--epochs", 3, "--no-baselines")
+    assert graphfilter(*words, "--overwrite").code == 0
+    clf = SGFClassifier(max_epochs=3, filter_init=start, random_state=0)
+    clf.fit(graph=graph, split=stratified(graph.labels, 0))
+    learned = json.loads((run / "metrics.json").read_text())["filter"][0]["alpha"]
+    np.testing.assert_allclose(learned, clf.filter_.alpha.tolist(), rtol=1e-4, atol=1e-6)
+    command = json.loads((run / "config.json").read_text())["run"]["command"]
+    assert f"--init {given}" in command
+    assert "--overwrite" not in command
+
+
 def test_predict_repeats_what_fit_wrote(graphfilter, tables, tmp_path: Path) -> None:
     run, out = tmp_path / "run", tmp_path / "again.csv"
     assert graphfilter("fit", *tables, "--out", run, "--members", 2, *QUICK).code == 0
@@ -201,6 +217,8 @@ def test_fit_explains_bad_tables_and_writes_nothing(graphfilter, tmp_path: Path,
         (("--label", "knd"), "did you mean 'kind'"),
         (("--label", "kind", "--layers", "0"), "at least one layer"),
         (("--label", "kind", "--dropout", "1.5"), "dropout must be in [0, 1)"),
+        (("--label", "kind", "--init", "half"), "a number or 'uniform'; got 'half'"),
+        (("--label", "kind", "--init", "nan"), "init must be a finite number"),
         (("--label", "kind", "--operator", "laplacan"), "did you mean 'laplacian'"),
         (("--label", "kind", "--device", "abacus"), "device must be"),
         (("--label", "kind", "--dataset", "cora"), "name one graph"),

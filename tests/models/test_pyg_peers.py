@@ -126,11 +126,19 @@ def test_gcnii_equals_pyg(graph: Graph) -> None:
     ours = GCNII(N_FEATURES, 2, n_layers=3, alpha=0.2, theta=1.5, generator=seeded()).eval()
     with torch.no_grad():
         start = hidden = torch.relu(ours.encoder(x))
-        for layer, conv in enumerate(ours.convs, start=1):
+        for layer, weight in enumerate(ours.weights, start=1):
             theirs = pyg.GCN2Conv(64, alpha=0.2, theta=1.5, layer=layer)
-            theirs.load_state_dict(conv.state_dict())
+            theirs.weight1.copy_(weight)
             hidden = torch.relu(theirs(hidden, start, edges, weights))
         close(ours(operator, x), ours.head(hidden))
+
+
+def test_gcnii_side_by_side_equals_each_alone() -> None:
+    operator, x, _, _ = inputs(make_graph())
+    networks = [GCNII(N_FEATURES, 2, n_layers=3, generator=seeded(s)) for s in range(3)]
+    together = GCNII.together(networks, operator, x, [seeded(s) for s in (4, 5, 6)])
+    for network, logits, seed in zip(networks, together.unbind(1), (4, 5, 6), strict=True):
+        close(logits, network(operator, x, seeded(seed)))
 
 
 def test_gcnii_with_full_residual_ignores_the_graph() -> None:

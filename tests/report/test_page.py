@@ -14,6 +14,7 @@ from graphfilter.data import make_csbm
 from graphfilter.graph import Graph
 from graphfilter.report.baselines import BASELINES, train_baselines
 from graphfilter.splits import Split, stratified
+from graphfilter.training import Progress
 from graphfilter.workflow import REPORT_FILE, Source, fit_folder, plan_fit
 
 HOSTILE = '</script><script>hacked=1</script><img src=x onerror="hacked=1">'
@@ -133,3 +134,19 @@ def test_baselines_train_under_the_limits_of_the_classifier(graph: Graph) -> Non
     assert [b.name for b in made] == list(BASELINES)
     assert set(epochs) == {7}
     assert all(len(b.predicted) == graph.n_vertices for b in made)
+
+
+def test_baselines_that_are_stopped_are_left_out(graph: Graph) -> None:
+    told: list[int] = []
+
+    def stop_the_second(progress: Progress) -> None:
+        told.append(progress.epoch)
+        if told.count(1) == 2:
+            progress.stop()
+
+    made = train_baselines(
+        graph, stratified(graph.labels, 0), SGFClassifier(max_epochs=3), seed=0,
+        on_epoch=stop_the_second,
+    )  # fmt: skip
+    assert made == ()
+    assert told == [1, 2, 3, 1]

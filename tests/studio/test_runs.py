@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+import zipfile
+
 import numpy as np
 
 from graphfilter import SGFClassifier
@@ -23,6 +28,9 @@ def test_run_ends_as_the_estimator_does(client) -> None:
     np.testing.assert_allclose(run["alpha"], clf.history_["alpha"][clf.results_[0].best_epoch],
                                rtol=1e-2, atol=1e-3)  # fmt: skip
     assert run["epochs"] == list(range(1, 21))
+    for part in ("train", "val"):
+        curve = clf.history_[f"{part}_accuracy"]
+        np.testing.assert_allclose(run[f"{part}_accuracy"], curve, rtol=1e-3)
     assert set(run["scores"]) == {"train", "val", "test"}
 
 
@@ -38,10 +46,32 @@ def test_runs_queue_pause_go_on_and_stop(client) -> None:
     client.wait_for(first, lambda run: run["epoch"] > paused["epoch"])
     client("POST", f"api/runs/{first}", {"wish": "stop"})
     stopped = client.wait_for(first, lambda run: run["state"] == "stopped")
-    assert stopped["response"] is not None
+    assert stopped["kept"]
     client.wait_for(second, lambda run: run["epoch"] > 0)
     assert client("POST", f"api/runs/{second}", {"wish": "fly"}).status == 422
-    assert client("GET", f"runs/{first}/download").status == 422
+    assert client("GET", f"runs/{second}/download").status == 422
+
+
+def test_stopped_run_is_kept_as_fit_would_leave_it_after_so_many_epochs(client) -> None:
+    key = client.train(client.dataset(), **LONG | {"baselines": True})
+    client.wait_for(key, lambda run: run["epoch"] > 3)
+    client("POST", f"api/runs/{key}", {"wish": "stop"})
+    n_epochs = client.wait_for(key, lambda run: run["state"] == "stopped")["epoch"]
+    packed = zipfile.ZipFile(io.BytesIO(client("GET", f"runs/{key}/download").body))
+    metrics, config = (json.loads(packed.read(f"run-{key}/{name}.json"))
+                       for name in ("metrics", "config"))  # fmt: skip
+    assert metrics["epochs"] == [n_epochs]
+    assert metrics["stopped"] == config["run"]["stopped"] == ["asked"]
+    graph = make_karate()
+    clf = SGFClassifier(n_layers=3, max_epochs=n_epochs, dropout=0.5, random_state=0)
+    clf.fit(graph=graph, split=stratified(graph.labels, 0))
+    assert metrics["best_epoch"] == [clf.results_[0].best_epoch]
+    rows = csv.DictReader(io.StringIO(packed.read(f"run-{key}/predictions.csv").decode()))
+    written = [float(row[f"p_{clf.classes_[1]}"]) for row in rows]
+    np.testing.assert_allclose(written, clf.predict_proba()[:, 1], atol=2e-6)
+    report = packed.read(f"run-{key}/report.html").decode()
+    assert f"--epochs {n_epochs}</code> at the end" in report
+    assert "no baselines were trained" in report
 
 
 def test_run_that_waits_can_be_stopped(client) -> None:
@@ -51,9 +81,12 @@ def test_run_that_waits_can_be_stopped(client) -> None:
     client("POST", f"api/runs/{first}", {"wish": "stop"})
     for key in (first, second):
         client.wait_for(key, lambda run: run["state"] == "stopped")
+    assert not client.wait_for(second, lambda run: True)["kept"]
+    assert client("GET", f"runs/{second}/report").status == 422
 
 
 def test_setting_repeats_itself_on_the_command_line() -> None:
     assert RunSetting().arguments() == ()
     changed = RunSetting(operator="laplacian", seed=3, baselines=False)
     assert changed.arguments() == ("--operator", "laplacian", "--seed", "3", "--no-baselines")
+    assert RunSetting(filter_init="uniform").arguments() == ("--init", "uniform")

@@ -22,7 +22,7 @@ from graphfilter.bench.running import (
 )
 from graphfilter.graph import Graph
 from graphfilter.metrics import score_parts
-from graphfilter.models import FilterNetwork
+from graphfilter.models import SideBySide
 from graphfilter.splits import Split
 from graphfilter.systems import System, get_system
 from graphfilter.training import Progress, TrainConfig
@@ -126,7 +126,7 @@ def run_pair(pair: Pair, load: GraphLoader, emit: Emit) -> None:
             runs.append((record, draw_split(graph, pair.split_rule, record.split_index)))
         except Exception as error:
             emit(_failed(record, error))
-    together = isinstance(network, FilterNetwork)
+    together = isinstance(network, SideBySide)
     groups = [runs] if together and runs else [[run] for run in runs]
     for group in groups:
         _run_group(group, system, graph, pair, emit)

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from graphfilter.errors import GraphError
 from graphfilter.features import FeatureScaler, to_tensor
 from graphfilter.graph import Graph
-from graphfilter.models import FilterNetwork
+from graphfilter.models import FilterNetwork, SideBySide
 from graphfilter.operators import make_operator
 from graphfilter.runs import FitResult
 from graphfilter.sparse import SparseFeatures
@@ -108,9 +108,9 @@ def train_runs(
     *,
     on_epoch: OnEpoch | None = None,
 ) -> list[Outcome]:
-    """Train one network a split; filter networks side by side, others one after the other."""
+    """Train one network a split; side by side where the system can, else one after the other."""
     networks = [build_network(system, inputs.graph, seed) for seed in seeds]
-    together = all(isinstance(network, FilterNetwork) for network in networks)
+    together = all(isinstance(network, SideBySide) for network in networks)
     size = len(networks) if together else 1
     outcomes = []
     for start in range(0, len(networks), size):

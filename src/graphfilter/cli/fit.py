@@ -49,6 +49,13 @@ def fit(
         str,
         typer.Option(help="augmented_adjacency, adjacency or laplacian.", rich_help_panel=MODEL),
     ] = "augmented_adjacency",
+    init: Annotated[
+        str,
+        typer.Option(
+            help="α and β at the start: a number, or uniform (drawn from -1 to 1).",
+            rich_help_panel=MODEL,
+        ),
+    ] = "0.5",
     dropout: Annotated[float, typer.Option(rich_help_panel=MODEL)] = 0.7,
     balanced: Annotated[
         bool,
@@ -102,6 +109,7 @@ def fit(
         n_layers=layers,
         hidden_size=hidden,
         operator=operator,
+        filter_init=_number_or_name(init),
         dropout=dropout,
         class_weight="balanced" if balanced else None,
         max_epochs=epochs,
@@ -121,7 +129,7 @@ def fit(
             summary = fit_folder(
                 plan, classifier, out, seed=seed, resume=resume, overwrite=overwrite,
                 on_epoch=report, baselines=baselines, on_baseline=report,
-                command=shlex.join(["graphfilter", *sys.argv[1:]]),
+                command=_command(),
             )  # fmt: skip
         except KeyboardInterrupt:
             _explain_resuming(out)
@@ -159,9 +167,21 @@ def _explain_resuming(out: Path) -> None:
     if not (out / CHECKPOINT_FILE).exists():
         complain("interrupted before the first checkpoint; nothing was kept.")
         return
-    words = [w for w in sys.argv[1:] if w not in ("--resume", "--overwrite")]
-    again = shlex.join(["graphfilter", *words, "--resume"])
-    complain(f"interrupted; what was done is kept. Go on with: {again}")
+    complain(f"interrupted; what was done is kept. Go on with: {_command()} --resume")
+
+
+def _command() -> str:
+    """Return the command as it was given, without what goes on with a run or replaces one."""
+    words = [word for word in sys.argv[1:] if word not in ("--resume", "--overwrite")]
+    return shlex.join(["graphfilter", *words])
+
+
+def _number_or_name(text: str) -> float | str:
+    """Read a number where it is one; what else is allowed the classifier knows."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _show(summary: FitSummary) -> None:

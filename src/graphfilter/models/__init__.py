@@ -14,7 +14,7 @@ from graphfilter.models.lanczosnet import LanczosNet
 from graphfilter.models.layers import Linear, drop
 from graphfilter.models.linkx import LINKX
 from graphfilter.models.mixhop import MixHop
-from graphfilter.models.network import FilterNetwork, forward_side_by_side
+from graphfilter.models.network import FilterNetwork, SideBySide
 from graphfilter.models.nlgnn import NLGNN
 
 __all__ = [
@@ -33,7 +33,7 @@ __all__ = [
     "LanczosNet",
     "Linear",
     "MixHop",
+    "SideBySide",
     "drop",
-    "forward_side_by_side",
     "propagate_labels",
 ]

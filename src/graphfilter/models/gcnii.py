@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
-from graphfilter.models.layers import Linear, drop
-from graphfilter.models.pyg import lend, operator_csr, pyg_nn
+from graphfilter.models.layers import Generators, Linear, keep_masks, linear_side_by_side
+from graphfilter.models.network import SideBySide
 from graphfilter.operators import Operator
 from graphfilter.sparse import SparseFeatures
 
 
-class GCNII(nn.Module):
-    r"""*Simple and Deep Graph Convolutional Networks* (ICML 2020), of ``GCN2Conv`` layers.
+class GCNII(SideBySide):
+    r"""*Simple and Deep Graph Convolutional Networks* (ICML 2020).
 
     .. math:: H_{\ell+1} = \mathrm{relu}\bigl(((1-\alpha) P H_\ell + \alpha H_0)
               ((1-\beta_\ell) I + \beta_\ell W_\ell)\bigr), \qquad
@@ -43,25 +46,32 @@ class GCNII(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
+        self.alpha = alpha
+        self.theta = theta
         self.dropout = dropout
         self.encoder = Linear(n_features, hidden_size, generator)
-        with lend(generator):
-            self.convs = nn.ModuleList(
-                pyg_nn().GCN2Conv(hidden_size, alpha, theta, layer, normalize=False)
-                for layer in range(1, n_layers + 1)
-            )
+        bound = math.sqrt(3 / hidden_size)
+        weights = torch.empty(n_layers, hidden_size, hidden_size)
+        self.weights = nn.Parameter(weights.uniform_(-bound, bound, generator=generator))
         self.head = Linear(hidden_size, n_classes, generator)
 
-    def forward(
-        self,
+    @classmethod
+    def together(
+        cls,
+        models: Sequence[GCNII],
         operator: Operator,
         x: Tensor | SparseFeatures,
-        generator: torch.Generator | None = None,
+        generators: Generators,
     ) -> Tensor:
-        """Return logits (n, n_classes); ``generator`` draws the dropout."""
-        rate = self.dropout if self.training else 0.0
-        adjacency = operator_csr(operator)
-        start = hidden = torch.relu(self.encoder(x, dropout=rate, generator=generator))
-        for conv in self.convs:
-            hidden = torch.relu(conv(drop(hidden, rate, generator), start, adjacency))
-        return self.head(hidden, dropout=rate, generator=generator)
+        first = models[0]
+        rate = first.dropout if first.training else 0.0
+        encoders = [model.encoder for model in models]
+        start = hidden = torch.relu(linear_side_by_side(encoders, x, rate, generators))
+        weights = torch.stack([model.weights for model in models], dim=1)
+        for layer, weight in enumerate(weights, start=1):
+            mask = keep_masks(hidden.shape[::2], rate, generators, hidden)
+            dropped = hidden if mask is None else hidden * mask.transpose(0, 1)
+            mixed = torch.lerp(operator @ dropped, start, first.alpha)
+            mapped = torch.bmm(mixed.transpose(0, 1), weight).transpose(0, 1)
+            hidden = torch.relu(torch.lerp(mixed, mapped, math.log(first.theta / layer + 1)))
+        return linear_side_by_side([model.head for model in models], hidden, rate, generators)

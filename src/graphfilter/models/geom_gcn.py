@@ -10,9 +10,10 @@ from torch import Tensor, nn
 
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
+from graphfilter.kernels import Factors
 from graphfilter.models.layers import Linear
 from graphfilter.operators import Operator
-from graphfilter.sparse import SparseFeatures, csr_tensor
+from graphfilter.sparse import SparseFeatures
 
 N_RELATIONS = 4
 MOST_VERTICES = 100_000
@@ -58,7 +59,9 @@ class GeomGCN(nn.Module):
         super().__init__()
         self.dropout = dropout
         wide = sp.csr_array(sp.hstack(relations(graph, isomap(graph))))
-        self.register_buffer("matrix", csr_tensor(wide, dtype=torch.float32), persistent=False)
+        self.register_buffer(
+            "matrix", Factors.from_scipy(wide).csr(torch.float32), persistent=False
+        )
         n_blocks = 2 * N_RELATIONS
         self.first = Linear(graph.n_features, n_blocks * hidden_size, generator)
         self.second = Linear(hidden_size, n_blocks * graph.n_classes, generator)

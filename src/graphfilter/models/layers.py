@@ -1,13 +1,16 @@
-"""The pieces of a network: a linear layer on dense or sparse columns, and dropout."""
+"""The pieces of a network: linear layers on dense or sparse columns, and dropout."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
 from graphfilter.sparse import SparseFeatures
+
+Generators = Sequence[torch.Generator | None]
 
 
 class Linear(nn.Module):
@@ -36,25 +39,65 @@ class Linear(nn.Module):
         dropout: float = 0.0,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        if isinstance(x, SparseFeatures):
-            values = drop(x.values, dropout, generator) if dropout else None
-            return x.project(self.weight, values) + self.bias
-        return torch.addmm(self.bias, drop(x, dropout, generator), self.weight)
+        if isinstance(x, Tensor):
+            return torch.addmm(self.bias, drop(x, dropout, generator), self.weight)
+        return linear_side_by_side([self], x, dropout, [generator])[:, 0]
 
     def extra_repr(self) -> str:
         return f"{self.weight.shape[0]}, {self.weight.shape[1]}"
 
 
-def drop(x: Tensor, rate: float, generator: torch.Generator | None = None) -> Tensor:
-    """Set each entry to zero with probability ``rate`` and scale the rest up to keep the mean.
+def linear_side_by_side(
+    layers: Sequence[Linear], x: Tensor | SparseFeatures, dropout: float, generators: Generators
+) -> Tensor:
+    """Apply R layers of one shape at once, each with its own dropout on its input.
 
-    The mask is cut from 64-bit random numbers, 16 bits an entry: ten times faster on a CPU than
-    one Bernoulli draw each, and the probability is right to 2^-16.
+    Parameters
+    ----------
+    x : Tensor (n, R, n_in), or Tensor or SparseFeatures (n, n_in) shared by all
+
+    Returns
+    -------
+    Tensor (n, R, n_out)
+    """
+    n, n_layers = x.shape[0], len(layers)
+    biases = torch.stack([layer.bias for layer in layers])
+    if isinstance(x, Tensor) and x.ndim == 3:
+        weights = torch.stack([layer.weight for layer in layers])
+        mask = keep_masks(x.shape[::2], dropout, generators, x)
+        dropped = x if mask is None else x * mask.transpose(0, 1)
+        return torch.bmm(dropped.transpose(0, 1), weights).transpose(0, 1) + biases
+    if isinstance(x, Tensor) and dropout > 0:
+        pairs = zip(layers, generators, strict=True)
+        return torch.stack([drop(x, dropout, g) @ a.weight for a, g in pairs], dim=1) + biases
+    weights = torch.cat([layer.weight for layer in layers], dim=1)
+    if isinstance(x, Tensor):
+        return (x @ weights).view(n, n_layers, -1) + biases
+    mask = keep_masks(x.values.shape, dropout, generators, x.values)
+    values = None if mask is None else x.values * mask
+    return x.project(weights, values).view(n, n_layers, -1) + biases
+
+
+def drop(x: Tensor, rate: float, generator: torch.Generator | None = None) -> Tensor:
+    """Set each entry to zero with probability ``rate`` and scale the rest up to keep the mean."""
+    mask = keep_masks(x.shape, rate, [generator], x)
+    return x if mask is None else x * mask[0]
+
+
+def keep_masks(
+    shape: Sequence[int], rate: float, generators: Generators, like: Tensor
+) -> Tensor | None:
+    """Draw one mask of this shape a generator: 0 with probability ``rate``, else 1 / (1 - rate).
+
+    Cut from 64-bit random numbers, 16 bits an entry: ten times faster on a CPU than one Bernoulli
+    draw each, and the probability is right to 2^-16. None where nothing is dropped.
     """
     if rate <= 0:
-        return x
-    words = torch.empty((x.numel() + 3) // 4, dtype=torch.int64, device=x.device)
-    words.random_(-(2**63), None, generator=generator)
+        return None
+    size = math.prod(shape)
+    words = torch.empty(len(generators), (size + 3) // 4, dtype=torch.int64, device=like.device)
+    for row, generator in zip(words, generators, strict=True):
+        row.random_(-(2**63), None, generator=generator)
     kept = round((1 - rate) * 2**16)
-    mask = words.view(torch.int16)[: x.numel()].view(x.shape) < kept - 2**15
-    return x * mask.to(x.dtype).mul_(2**16 / kept if kept else 0.0)
+    mask = words.view(torch.int16)[:, :size] < kept - 2**15
+    return mask.to(like.dtype).mul_(2**16 / kept if kept else 0.0).view(-1, *shape)

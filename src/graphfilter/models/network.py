@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from graphfilter.errors import ConfigError, check_count, check_name, check_number
 from graphfilter.filters import Filter, apply_filters
-from graphfilter.models.layers import Linear, drop
+from graphfilter.models.layers import Generators, Linear, drop, linear_side_by_side
 from graphfilter.operators import Operator
 from graphfilter.sparse import SparseFeatures
 
 DropoutOn = Literal["linear", "every_layer"]
 FilterOn = Literal["hidden", "logits"]
-Generators = Sequence[torch.Generator | None]
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu,
@@ -26,7 +26,35 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-class FilterNetwork(nn.Module):
+class SideBySide(nn.Module, ABC):
+    """A network of which several of one shape can run on one graph at once.
+
+    An optimisation, not another model: each gives what it gives alone. Nothing in
+    :meth:`together` may wait for the device, so that a whole epoch can be captured and replayed.
+    """
+
+    @classmethod
+    @abstractmethod
+    def together(
+        cls,
+        models: Sequence[Any],
+        operator: Operator,
+        x: Tensor | SparseFeatures,
+        generators: Generators,
+    ) -> Tensor:
+        """Return the logits of all of them (n, R, n_classes); each draws from its generator."""
+
+    def forward(
+        self,
+        operator: Operator,
+        x: Tensor | SparseFeatures,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Return logits (n, n_classes); ``generator`` draws the dropout."""
+        return self.together([self], operator, x, [generator])[:, 0]
+
+
+class FilterNetwork(SideBySide):
     r"""Encoder, graph filter and head (section 4).
 
     .. math:: H_0 = \mathrm{relu}(X W_\mathrm{in} + b), \qquad
@@ -95,28 +123,35 @@ class FilterNetwork(nn.Module):
         self.filter = filter
         self.head = Linear(width, n_classes, generator)
 
-    def forward(
-        self,
+    @classmethod
+    def together(
+        cls,
+        models: Sequence[FilterNetwork],
         operator: Operator,
         x: Tensor | SparseFeatures,
-        generator: torch.Generator | None = None,
+        generators: Generators,
     ) -> Tensor:
-        """Return logits (n, n_classes); ``generator`` draws the dropout."""
-        return forward_side_by_side([self], operator, x, [generator])[0]
+        first = models[0]
+        hidden = x
+        encoders = [m.encoder for m in models if m.encoder is not None]
+        if encoders:
+            hidden = linear_side_by_side(encoders, x, first.rate, generators)
+            hidden = ACTIVATIONS[first.activation](hidden)
+        heads = [model.head for model in models]
+        if not first.filters_logits():
+            filtered = _filter(models, operator, hidden, generators)  # pyright: ignore
+            return linear_side_by_side(heads, filtered, first.rate, generators)
+        logits = linear_side_by_side(heads, hidden, first.rate, generators)
+        if first.filter_on == "logits":
+            return _filter(models, operator, logits, generators)
+        # Trained with the bias added after the filter: keep it there.
+        biases = torch.stack([head.bias for head in heads])
+        return _filter(models, operator, logits - biases, generators) + biases
 
     @property
     def rate(self) -> float:
         """The dropout rate now in force: none outside training."""
         return self.dropout if self.training else 0.0
-
-    def encode(
-        self, x: Tensor | SparseFeatures, generator: torch.Generator | None
-    ) -> Tensor | SparseFeatures:
-        r"""Return :math:`H_0`."""
-        if self.encoder is None:
-            return x
-        hidden = self.encoder(x, dropout=self.rate, generator=generator)
-        return ACTIVATIONS[self.activation](hidden)
 
     def filters_logits(self) -> bool:
         """Say whether the filter runs after the head now."""
@@ -131,58 +166,19 @@ class FilterNetwork(nn.Module):
         return [p for p in self.parameters() if p not in inside]
 
 
-def forward_side_by_side(
-    models: Sequence[FilterNetwork],
-    operator: Operator,
-    x: Tensor | SparseFeatures,
-    generators: Generators,
-) -> list[Tensor]:
-    """Run networks of one shape on one graph, their columns side by side in the same products.
-
-    An optimisation, not another model: each result is that of the network alone.
-    """
-    pairs = list(zip(models, generators, strict=True))
-    hidden = [model.encode(x, generator) for model, generator in pairs]
-    if models[0].filters_logits():
-        return _head_then_filter(pairs, operator, hidden)
-    filtered = _filter(pairs, operator, hidden)  # pyright: ignore
-    return [
-        model.head(h, dropout=model.rate, generator=generator)
-        for (model, generator), h in zip(pairs, filtered, strict=True)
-    ]
-
-
-def _head_then_filter(
-    pairs: list[tuple[FilterNetwork, torch.Generator | None]],
-    operator: Operator,
-    hidden: list[Tensor | SparseFeatures],
-) -> list[Tensor]:
-    logits = [
-        model.head(h, dropout=model.rate, generator=generator)
-        for (model, generator), h in zip(pairs, hidden, strict=True)
-    ]
-    if pairs[0][0].filter_on == "logits":
-        return _filter(pairs, operator, logits)
-    # Trained with the bias added after the filter: keep it there.
-    bare = [z - model.head.bias for (model, _), z in zip(pairs, logits, strict=True)]
-    filtered = _filter(pairs, operator, bare)
-    return [z + model.head.bias for (model, _), z in zip(pairs, filtered, strict=True)]
-
-
 def _filter(
-    pairs: list[tuple[FilterNetwork, torch.Generator | None]],
-    operator: Operator,
-    columns: list[Tensor],
-) -> list[Tensor]:
-    first = pairs[0][0]
+    models: Sequence[FilterNetwork], operator: Operator, columns: Tensor, generators: Generators
+) -> Tensor:
+    """Apply the filter of each network to its own columns (n, R, c)."""
+    first = models[0]
     if first.dropout_on == "every_layer" and first.rate > 0:
-        return [
-            model.filter(operator, h, lambda z, g=generator: drop(z, first.rate, g))
-            for (model, generator), h in zip(pairs, columns, strict=True)
-        ]
-    filters = [model.filter for model, _ in pairs]
-    if len(filters) == 1:
-        return [filters[0](operator, columns[0])]
-    n, width = columns[0].shape
-    joined = apply_filters(filters, operator, torch.stack(columns, dim=1).view(n, -1))
-    return list(joined.view(n, len(filters), width).unbind(1))
+        parts = zip(models, columns.unbind(1), generators, strict=True)
+        return torch.stack(
+            [
+                model.filter(operator, h, lambda z, g=generator: drop(z, first.rate, g))
+                for model, h, generator in parts
+            ],
+            dim=1,
+        )
+    filters = [model.filter for model in models]
+    return apply_filters(filters, operator, columns.flatten(1)).view(columns.shape)

@@ -65,7 +65,7 @@ def operator_csr(operator: Operator) -> Tensor:
     They want its transpose, which it is, being symmetric. A product with it is twenty times
     faster on a CPU than their gather and scatter over an edge list.
     """
-    return operator._csr
+    return operator.csr()
 
 
 def operator_edges(operator: Operator) -> Tensor:
@@ -94,7 +94,7 @@ def edges_to_csr(edges: Tensor, weights: Tensor, n: int) -> Tensor:
 
 def to_dense(x: Tensor | SparseFeatures) -> Tensor:
     """Return dense columns, for a layer that takes nothing else."""
-    return x if isinstance(x, Tensor) else x._forward.to_dense()
+    return x if isinstance(x, Tensor) else x.to_dense()
 
 
 class Projection(nn.Module):
@@ -118,7 +118,7 @@ class Projection(nn.Module):
         generator: torch.Generator | None = None,
     ) -> Tensor:
         if isinstance(x, SparseFeatures):
-            values = drop(x.values, dropout, generator) if dropout else None
+            values = drop(x.values, dropout, generator)[None] if dropout else None
             return x.project(self.weight, values)
         return drop(x, dropout, generator) @ self.weight
 

@@ -48,6 +48,7 @@ def train_baselines(
 
     Each has its usual learning rate and decay, and no class weights; the scaling of the features,
     the most epochs, the patience and the score that chooses the best epoch are the classifier's.
+    Where ``on_epoch`` stops them none is returned: one cut short would be no fair comparison.
     """
     device = classifier._device()
     inputs = Inputs.of(graph, scaling=classifier.feature_scaling, device=device)
@@ -61,6 +62,8 @@ def train_baselines(
             monitor=classifier.monitor,  # pyright: ignore
         )
         done = train_runs(inputs, system, [split], [seed], config, on_epoch=on_epoch)[0]
+        if done.result.stopped == "asked":
+            return ()
         predicted = done.probabilities.argmax(axis=1)
         made.append(Baseline(name, system.title, meaning, predicted, done.seconds))
     return tuple(made)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,18 +30,11 @@ from graphfilter.report.curves import (
     response_at,
     training_data,
 )
-from graphfilter.report.numbers import percent, plain
+from graphfilter.report.numbers import plain
+from graphfilter.report.shell import plotly_source, render_page, write_page
 from graphfilter.spectral import Diagnosis, diagnose, label_energy, spectral_density
+from graphfilter.spectral.diagnosis import describe_agreement
 from graphfilter.splits import Split
-from graphfilter.storage import whole_file
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
-# Adjusted homophily nearer to 0 than this is called chance.
-_CHANCE = 0.1
-
-TEMPLATES = Path(__file__).parent / "templates"
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,17 +73,11 @@ class RunFacts:
 
 def write_report(path: str | PathLike[str], facts: RunFacts) -> None:
     """Write the page of a run, whole or not at all."""
-    page = render_report(facts)
-    with whole_file(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write_page(path, render_report(facts))
 
 
 def render_report(facts: RunFacts) -> str:
-    """Return the page of a run.
-
-    Everything that came from the user is escaped: in the HTML by jinja2, in the embedded JSON by
-    its ``tojson``, which leaves no ``<`` that could end the script.
-    """
+    """Return the page of a run."""
     graph, split = facts.graph, facts.split
     assert graph.labels is not None
     part = next(p for p in ("test", "val", "train") if p in facts.metrics["scores"])
@@ -117,7 +102,8 @@ def render_report(facts: RunFacts) -> str:
     data["filter"]["bins"] = plain(density.centres)
     data["confusion"] = confusion_data(graph, truth, predicted)
     data["calibration"] = calibration_data(probabilities, truth)
-    return make_environment().get_template("report.html.j2").render(
+    return render_page(
+        "report.html.j2",
         name=graph.name,
         facts=facts,
         answer=found,
@@ -134,31 +120,6 @@ def render_report(facts: RunFacts) -> str:
         data=data,
         plotly=plotly_source(),
     )  # fmt: skip
-
-
-def make_environment(*folders: Path) -> Environment:
-    """Return the jinja2 environment of the pages: everything is escaped, nothing undefined."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader([*folders, TEMPLATES]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["percent"] = percent
-    # NaN is no JSON: an error here is better than a page that does not open.
-    environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
-    return environment
-
-
-@cache
-def plotly_source() -> str:
-    """Return plotly.js, from the Python package that carries it."""
-    from importlib.resources import files
-
-    return files("plotly").joinpath("package_data", "plotly.min.js").read_text("utf-8")
 
 
 def _plot_data(facts: RunFacts, diagnosis: Diagnosis) -> dict[str, Any]:
@@ -186,20 +147,13 @@ def _plot_data(facts: RunFacts, diagnosis: Diagnosis) -> dict[str, Any]:
 def _kind(d: Diagnosis) -> str:
     """Say which kind of graph this is, in words."""
     words = {
-        "low": "A low-frequency graph: labels change little from neighbour to neighbour",
-        "middle": "A middle-frequency graph: labels neither follow the edges nor alternate along "
-        "them",
-        "high": "A high-frequency graph: labels alternate from neighbour to neighbour",
-        "unknown": "The labels are too few to tell which kind of graph this is",
+        "low": "A low-frequency graph: labels change little from neighbour to neighbour.",
+        "middle": "A middle-frequency graph: neither agreement nor contrast with the neighbours "
+        "alone gives the class away.",
+        "high": "A high-frequency graph: labels alternate from neighbour to neighbour.",
+        "unknown": "The labels are too few to tell which kind of graph this is.",
     }[d.range]
-    if not np.isfinite(d.edge_homophily):
-        return f"{words}."
-    adjusted = d.adjusted_homophily
-    chance = "more often than by chance" if adjusted > _CHANCE else (
-        "less often than by chance" if adjusted < -_CHANCE else "about as often as by chance"
-    )  # fmt: skip
-    share = percent(d.edge_homophily, 0)
-    return f"{words}. Neighbours share their class on {share} of the edges, {chance}."
+    return f"{words} {describe_agreement(d.edge_homophily, d.adjusted_homophily)}"
 
 
 def _degrees(graph: Graph) -> dict[str, float]:

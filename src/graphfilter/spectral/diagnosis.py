@@ -24,6 +24,8 @@ LOW_BELOW, HIGH_ABOVE = 0.6, 1.3
 # A rule of thumb. Of 17 benchmark graphs measured, the citation and co-purchase graphs have an
 # adjusted homophily of 0.67 and more, all others of 0.09 and less.
 _WEAK_AGREEMENT = 0.2
+# Adjusted homophily nearer to 0 than this is called chance.
+_CHANCE = 0.1
 
 
 def frequency_range(value: float) -> str:
@@ -111,7 +113,7 @@ def diagnose(graph: Graph, index: ArrayLike | None = None) -> Diagnosis:
     ends = frequency_range(frequency.mean_low), frequency_range(frequency.mean_high)
     sure = "sure" if ends[0] == ends[1] else "unsure"
     confidence = "exact" if len(known) == graph.n_vertices else sure
-    adjusted = homophily(seen, "adjusted")
+    edge, adjusted = homophily(seen), homophily(seen, "adjusted")
     counts = np.bincount(labels[known], minlength=seen.n_classes).tolist()
     return Diagnosis(
         n_vertices=graph.n_vertices,
@@ -123,17 +125,31 @@ def diagnose(graph: Graph, index: ArrayLike | None = None) -> Diagnosis:
         label_frequency=frequency,
         ranges=tuple(frequency_range(value) for value in frequency.value),
         range=frequency_range(frequency.mean),
-        edge_homophily=homophily(seen),
+        edge_homophily=edge,
         adjusted_homophily=adjusted,
         feature_frequency=_feature_summary(graph),
         confidence=confidence,
-        advice=_advice(frequency, adjusted, confidence),
+        advice=_advice(frequency, edge, adjusted, confidence),
     )
 
 
-def _advice(frequency: FrequencyEstimate, adjusted: float, confidence: str) -> str:
+def describe_agreement(edge_homophily: float, adjusted_homophily: float) -> str:
+    """Say how often neighbours share their class, and whether chance would do that.
+
+    >>> describe_agreement(0.06, -0.29)
+    'Neighbours share their class on 6 % of the edges, less often than by chance.'
+    """
+    if np.isnan(edge_homophily):
+        return "No edge joins two vertices whose classes are known."
+    chance = "about as often as by chance"
+    if abs(adjusted_homophily) > _CHANCE:
+        chance = f"{'more' if adjusted_homophily > 0 else 'less'} often than by chance"
+    return f"Neighbours share their class on {100 * edge_homophily:.0f} % of the edges, {chance}."
+
+
+def _advice(frequency: FrequencyEstimate, edge: float, adjusted: float, confidence: str) -> str:
     """Say what to do; where the labels are too few to tell, say that first."""
-    what = _advise(frequency_range(frequency.mean), adjusted)
+    what = _advise(frequency_range(frequency.mean), edge, adjusted)
     sure = _how_sure(frequency, confidence)
     return (
         f"{sure} As far as the estimate goes: {what}"
@@ -156,7 +172,7 @@ def _feature_summary(graph: Graph) -> tuple[float, float] | None:
     return (float(known.mean()), float(known.std())) if len(known) else None
 
 
-def _advise(range_name: str, adjusted: float) -> str:
+def _advise(range_name: str, edge: float, adjusted: float) -> str:
     if range_name == "high":
         return (
             "Neighbours mostly differ in label. A low-pass model would blur the classes into each "
@@ -174,8 +190,9 @@ def _advise(range_name: str, adjusted: float) -> str:
             "and compare it with a model that ignores the graph."
         )
     return (
-        "Neighbours neither mostly share their label nor mostly differ in it. Use an adaptive "
-        "filter, and compare it with a model that ignores the graph."
+        f"{describe_agreement(edge, adjusted)} Neither agreement nor contrast with the neighbours "
+        "alone gives the label away: use an adaptive filter, and compare it with a model that "
+        "ignores the graph."
     )
 
 

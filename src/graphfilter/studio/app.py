@@ -12,9 +12,9 @@ from urllib.parse import unquote
 
 from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.operators import OPERATORS
-from graphfilter.report.page import TEMPLATES, make_environment, plotly_source
+from graphfilter.report.shell import TEMPLATES, make_environment, plotly_source
 from graphfilter.storage import whole_file
-from graphfilter.studio.runs import DONE, RunQueue, RunSetting
+from graphfilter.studio.runs import RunQueue, RunSetting
 from graphfilter.studio.sources import Sources, UploadSizeError
 from graphfilter.workflow import REPORT_FILE, RUN_FILES
 
@@ -110,20 +110,20 @@ class Handlers:
         from starlette.responses import FileResponse
 
         own = {**HEADERS, "Content-Security-Policy": "frame-ancestors 'none'"}
-        return FileResponse(self._finished(request) / REPORT_FILE, headers=own)
+        return FileResponse(self._kept(request) / REPORT_FILE, headers=own)
 
     async def download(self, request: Request) -> Response:
         from starlette.concurrency import run_in_threadpool
         from starlette.responses import FileResponse
 
-        folder = self._finished(request)
+        folder = self._kept(request)
         packed = await run_in_threadpool(pack, folder)
         return FileResponse(packed, filename=f"graphfilter-{folder.name}.zip")
 
-    def _finished(self, request: Request) -> Path:
+    def _kept(self, request: Request) -> Path:
         run = self.runs.get(request.path_params["key"])
-        if run.state != DONE:
-            raise ConfigError(f"run {run.key} is {run.state}: only a run that is done is kept.")
+        if not run.kept:
+            raise ConfigError(f"run {run.key} is {run.state}: there is nothing of it to take.")
         return run.folder
 
 

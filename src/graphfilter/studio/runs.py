@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import threading
+import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
@@ -11,18 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
+from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.estimator import SGFClassifier
-from graphfilter.models import FilterNetwork
-from graphfilter.report.curves import FREQUENCIES, response_at, stacked_response
+from graphfilter.report.curves import FREQUENCIES, stacked_response
 from graphfilter.report.numbers import plain, spread_out
 from graphfilter.studio.sources import Entry
 from graphfilter.training import Progress
 from graphfilter.workflow import fit_folder, plan_fit
 
 MOST_POINTS = 150
+SECONDS_BETWEEN_CURVES = 0.1
 WAITING, TRAINING, PAUSED, COMPARING = "waiting", "training", "paused", "comparing"
 DONE, STOPPED, FAILED = "done", "stopped", "failed"
 ENDED = (DONE, STOPPED, FAILED)
@@ -70,8 +72,8 @@ class RunSetting:
 
     def arguments(self) -> tuple[str, ...]:
         """The words of the command line for what differs from the defaults."""
-        options = {"operator": "--operator", "n_layers": "--layers", "dropout": "--dropout",
-                   "max_epochs": "--epochs", "seed": "--seed"}  # fmt: skip
+        options = {"operator": "--operator", "n_layers": "--layers", "filter_init": "--init",
+                   "dropout": "--dropout", "max_epochs": "--epochs", "seed": "--seed"}  # fmt: skip
         said = []
         for name, option in options.items():
             if getattr(self, name) != getattr(RunSetting(), name):
@@ -79,13 +81,16 @@ class RunSetting:
         return (*said, *(() if self.baselines else ("--no-baselines",)))
 
 
-class _StopTraining(Exception):  # noqa: N818 - a wish of the user, not an error
-    """Raised at the end of an epoch when the user asked to stop."""
+class _Closed(Exception):  # noqa: N818 - the end of the studio, not an error
+    """Raised at the end of an epoch when the studio closes, and nobody will want the run."""
 
 
 @dataclass(eq=False)
 class StudioRun:
-    """One run: what was asked, how far it is, and what the page draws of it."""
+    """One run: what was asked, how far it is, and what the page draws of it.
+
+    One that was stopped is kept with the best weights it had, like one that is done.
+    """
 
     key: str
     entry: Entry
@@ -94,11 +99,13 @@ class StudioRun:
     state: str = WAITING
     problem: str = ""
     epoch: int = 0
-    points: list[tuple[int, float, float]] = field(default_factory=list)
+    points: list[tuple[int, float, float, float]] = field(default_factory=list)
     drawn: dict[str, Any] = field(default_factory=dict)
     scores: dict[str, float] = field(default_factory=dict)
     go_on: threading.Event = field(default_factory=threading.Event)
     stop_asked: bool = False
+    closed: bool = False
+    kept: bool = False
 
     def __post_init__(self) -> None:
         self.go_on.set()
@@ -111,14 +118,15 @@ class StudioRun:
         self.state = TRAINING
         try:
             self._train()
-        except _StopTraining:
+        except _Closed:
             self.state = STOPPED
         except MemoryError:
             self.state, self.problem = FAILED, "not enough memory for this graph."
         except (GraphFilterError, OSError) as error:
             self.state, self.problem = FAILED, str(error)
         else:
-            self.state = DONE
+            self.kept = True
+            self.state = STOPPED if self.stop_asked else DONE
         finally:
             # A bug of ours must not leave the page waiting for ever.
             if self.state not in ENDED:
@@ -126,18 +134,21 @@ class StudioRun:
 
     def _train(self) -> None:
         classifier = self.setting.classifier()
-        watched = _watch(classifier)
         plan = plan_fit(self.entry.source, self.setting.seed)
+        drawn_at = -math.inf
 
         def on_epoch(progress: Progress) -> None:
-            self.epoch = progress.epoch
-            self.points.append((progress.epoch, progress.loss, progress.val_accuracy))
-            self.drawn = _draw(watched[0], self.setting.operator)
-            self._obey()
+            nonlocal drawn_at
+            p, self.epoch = progress, progress.epoch
+            self.points.append((p.epoch, p.loss, p.train_accuracy, p.val_accuracy))
+            if time.monotonic() - drawn_at > SECONDS_BETWEEN_CURVES:
+                drawn_at = time.monotonic()
+                self.drawn = _draw(progress.scalars(), self.setting.operator)
+            self._obey(progress)
 
         def on_baseline(progress: Progress) -> None:
             self.state = COMPARING
-            self._obey()
+            self._obey(progress)
 
         summary = fit_folder(
             plan,
@@ -149,24 +160,26 @@ class StudioRun:
             on_baseline=on_baseline,
             command=self._command(),
         )
-        self.drawn = _draw(classifier.members_[0], self.setting.operator)
+        learned = dict(classifier.filter_.named_parameters())
+        scalars = {name: p.detach().numpy() for name, p in learned.items()}
+        self.drawn = _draw(scalars, self.setting.operator)
         self.scores = {p: s["accuracy"] for p, s in summary.metrics["scores"].items()}
 
     def _command(self) -> str:
-        """Return the command that repeats the run; none where fit has no option for it."""
-        if self.setting.filter_init != RunSetting.filter_init:
-            return ""
+        """Return the command that repeats the run."""
         words = ("graphfilter", "fit", *self.entry.arguments, *self.setting.arguments())
         return shlex.join([*words, "--out", "run"])
 
-    def _obey(self) -> None:
-        """Wait while paused; raise where the run is to stop."""
+    def _obey(self, progress: Progress) -> None:
+        """Wait while paused; stop where that was asked."""
         if not self.go_on.is_set() and not self.stop_asked:
             before, self.state = self.state, PAUSED
             self.go_on.wait()
             self.state = before
+        if self.closed:
+            raise _Closed
         if self.stop_asked:
-            raise _StopTraining
+            progress.stop()
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the page draws."""
@@ -184,8 +197,10 @@ class StudioRun:
             "max_epochs": self.setting.max_epochs,
             "epochs": [p[0] for p in shown],
             "loss": plain([p[1] for p in shown]),
-            "val_accuracy": plain([p[2] for p in shown]),
+            "train_accuracy": plain([p[2] for p in shown]),
+            "val_accuracy": plain([p[3] for p in shown]),
             "scores": self.scores,
+            "kept": self.kept,
             "x": plain(FREQUENCIES),
             "start": None if flat is None
             else plain(stacked_response(flat, flat, self.setting.operator)),
@@ -235,30 +250,17 @@ class RunQueue:
             raise ConfigError(f"a run can pause, resume or stop; got {wish!r}.")
 
     def close(self) -> None:
-        """Stop every run and the thread."""
+        """Give up every run, and end the thread."""
         for run in self.all():
+            run.closed = True
             self.command(run.key, "stop")
         self._thread.shutdown()
 
 
-def _watch(classifier: SGFClassifier) -> list[FilterNetwork]:
-    """Return a list that will hold the networks the classifier makes, to look at in training."""
-    made: list[FilterNetwork] = []
-    make = classifier._make_network
-
-    def remember(seed: int) -> FilterNetwork:
-        made.append(make(seed))
-        return made[-1]
-
-    classifier._make_network = remember  # pyright: ignore[reportAttributeAccessIssue]
-    return made
-
-
-@torch.no_grad()
-def _draw(network: FilterNetwork, operator: str) -> dict[str, Any]:
-    scalars = dict(network.filter.named_parameters())
+def _draw(scalars: Mapping[str, NDArray[Any]], operator: str) -> dict[str, Any]:
+    alpha, beta = scalars["alpha"], scalars["beta"]
     return {
-        "response": plain(response_at(network.filter, operator)),
-        "alpha": plain(scalars["alpha"].detach().cpu().numpy(), 3),
-        "beta": plain(scalars["beta"].detach().cpu().numpy(), 3),
+        "response": plain(stacked_response(alpha, beta, operator)),
+        "alpha": plain(alpha, 3),
+        "beta": plain(beta, 3),
     }

@@ -1,4 +1,3 @@
-"use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
 
 // Of more classes the names would run into each other; hovering shows them.
@@ -148,49 +147,5 @@ function drawAll() {
   drawFilter(); moveSlider(); drawCoefficients(); drawTraining(); drawGraph(); drawClasses();
 }
 
-function searchTable(box) {
-  const table = document.getElementById(box.dataset.table);
-  const wanted = box.value.trim().toLowerCase();
-  let n = 0;
-  for (const row of table.tBodies[0].rows) {
-    row.hidden = !row.textContent.toLowerCase().includes(wanted);
-    n += !row.hidden;
-  }
-  document.getElementById(`${box.dataset.table}-count`).textContent = `${n} shown`;
-}
-
-function downloadTable(button) {
-  const quote = (cell) => `"${cell.textContent.trim().replace(/"/g, '""')}"`;
-  const rows = [...document.getElementById(button.dataset.table).rows].filter((row) => !row.hidden);
-  const text = rows.map((row) => [...row.cells].map(quote).join(",")).join("\r\n");
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-  link.download = `${button.dataset.table}.csv`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
-
-async function copyCommand(button) {
-  const text = document.getElementById("command").textContent;
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    // A page opened from disk may not write to the clipboard: select it for the user instead.
-    getSelection().selectAllChildren(document.getElementById("command"));
-    button.textContent = "Selected: press Ctrl-C";
-    return;
-  }
-  button.textContent = "Copied";
-}
-
 document.getElementById("epoch").addEventListener("input", moveSlider);
-for (const box of document.querySelectorAll("input[data-table]")) {
-  box.addEventListener("input", () => searchTable(box));
-}
-for (const button of document.querySelectorAll("button[data-table]")) {
-  button.addEventListener("click", () => downloadTable(button));
-}
-document.getElementById("copy")?.addEventListener("click", (e) => copyCommand(e.target));
-addEventListener("beforeprint", () => theme.apply("light", drawAll));
-addEventListener("afterprint", () => theme.apply(theme.wanted(), drawAll));
-theme.start(drawAll);
+startPage(drawAll);

@@ -4,6 +4,7 @@ const at = (id) => document.getElementById(id);
 // Okabe and Ito's colours again, in an order that keeps neighbours apart in both themes.
 const RUN_COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 const ENDED = ["done", "stopped", "failed"];
+const PARTS = { train: "training", val: "validation", test: "test" };
 
 let graph = start.graph;
 let runs = [];
@@ -121,14 +122,16 @@ const wish = (run, word) => () => ask(`api/runs/${run.key}`, { wish: word }).the
 
 function describe(run) {
   const shown = (v) => `${(100 * v).toFixed(1)} %`;
-  const last = run.val_accuracy.at(-1);
+  const known = (v) => v !== undefined && v !== null;
   if (run.state === "failed") return `failed: ${run.problem}`;
-  if (run.state === "done") {
-    return `done, ${run.epoch} epochs; ${Object.entries(run.scores).map(([p, v]) => `${p} ${shown(v)}`).join(", ")}`;
+  if (run.kept) {
+    const scores = Object.entries(run.scores).map(([p, v]) => `${PARTS[p]} ${shown(v)}`);
+    return `${run.state} after ${run.epoch} epochs; best weights kept: ${scores.join(", ")}`;
   }
   const said = run.state === "comparing" ? "training the plain models" : run.state;
-  return last === undefined || last === null ? said
-    : `${said}, epoch ${run.epoch}, validation ${shown(last)}`;
+  const now = { training: run.train_accuracy.at(-1), validation: run.val_accuracy.at(-1) };
+  const scores = Object.entries(now).filter(([, v]) => known(v)).map(([p, v]) => `${p} ${shown(v)}`);
+  return scores.length ? `${said}, epoch ${run.epoch}: ${scores.join(", ")}` : said;
 }
 
 function makeCard(run) {
@@ -167,7 +170,7 @@ function updateCard(run) {
   if (card.dataset.state === run.state) return;
   card.dataset.state = run.state;
   const tools = card.querySelector(".tools");
-  if (run.state === "done") {
+  if (run.kept) {
     tools.replaceChildren(link("Report", `runs/${run.key}/report`),
       link("Download", `runs/${run.key}/download`));
     tools.firstChild.target = "_blank";
@@ -195,8 +198,10 @@ function drawAll() {
   draw("response-plot", responses, { showlegend: true,
     xaxis: { title: { text: frequencyAxis() }, range: [-0.02, 2.02] },
     yaxis: { title: { text: "response f" } } });
-  draw("accuracy-plot", shown.map((run) => ({ x: run.epochs, y: run.val_accuracy, mode: "lines",
-    name: asText(title(run), 60), line: { color: colour(run), width: run.key === chosen ? 3 : 1.5 } })),
+  const accuracy = (run, part, dash) => ({ x: run.epochs, y: run[`${part}_accuracy`], mode: "lines",
+    name: asText(title(run), 60), line: { color: colour(run), dash, width: run.key === chosen ? 3 : 1.5 },
+    hovertemplate: `epoch %{x}: ${PARTS[part]} %{y:.1%}` });
+  draw("accuracy-plot", shown.flatMap((run) => [accuracy(run, "train", "dot"), accuracy(run, "val", "solid")]),
   { showlegend: false, xaxis: { title: { text: "epoch" } }, yaxis: { tickformat: ".0%", range: [0, 1.02] } });
   const run = runs.find((r) => r.key === chosen) ?? runs.at(-1);
   at("chosen").textContent = run ? `run ${run.key}` : "the last run";

@@ -1,0 +1,210 @@
+"""A training epoch and a prediction on real graphs, beside the straightforward PyG model.
+
+    python benchmarks/epoch.py                  on the CPU
+    python benchmarks/epoch.py --device cuda    on a GPU
+    python benchmarks/epoch.py --small          Cora only
+
+An epoch is one training step and one evaluation of the paper's model: K = 16, 64 hidden columns,
+dropout 0.7. The peer has dense features, an edge index, message passing that gathers and
+scatters, autograd through the layers and Adam. Ours goes through graphfilter.training.train; its
+epoch is the difference of a long and a short training, so that what happens once does not count.
+Datasets are looked for in GRAPHFILTER_DATA.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from graphfilter.data import load_dataset
+from graphfilter.features import to_tensor
+from graphfilter.filters import StackedFilter
+from graphfilter.graph import Graph
+from graphfilter.models import FilterNetwork
+from graphfilter.models.pyg import graph_edges, to_dense
+from graphfilter.operators import augmented_adjacency
+from graphfilter.splits import stratified
+from graphfilter.training import TrainConfig, train
+from harness import (
+    Record,
+    Tick,
+    Timing,
+    main,
+    markdown,
+    option_parser,
+    show_ratio,
+    show_seconds,
+    stage,
+    time_calls,
+    time_epochs,
+)
+from peers import PygNetwork, normalise, pyg_epoch
+from pictures import draw_bars, make_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+N_LAYERS, HIDDEN, DROPOUT, N_RUNS = 16, 64, 0.7, 10
+DATASETS = ("cora", "citeseer", "chameleon", "pubmed", "computers")
+
+# What is wanted of the ratios: of an epoch by device and dataset, of a prediction.
+EPOCH_GOALS = {
+    "cpu": {"cora": 40, "citeseer": 40, "chameleon": 40, "pubmed": 20, "computers": 20},
+    "cuda": {"cora": 10},
+}
+PREDICTION_GOALS = {"cora": 3}
+
+
+class Case:
+    """A dataset on a device, and the calls that are timed on it."""
+
+    def __init__(self, name: str, device: torch.device) -> None:
+        graph: Graph = load_dataset(name)
+        assert graph.features is not None
+        assert graph.labels is not None
+        self.device = device
+        self.operator = augmented_adjacency(graph, device=device)
+        self.x = to_tensor(graph.features, device=device)
+        self.labels = torch.tensor(graph.labels, device=device)
+        self.split = stratified(graph.labels, seed=0)
+        self.sizes = (graph.n_features, graph.n_classes)
+        edges, _ = graph_edges(graph)
+        self.edges: tuple[Tensor, Tensor] = normalise(edges.to(device), graph.n_vertices)
+
+    def network(self, seed: int = 0, dropout: float = DROPOUT) -> FilterNetwork:
+        generator = torch.Generator().manual_seed(seed)
+        network = FilterNetwork(
+            *self.sizes,
+            StackedFilter(N_LAYERS),
+            hidden_size=HIDDEN,
+            dropout=dropout,
+            generator=generator,
+        )
+        return network.to(self.device)
+
+    def time_ours(self, seconds: float, tick: Tick, n_runs: int = 1) -> Timing:
+        """Time an epoch of ``n_runs`` runs side by side."""
+        seeds = range(n_runs)
+
+        def train_for(n_epochs: int) -> None:
+            config = TrainConfig(max_epochs=n_epochs, patience=n_epochs)
+            models = [self.network(seed) for seed in seeds]
+            parts = [self.split] * n_runs
+            train(models, self.operator, self.x, self.labels, parts, config, seeds=seeds)
+
+        return time_epochs(train_for, self.device, seconds=seconds, tick=tick)
+
+    def time_pyg(self, seconds: float, tick: Tick) -> Timing:
+        """Time an epoch of the straightforward model."""
+        network = PygNetwork(*self.sizes, n_layers=N_LAYERS, hidden_size=HIDDEN, dropout=DROPOUT)
+        inputs = (to_dense(self.x), *self.edges)
+        epoch = pyg_epoch(
+            network.to(self.device), inputs, self.labels, self.split, TrainConfig()
+        )
+        return time_calls(epoch, self.device, seconds=seconds, tick=tick)
+
+    def time_prediction(self, seconds: float, tick: Tick, *, narrow: bool) -> Timing:
+        """Time a prediction that filters the classes' columns, or the hidden ones."""
+        # Training without dropout is the same function with the filter on the hidden columns.
+        network = self.network(dropout=0.0).train(not narrow)
+
+        @torch.no_grad()
+        def predict() -> None:
+            network(self.operator, self.x)
+
+        return time_calls(predict, self.device, seconds=seconds, most=200, tick=tick)
+
+
+def run(options: argparse.Namespace, device: torch.device) -> Record:
+    """Measure epochs on every dataset, predictions on a CPU, and runs side by side on Cora."""
+    names = options.datasets.split(",") if options.datasets else DATASETS
+    seconds = 0.5 if options.small else 5.0 if device.type == "cpu" else 1.0
+    epochs, predictions = [], []
+    together: Record = {}
+    for name in names[:1] if options.small else names:
+        case = Case(name, device)
+        with stage(f"{name}: epoch, ours") as tick:
+            ours = case.time_ours(seconds, tick)
+        with stage(f"{name}: epoch, PyG") as tick:
+            pyg = case.time_pyg(seconds, tick)
+        epochs.append({"dataset": name, "ours": ours.to_json(), "pyg": pyg.to_json()})
+        if device.type == "cpu":
+            with stage(f"{name}: prediction") as tick:
+                narrow = case.time_prediction(seconds / 5, tick, narrow=True)
+                hidden = case.time_prediction(seconds / 5, tick, narrow=False)
+            predictions.append(
+                {
+                    "dataset": name,
+                    "n_classes": case.sizes[1],
+                    "classes": narrow.to_json(),
+                    "hidden": hidden.to_json(),
+                }
+            )
+        if not together:
+            with stage(f"{name}: epoch, {N_RUNS} runs side by side") as tick:
+                many = case.time_ours(seconds, tick, n_runs=N_RUNS)
+            together = {"dataset": name, "n_runs": N_RUNS, "one": ours.to_json()}
+            together["all"] = many.to_json()
+    return {
+        "device": device.type,
+        "epochs": epochs,
+        "predictions": predictions,
+        "side_by_side": together,
+    }
+
+
+def table(record: Record) -> str:
+    """Show the record as tables: epochs, predictions, runs side by side."""
+    goals = EPOCH_GOALS.get(record["device"], {})
+    epochs = [
+        _compare(row["dataset"], row["ours"], row["pyg"], goals.get(row["dataset"]))
+        for row in record["epochs"]
+    ]
+    tables = [markdown(["an epoch", "graphfilter", "PyG", "PyG / ours", "goal"], epochs)]
+    if record["predictions"]:
+        rows = [
+            _compare(
+                f"{row['dataset']} (C = {row['n_classes']})",
+                row["classes"],
+                row["hidden"],
+                PREDICTION_GOALS.get(row["dataset"]),
+            )
+            for row in record["predictions"]
+        ]
+        head = ["a prediction", "filter on C columns", f"on {HIDDEN} hidden", "ratio", "goal"]
+        tables.append(markdown(head, rows))
+    both = record["side_by_side"]
+    head = ["an epoch", "one run", f"{both['n_runs']} runs side by side", "ratio", "goal"]
+    goal = 2 if record["device"] == "cuda" else None
+    row = _compare(both["dataset"], both["one"], both["all"], goal)
+    row[-1] = row[-1].replace("≥", "<")
+    tables.append(markdown(head, [row]))
+    return "\n\n".join(tables)
+
+
+def _compare(name: str, first: Record, second: Record, goal: float | None) -> list[str]:
+    ratio = second["median"] / first["median"]
+    wanted = "" if goal is None else f"≥ {goal}×"
+    return [name, show_seconds(first), show_seconds(second), f"**{show_ratio(ratio)}**", wanted]
+
+
+def draw(record: Record) -> Figure:
+    """Draw epochs beside the peer's."""
+    figure, (axes,) = make_figure(9, 3.6)
+    rows = record["epochs"]
+    series = {
+        label: [1e3 * row[key]["median"] for row in rows]
+        for label, key in (("graphfilter", "ours"), ("PyG, gather–scatter", "pyg"))
+    }
+    draw_bars(axes, [row["dataset"] for row in rows], series, unit="milliseconds an epoch")
+    axes.set_title("One training step and one evaluation, K = 16, 64 hidden columns")
+    return figure
+
+
+if __name__ == "__main__":
+    parser = option_parser(__doc__)
+    parser.add_argument("--datasets", help="names with commas between them")
+    main("epoch", parser, run, table)

@@ -1,0 +1,170 @@
+"""One epoch of several runs at once: a training step of each, then a look at its scores.
+
+Every run is a slice of the same tensors, so ten cost little more than one. On a GPU the second
+epoch is captured as a CUDA graph and replayed from then on: a small graph's epoch is hundreds of
+kernels of a few microseconds, which Python cannot launch as fast as they run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from graphfilter.models.network import SideBySide
+from graphfilter.operators import Operator
+from graphfilter.runs import Run
+from graphfilter.sparse import SparseFeatures
+
+
+class Epoch:
+    """What happens in an epoch of these runs; call it as often as they train.
+
+    Parameters
+    ----------
+    runs, generators : sequences of R
+        Their networks, vertices and dropout.
+    operator, x, labels : as for :func:`graphfilter.training.train`
+    class_weight : Tensor (n_classes,) or None
+    optimizer : torch.optim.Optimizer
+        Of all their weights.
+    """
+
+    def __init__(
+        self,
+        runs: Sequence[Run],
+        generators: Sequence[torch.Generator],
+        operator: Operator,
+        x: Tensor | SparseFeatures,
+        labels: Tensor,
+        class_weight: Tensor | None,
+        optimizer: torch.optim.Optimizer,
+    ) -> None:
+        self._runs = runs
+        self._generators = generators
+        self._operator = operator
+        self._x = x
+        self._optimizer = optimizer
+        self._models = [run.model for run in runs]
+        self._train = _Vertices([run.train for run in runs], None, labels, class_weight)
+        self._scored = _Vertices(
+            [run.train for run in runs], [run.val for run in runs], labels, class_weight
+        )
+        self._replay = _Replay(generators) if self._can_be_captured() else None
+
+    def __call__(self) -> None:
+        """Train and score every run, and let it take note."""
+        report = self._epoch() if self._replay is None else self._replay(self._epoch)
+        values = report.cpu().numpy()
+        for run, column in zip(self._runs, values.T, strict=True):
+            run.update(column[:4], column[4:])
+
+    def _can_be_captured(self) -> bool:
+        on_gpu = self._operator.device.type == "cuda"
+        return on_gpu and all(isinstance(model, SideBySide) for model in self._models)
+
+    def _epoch(self) -> Tensor:
+        """Return loss, training accuracy, validation loss and accuracy, and the scalars: (·, R)."""
+        for model in self._models:
+            model.train()
+        losses = self._train.mean_loss(self._logits(self._generators))
+        self._optimizer.zero_grad(set_to_none=True)
+        losses.sum().backward()
+        self._optimizer.step()
+        for model in self._models:
+            model.eval()
+        with torch.no_grad():
+            scores = self._scored.scores(self._logits([None] * len(self._models)))
+            scalars = torch.stack([run.scalars() for run in self._runs], dim=1)
+            return torch.cat([losses.detach()[None].double(), scores, scalars.double()])
+
+    def _logits(self, generators: Sequence[torch.Generator | None]) -> Tensor:
+        models, operator, x = self._models, self._operator, self._x
+        first = models[0]
+        if isinstance(first, SideBySide):
+            return first.together(models, operator, x, generators)
+        pairs = zip(models, generators, strict=True)
+        return torch.stack([model(operator, x, g) for model, g in pairs], dim=1)
+
+
+class _Vertices:
+    """The vertices a loss or score is taken over, by run, with their weights."""
+
+    def __init__(
+        self,
+        train: Sequence[Tensor],
+        val: Sequence[Tensor] | None,
+        labels: Tensor,
+        class_weight: Tensor | None,
+    ) -> None:
+        parts = [train] if val is None else [train, val]
+        self._rows = torch.cat([index for part in parts for index in part]).unique()
+        truth = labels[self._rows]
+        self._n_runs = len(train)
+        self._truth = truth[:, None].expand(-1, self._n_runs).reshape(-1)
+        own = torch.ones(len(labels), device=labels.device)
+        if class_weight is not None:
+            # A vertex without a label is in no part; which weight it takes is never seen.
+            own = class_weight[labels.clamp(min=0)]
+        weights = torch.zeros(len(parts), len(labels), self._n_runs, device=labels.device)
+        for p, part in enumerate(parts):
+            for r, index in enumerate(part):
+                weights[p, index, r] = own[index].float()
+        self._weights = weights[:, self._rows]
+        self._sums = self._weights.sum(1, dtype=torch.float64)
+
+    def mean_loss(self, logits: Tensor) -> Tensor:
+        """Return the mean loss on the first part, by run: logits (n, R, C) give (R,)."""
+        weighted = self._weights[0] * self._losses(logits[self._rows])
+        return weighted.sum(0) / self._sums[0].to(logits.dtype)
+
+    def scores(self, logits: Tensor) -> Tensor:
+        """Return training accuracy, validation loss and validation accuracy: (3, R).
+
+        NaN where there are no vertices.
+        """
+        logits = logits[self._rows]
+        right = (logits.argmax(2).view(-1) == self._truth).view(-1, self._n_runs)
+        # In float64, so that counts are exact and equal accuracies compare as equal.
+        right = (self._weights * right).sum(1, dtype=torch.float64) / self._sums
+        loss = (self._weights[1] * self._losses(logits)).sum(0, dtype=torch.float64)
+        return torch.stack([right[0], loss / self._sums[1], right[1]])
+
+    def _losses(self, logits: Tensor) -> Tensor:
+        flat = logits.reshape(len(self._truth), -1)
+        losses = nn.functional.cross_entropy(flat, self._truth, reduction="none")
+        return losses.view(-1, self._n_runs)
+
+
+class _Replay:
+    """Runs a function on the GPU: as it is at first, then captured and replayed."""
+
+    def __init__(self, generators: Sequence[torch.Generator]) -> None:
+        self._generators = generators
+        self._stream = torch.cuda.Stream()
+        self._graph: torch.cuda.CUDAGraph | None = None
+        self._warm = False
+        self._result = torch.empty(0)
+
+    def __call__(self, function: Callable[[], Tensor]) -> Tensor:
+        if self._graph is None:
+            self._stream.wait_stream(torch.cuda.current_stream())
+            if not self._warm:
+                self._warm = True
+                with torch.cuda.stream(self._stream):
+                    result = function()
+                torch.cuda.current_stream().wait_stream(self._stream)
+                return result
+            self._capture(function)
+        assert self._graph is not None
+        self._graph.replay()
+        return self._result
+
+    def _capture(self, function: Callable[[], Tensor]) -> None:
+        graph = torch.cuda.CUDAGraph()
+        for generator in self._generators:
+            graph.register_generator_state(generator)
+        with torch.cuda.graph(graph, stream=self._stream):
+            self._result = function()
+        self._graph = graph

@@ -1,0 +1,109 @@
+"""The contract of every kernel: the rows of a sparse matrix, ready to multiply."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from graphfilter.kernels.factors import Factors
+
+
+class Rows(ABC):
+    """A sparse matrix M on one device, in one precision.
+
+    Sums are accumulated in float32 (float64 for float64 columns) whatever the columns are
+    stored in.
+    """
+
+    def __init__(self, factors: Factors, dtype: torch.dtype) -> None:
+        self.factors = factors
+        self.dtype = dtype
+
+    @cached_property
+    def csr(self) -> Tensor:
+        """M as a torch CSR tensor."""
+        return self.factors.csr(self.dtype)
+
+    @abstractmethod
+    def multiply(
+        self,
+        x: Tensor,
+        *,
+        out: Tensor,
+        scale: float = 1.0,
+        keep: float = 0.0,
+        values: Tensor | None = None,
+    ) -> Tensor:
+        """Write ``scale * M x + keep * out`` to ``out``.
+
+        Parameters
+        ----------
+        x : Tensor (n_columns, c), contiguous
+        out : Tensor (n_rows, c), contiguous
+        values : Tensor (g, m), optional
+            Stand in for the stored entries of M: row i for the i-th of g equal groups of columns.
+        """
+
+    def enter(self, x: Tensor) -> Tensor:
+        """Return a copy of x in the coordinates :meth:`advance` walks in."""
+        return x.clone(memory_format=torch.contiguous_format)
+
+    def leave(self, y: Tensor) -> Tensor:
+        """Bring y, which is overwritten, back from the coordinates of :meth:`advance`."""
+        return y
+
+    @abstractmethod
+    def advance(
+        self,
+        current: Tensor,
+        previous: Tensor,
+        *,
+        scale: float,
+        skip: float,
+        keep: float,
+        total: Tensor,
+        weights: Tensor,
+        against: Tensor | None = None,
+        products: Tensor | None = None,
+    ) -> None:
+        """Take one step of a three-term recurrence, with the running sums of its gradient.
+
+        ``previous ← scale M current + skip current + keep previous``,
+        ``total ← total + weights previous``, ``products ← ⟨previous, against⟩`` in each group.
+
+        Shapes
+        ------
+        current, previous, total, against : (n, g, c), contiguous;  weights, products : (g,)
+        """
+
+
+def make_rows(factors: Factors, dtype: torch.dtype) -> Rows:
+    """Choose the kernel for a matrix where it lies: Triton on CUDA, torch elsewhere."""
+    from graphfilter.kernels.torch_rows import TorchRows
+
+    if factors.device.type == "cuda" and dtype in (torch.float32, torch.bfloat16, torch.float16):
+        try:
+            from graphfilter.kernels.triton_rows import TritonRows
+        except ModuleNotFoundError as error:
+            # Triton comes with torch's CUDA builds on Linux; elsewhere cuSPARSE does the work.
+            if (error.name or "").partition(".")[0] != "triton":
+                raise
+        else:
+            return TritonRows(factors, dtype)
+    return TorchRows(factors, dtype)
+
+
+def inner_products(x: Tensor, y: Tensor, *, out: Tensor) -> None:
+    """Write the inner product of each group of columns: x, y (n, g, c) give (g,)."""
+    if x.shape[1] == 1 and x.dtype == out.dtype:
+        out[0] = torch.dot(x.reshape(-1), y.reshape(-1))
+        return
+    # In blocks of rows: what is multiplied in full precision stays small.
+    out.zero_()
+    step = max(2**24 // max(x[0].numel(), 1), 1)
+    for start in range(0, len(x), step):
+        block = slice(start, start + step)
+        out += torch.sum(x[block] * y[block].to(out.dtype), (0, 2))

@@ -1,0 +1,163 @@
+"""The fused layer on the GPU, written in Triton.
+
+One program makes one row of the output: it gathers the rows of its neighbours, sums them in
+float32 registers and finishes with everything else that needs this row (scaling, skip, the running
+sum of the filter and the inner product its gradient needs), so that nothing is read twice. A row
+with many neighbours would keep one program busy long after the others: it is cut into pieces
+that write partial sums, which :func:`finish_long_rows` adds up in a fixed order, so that the same
+input gives the same bits.
+"""
+
+from __future__ import annotations
+
+# pyright: reportArgumentType=false, reportOptionalMemberAccess=false, reportOptionalSubscript=false
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def _gather(
+    x, columns, values, scales, start, end, places, inside, width,
+    HAS_VALUES: tl.constexpr, HAS_SCALES: tl.constexpr, ENTRIES: tl.constexpr, WIDE: tl.constexpr,
+):  # fmt: skip
+    """Sum the rows of x that the entries from start to end name, at these places."""
+    total = tl.zeros([ENTRIES, WIDE], tl.float32)
+    for first in range(start, end, ENTRIES):
+        entry = first + tl.arange(0, ENTRIES)
+        present = entry < end
+        column = tl.load(columns + entry, mask=present, other=0).to(tl.int64)
+        row = tl.load(
+            x + column[:, None] * width + places[None, :],
+            mask=present[:, None] & inside[None, :],
+            other=0.0,
+        ).to(tl.float32)
+        if HAS_VALUES:
+            row *= tl.load(values + entry, mask=present, other=0.0).to(tl.float32)[:, None]
+        if HAS_SCALES:
+            row *= tl.load(scales + column, mask=present, other=0.0)[:, None]
+        total += row
+    return tl.sum(total, 0)
+
+
+@triton.jit
+def _finish(
+    gathered, row, group, part, x, out, total, against, dots, weights, row_scales, diagonal,
+    dot_scales, scale, skip, keep, places, inside, width, n_dots,
+    HAS_ROW: tl.constexpr, HAS_DIAGONAL: tl.constexpr, HAS_SKIP: tl.constexpr,
+    HAS_KEEP: tl.constexpr, HAS_TOTAL: tl.constexpr, HAS_AGAINST: tl.constexpr,
+    HAS_DOT_SCALE: tl.constexpr,
+):  # fmt: skip
+    """Turn the gathered sum of a row into the row of the output, and do all that needs it."""
+    place = row * width + places
+    if HAS_ROW:
+        gathered *= tl.load(row_scales + row)
+    if HAS_DIAGONAL:
+        gathered += tl.load(diagonal + row) * tl.load(x + place, mask=inside, other=0.0).to(
+            tl.float32
+        )
+    made = scale * gathered
+    if HAS_SKIP:
+        made += skip * tl.load(x + place, mask=inside, other=0.0).to(tl.float32)
+    if HAS_KEEP:
+        made += keep * tl.load(out + place, mask=inside, other=0.0).to(tl.float32)
+    tl.store(out + place, made.to(out.dtype.element_ty), mask=inside)
+    if HAS_TOTAL:
+        so_far = tl.load(total + place, mask=inside, other=0.0).to(tl.float32)
+        so_far += tl.load(weights + group) * made
+        tl.store(total + place, so_far.to(total.dtype.element_ty), mask=inside)
+    if HAS_AGAINST:
+        other = tl.load(against + place, mask=inside, other=0.0).to(tl.float32)
+        dot = tl.sum(tl.where(inside, made * other, 0.0), 0)
+        if HAS_DOT_SCALE:
+            dot *= tl.load(dot_scales + row)
+        tl.store(dots + part * n_dots + row, dot)
+
+
+@triton.jit
+def whole_rows(
+    x, out, total, against, dots, weights, offsets, columns, values, column_scales, row_scales,
+    diagonal, dot_scales, scale, skip, keep, n_entries, n_dots, longest, group_width, width,
+    HAS_VALUES: tl.constexpr, HAS_SCALES: tl.constexpr, HAS_ROW: tl.constexpr,
+    HAS_DIAGONAL: tl.constexpr, HAS_SKIP: tl.constexpr, HAS_KEEP: tl.constexpr,
+    HAS_TOTAL: tl.constexpr, HAS_AGAINST: tl.constexpr, HAS_DOT_SCALE: tl.constexpr,
+    ENTRIES: tl.constexpr, WIDE: tl.constexpr, PARTS: tl.constexpr,
+):  # fmt: skip
+    """Make every row of at most ``longest`` entries: one program a row and part of its columns."""
+    row = tl.program_id(0).to(tl.int64)
+    part = tl.program_id(1)
+    group = part // PARTS
+    place = (part % PARTS) * WIDE + tl.arange(0, WIDE)
+    inside = place < group_width
+    places = group * group_width + place
+    start = tl.load(offsets + row)
+    end = tl.load(offsets + row + 1)
+    if HAS_VALUES:
+        values += group.to(tl.int64) * n_entries
+    if end - start <= longest:
+        gathered = _gather(
+            x, columns, values, column_scales, start, end,
+            places, inside, width, HAS_VALUES, HAS_SCALES, ENTRIES, WIDE,
+        )  # fmt: skip
+        _finish(
+            gathered, row, group, part, x, out, total, against, dots, weights, row_scales,
+            diagonal, dot_scales, scale, skip, keep, places, inside, width, n_dots,
+            HAS_ROW, HAS_DIAGONAL, HAS_SKIP, HAS_KEEP, HAS_TOTAL, HAS_AGAINST, HAS_DOT_SCALE,
+        )  # fmt: skip
+
+
+@triton.jit
+def pieces_of_long_rows(
+    x, partial, piece_starts, piece_ends, columns, values, column_scales,
+    n_entries, group_width, width,
+    HAS_VALUES: tl.constexpr, HAS_SCALES: tl.constexpr,
+    ENTRIES: tl.constexpr, WIDE: tl.constexpr, PARTS: tl.constexpr,
+):  # fmt: skip
+    """Sum one piece of a long row into its place among the partial sums (pieces, width)."""
+    piece = tl.program_id(0).to(tl.int64)
+    part = tl.program_id(1)
+    group = part // PARTS
+    place = (part % PARTS) * WIDE + tl.arange(0, WIDE)
+    inside = place < group_width
+    places = group * group_width + place
+    if HAS_VALUES:
+        values += group.to(tl.int64) * n_entries
+    gathered = _gather(
+        x, columns, values, column_scales,
+        tl.load(piece_starts + piece), tl.load(piece_ends + piece), places, inside, width,
+        HAS_VALUES, HAS_SCALES, ENTRIES, WIDE,
+    )  # fmt: skip
+    tl.store(partial + piece * width + places, gathered, mask=inside)
+
+
+@triton.jit
+def finish_long_rows(
+    x, out, total, against, dots, weights, partial, long_rows, first_pieces, row_scales,
+    diagonal, dot_scales, scale, skip, keep, n_dots, group_width, width,
+    HAS_ROW: tl.constexpr, HAS_DIAGONAL: tl.constexpr, HAS_SKIP: tl.constexpr,
+    HAS_KEEP: tl.constexpr, HAS_TOTAL: tl.constexpr, HAS_AGAINST: tl.constexpr,
+    HAS_DOT_SCALE: tl.constexpr,
+    ENTRIES: tl.constexpr, WIDE: tl.constexpr, PARTS: tl.constexpr,
+):  # fmt: skip
+    """Add the pieces of each long row and finish it."""
+    number = tl.program_id(0)
+    part = tl.program_id(1)
+    group = part // PARTS
+    place = (part % PARTS) * WIDE + tl.arange(0, WIDE)
+    inside = place < group_width
+    places = group * group_width + place
+    row = tl.load(long_rows + number)
+    end = tl.load(first_pieces + number + 1)
+    sums = tl.zeros([ENTRIES, WIDE], tl.float32)
+    for first in range(tl.load(first_pieces + number), end, ENTRIES):
+        piece = first + tl.arange(0, ENTRIES)
+        sums += tl.load(
+            partial + piece.to(tl.int64)[:, None] * width + places[None, :],
+            mask=(piece < end)[:, None] & inside[None, :],
+            other=0.0,
+        )
+    _finish(
+        tl.sum(sums, 0), row, group, part, x, out, total, against, dots, weights, row_scales,
+        diagonal, dot_scales, scale, skip, keep, places, inside, width, n_dots,
+        HAS_ROW, HAS_DIAGONAL, HAS_SKIP, HAS_KEEP, HAS_TOTAL, HAS_AGAINST, HAS_DOT_SCALE,
+    )  # fmt: skip

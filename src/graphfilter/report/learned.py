@@ -1,0 +1,102 @@
+"""The filters that runs on record have learned, as curves to be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from graphfilter.bench import Record
+from graphfilter.filters import Filter
+from graphfilter.graph import Graph
+from graphfilter.models import FilterNetwork
+from graphfilter.report.curves import FREQUENCIES, describe_shape, response_at
+from graphfilter.spectral import Density
+from graphfilter.systems import SYSTEMS
+
+# The size of a picture in its own units; a page stretches it to its place.
+WIDTH, HEIGHT = 1000, 300
+_STEP = 2
+_EVERYWHERE = Density(FREQUENCIES, np.ones_like(FREQUENCIES), exact=True)
+
+
+@dataclass(frozen=True)
+class LearnedFilter:
+    """What one system learned on one dataset.
+
+    Every run's response is divided by its largest value, sign included: scale and sign are undone
+    by the layers after the filter, the shape is not.
+
+    Attributes
+    ----------
+    title, dataset : str
+    shape : str
+        The mean response in words, all frequencies counting alike.
+    mean : str
+        Points of an SVG polyline, ``WIDTH`` by ``HEIGHT``; frequency 0 to 2, response 1 to -1.
+    runs : tuple of str
+        Likewise, one a run.
+    """
+
+    title: str
+    dataset: str
+    shape: str
+    mean: str
+    runs: tuple[str, ...]
+
+
+def learned_filters(records: Iterable[Record]) -> list[LearnedFilter]:
+    """Gather the filters of records that hold one, by dataset and system."""
+    found: dict[tuple[str, str], list[NDArray[np.float64]]] = {}
+    for record in records:
+        curve = recorded_response(record)
+        if curve is not None:
+            found.setdefault((record.dataset, record.model), []).append(curve)
+    made = []
+    for (dataset, model), curves in found.items():
+        mean = np.mean(curves, axis=0)
+        shape = describe_shape(mean, _EVERYWHERE).partition(":")[0]
+        lines = tuple(map(_points, curves))
+        made.append(LearnedFilter(SYSTEMS[model].title, dataset, shape, _points(mean), lines))
+    return made
+
+
+def recorded_response(record: Record) -> NDArray[np.float64] | None:
+    """Return a run's response over :data:`FREQUENCIES`, its largest value 1; None without one.
+
+    The filter is that of the system in the registry, with the scalars on record. One that does
+    not fit it, and one that diverged, has no response.
+    """
+    learned = _untrained(record.model) if record.ok and record.filter else None
+    if learned is None:
+        return None
+    try:
+        state = {name: torch.tensor(values) for name, values in record.filter.items()}
+        (learned := deepcopy(learned)).load_state_dict(state)
+    except (RuntimeError, TypeError):
+        return None
+    curve = response_at(learned, record.config["operator"])
+    largest = curve[np.abs(curve).argmax()]
+    return curve / largest if np.isfinite(curve).all() and largest != 0 else None
+
+
+@cache
+def _untrained(model: str) -> Filter | None:
+    """Return the filter of a system, built on the smallest graph there is."""
+    system = SYSTEMS.get(model)
+    if system is None or system.build is None:
+        return None
+    pair = Graph.from_edges([[0, 1]], features=np.eye(2, dtype=np.float32), labels=[0, 1])
+    network = system.build(pair, torch.Generator().manual_seed(0))
+    return network.filter if isinstance(network, FilterNetwork) else None
+
+
+def _points(curve: NDArray[np.float64]) -> str:
+    x = FREQUENCIES[::_STEP] / 2 * WIDTH
+    y = (1 - np.clip(curve[::_STEP], -1, 1)) / 2 * HEIGHT
+    return " ".join(f"{a:.0f},{b:.0f}" for a, b in zip(x, y, strict=True))

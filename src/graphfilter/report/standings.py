@@ -1,0 +1,181 @@
+"""How systems stand to each other on each dataset, with intervals and in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student
+
+from graphfilter.bench import Cell, Record, Summary
+from graphfilter.bench.table import FEWEST_RUNS, LOWER_IS_BETTER
+from graphfilter.report.numbers import percent
+from graphfilter.systems import SYSTEMS
+
+LEVEL = 0.95
+MOST_NAMES = 5
+METRIC_NAMES = {"accuracy": "accuracy", "macro_f1": "macro F1", "log_loss": "log loss"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One system on one dataset; ``low`` and ``high`` are the 95 % interval of its mean."""
+
+    title: str
+    cell: Cell
+    low: float
+    high: float
+
+    @property
+    def verdict(self) -> str:
+        """How it stands to the best: best, not clearly worse, clearly worse, or not tested."""
+        if self.cell.mark:
+            return {"best": "best", "tied": "not clearly worse"}[self.cell.mark]
+        return "not tested" if self.cell.p_value is None else "clearly worse"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The systems on one dataset: the best first, those that never ended left out."""
+
+    dataset: str
+    metric: str
+    entries: tuple[Entry, ...]
+
+    def titles(self, verdict: str) -> list[str]:
+        """Name the systems of a verdict."""
+        return [entry.title for entry in self.entries if entry.verdict == verdict]
+
+    @property
+    def is_tested(self) -> bool:
+        return any(entry.cell.p_value is not None for entry in self.entries)
+
+    @property
+    def sentence(self) -> str:
+        """Say which system is best, and which others luck may have put behind it."""
+        if not self.entries:
+            return "No run ended well."
+        best, form = self.entries[0], formatter(self.metric)
+        extreme = "lowest" if self.metric in LOWER_IS_BETTER else "highest"
+        said = f"{best.title} has the {extreme} {METRIC_NAMES[self.metric]}, {form(best.cell.mean)}"
+        if math.isfinite(best.low):
+            said += f" (95 % interval {form(best.low)} to {form(best.high)})"
+        for verdict in ("not clearly worse", "clearly worse"):
+            if names := self.titles(verdict):
+                said += f"; {listed(names)} {'is' if len(names) == 1 else 'are'} {verdict}"
+        return f"{said}."
+
+
+def standings(summary: Summary, records: Sequence[Record]) -> list[Standing]:
+    """Order the systems of a table on each of its datasets."""
+    sign = 1 if summary.metric in LOWER_IS_BETTER else -1
+    found = []
+    for dataset in summary.datasets:
+        ratio = _test_train_ratio(dataset, summary.split_rule, records)
+        entries = [
+            Entry(system_title(model), cell, *mean_interval(cell, ratio, summary.metric))
+            for model in summary.models
+            if (cell := summary.cells.get((dataset, model))) is not None and cell.n
+        ]
+        entries.sort(key=lambda e: (e.verdict != "best", sign * e.cell.mean))
+        found.append(Standing(dataset, summary.metric, tuple(entries)))
+    return found
+
+
+def headline(found: Sequence[Standing]) -> str:
+    """Say in one sentence which systems hold their own everywhere."""
+    titles = _by_mean(found)
+    if not titles:
+        return "No run ended well: the reasons stand under failures."
+    if len(titles) == 1:
+        return f"{titles[0]} was run alone: there is nothing to compare it with."
+    tested = [standing for standing in found if standing.is_tested]
+    if not tested:
+        return (
+            f"No difference was tested, which takes {FEWEST_RUNS} runs a system on the same "
+            "splits: who is ahead may be luck."
+        )
+    if len(tested) == 1:
+        return f"On {tested[0].dataset}, {tested[0].sentence}"
+    good = {
+        title: sum(title in [*s.titles("best"), *s.titles("not clearly worse")] for s in tested)
+        for title in titles
+    }
+    most = max(good.values())
+    leaders = [title for title in titles if good[title] == most]
+    where = f"all {len(tested)}" if most == len(tested) else f"{most} of {len(tested)}"
+    one = len(leaders) == 1
+    said = f"{listed(leaders)} {'is' if one else 'are'} best, or not clearly worse than the best, "
+    said += f"on {where} datasets"
+    if most < len(tested):
+        return f"No system is best everywhere: {said}, more than any other."
+    return f"{said}{'' if len(leaders) == len(titles) else '; no other system is'}."
+
+
+def mean_interval(cell: Cell, test_train_ratio: float, metric: str) -> tuple[float, float]:
+    r"""Return the 95 % interval of a mean over J splits that share vertices.
+
+    .. math:: \bar x \pm t_{J-1} \sqrt{(1/J + n_\mathrm{test}/n_\mathrm{train})\, s^2}
+
+    the variance of the test that the verdicts come from
+    (:func:`graphfilter.bench.statistics.corrected_t_test`); NaN for one run.
+    """
+    if cell.n < 2:
+        return math.nan, math.nan
+    variance = cell.deviation**2 * cell.n / (cell.n - 1)
+    error = math.sqrt((1 / cell.n + test_train_ratio) * variance)
+    reach = float(student.ppf((1 + LEVEL) / 2, cell.n - 1)) * error
+    most = math.inf if metric == "log_loss" else 1.0
+    return max(0.0, cell.mean - reach), min(most, cell.mean + reach)
+
+
+def formatter(metric: str) -> Callable[[float], str]:
+    """Return how to write a value of a metric: shares in percent, log loss as it is."""
+    return "{:.3f}".format if metric == "log_loss" else percent
+
+
+def system_title(label: str) -> str:
+    """Return the title of a system's label in a table, with what tells it from its namesakes.
+
+    >>> system_title("sgf (dropout=0.5)"), system_title("mine")
+    ('SGF (dropout=0.5)', 'mine')
+    """
+    name, space, rest = label.partition(" ")
+    return f"{SYSTEMS[name].title}{space}{rest}" if name in SYSTEMS else label
+
+
+def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """Write names as a person would.
+
+    >>> listed(["A", "B", "C"]), listed(["A", "B", "C", "D"], most=2)
+    ('A, B and C', 'A, B and 2 others')
+    """
+    if len(names) > most + 1:
+        names = [*names[:most], f"{len(names) - most} others"]
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _by_mean(found: Sequence[Standing]) -> list[str]:
+    """List every system once, the best on average first."""
+    means: dict[str, list[float]] = {}
+    for entry in (entry for standing in found for entry in standing.entries):
+        means.setdefault(entry.title, []).append(entry.cell.mean)
+    sign = 1 if found and found[0].metric in LOWER_IS_BETTER else -1
+    return sorted(means, key=lambda title: sign * float(np.mean(means[title])))
+
+
+def _test_train_ratio(dataset: str, split_rule: str, records: Sequence[Record]) -> float:
+    """Return the sizes' ratio; 0 where all runs are on one split, as for the verdicts."""
+    mine = [
+        record
+        for record in records
+        if record.ok
+        and record.split_rule == split_rule
+        and (dataset == record.dataset or dataset.startswith(f"{record.dataset} ("))
+    ]
+    if len({record.split_index for record in mine}) < 2:
+        return 0.0
+    sizes = [(r.scores["test"]["n_vertices"], r.scores["train"]["n_vertices"]) for r in mine]
+    return float(np.mean([test / train for test, train in sizes]))

@@ -1,0 +1,196 @@
+"""Every kernel against the same products in dense float64."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from graphfilter.data.synthetic import make_karate
+from graphfilter.graph import Graph
+from graphfilter.kernels import Factors, Rows
+from graphfilter.kernels.torch_rows import TorchRows
+from graphfilter.operators import OPERATORS, Operator, make_operator
+from graphfilter.propagate import Basis, apply_polynomial
+
+WHERE = "cuda" if torch.cuda.is_available() else "cpu"
+HAS_TRITON = importlib.util.find_spec("triton") is not None
+MISSING = pytest.mark.skipif(not HAS_TRITON, reason="triton is not installed")
+Maker = Callable[[Factors, torch.dtype], Rows]
+
+
+def triton_rows(factors: Factors, dtype: torch.dtype) -> Rows:
+    from graphfilter.kernels.triton_rows import TritonRows
+
+    return TritonRows(factors.to(WHERE), dtype)
+
+
+KERNELS = [
+    pytest.param(TorchRows, torch.float64, 1e-12, id="torch-float64"),
+    pytest.param(TorchRows, torch.float32, 1e-5, id="torch-float32"),
+    pytest.param(triton_rows, torch.float32, 1e-5, id="triton-float32", marks=MISSING),
+    pytest.param(triton_rows, torch.bfloat16, 2e-2, id="triton-bfloat16", marks=MISSING),
+]
+kernels = pytest.mark.parametrize(("make", "dtype", "tolerance"), KERNELS)
+
+
+def star_and_ring(n: int = 40) -> Graph:
+    """A hub with a neighbour everywhere, a ring, and two isolated vertices."""
+    hub = [[0, v] for v in range(1, n)]
+    ring = [[v, v % (n - 1) + 1] for v in range(1, n)]
+    return Graph.from_edges(hub + ring, n_vertices=n + 2)
+
+
+def weighted() -> Graph:
+    rng = np.random.default_rng(0)
+    edges = rng.integers(0, 9, (30, 2))
+    return Graph.from_edges(edges, weights=rng.uniform(0.5, 2, 30), n_vertices=9)
+
+
+GRAPHS = {"star_and_ring": star_and_ring, "weighted": weighted}
+
+
+def factors_of(kind: str, graph: Graph) -> Factors:
+    return make_operator(kind, graph).rows.factors
+
+
+def columns(*shape: int, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
+def close(got: Tensor, expected: Tensor, tolerance: float) -> None:
+    error = (got.cpu().double() - expected).abs().max() / expected.abs().max().clamp(min=1e-9)
+    assert error <= tolerance
+
+
+@kernels
+@pytest.mark.parametrize("kind", OPERATORS)
+@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("width", [1, 7, 64, 70])
+def test_multiply(make: Maker, dtype, tolerance, kind: str, graph: str, width: int) -> None:
+    factors = factors_of(kind, GRAPHS[graph]())
+    rows = make(factors, dtype)
+    n = factors.shape[0]
+    x, out = columns(n, width), columns(n, width, seed=1)
+    expected = 1.5 * torch.from_numpy(factors.matrix().toarray()) @ x - 0.5 * out
+    got = out.to(rows.factors.device, dtype)
+    rows.multiply(x.to(got), out=got, scale=1.5, keep=-0.5)
+    close(got, expected, tolerance)
+
+
+@kernels
+def test_what_is_not_kept_is_not_read(make: Maker, dtype, tolerance) -> None:
+    factors = factors_of("laplacian", star_and_ring())
+    rows = make(factors, dtype)
+    x = columns(factors.shape[0], 3).to(rows.factors.device, dtype)
+    out = torch.full_like(x, float("nan"))
+    assert rows.multiply(x, out=out) is out
+    assert out.isfinite().all()
+
+
+@kernels
+@pytest.mark.parametrize("groups", [1, 3])
+def test_values_by_group_on_a_matrix_that_is_not_square(
+    make: Maker, dtype, tolerance, groups: int
+) -> None:
+    matrix = sp.random_array((11, 6), density=0.4, rng=0).tocsr()
+    rows = make(Factors.from_scipy(matrix), dtype)
+    x, values = columns(6, groups * 5), columns(groups, matrix.nnz, seed=1)
+    parts = [
+        sp.csr_array((v.numpy(), matrix.indices, matrix.indptr), shape=matrix.shape) @ part.numpy()
+        for v, part in zip(values, x.chunk(groups, 1), strict=True)
+    ]
+    expected = torch.from_numpy(np.concatenate(parts, axis=1))
+    device = rows.factors.device
+    got = torch.empty(11, groups * 5, device=device, dtype=dtype)
+    rows.multiply(x.to(got), out=got, values=values.to(got))
+    close(got, expected, tolerance)
+
+
+@kernels
+@pytest.mark.parametrize("kind", OPERATORS)
+@pytest.mark.parametrize("groups", [1, 3])
+@pytest.mark.parametrize("factor", [(1.0, 0.0, 0.0), (2.0, -0.5, -1.0)])
+def test_advance_walks_sums_and_multiplies(
+    make: Maker, dtype, tolerance, kind: str, groups: int, factor: tuple[float, float, float]
+) -> None:
+    factors = factors_of(kind, star_and_ring())
+    rows = make(factors, dtype)
+    n, (scale, skip, keep) = factors.shape[0], factor
+    x, before, sums, other = (columns(n, groups, 5, seed=s) for s in range(4))
+    weights = columns(groups, seed=9)
+    matrix = torch.from_numpy(factors.matrix().toarray())
+    made = torch.einsum("ij,jgc->igc", scale * matrix, x) + skip * x + keep * before
+    total = sums + weights[:, None] * made
+    products = (made * other).sum((0, 2))
+
+    device, exact = rows.factors.device, torch.promote_types(dtype, torch.float32)
+    current, previous, so_far = (rows.enter(z.to(device, dtype)) for z in (x, before, sums))
+    against, dots = other.to(device, dtype), torch.empty(groups, device=device, dtype=exact)
+    rows.advance(
+        current, previous, scale=scale, skip=skip, keep=keep, total=so_far,
+        weights=weights.to(device, exact), against=against, products=dots,
+    )  # fmt: skip
+    close(rows.leave(previous), made, tolerance)
+    close(rows.leave(so_far), total, tolerance)
+    close(dots, products, 5 * tolerance)
+
+
+@MISSING
+@pytest.mark.parametrize("kind", OPERATORS)
+def test_long_rows_are_cut_into_pieces(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a limit of seven entries the hub's 39 make six pieces, and nothing changes."""
+    from graphfilter.kernels import triton_rows as module
+
+    factors = factors_of(kind, star_and_ring())
+    x = columns(factors.shape[0], 2, 20).to(WHERE, torch.float32)
+    results = []
+    for longest in (7, 512):
+        monkeypatch.setattr(module, "LONGEST", longest)
+        rows = triton_rows(factors, torch.float32)
+        current, total, dots = rows.enter(x), torch.zeros_like(x), torch.zeros(2, device=WHERE)
+        previous = torch.empty_like(current)
+        rows.advance(
+            current, previous, scale=1.0, skip=0.0, keep=0.0, total=total,
+            weights=torch.ones(2, device=WHERE), against=x, products=dots,
+        )  # fmt: skip
+        results.append((previous, total, dots))
+    for cut, whole in zip(*results, strict=True):
+        torch.testing.assert_close(cut, whole, rtol=1e-5, atol=1e-6)
+
+
+@MISSING
+def test_polynomial_and_gradients_through_the_fused_kernel() -> None:
+    graph = make_karate()
+    reference = make_operator("laplacian", graph, dtype=torch.float64)
+    fused = make_operator("laplacian", graph, device=WHERE)
+    fused.rows = triton_rows(fused.rows.factors, torch.float32)
+    basis = Basis.chebyshev(0.0, 2.0)
+    results = []
+    for operator, dtype in ((reference, torch.float64), (fused, torch.float32)):
+        x = columns(graph.n_vertices, 6).to(operator.device, dtype).requires_grad_()
+        weights = columns(5, 2, seed=3).to(operator.device, dtype).requires_grad_()
+        y = apply_polynomial(operator, basis, weights, x)
+        results.append((y, *torch.autograd.grad(y.square().sum(), (x, weights))))
+    for got, expected in zip(results[1], results[0], strict=True):
+        close(got.detach(), expected.detach(), 1e-5)
+
+
+@pytest.mark.parametrize("kind", OPERATORS)
+def test_an_operator_of_tensors_is_that_of_the_graph(kind: str) -> None:
+    graph = star_and_ring()
+    made = Operator.from_csr(
+        torch.from_numpy(graph.indptr.astype(np.int64)),
+        torch.from_numpy(graph.indices.astype(np.int32)),
+        kind=kind, dtype=torch.float64,
+    )  # fmt: skip
+    expected = make_operator(kind, graph, dtype=torch.float64)
+    x = columns(graph.n_vertices, 3)
+    torch.testing.assert_close(made @ x, expected @ x)
+    assert (made.interval, made.kind, made.n) == (expected.interval, kind, graph.n_vertices)
