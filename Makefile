@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+RESULTS := benchmarks/results
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test lint format bench bench-gpu clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,9 +26,16 @@ format: $(STAMP)  ## Format the code and mend what ruff can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(STAMP)  ## Measure time and memory beside peers
-	$(BIN)/python benchmarks/memory.py
-	$(BIN)/python benchmarks/loading.py
+bench: $(STAMP)  ## Measure time and memory on the CPU beside peers, and write docs/performance.md
+	for name in epoch layer memory growth loading; do \
+		$(BIN)/python benchmarks/$$name.py --out $(RESULTS)/$$name-cpu.json || exit 1; done
+	$(BIN)/python benchmarks/write_docs.py
+
+bench-gpu: $(STAMP)  ## The same on a CUDA GPU, and full-batch training at the size of papers100M
+	for name in epoch layer memory growth huge; do \
+		$(BIN)/python benchmarks/$$name.py --device cuda --out $(RESULTS)/$$name-cuda.json \
+			|| exit 1; done
+	$(BIN)/python benchmarks/write_docs.py
 
 clean:  ## Remove the local environment and what the demo wrote
 	rm -rf $(VENV) demo

@@ -9,6 +9,7 @@ committed records in ``results/`` become the tables and pictures of docs/perform
 from __future__ import annotations
 
 import argparse
+import math
 import multiprocessing
 import os
 import platform
@@ -78,24 +79,26 @@ def time_epochs(
 ) -> Timing:
     """Time an epoch of ``train_for(n_epochs)``, which trains anew, for about ``seconds``.
 
-    The difference between a long and a short training over the epochs between them: what happens
-    once a training (set-up, compilation, capture) does not count.
+    A long training less the fastest short one, over the epochs between them: what happens once a
+    training (set-up, compilation, capture) does not count.
     """
-    short, extra = 2, 2
+    # On a GPU the first epochs compile and are captured: keep them in both.
+    short, extra = 3 if device.type == "cuda" else 1, 1
     train_for(short)
+    once = seconds_of(lambda: train_for(short), device)
 
-    def epoch() -> float:
-        before = seconds_of(lambda: train_for(short), device)
-        return (seconds_of(lambda: train_for(short + extra), device) - before) / extra
+    def long() -> float:
+        return seconds_of(lambda: train_for(short + extra), device)
 
-    while extra < 1000 and extra * epoch() < seconds / repeats / 2:
+    while extra < 1000 and long() - once < seconds / repeats / 2:
         extra *= 2
     spent = []
     for _ in range(repeats):
-        spent.append(epoch())
+        once = min(once, seconds_of(lambda: train_for(short), device))
+        spent.append(long())
         if tick is not None:
             tick()
-    return Timing.of(spent)
+    return Timing.of([(each - once) / extra for each in spent])
 
 
 def seconds_of(call: Callable[[], object], device: torch.device) -> float:
@@ -198,6 +201,7 @@ def make_record(benchmark: str, small: bool, device: torch.device, measured: Rec
     where = "" if device.type == "cpu" else f" --device {device.type}"
     return {
         "benchmark": benchmark,
+        "device": device.type,
         "small": small,
         "command": f"python benchmarks/{benchmark}.py{where}",
         "measured_with": machine(device),
@@ -226,16 +230,22 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def show_seconds(timing: Record) -> str:
-    """Show a timing with three digits and its spread: ``4.21 ms (4.1 to 4.5)``."""
-    unit, factor = _unit(timing["median"])
-    low, high = timing["low"] * factor, timing["high"] * factor
-    return f"{timing['median'] * factor:#.3g} {unit} ({low:.3g} to {high:.3g})"
+    """Show a timing and its spread, such as 4.21 ms (4.10 to 4.53)."""
+    units = (("s", 1.0), ("ms", 1e3), ("µs", 1e6))
+    unit, factor = next((u for u in units if timing["median"] * u[1] >= 1), units[-1])
+    median, low, high = (three_digits(timing[key] * factor) for key in ("median", "low", "high"))
+    return f"{median} {unit} ({low} to {high})"
+
+
+def three_digits(value: float) -> str:
+    """Show a positive number with three digits, and all those before the point.
+
+    >>> three_digits(0.0512), three_digits(5.123), three_digits(5123.4)
+    ('0.0512', '5.12', '5,123')
+    """
+    decimals = max(0, 2 - math.floor(math.log10(value))) if value > 0 else 2
+    return f"{value:,.{decimals}f}"
 
 
 def show_ratio(ratio: float) -> str:
     return f"{ratio:.2f}×" if ratio < 10 else f"{ratio:.0f}×"
-
-
-def _unit(seconds: float) -> tuple[str, float]:
-    units = (("s", 1.0), ("ms", 1e3), ("µs", 1e6))
-    return next((u for u in units if seconds * u[1] >= 1), units[-1])

@@ -1,31 +1,83 @@
 """Reading graphs: named datasets, and an edge CSV of ten million rows.
 
-    python benchmarks/loading.py [--rows 10000000]
+    python benchmarks/loading.py
+    python benchmarks/loading.py --small    a hundred thousand rows
 
-Prints seconds, and for the CSV the peak memory above what the process held before, beside the size
-of the file (the goal: under four times). Named datasets are timed where they are at hand.
+Seconds, and for the CSV the peak memory above what the process held before, beside the size of
+the file (the goal: under four times). Named datasets are timed where they are at hand. CPU only,
+and Linux only: it reads /proc.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
 import tempfile
-import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import csv
+import torch
 
 from graphfilter.data import load_dataset, locate, read_tables
+from harness import (
+    Record,
+    apart,
+    main,
+    markdown,
+    option_parser,
+    show_seconds,
+    stage,
+    three_digits,
+    time_calls,
+)
+from memory import peak_of
+from pictures import draw_bars, make_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DATASETS = ("cora", "pubmed", "computers")
+CPU = torch.device("cpu")
+MIB = 2**20
 
 
-def peak_mib() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+def run(options: argparse.Namespace, device: torch.device) -> Record:
+    """Time the named datasets that are at hand, and one large CSV."""
+    datasets = []
+    for name in DATASETS:
+        if locate(name) is not None:
+            with stage(f"reading {name}") as tick:
+                timing = time_calls(lambda n=name: load_dataset(n), CPU, seconds=0.5, tick=tick)
+            datasets.append({"dataset": name, "read": timing.to_json()})
+    n_rows = 100_000 if options.small else 10_000_000
+    return {"datasets": datasets, "csv": measure_csv(n_rows)}
+
+
+def measure_csv(n_rows: int) -> Record:
+    """Read tables that a child wrote, so that writing counts towards neither time nor peak."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        # A small one first, so that imports are done.
+        read_tables(*make_tables(folder, 1000))
+        with stage(f"writing a CSV of {n_rows:,} rows"):
+            edges, vertices = apart(make_tables, folder, n_rows)
+        measured: Record = {"n_rows": n_rows, "file_bytes": edges.stat().st_size}
+
+        def read() -> None:
+            measured["n_edges"] = read_tables(edges, vertices)[0].n_edges
+
+        with stage("reading it, for the peak of memory"):
+            measured["peak_bytes"] = peak_of(read, CPU)
+        with stage("reading it, for the time") as tick:
+            timing = time_calls(read, CPU, seconds=0, tick=tick)
+        return {**measured, "read": timing.to_json()}
 
 
 def make_tables(folder: Path, n_rows: int) -> tuple[Path, Path]:
+    """Write random edges and their vertices, ten edges a vertex."""
+    import pyarrow as pa
+    from pyarrow import csv
+
     rng = np.random.default_rng(0)
     n = max(2, n_rows // 10)
     ends = rng.integers(0, n, size=(2, n_rows))
@@ -36,44 +88,29 @@ def make_tables(folder: Path, n_rows: int) -> tuple[Path, Path]:
     return edges, vertices
 
 
-def time_datasets() -> None:
-    for name in ("cora", "pubmed", "computers"):
-        if locate(name) is None:
-            print(f"{name:>10}  not at hand")
-            continue
-        load_dataset(name)
-        started = time.perf_counter()
-        load_dataset(name)
-        print(f"{name:>10}  {time.perf_counter() - started:.3f} s")
+def table(record: Record) -> str:
+    """Show seconds, and the peak beside the size of the file."""
+    rows = [[row["dataset"], show_seconds(row["read"]), "", ""] for row in record["datasets"]]
+    csv = record["csv"]
+    rows.append(
+        [
+            f"edge CSV, {csv['n_rows']:,} rows, {three_digits(csv['file_bytes'] / MIB)} MiB",
+            show_seconds(csv["read"]),
+            f"{csv['peak_bytes'] / MIB:,.0f} MiB = {csv['peak_bytes'] / csv['file_bytes']:.1f}×",
+            "< 4×",
+        ]
+    )
+    return markdown(["read", "time", "peak memory, of the file", "goal"], rows)
 
 
-def time_csv(n_rows: int) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        # A small one first, so that imports are done; and written by this process's child, so
-        # that writing does not count towards the peak.
-        read_tables(*make_tables(folder, 1000))
-        edges, vertices = _in_child(folder, n_rows)
-        size = edges.stat().st_size / 2**20
-        before = peak_mib()
-        started = time.perf_counter()
-        graph, _ = read_tables(edges, vertices)
-        seconds = time.perf_counter() - started
-        rise = peak_mib() - before
-        print(f"edge CSV of {n_rows:,} rows, {size:.0f} MiB -> {graph}")
-        print(f"{seconds:.1f} s, peak memory +{rise:.0f} MiB = {rise / size:.1f} x the file")
-
-
-def _in_child(folder: Path, n_rows: int) -> tuple[Path, Path]:
-    import multiprocessing
-
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(make_tables, (folder, n_rows))
+def draw(record: Record) -> Figure:
+    """Draw the times."""
+    figure, (axes,) = make_figure(7, 3)
+    rows = [*record["datasets"], {"dataset": f"CSV, {record['csv']['n_rows']:,}", **record["csv"]}]
+    series = {"graphfilter": [row["read"]["median"] for row in rows]}
+    draw_bars(axes, [row["dataset"] for row in rows], series, unit="seconds")
+    return figure
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    arguments = parser.parse_args()
-    time_datasets()
-    time_csv(arguments.rows)
+    main("loading", option_parser(__doc__), run, table)

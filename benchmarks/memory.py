@@ -1,50 +1,56 @@
 """Peak memory of one forward and backward pass of the stacked filter, as K grows.
 
-Ours (the gradient in closed form, nothing stored but the input) beside plain autograd through
-the recurrence H_l = alpha_l P H_{l-1} + beta_l H_0 with the very same products. Every
-measurement is a process of its own, because a process's peak never falls. Linux only: it reads
-/proc.
+    python benchmarks/memory.py                  200,000 vertices, 4,000,000 entries
+    python benchmarks/memory.py --device cuda    2.4 million vertices, 124 million entries
+    python benchmarks/memory.py --small           20,000 vertices,   400,000 entries
 
-    python benchmarks/memory.py            200,000 vertices, 2,000,000 edges, 64 columns
-    python benchmarks/memory.py --small     20,000 vertices,   200,000 edges
+64 columns, float32. Ours (the gradient in closed form, nothing stored but the input) beside
+autograd through the recurrence H_l = alpha_l P H_{l-1} + beta_l H_0, once with the very same
+products and once with PyTorch Geometric's gather and scatter. All gradients are compared.
+
+Counted is what a step takes above the level before it. On a GPU torch's allocator knows it. On a
+CPU every measurement is a process of its own, because a process's peak never falls; it first
+fills memory up to its earlier peak, so that every further byte counts. Linux only: it reads /proc.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import platform
 import resource
-import subprocess
-import sys
-import tempfile
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
-import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-import graphfilter
+from graphfilter.errors import ConfigError
 from graphfilter.filters import StackedFilter
-from graphfilter.graph import Graph
-from graphfilter.operators import Operator, augmented_adjacency
-from graphfilter.storage import write_json
+from graphs import RandomGraph, make_graph
+from harness import Record, apart, main, markdown, option_parser, show_ratio, stage
+from peers import PlainProduct, propagation
+from pictures import draw_bars, make_figure
 
-DEGREES = (4, 16, 64)
-METHODS = ("ours", "autograd")
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SIZES = {"cuda": (2_449_029, 123_718_280), "cpu": (200_000, 4_000_000), "small": (20_000, 400_000)}
 N_COLUMNS = 64
-EDGES_PER_VERTEX = 10
+# Gather and scatter takes minutes at K = 64, and shows no more there.
+DEGREES = {"ours": (4, 16, 64), "autograd": (4, 16, 64), "pyg": (16,)}
+TITLES = {"ours": "graphfilter", "autograd": "autograd, same products", "pyg": "PyG"}
+GOAL = {16: "≥ 8×"}
 MIB = 2**20
+
+Products = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one process reports: its peak above the level before the step, and its gradients."""
+    """The peak of a step above the level before it, and its gradients."""
 
     method: str
     degree: int
@@ -53,74 +59,56 @@ class Measurement:
     grad_x_norm: float
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Measure the peak memory of a filter.")
-    parser.add_argument("--small", action="store_true", help="a tenth of the size, for a look")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the numbers as JSON")
-    parser.add_argument("--one", nargs=3, metavar=("METHOD", "K", "FILE"), help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if not Path("/proc/self/statm").exists():
-        parser.error("this benchmark reads /proc and must run on Linux")
-    if options.one:
-        method, degree, matrix = options.one
-        print(json.dumps(asdict(measure(method, int(degree), sp.load_npz(matrix)))))
-        return
-    n = 20_000 if options.small else 200_000
-    with tempfile.TemporaryDirectory() as folder:
-        matrix = Path(folder) / "operator.npz"
-        sp.save_npz(matrix, make_operator_matrix(n), compressed=False)
-        rows = []
-        print(heading(n))
-        for degree in DEGREES:
-            ours, autograd = (measure_apart(method, degree, matrix) for method in METHODS)
-            check_same_gradients(ours, autograd)
-            rows.append((ours, autograd))
-            print(table_row(ours, autograd, n), flush=True)
-    print("\n" + footing())
-    if options.out:
-        write_json(options.out, record(n, rows))
+def run(options: argparse.Namespace, device: torch.device) -> Record:
+    """Measure every method at its degrees, and compare their gradients."""
+    n, n_entries = SIZES["small" if options.small else device.type]
+    if device.type == "cpu" and not Path("/proc/self/statm").exists():
+        raise ConfigError("on a CPU this benchmark reads /proc; run it on Linux.")
+    peaks = []
+    for degree in DEGREES["ours"]:
+        found: dict[str, Measurement] = {}
+        for method in [m for m, degrees in DEGREES.items() if degree in degrees]:
+            with stage(f"K = {degree}, {TITLES[method]}"):
+                found[method] = measure_on(device, method, degree, n, n_entries)
+            check_same_gradients(found["ours"], found[method])
+        peaks.append({"K": degree, **{m: one.peak_bytes for m, one in found.items()}})
+    return {
+        "n_vertices": n,
+        "n_entries": n_entries,
+        "n_columns": N_COLUMNS,
+        "buffer_bytes": 4 * n * N_COLUMNS,
+        "peak_bytes": peaks,
+    }
 
 
-def make_operator_matrix(n: int) -> sp.csr_array:
-    """Make the normalised adjacency of a random graph with ten edges a vertex."""
-    rng = np.random.default_rng(0)
-    wanted = EDGES_PER_VERTEX * n
-    # A few more than wanted: those that repeat or close on themselves are dropped.
-    pairs = rng.integers(0, n, size=(wanted + wanted // 100, 2))
-    low, high = pairs.min(axis=1), pairs.max(axis=1)
-    keys = np.unique((low * n + high)[low != high])
-    keys = rng.permutation(keys)[:wanted]
-    graph = Graph.from_edges(np.stack(np.divmod(keys, n), axis=1), n)
-    if graph.n_edges != wanted:
-        raise RuntimeError(f"drew {graph.n_edges} edges instead of {wanted}")
-    return augmented_adjacency(graph).matrix
-
-
-def measure_apart(method: str, degree: int, matrix: Path) -> Measurement:
-    """Measure in a fresh process."""
+def measure_on(
+    device: torch.device, method: str, degree: int, n: int, n_entries: int
+) -> Measurement:
+    if device.type == "cuda":
+        return measure(method, degree, make_graph(n, n_entries, device=device))
     # Buffers come straight from the kernel and go straight back, so that no freed memory is
-    # reused unseen.
-    environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}
-    command = [sys.executable, __file__, "--one", method, str(degree), str(matrix)]
-    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    return Measurement(**json.loads(done.stdout))
+    # reused unseen. The setting is read when a process starts.
+    os.environ["MALLOC_MMAP_THRESHOLD_"] = "65536"
+    return apart(measure_made, method, degree, n, n_entries)
 
 
-def measure(method: str, degree: int, matrix: sp.csr_array) -> Measurement:
-    operator = Operator(matrix, (-1.0, 1.0), "augmented_adjacency")
-    stacked = StackedFilter(n_layers=degree, init=0.5)
-    x, target = torch.randn(2, operator.n, N_COLUMNS, generator=torch.Generator().manual_seed(0))
+def measure_made(method: str, degree: int, n: int, n_entries: int) -> Measurement:
+    """Measure on a graph made here: what a fresh process runs."""
+    return measure(method, degree, make_graph(n, n_entries))
+
+
+def measure(method: str, degree: int, graph: RandomGraph) -> Measurement:
+    """Measure one step of one method."""
+    device = graph.columns.device
+    stacked = StackedFilter(n_layers=degree, init=0.5).to(device)
+    generator = torch.Generator(device).manual_seed(0)
+    x, target = torch.randn(2, graph.n, N_COLUMNS, generator=generator, device=device)
     x.requires_grad_()
-    # One tiny step first: torch loads code and starts threads on first use.
-    tiny = Operator(sp.csr_array(sp.eye_array(8)), (-1.0, 1.0), "adjacency")
-    step(method, stacked, tiny, torch.ones(8, 1, requires_grad=True), torch.ones(8, 1))
+    step = make_step(method, stacked, graph)
+    # A step on one column first: what is made or loaded once is there before the counting.
+    step(x.detach()[:, :1].clone().requires_grad_(), target[:, :1])
     stacked.zero_grad()
-
-    ballast = fill_to_the_peak()
-    before = peak()
-    step(method, stacked, operator, x, target)
-    used = peak() - before
-    del ballast
+    used = peak_of(lambda: step(x, target), device)
     assert stacked.alpha.grad is not None
     assert x.grad is not None
     return Measurement(
@@ -128,84 +116,106 @@ def measure(method: str, degree: int, matrix: sp.csr_array) -> Measurement:
     )
 
 
-def step(
-    method: str, stacked: StackedFilter, operator: Operator, x: Tensor, target: Tensor
-) -> None:
-    """Run the filter forward, and backward from the loss <y, target>."""
+def make_step(
+    method: str, stacked: StackedFilter, graph: RandomGraph
+) -> Callable[[Tensor, Tensor], None]:
+    """Return a call (x, target): the filter forward, and backward from the loss <y, target>."""
     if method == "ours":
-        y = stacked(operator, x)
-    else:
+        operator = graph.operator()
+        return lambda x, target: stacked(operator, x).backward(target)
+    product = graph.operator().__matmul__ if method == "autograd" else gather_scatter(graph)
+
+    def step(x: Tensor, target: Tensor) -> None:
         y = x
         for alpha, beta in zip(stacked.alpha, stacked.beta, strict=True):
-            y = alpha * (operator @ y) + beta * x
-    y.backward(target)
+            y = alpha * product(y) + beta * x
+        y.backward(target)
+
+    return step
+
+
+def gather_scatter(graph: RandomGraph) -> Products:
+    """Return PyTorch Geometric's product with the same operator."""
+    plain = PlainProduct(graph, torch.float32)
+    layer = propagation()
+    edges = torch.stack([plain.columns.long(), plain.rows])
+    return lambda x: layer(x, edges, plain.values)
+
+
+def peak_of(call: Callable[[], None], device: torch.device) -> int:
+    """Return how far a call raises the peak of memory in use."""
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+        before = torch.cuda.memory_allocated(device)
+        call()
+        return torch.cuda.max_memory_allocated(device) - before
+    ballast = fill_to_the_peak()
+    before = process_peak()
+    call()
+    used = process_peak() - before
+    del ballast
+    return used
 
 
 def fill_to_the_peak() -> np.ndarray:
     """Take as much memory as the process once had, so that the next byte raises the peak."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
-    missing = max(0, peak() - pages * resource.getpagesize())
+    missing = max(0, process_peak() - pages * resource.getpagesize())
     return np.ones(missing, dtype=np.uint8)
 
 
-def peak() -> int:
+def process_peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def check_same_gradients(ours: Measurement, autograd: Measurement) -> None:
-    np.testing.assert_allclose(
-        ours.grad_alpha, autograd.grad_alpha, rtol=1e-3, atol=1e-4 * max(map(abs, ours.grad_alpha))
+def check_same_gradients(ours: Measurement, other: Measurement) -> None:
+    """Stop where two methods differ by more than rounding."""
+    largest = max(map(abs, ours.grad_alpha))
+    np.testing.assert_allclose(ours.grad_alpha, other.grad_alpha, rtol=1e-3, atol=1e-4 * largest)
+    np.testing.assert_allclose(ours.grad_x_norm, other.grad_x_norm, rtol=1e-5)
+
+
+def table(record: Record) -> str:
+    """Show a row for every K: MiB, buffers of n × 64, and how much more the peers take."""
+    buffer = record["buffer_bytes"]
+    head = ["K"] + [f"{title}, MiB" for title in TITLES.values()]
+    head += ["buffers, ours", "autograd", "autograd / ours", "PyG / ours", "goal"]
+    rows = []
+    for row in record["peak_bytes"]:
+        peaks = [row.get(method) for method in TITLES]
+        cells = [str(row["K"])] + ["" if p is None else f"{p / MIB:,.0f}" for p in peaks]
+        cells += [f"{p / buffer:.1f}" for p in peaks[:2]]
+        cells += ["" if p is None else show_ratio(p / row["ours"]) for p in peaks[1:]]
+        rows.append([*cells, GOAL.get(row["K"], "")])
+    return "\n\n".join(
+        [
+            f"{record['n_vertices']:,} vertices, {record['n_entries']:,} entries, "
+            f"{record['n_columns']} columns, float32; one buffer of n × {record['n_columns']} is "
+            f"{buffer / MIB:,.0f} MiB.",
+            markdown(head, rows),
+        ]
     )
-    np.testing.assert_allclose(ours.grad_x_norm, autograd.grad_x_norm, rtol=1e-5)
 
 
-def buffer_bytes(n: int) -> int:
-    return 4 * n * N_COLUMNS
-
-
-def heading(n: int) -> str:
-    return (
-        f"{n:,} vertices, {EDGES_PER_VERTEX * n:,} edges, {N_COLUMNS} columns, float32; "
-        f"one buffer of n × {N_COLUMNS} is {buffer_bytes(n) / MIB:.0f} MiB\n\n"
-        "|  K | ours (MiB) | buffers | autograd (MiB) | buffers | autograd / ours |\n"
-        "|---:|---:|---:|---:|---:|---:|"
+def draw(record: Record) -> Figure:
+    """Draw the peaks over K, with one buffer as the floor."""
+    figure, (axes,) = make_figure(8, 3.6)
+    rows = record["peak_bytes"]
+    series = {
+        title: [row[method] / MIB if method in row else None for row in rows]
+        for method, title in TITLES.items()
+    }
+    draw_bars(
+        axes,
+        [f"K = {row['K']}" for row in rows],
+        series,
+        unit="MiB",
+        floor=[record["buffer_bytes"] / MIB] * len(rows),
+        floor_label="one buffer",
     )
-
-
-def table_row(ours: Measurement, autograd: Measurement, n: int) -> str:
-    cells = [f"{ours.degree:2d}"]
-    for one in (ours, autograd):
-        cells += [f"{one.peak_bytes / MIB:,.0f}", f"{one.peak_bytes / buffer_bytes(n):.1f}"]
-    cells.append(f"{autograd.peak_bytes / ours.peak_bytes:.1f}")
-    return "| " + " | ".join(cells) + " |"
-
-
-def versions() -> dict[str, Any]:
-    return {
-        "graphfilter": graphfilter.__version__,
-        "torch": torch.__version__,
-        "scipy": scipy.__version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-        "cores": os.cpu_count(),
-    }
-
-
-def footing() -> str:
-    return ", ".join(f"{name} {version}" for name, version in versions().items() if version)
-
-
-def record(n: int, rows: list[tuple[Measurement, Measurement]]) -> dict[str, Any]:
-    peaks = [{"K": a.degree, "ours": a.peak_bytes, "autograd": b.peak_bytes} for a, b in rows]
-    return {
-        "n_vertices": n,
-        "n_edges": EDGES_PER_VERTEX * n,
-        "n_columns": N_COLUMNS,
-        "buffer_bytes": buffer_bytes(n),
-        "peak_bytes": peaks,
-        "versions": versions(),
-    }
+    axes.set_title("Peak memory of a step, above graph, input and gradient at the output")
+    return figure
 
 
 if __name__ == "__main__":
-    main()
+    main("memory", option_parser(__doc__), run, table)

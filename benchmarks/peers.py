@@ -135,7 +135,9 @@ class PlainProduct:
                 check_invariants=False,
             )
 
-    def csr_layer(self, x: Tensor, out: Tensor, scale: float, keep: float) -> Callable[[], Tensor]:
+    def csr_then_sum(
+        self, x: Tensor, out: Tensor, scale: float, keep: float
+    ) -> Callable[[], Tensor]:
         """Return a call of torch's product, then the sum with ``out``."""
         csr = self.csr()
         return lambda: out.mul_(keep).add_(torch.mm(csr, x), alpha=scale)

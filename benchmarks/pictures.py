@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphfilter.paper.drawing import COLOURS, GREY, MARKERS, unframe
 
@@ -51,10 +51,13 @@ def draw_bars(
         axes.bar_label(bars, [f"{h:.3g}" for h in heights], fontsize=8, padding=1)
     if floor is not None:
         for i, (centre, value) in enumerate(zip(centres, floor, strict=True)):
-            label = floor_label if i == 0 else None
+            label = floor_label if i == 0 else "_"
             axes.hlines(value, centre - 0.45, centre + 0.45, "black", "dashed", label=label)
     axes.set_yscale("log")
-    axes.margins(y=0.12)
+    drawn = [v for values in (*series.values(), floor or ()) for v in values if v is not None]
+    axes.set_ylim(10 ** math.floor(math.log10(min(drawn))), 1.6 * max(drawn))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("")
     axes.set_xticks(centres, groups)
     axes.set_ylabel(unit)
     axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
@@ -69,12 +72,13 @@ def draw_growth(
     xlabel: str,
     index: int = 0,
 ) -> None:
-    """Draw seconds over size on log axes, with the fitted power and a line of slope 1."""
+    """Draw seconds over size on log axes, with the line and the power fitted to them."""
+    fixed, rate, _ = fit_line(sizes, seconds)
     slope, factor = fit_power(sizes, seconds)
-    x: NDArray[np.float64] = np.asarray(sizes, dtype=np.float64)
-    axes.loglog(x, seconds, MARKERS[index], color=COLOURS[index], label=label)
-    axes.loglog(x, factor * x**slope, color=COLOURS[index], label=f"fit: slope {slope:.2f}")
-    axes.loglog(x, seconds[-1] * x / x[-1], "--", color=GREY, label="slope 1")
+    x = np.geomspace(sizes[0], sizes[-1], 100)
+    axes.loglog(sizes, seconds, MARKERS[index], color=COLOURS[index], label=label)
+    axes.loglog(x, fixed + rate * x, color=COLOURS[index], label="fixed part + linear part")
+    axes.loglog(x, factor * x**slope, "--", color=GREY, label=f"power: slope {slope:.2f}")
     axes.set_xlabel(xlabel)
     axes.set_ylabel("seconds an epoch")
     axes.legend(frameon=False, fontsize=8)
@@ -84,3 +88,15 @@ def fit_power(sizes: Sequence[float], seconds: Sequence[float]) -> tuple[float, 
     """Return slope s and factor c of the least-squares fit seconds = c · size^s, in logarithms."""
     slope, intercept = np.polyfit(np.log(sizes), np.log(seconds), 1)
     return float(slope), float(np.exp(intercept))
+
+
+def fit_line(sizes: Sequence[float], seconds: Sequence[float]) -> tuple[float, float, float]:
+    """Return fixed part, rate and largest deviation of the fit seconds = fixed + rate · size.
+
+    Deviations are relative, in the fit as in the result, so that small sizes count like large.
+    """
+    x, y = np.asarray(sizes, dtype=np.float64), np.asarray(seconds, dtype=np.float64)
+    rows = np.stack([1 / y, x / y], axis=1)
+    (fixed, rate), *_ = np.linalg.lstsq(rows, np.ones_like(y))
+    deviation = np.abs(rows @ (fixed, rate) - 1).max()
+    return float(fixed), float(rate), float(deviation)

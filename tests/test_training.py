@@ -18,7 +18,7 @@ from graphfilter.filters import ChebyshevFilter, IdentityFilter, StackedFilter
 from graphfilter.graph import Graph
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import adjacency, augmented_adjacency
-from graphfilter.runs import FitResult, Run
+from graphfilter.runs import FitResult, Run, keep_best
 from graphfilter.splits import Split, stratified
 from graphfilter.training import Progress, TrainConfig, train
 
@@ -207,7 +207,8 @@ def test_checkpoint_of_another_run_is_refused(setting: Setting, tmp_path: Path) 
 def scores(run: Run, *epochs: tuple[float, float, float]) -> Run:
     """Feed a run (training accuracy, validation loss, validation accuracy) by epoch."""
     for train_accuracy, val_loss, val_accuracy in epochs:
-        run.update(np.array([1.0, train_accuracy, val_loss, val_accuracy]), np.zeros(4))
+        if run.update(np.array([1.0, train_accuracy, val_loss, val_accuracy]), np.zeros(4)):
+            keep_best([run])
     return run
 
 

@@ -8,13 +8,14 @@ kernels of a few microseconds, which Python cannot launch as fast as they run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import torch
 from torch import Tensor, nn
 
 from graphfilter.models.network import SideBySide
 from graphfilter.operators import Operator
-from graphfilter.runs import Run
+from graphfilter.runs import Run, keep_best
 from graphfilter.sparse import SparseFeatures
 
 
@@ -57,8 +58,8 @@ class Epoch:
         """Train and score every run, and let it take note."""
         report = self._epoch() if self._replay is None else self._replay(self._epoch)
         values = report.cpu().numpy()
-        for run, column in zip(self._runs, values.T, strict=True):
-            run.update(column[:4], column[4:])
+        pairs = zip(self._runs, values.T, strict=True)
+        keep_best([run for run, column in pairs if run.update(column[:4], column[4:])])
 
     def _can_be_captured(self) -> bool:
         on_gpu = self._operator.device.type == "cuda"
@@ -116,7 +117,7 @@ class _Vertices:
 
     def mean_loss(self, logits: Tensor) -> Tensor:
         """Return the mean loss on the first part, by run: logits (n, R, C) give (R,)."""
-        weighted = self._weights[0] * self._losses(logits[self._rows])
+        weighted = self._weights[0] * self._losses(logits.index_select(0, self._rows))
         return weighted.sum(0) / self._sums[0].to(logits.dtype)
 
     def scores(self, logits: Tensor) -> Tensor:
@@ -124,7 +125,7 @@ class _Vertices:
 
         NaN where there are no vertices.
         """
-        logits = logits[self._rows]
+        logits = logits.index_select(0, self._rows)
         right = (logits.argmax(2).view(-1) == self._truth).view(-1, self._n_runs)
         # In float64, so that counts are exact and equal accuracies compare as equal.
         right = (self._weights * right).sum(1, dtype=torch.float64) / self._sums
@@ -142,7 +143,7 @@ class _Replay:
 
     def __init__(self, generators: Sequence[torch.Generator]) -> None:
         self._generators = generators
-        self._stream = torch.cuda.Stream()
+        self._stream = _stream()
         self._graph: torch.cuda.CUDAGraph | None = None
         self._warm = False
         self._result = torch.empty(0)
@@ -168,3 +169,9 @@ class _Replay:
         with torch.cuda.graph(graph, stream=self._stream):
             self._result = function()
         self._graph = graph
+
+
+@cache
+def _stream() -> torch.cuda.Stream:
+    """Return the one stream epochs run on: each stream keeps workspaces of its own for ever."""
+    return torch.cuda.Stream()

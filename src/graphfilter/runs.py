@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,37 +78,40 @@ class Run:
         self.stopped = ""
         self.history: dict[str, list[float]] = {name: [] for name in CURVES}
         self.filter_history: list[NDArray[np.float64]] = [self.scalars().double().cpu().numpy()]
-        self.best = self._copy_weights()
+        self.weights: dict[str, Tensor] = dict(model.state_dict())
+        self.best = {name: value.clone() for name, value in self.weights.items()}
 
     @property
     def training(self) -> bool:
         return not self.stopped
 
-    def update(self, scores: NDArray[np.float64], scalars: NDArray[np.float64]) -> None:
-        """Take what an epoch gave: its ``CURVES`` and the filter's scalars after it."""
+    def update(self, scores: NDArray[np.float64], scalars: NDArray[np.float64]) -> bool:
+        """Take what an epoch gave: its ``CURVES`` and the filter's scalars after it.
+
+        Returns whether its weights are the best so far, to be kept by :func:`keep_best`.
+        """
         for name, value in zip(CURVES, scores.tolist(), strict=True):
             self.history[name].append(value)
         loss, train_accuracy, val_loss, val_accuracy = scores.tolist()
         self.filter_history.append(scalars)
         if not math.isfinite(loss) or (len(self.val) and not math.isfinite(val_loss)):
             self.stopped = "diverged"
-            return
+            return False
         self.learning = self.learning or train_accuracy > self.chance
+        better = improved = False
         score, tie_break = self._score(val_loss, val_accuracy)
         if (score, tie_break) > (self.best_score, self.best_tie_break):
             improved = score > self.best_score
             self.best_score, self.best_tie_break = score, tie_break
             self.best_epoch = len(self.history["loss"])
-            now = self.model.state_dict()
-            torch._foreach_copy_([self.best[name] for name in now], list(now.values()))
-        else:
-            improved = False
+            better = True
         if improved:
             self.waited = 0
         elif self.learning:
             self.waited += 1
             if self.waited >= self.patience:
                 self.stopped = "patience"
+        return better
 
     def _score(self, val_loss: float, val_accuracy: float) -> tuple[float, float]:
         """Return what chooses the best weights, and what decides between equals.
@@ -122,8 +125,9 @@ class Run:
         return (val_accuracy, -val_loss) if self.monitor == "accuracy" else (-val_loss, 0.0)
 
     def filter_scalars(self) -> dict[str, NDArray[Any]]:
-        """Return the filter's scalars by name, as they are now; none without a filter."""
-        return {name: p.detach().cpu().numpy().copy() for name, p in self._filter_named()}
+        """Return the filter's scalars after the last epoch, by name; none without a filter."""
+        rows = self._split_scalars(self.filter_history[-1][None])
+        return {name: values[0] for name, values in rows.items()}
 
     def result(self, seconds: float) -> FitResult:
         history = {name: np.array(values) for name, values in self.history.items()}
@@ -171,9 +175,6 @@ class Run:
         self.learning = bool(counters["learning"])
         self.stopped = str(counters["stopped"])
 
-    def _copy_weights(self) -> dict[str, Tensor]:
-        return {k: v.detach().clone() for k, v in self.model.state_dict().items()}
-
     def _filter_named(self) -> list[tuple[str, nn.Parameter]]:
         if not isinstance(self.model, FilterNetwork):
             return []
@@ -190,3 +191,11 @@ class Run:
         named = self._filter_named()
         ends = np.cumsum([p.numel() for _, p in named])[:-1]
         return dict(zip([n for n, _ in named], np.split(rows, ends, axis=1), strict=False))
+
+
+def keep_best(runs: Sequence[Run]) -> None:
+    """Copy the weights of these runs, now the best they have had, all at once."""
+    kept = [run.best[name] for run in runs for name in run.weights]
+    weights = [value for run in runs for value in run.weights.values()]
+    if kept:
+        torch._foreach_copy_(kept, weights)  # pyright: ignore[reportPrivateImportUsage]

@@ -75,7 +75,7 @@ class Progress:
     runs: Sequence[Run] = field(repr=False)
 
     def scalars(self) -> dict[str, NDArray[Any]]:
-        """Return the filter's scalars of the first run as they are now; read when asked for."""
+        """Return the filter's scalars of the first run after this epoch, by name."""
         return self.runs[0].filter_scalars()
 
     def stop(self) -> None:
@@ -144,10 +144,11 @@ def train(
     started = saved = time.perf_counter()
     before = state.seconds
     members: list[int] = []
+    epoch: Epoch | None = None
     while state.epoch < config.max_epochs and any(run.training for run in runs):
         state.epoch += 1
         training = [r for r, run in enumerate(runs) if run.training]
-        if training != members:
+        if epoch is None or training != members:
             members = training
             epoch = Epoch(
                 [runs[r] for r in members], [generators[r] for r in members],

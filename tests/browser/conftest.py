@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+CHECKS = Path(__file__).with_name("checks.js").read_text()
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 SWITCHES = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -29,6 +30,11 @@ class Watched:
                 self.outside.append(r.url))  # fmt: skip
         page.goto(own)
 
+    @property
+    def tree(self) -> str:
+        """The accessibility tree, as Playwright writes it: a role and a name a line."""
+        return self.page.locator("body").aria_snapshot()
+
     @staticmethod
     def _is_own(url: str, own: str) -> bool:
         return url.startswith((own.split("#")[0], "data:", "blob:"))
@@ -36,6 +42,14 @@ class Watched:
     def check(self) -> None:
         assert self.errors == []
         assert self.outside == []
+
+    def check_contrast(self) -> None:
+        """Hold every text on the screen to WCAG's contrast of 4.5, or 3 where it is large."""
+        assert self.page.evaluate(f"() => {{ {CHECKS} return faintTexts(); }}") == []
+
+    def check_structure(self) -> None:
+        """Hold the page to what a screen reader goes by: names, headings, tables, labels."""
+        assert self.page.evaluate(f"() => {{ {CHECKS} return structureProblems(); }}") == []
 
     def check_no_sideways_scroll(self) -> None:
         wide, room = self.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")

@@ -29,8 +29,12 @@ def moving_curve(page) -> list[float]:
     )
 
 
-@pytest.mark.parametrize("name", ["digits", "csbm", "bipartite", "karate"])
-def test_report_of_each_embedded_graph_opens(name: str, visit, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["digits", "csbm", "bipartite", "karate", "cora"])
+def test_report_of_each_embedded_graph_and_of_cora_opens(
+    name: str, visit, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch
+) -> None:
+    if name == "cora":
+        monkeypatch.setenv("GRAPHFILTER_DATA", str(request.getfixturevalue("data_folder")))
     url = make_report(load_dataset(name), tmp_path, n_members=2 if name == "karate" else 1)
     report = visit(url)
     for plot in PLOTS:
@@ -40,8 +44,11 @@ def test_report_of_each_embedded_graph_opens(name: str, visit, tmp_path: Path) -
     assert report.page.evaluate(ground) == "rgb(255, 255, 255)"
     report.keep(f"report-{name}")
     report.check()
+    report.check_contrast()
+    report.check_structure()
     phone = visit(url, width=390, dark=True)
     phone.check_no_sideways_scroll()
+    phone.check_contrast()
     assert phone.page.evaluate(ground) != "rgb(255, 255, 255)"
     phone.keep(f"report-{name}-phone-dark")
     phone.check()
@@ -104,14 +111,68 @@ def test_html_in_names_is_shown_and_never_run(graph: Graph, visit, tmp_path: Pat
     report.check()
 
 
-def test_theme_button_and_printing(graph: Graph, visit, tmp_path: Path) -> None:
-    report = visit(make_report(graph, tmp_path, max_epochs=3), dark=True)
-    page = report.page
+def test_theme_button_turns_the_page_and_its_plots(graph: Graph, visit, tmp_path: Path) -> None:
+    page = visit(make_report(graph, tmp_path, max_epochs=3), dark=True).page
+    ink = "getComputedStyle(document.querySelector('#training-plot .xtick text')).fill"
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.evaluate("document.documentElement.dataset.theme") == "light"
-    page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    on_dark = page.evaluate(ink)
     page.locator("#theme").click()
     assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    assert page.evaluate(ink) != on_dark
+
+
+def test_report_on_paper_is_light_and_without_controls(graph: Graph, visit, tmp_path: Path) -> None:
+    report = visit(make_report(graph, tmp_path, max_epochs=3), dark=True)
+    page = report.page
+    page.emulate_media(media="print", color_scheme="dark")
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ground == "rgb(255, 255, 255)"
+    for control in ("#epoch", "#theme", "nav", "input[data-table]", "button[data-copy]"):
+        assert not page.locator(control).first.is_visible(), control
+    assert page.locator("#filter-plot .main-svg").first.is_visible()
+    assert page.locator("#least-sure tbody tr:visible").count() == 20
+    # Printed from the screen, the plots are drawn again in ink for paper, and put back.
+    page.emulate_media(media="screen", color_scheme="dark")
+    ink = "getComputedStyle(document.querySelector('#training-plot .xtick text')).fill"
+    page.evaluate(f"addEventListener('beforeprint', () => {{ window.printed = {ink}; }})")
+    before = page.evaluate(ink)
+    pdf = page.pdf(format="A4", path=tmp_path / "report.pdf")
+    assert pdf.startswith(b"%PDF")
+    assert page.evaluate("printed") != before
+    assert page.evaluate(ink) == before
     report.check()
+
+
+def test_report_reads_well_aloud(graph: Graph, visit, tmp_path: Path) -> None:
+    tree = visit(make_report(graph, tmp_path, max_epochs=3)).tree
+    # What holds a colon is quoted: it is YAML.
+    lines = [line.strip().removeprefix("- ").removeprefix("'") for line in tree.splitlines()]
+    for landmark in ("banner:", 'navigation "Sections":', "main:", "contentinfo:"):
+        assert landmark in lines
+    headings = [line for line in lines if line.startswith("heading")]
+    assert headings[0] == f'heading "{graph.name}" [level=1]'
+    assert headings[1].startswith('heading "Accuracy on 24 test vertices" [level=2]')
+    assert any(line.startswith('slider "Training epoch"') for line in lines)
+    pictures = [line for line in lines if line.startswith("img ")]
+    assert len(pictures) == len(PLOTS)
+    assert any("Response of the filter over graph frequency. It is" in line for line in pictures)
+    tables = [line for line in lines if line.startswith("table ")]
+    for name in ("This model beside plain ones", "Each class on the test vertices", "Least sure"):
+        assert f'table "{name}":' in tables
+    heads = [line for line in lines if line.startswith('columnheader "')]
+    assert {'columnheader "Accuracy"', 'columnheader "Recall"'} <= set(heads)
+    assert any(line.startswith('rowheader "this model"') for line in lines)
+
+
+def test_report_is_worked_by_keyboard(graph: Graph, visit, tmp_path: Path) -> None:
+    page = visit(make_report(graph, tmp_path, max_epochs=3)).page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the answer"
+    assert page.locator(".skip").is_visible()
+    page.keyboard.press("Enter")
+    assert page.evaluate("location.hash") == "#answer"
+    reached = set()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.id || document.activeElement.type"))
+    assert {"epoch", "search", "button"} <= reached

@@ -50,6 +50,15 @@ def test_run_is_started_watched_compared_and_downloaded(studio, visit) -> None:
     page.locator("#run-1 input[type=checkbox]").uncheck()
     assert page.evaluate(drawn) == 1
     page.locator("#run-1 input[type=checkbox]").check()
+    accuracies = page.evaluate(
+        """document.getElementById("accuracy-plot").data
+           .map((t) => [t.line.dash, t.y.length, Math.max(...t.y) <= 1])"""
+    )
+    assert [kind for kind, _, _ in accuracies] == ["dot", "solid"] * 2
+    assert all(n > 1 and shares for _, n, shares in accuracies)
+    assert "training" in page.locator("#run-1 .said").inner_text()
+    seen.check_contrast()
+    seen.check_structure()
     seen.keep("studio")
     with page.expect_download() as download:
         page.locator("#run-2 >> text=Download").click()
@@ -60,7 +69,8 @@ def test_run_is_started_watched_compared_and_downloaded(studio, visit) -> None:
 
 def test_closing_the_tab_does_not_lose_the_run(studio, visit) -> None:
     first = visit(studio.url)
-    first.page.locator("#dataset").select_option("karate")
+    # Slow enough to be met again while it trains.
+    first.page.locator("#dataset").select_option("bipartite")
     first.page.locator("#train:not([disabled])").wait_for()
     choose(first.page, max_epochs="9999")
     first.page.locator("#train").click()
@@ -72,7 +82,13 @@ def test_closing_the_tab_does_not_lose_the_run(studio, visit) -> None:
     again.page.locator("#run-1 >> text=Go on").click()
     again.page.locator("#run-1 >> text=Stop").click()
     again.page.locator("#run-1[data-state=stopped]").wait_for()
+    assert "best weights kept" in again.page.locator("#run-1 .said").inner_text()
+    with again.page.expect_download() as download:
+        again.page.locator("#run-1 >> text=Download").click()
+    names = zipfile.ZipFile(download.value.path()).namelist()
+    assert {"run-1/report.html", "run-1/model.safetensors", "run-1/config.json"} <= set(names)
     again.check_no_sideways_scroll()
+    again.check_contrast()
     again.keep("studio-phone-dark")
     again.check()
 
@@ -99,6 +115,7 @@ def test_uploads_are_read_or_refused_with_reasons(studio, visit, tmp_path: Path)
     ):
         try_tables(edges, vertices)
         page.locator("#problem", has_text=words).wait_for()
+        seen.check_contrast()
         assert page.locator("#train").is_disabled()
     # What was refused is in the console of any browser; nothing else may be.
     assert all("Failed to load resource" in error for error in seen.errors)

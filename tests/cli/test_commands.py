@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from graphfilter.cli import demo as demo_module
+from graphfilter.paper import measured
 from graphfilter.systems import get_system
 
 
@@ -83,15 +84,19 @@ def test_reproduce_table1(graphfilter, tmp_path: Path, data_folder, monkeypatch)
     assert result.code == 0, result.err
     rows = {row["dataset"]: row for row in json.loads((tmp_path / "table1.json").read_text())}
     assert not [what for what in rows["cora"]["differs"] if what.startswith("r(")]
+    table = (tmp_path / "table1.md").read_text()
+    assert "| cora | 2,708 | 5,278 | 5,278 | 0.23 ± 0.04 | 0.23 ± 0.04 | signed |" in table
+    assert "Table 1: the datasets" in (tmp_path / "report.html").read_text()
 
 
 def test_reproduce_fig_frequency(graphfilter, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("graphfilter.cli.reproduce.FREQUENCY_DATASETS", ("csbm", "bipartite"))
+    monkeypatch.setattr(measured, "FREQUENCY_DATASETS", ("csbm", "bipartite"))
     result = graphfilter("reproduce", "fig-frequency", "--out", tmp_path, "--quick")
     assert result.code == 0, result.err
-    assert (tmp_path / "fig-frequency.png").exists()
-    lines = (tmp_path / "fig-frequency.jsonl").read_text().splitlines()
+    assert (tmp_path / "fig-frequency-quick.png").exists()
+    lines = (tmp_path / "fig-frequency-quick.jsonl").read_text().splitlines()
     assert {json.loads(line)["dataset"] for line in lines} == {"csbm", "bipartite"}
+    assert "data:image/png" in (tmp_path / "report.html").read_text()
 
 
 def test_demo_compares_systems(graphfilter, tmp_path: Path, monkeypatch) -> None:

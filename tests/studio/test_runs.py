@@ -10,12 +10,13 @@ import zipfile
 import numpy as np
 
 from graphfilter import SGFClassifier
-from graphfilter.data import make_karate
+from graphfilter.data import make_bipartite, make_karate
 from graphfilter.report.curves import response_at
 from graphfilter.splits import stratified
 from graphfilter.studio.runs import RunSetting
 
-LONG = {"max_epochs": 9999, "n_layers": 3, "baselines": False, "dropout": 0.5}
+# On the bipartite graph: slow enough to be met while it trains.
+LONG = {"max_epochs": 9999, "n_layers": 16, "baselines": False, "dropout": 0.5}
 
 
 def test_run_ends_as_the_estimator_does(client) -> None:
@@ -35,7 +36,7 @@ def test_run_ends_as_the_estimator_does(client) -> None:
 
 
 def test_runs_queue_pause_go_on_and_stop(client) -> None:
-    graph = client.dataset()
+    graph = client.dataset("bipartite")
     first, second = client.train(graph, **LONG), client.train(graph, **LONG)
     client.wait_for(first, lambda run: run["epoch"] > 3)
     assert client.wait_for(second, lambda run: True)["state"] == "waiting"
@@ -53,7 +54,7 @@ def test_runs_queue_pause_go_on_and_stop(client) -> None:
 
 
 def test_stopped_run_is_kept_as_fit_would_leave_it_after_so_many_epochs(client) -> None:
-    key = client.train(client.dataset(), **LONG | {"baselines": True})
+    key = client.train(client.dataset("bipartite"), **LONG | {"baselines": True})
     client.wait_for(key, lambda run: run["epoch"] > 3)
     client("POST", f"api/runs/{key}", {"wish": "stop"})
     n_epochs = client.wait_for(key, lambda run: run["state"] == "stopped")["epoch"]
@@ -62,8 +63,8 @@ def test_stopped_run_is_kept_as_fit_would_leave_it_after_so_many_epochs(client) 
                        for name in ("metrics", "config"))  # fmt: skip
     assert metrics["epochs"] == [n_epochs]
     assert metrics["stopped"] == config["run"]["stopped"] == ["asked"]
-    graph = make_karate()
-    clf = SGFClassifier(n_layers=3, max_epochs=n_epochs, dropout=0.5, random_state=0)
+    graph = make_bipartite()
+    clf = SGFClassifier(max_epochs=n_epochs, dropout=0.5, random_state=0)
     clf.fit(graph=graph, split=stratified(graph.labels, 0))
     assert metrics["best_epoch"] == [clf.results_[0].best_epoch]
     rows = csv.DictReader(io.StringIO(packed.read(f"run-{key}/predictions.csv").decode()))
@@ -75,7 +76,7 @@ def test_stopped_run_is_kept_as_fit_would_leave_it_after_so_many_epochs(client) 
 
 
 def test_run_that_waits_can_be_stopped(client) -> None:
-    graph = client.dataset()
+    graph = client.dataset("bipartite")
     first, second = client.train(graph, **LONG), client.train(graph, **LONG)
     client("POST", f"api/runs/{second}", {"wish": "stop"})
     client("POST", f"api/runs/{first}", {"wish": "stop"})

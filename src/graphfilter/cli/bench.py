@@ -13,6 +13,7 @@ from graphfilter.bench import (
     BenchProgress,
     Record,
     RecordFile,
+    read_records,
     run_benchmark,
     summarise,
     text_table,
@@ -24,6 +25,7 @@ from graphfilter.bench.writers import legend, title
 from graphfilter.cli import sources
 from graphfilter.cli.screen import complain, out, runs_bar, say, show_table, tell
 from graphfilter.errors import ConfigError, DataFileError, check_name
+from graphfilter.report.benchmark import page_of, write_benchmark
 from graphfilter.systems import SYSTEMS
 
 FORMATS = ("text", "markdown", "csv", "latex")
@@ -53,7 +55,11 @@ def bench(
         ),
     ] = "",
     out: Annotated[
-        Path | None, typer.Option(help="File of records, a JSON line a run; extended if there.")
+        Path | None,
+        typer.Option(
+            help="File of records, a JSON line a run; extended if there. The report goes beside "
+            "it under its name: records.jsonl, records.html."
+        ),
     ] = None,
     runs: Annotated[int, typer.Option(help="Run r has seed r and split r.", min=1)] = 10,
     split_rule: Annotated[
@@ -83,6 +89,7 @@ def bench(
         return
     if not datasets or not models or out is None:
         raise ConfigError("name what to run: --datasets A,B --models M,N --out records.jsonl.")
+    page = page_of(out)
     if quick and max_epochs is None:
         max_epochs = QUICK_EPOCHS
     names = list(SYSTEMS) if models == "all" else _listed(models)
@@ -97,7 +104,11 @@ def bench(
         complain(f"interrupted; every run that ended is in {out}. The same command goes on.")
         raise typer.Exit(EXIT_INTERRUPTED) from None
     _show(records, "text", metric)
-    say(f"Records in {out}; other forms: graphfilter bench table {out} --format latex")
+    write_benchmark(page, read_records(out), name=out.name, metric=metric)
+    say(
+        f"Records in {out}, report in {page} (open it in a browser); other forms: "
+        f"graphfilter bench table {out} --format latex"
+    )
     failures = _failures(records)
     for line in failures:
         complain(line)
@@ -117,12 +128,35 @@ def table(
     Example:  graphfilter bench table records.jsonl --format latex
     """
     check_name("format", format, FORMATS)
+    _show(_read(records, quiet), format, metric)
+
+
+@app.command("report")
+def report(
+    records: Annotated[Path, typer.Argument(help="A file that graphfilter bench wrote.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The page; beside the records under their name if not given."),
+    ] = None,
+    metric: Metric = "accuracy",
+    quiet: sources.Quiet = False,
+) -> None:
+    """Write the report of a file of records: bench does so too when it ends.
+
+    Example:  graphfilter bench report records.jsonl
+    """
+    page = page_of(records) if out is None else out
+    write_benchmark(page, _read(records, quiet), name=records.name, metric=metric)
+    say(f"Report in {page} (open it in a browser).")
+
+
+def _read(records: Path, quiet: bool) -> list[Record]:
     if not records.is_file():
         raise DataFileError(records, "there is no such file; graphfilter bench --out writes one.")
     file = RecordFile(records)
     if file.n_cut:
         tell([f"{file.n_cut} cut line left out; its run is run again by bench."], quiet=quiet)
-    _show(file.records, format, metric)
+    return file.records
 
 
 @app.command("models")

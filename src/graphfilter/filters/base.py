@@ -33,6 +33,11 @@ class Filter(nn.Module, ABC):
     def weights(self) -> Tensor:
         """Return the weights in the filter's own basis, (K + 1,), differentiable."""
 
+    @classmethod
+    def weights_together(cls, filters: Sequence[Any]) -> Tensor:
+        """Return the weights of R filters of one shape, (K + 1, R); overridden for speed only."""
+        return torch.stack([f.weights() for f in filters], dim=1)
+
     def basis(self) -> Basis:
         """Return the basis the weights refer to: powers of the operator unless overridden."""
         return Basis.powers()
@@ -78,7 +83,7 @@ def apply_filters(filters: Sequence[Filter], operator: Operator, x: Tensor) -> T
     """
     filters[0].check_operator(operator)
     basis = filters[0].basis()
-    weights = torch.stack([f.weights() for f in filters], dim=1)
+    weights = filters[0].weights_together(filters)
     if basis == Basis.powers() and operator.radius != 1:
         powers = torch.arange(len(weights), dtype=torch.float64, device=weights.device)
         weights = weights.double() * (operator.radius**powers)[:, None]

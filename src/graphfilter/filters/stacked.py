@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import torch
 from torch import Tensor, nn
@@ -91,10 +91,13 @@ class StackedFilter(Filter):
                 self.beta.fill_(self.init)
 
     def weights(self) -> Tensor:
-        alpha, beta = self.alpha.double(), self.beta.double()
-        one = beta.new_ones(1)
-        tails = torch.cat([one, alpha.flip(0).cumprod(0)])
-        return tails * torch.cat([beta.flip(0), one])
+        return self.weights_together([self])[:, 0]
+
+    @classmethod
+    def weights_together(cls, filters: Sequence[Any]) -> Tensor:
+        alpha = torch.stack([f.alpha for f in filters])
+        beta = torch.stack([f.beta for f in filters])
+        return _Coefficients.apply(alpha.double(), beta.double()).T  # pyright: ignore
 
     def forward(self, operator: Operator, x: Tensor, dropout: Dropout | None = None) -> Tensor:
         if dropout is None:
@@ -106,3 +109,32 @@ class StackedFilter(Filter):
 
     def extra_repr(self) -> str:
         return f"n_layers={self.degree}, init={self.init}"
+
+
+class _Coefficients(torch.autograd.Function):
+    """θ of α and β, for R filters at once: (R, K), (R, K) give (R, K + 1).
+
+    The gradient is written out: that of torch's cumulative product looks for zeros and waits
+    for the device.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, alpha: Tensor, beta: Tensor) -> Tensor:
+        one = alpha.new_ones(len(alpha), 1)
+        tails = torch.cat([one, alpha.flip(1).cumprod(1)], dim=1)
+        starts = torch.cat([beta.flip(1), one], dim=1)
+        ctx.save_for_backward(alpha, tails, starts)
+        return tails * starts
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:  # pyright: ignore
+        alpha, tails, starts = ctx.saved_tensors
+        factors = alpha.flip(1)
+        n_layers = factors.shape[1]
+        # between[i, k]: the product of the factors after i, up to k.
+        later = torch.ones(n_layers, n_layers, dtype=torch.bool, device=grad.device).triu(1)
+        between = torch.where(later, factors[:, None], 1.0).cumprod(2).triu()
+        rest = (between * (grad * starts)[:, None, 1:]).sum(2)
+        grad_alpha = (tails[:, :-1] * rest).flip(1)
+        return grad_alpha, (grad * tails)[:, :-1].flip(1)

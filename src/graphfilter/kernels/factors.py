@@ -43,7 +43,7 @@ class Factors:
     sign: float = 1.0
 
     @classmethod
-    def from_scipy(cls, matrix: Any, *, values: bool = True, **parts: Any) -> Factors:
+    def from_scipy(cls, matrix: Any, *, values: bool = True) -> Factors:
         """Take a scipy CSR matrix as A; ``values=False`` says that all its entries are 1."""
         index = index_type(max(matrix.nnz, *matrix.shape))
         return cls(
@@ -51,7 +51,6 @@ class Factors:
             torch.tensor(matrix.indices.astype(index, copy=False)),
             matrix.shape[1],
             torch.tensor(np.asarray(matrix.data, dtype=np.float64)) if values else None,
-            **{k: torch.as_tensor(v) if k != "sign" else v for k, v in parts.items()},
         )
 
     @property

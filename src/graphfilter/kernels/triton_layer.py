@@ -17,6 +17,21 @@ import triton.language as tl
 
 
 @triton.jit
+def _columns_of(
+    block, group_width, n_groups,
+    WIDE: tl.constexpr, PARTS: tl.constexpr, GROUPS: tl.constexpr,
+):  # fmt: skip
+    """Say which columns a program makes: a part of one group, or several whole ones.
+
+    Returns the group of each, its place among all columns, and whether it exists.
+    """
+    lane = tl.arange(0, GROUPS * WIDE)
+    group = (block // PARTS) * GROUPS + lane // WIDE
+    place = (block % PARTS) * WIDE + lane % WIDE
+    return group, group * group_width + place, (place < group_width) & (group < n_groups)
+
+
+@triton.jit
 def _gather(
     x, columns, values, scales, start, end, places, inside, width,
     HAS_VALUES: tl.constexpr, HAS_SCALES: tl.constexpr, ENTRIES: tl.constexpr, WIDE: tl.constexpr,
@@ -42,11 +57,12 @@ def _gather(
 
 @triton.jit
 def _finish(
-    gathered, row, group, part, x, out, total, against, dots, weights, row_scales, diagonal,
-    dot_scales, scale, skip, keep, places, inside, width, n_dots,
+    gathered, row, block, group, x, out, total, against, dots, weights, row_scales, diagonal,
+    dot_scales, scale, skip, keep, places, inside, width, n_dots, n_groups,
     HAS_ROW: tl.constexpr, HAS_DIAGONAL: tl.constexpr, HAS_SKIP: tl.constexpr,
     HAS_KEEP: tl.constexpr, HAS_TOTAL: tl.constexpr, HAS_AGAINST: tl.constexpr,
     HAS_DOT_SCALE: tl.constexpr,
+    WIDE: tl.constexpr, PARTS: tl.constexpr, GROUPS: tl.constexpr,
 ):  # fmt: skip
     """Turn the gathered sum of a row into the row of the output, and do all that needs it."""
     place = row * width + places
@@ -64,68 +80,66 @@ def _finish(
     tl.store(out + place, made.to(out.dtype.element_ty), mask=inside)
     if HAS_TOTAL:
         so_far = tl.load(total + place, mask=inside, other=0.0).to(tl.float32)
-        so_far += tl.load(weights + group) * made
+        so_far += tl.load(weights + group, mask=group < n_groups, other=0.0) * made
         tl.store(total + place, so_far.to(total.dtype.element_ty), mask=inside)
     if HAS_AGAINST:
         other = tl.load(against + place, mask=inside, other=0.0).to(tl.float32)
-        dot = tl.sum(tl.where(inside, made * other, 0.0), 0)
+        dot = tl.sum(tl.reshape(tl.where(inside, made * other, 0.0), [GROUPS, WIDE]), 1)
         if HAS_DOT_SCALE:
             dot *= tl.load(dot_scales + row)
-        tl.store(dots + part * n_dots + row, dot)
+        number = (block // PARTS) * GROUPS + tl.arange(0, GROUPS)
+        place = (number * PARTS + block % PARTS).to(tl.int64) * n_dots + row
+        tl.store(dots + place, dot, mask=number < n_groups)
 
 
 @triton.jit
 def whole_rows(
     x, out, total, against, dots, weights, offsets, columns, values, column_scales, row_scales,
-    diagonal, dot_scales, scale, skip, keep, n_entries, n_dots, longest, group_width, width,
+    diagonal, dot_scales, scale, skip, keep, value_stride, n_dots, longest, group_width,
+    n_groups, width,
     HAS_VALUES: tl.constexpr, HAS_SCALES: tl.constexpr, HAS_ROW: tl.constexpr,
     HAS_DIAGONAL: tl.constexpr, HAS_SKIP: tl.constexpr, HAS_KEEP: tl.constexpr,
     HAS_TOTAL: tl.constexpr, HAS_AGAINST: tl.constexpr, HAS_DOT_SCALE: tl.constexpr,
-    ENTRIES: tl.constexpr, WIDE: tl.constexpr, PARTS: tl.constexpr,
+    ENTRIES: tl.constexpr, WIDE: tl.constexpr, PARTS: tl.constexpr, GROUPS: tl.constexpr,
 ):  # fmt: skip
     """Make every row of at most ``longest`` entries: one program a row and part of its columns."""
     row = tl.program_id(0).to(tl.int64)
-    part = tl.program_id(1)
-    group = part // PARTS
-    place = (part % PARTS) * WIDE + tl.arange(0, WIDE)
-    inside = place < group_width
-    places = group * group_width + place
+    block = tl.program_id(1)
+    group, places, inside = _columns_of(block, group_width, n_groups, WIDE, PARTS, GROUPS)
     start = tl.load(offsets + row)
     end = tl.load(offsets + row + 1)
     if HAS_VALUES:
-        values += group.to(tl.int64) * n_entries
+        values += (block // PARTS).to(tl.int64) * value_stride
     if end - start <= longest:
         gathered = _gather(
             x, columns, values, column_scales, start, end,
-            places, inside, width, HAS_VALUES, HAS_SCALES, ENTRIES, WIDE,
+            places, inside, width, HAS_VALUES, HAS_SCALES, ENTRIES, GROUPS * WIDE,
         )  # fmt: skip
         _finish(
-            gathered, row, group, part, x, out, total, against, dots, weights, row_scales,
+            gathered, row, block, group, x, out, total, against, dots, weights, row_scales,
             diagonal, dot_scales, scale, skip, keep, places, inside, width, n_dots,
-            HAS_ROW, HAS_DIAGONAL, HAS_SKIP, HAS_KEEP, HAS_TOTAL, HAS_AGAINST, HAS_DOT_SCALE,
+            n_groups, HAS_ROW, HAS_DIAGONAL, HAS_SKIP, HAS_KEEP, HAS_TOTAL, HAS_AGAINST,
+            HAS_DOT_SCALE, WIDE, PARTS, GROUPS,
         )  # fmt: skip
 
 
 @triton.jit
 def pieces_of_long_rows(
     x, partial, piece_starts, piece_ends, columns, values, column_scales,
-    n_entries, group_width, width,
+    value_stride, group_width, n_groups, width,
     HAS_VALUES: tl.constexpr, HAS_SCALES: tl.constexpr,
-    ENTRIES: tl.constexpr, WIDE: tl.constexpr, PARTS: tl.constexpr,
+    ENTRIES: tl.constexpr, WIDE: tl.constexpr, PARTS: tl.constexpr, GROUPS: tl.constexpr,
 ):  # fmt: skip
     """Sum one piece of a long row into its place among the partial sums (pieces, width)."""
     piece = tl.program_id(0).to(tl.int64)
-    part = tl.program_id(1)
-    group = part // PARTS
-    place = (part % PARTS) * WIDE + tl.arange(0, WIDE)
-    inside = place < group_width
-    places = group * group_width + place
+    block = tl.program_id(1)
+    _, places, inside = _columns_of(block, group_width, n_groups, WIDE, PARTS, GROUPS)
     if HAS_VALUES:
-        values += group.to(tl.int64) * n_entries
+        values += (block // PARTS).to(tl.int64) * value_stride
     gathered = _gather(
         x, columns, values, column_scales,
         tl.load(piece_starts + piece), tl.load(piece_ends + piece), places, inside, width,
-        HAS_VALUES, HAS_SCALES, ENTRIES, WIDE,
+        HAS_VALUES, HAS_SCALES, ENTRIES, GROUPS * WIDE,
     )  # fmt: skip
     tl.store(partial + piece * width + places, gathered, mask=inside)
 
@@ -133,22 +147,19 @@ def pieces_of_long_rows(
 @triton.jit
 def finish_long_rows(
     x, out, total, against, dots, weights, partial, long_rows, first_pieces, row_scales,
-    diagonal, dot_scales, scale, skip, keep, n_dots, group_width, width,
+    diagonal, dot_scales, scale, skip, keep, n_dots, group_width, n_groups, width,
     HAS_ROW: tl.constexpr, HAS_DIAGONAL: tl.constexpr, HAS_SKIP: tl.constexpr,
     HAS_KEEP: tl.constexpr, HAS_TOTAL: tl.constexpr, HAS_AGAINST: tl.constexpr,
     HAS_DOT_SCALE: tl.constexpr,
-    ENTRIES: tl.constexpr, WIDE: tl.constexpr, PARTS: tl.constexpr,
+    ENTRIES: tl.constexpr, WIDE: tl.constexpr, PARTS: tl.constexpr, GROUPS: tl.constexpr,
 ):  # fmt: skip
     """Add the pieces of each long row and finish it."""
     number = tl.program_id(0)
-    part = tl.program_id(1)
-    group = part // PARTS
-    place = (part % PARTS) * WIDE + tl.arange(0, WIDE)
-    inside = place < group_width
-    places = group * group_width + place
+    block = tl.program_id(1)
+    group, places, inside = _columns_of(block, group_width, n_groups, WIDE, PARTS, GROUPS)
     row = tl.load(long_rows + number)
     end = tl.load(first_pieces + number + 1)
-    sums = tl.zeros([ENTRIES, WIDE], tl.float32)
+    sums = tl.zeros([ENTRIES, GROUPS * WIDE], tl.float32)
     for first in range(tl.load(first_pieces + number), end, ENTRIES):
         piece = first + tl.arange(0, ENTRIES)
         sums += tl.load(
@@ -157,7 +168,8 @@ def finish_long_rows(
             other=0.0,
         )
     _finish(
-        tl.sum(sums, 0), row, group, part, x, out, total, against, dots, weights, row_scales,
-        diagonal, dot_scales, scale, skip, keep, places, inside, width, n_dots,
+        tl.sum(sums, 0), row, block, group, x, out, total, against, dots, weights, row_scales,
+        diagonal, dot_scales, scale, skip, keep, places, inside, width, n_dots, n_groups,
         HAS_ROW, HAS_DIAGONAL, HAS_SKIP, HAS_KEEP, HAS_TOTAL, HAS_AGAINST, HAS_DOT_SCALE,
+        WIDE, PARTS, GROUPS,
     )  # fmt: skip

@@ -7,16 +7,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from graphfilter.kernels import triton_layer
 from graphfilter.kernels.factors import Factors
 from graphfilter.kernels.rows import Rows
-from graphfilter.kernels.triton_layer import finish_long_rows, pieces_of_long_rows, whole_rows
+
+# Jitted functions are launched by a subscript, which type checkers do not know of.
+_layer: Any = triton_layer
 
 # Rows of more entries than this are cut into pieces of this many.
-LONGEST = 512
-# Most columns of one program, and the entries and warps it takes at a time.
+LONGEST = 256
+# Most columns of one program, and the bytes it has under way at a time: of what was tried on an
+# H200 (8 to 32 entries, 1 or 2 warps) the fastest for uniform and power-law degrees alike.
 WIDEST = 64
-ENTRIES = 16
-WARPS = 1
+BYTES_AT_A_TIME = 2048
+# Most columns of one program where groups are narrow: rows of few neighbours are then worth it.
+WIDEST_OF_GROUPS = 256
+# With fewer programs than this the longest row decides: more warps take more of it at a time.
+FEW_PROGRAMS = 2**15
+WARPS_OF_FEW = 4
 
 
 class TritonRows(Rows):
@@ -106,6 +114,11 @@ class TritonRows(Rows):
         n, groups, group_width = out.shape
         wide = min(max(_power_of_two(group_width), 8), WIDEST)
         parts = -(-group_width // wide)
+        by_group = values is not None and values.ndim == 2 and groups > 1
+        together = 1 if parts > 1 or by_group else WIDEST_OF_GROUPS // wide
+        together = min(together, _power_of_two(groups))
+        programs = -(-groups // together) * parts
+        warps = WARPS_OF_FEW if n * programs < FEW_PROGRAMS else 1
         dots = None
         if against is not None:
             dots = torch.empty(groups, parts, n, dtype=torch.float32, device=out.device)
@@ -117,7 +130,7 @@ class TritonRows(Rows):
         }  # fmt: skip
         gathering: dict[str, Any] = {
             "columns": self.factors.columns, "values": values, "column_scales": column_scale,
-            "n_entries": len(self.factors.columns),
+            "value_stride": len(self.factors.columns) if by_group else 0,
             "HAS_VALUES": values is not None, "HAS_SCALES": column_scale is not None,
         }  # fmt: skip
         flags: dict[str, Any] = {
@@ -126,12 +139,13 @@ class TritonRows(Rows):
             "HAS_AGAINST": against is not None, "HAS_DOT_SCALE": own is not None,
         }  # fmt: skip
         sizes: dict[str, Any] = {
-            "group_width": group_width, "width": groups * group_width, "WIDE": wide,
-            "PARTS": parts, "ENTRIES": ENTRIES, "num_warps": WARPS,
+            "group_width": group_width, "n_groups": groups, "width": groups * group_width,
+            "WIDE": wide, "PARTS": parts, "GROUPS": together, "num_warps": warps,
+            "ENTRIES": warps * _entries_at_a_time(together * wide * x.element_size()),
         }  # fmt: skip
-        pieces, programs = self._pieces, groups * parts
+        pieces = self._pieces
         if n:
-            whole_rows[(n, programs)](
+            _layer.whole_rows[(n, programs)](
                 offsets=self.factors.offsets, longest=LONGEST,
                 **finishing, **gathering, **flags, **sizes,
             )  # fmt: skip
@@ -139,11 +153,11 @@ class TritonRows(Rows):
             partial = torch.empty(
                 len(pieces.starts), groups * group_width, dtype=torch.float32, device=out.device
             )
-            pieces_of_long_rows[(len(pieces.starts), programs)](
+            _layer.pieces_of_long_rows[(len(pieces.starts), programs)](
                 x=x, partial=partial, piece_starts=pieces.starts, piece_ends=pieces.ends,
                 **gathering, **sizes,
             )  # fmt: skip
-            finish_long_rows[(pieces.n_rows, programs)](
+            _layer.finish_long_rows[(pieces.n_rows, programs)](
                 partial=partial, long_rows=pieces.rows, first_pieces=pieces.first,
                 **finishing, **flags, **sizes,
             )  # fmt: skip
@@ -167,3 +181,7 @@ class _Pieces:
 
 def _power_of_two(number: int) -> int:
     return 1 << max(number - 1, 0).bit_length()
+
+
+def _entries_at_a_time(row_bytes: int) -> int:
+    return min(max(BYTES_AT_A_TIME // row_bytes, 4), 32)

@@ -8,7 +8,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from graphfilter.models.layers import Generators, Linear, keep_masks, linear_side_by_side
+from graphfilter.models.layers import (
+    Generators,
+    Linear,
+    keep_masks,
+    linear_side_by_side,
+    matmul_side_by_side,
+)
 from graphfilter.models.network import SideBySide
 from graphfilter.operators import Operator
 from graphfilter.sparse import SparseFeatures
@@ -72,6 +78,6 @@ class GCNII(SideBySide):
             mask = keep_masks(hidden.shape[::2], rate, generators, hidden)
             dropped = hidden if mask is None else hidden * mask.transpose(0, 1)
             mixed = torch.lerp(operator @ dropped, start, first.alpha)
-            mapped = torch.bmm(mixed.transpose(0, 1), weight).transpose(0, 1)
+            mapped = matmul_side_by_side(mixed, weight)
             hidden = torch.relu(torch.lerp(mixed, mapped, math.log(first.theta / layer + 1)))
         return linear_side_by_side([model.head for model in models], hidden, rate, generators)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -66,7 +67,7 @@ def linear_side_by_side(
         weights = torch.stack([layer.weight for layer in layers])
         mask = keep_masks(x.shape[::2], dropout, generators, x)
         dropped = x if mask is None else x * mask.transpose(0, 1)
-        return torch.bmm(dropped.transpose(0, 1), weights).transpose(0, 1) + biases
+        return matmul_side_by_side(dropped, weights) + biases
     if isinstance(x, Tensor) and dropout > 0:
         pairs = zip(layers, generators, strict=True)
         return torch.stack([drop(x, dropout, g) @ a.weight for a, g in pairs], dim=1) + biases
@@ -76,6 +77,28 @@ def linear_side_by_side(
     mask = keep_masks(x.values.shape, dropout, generators, x.values)
     values = None if mask is None else x.values * mask
     return x.project(weights, values).view(n, n_layers, -1) + biases
+
+
+def matmul_side_by_side(x: Tensor, weights: Tensor) -> Tensor:
+    """Multiply the columns of each run by its own matrix: (n, R, c), (R, c, d) give (n, R, d)."""
+    return _Matmul.apply(x, weights)  # pyright: ignore
+
+
+class _Matmul(torch.autograd.Function):
+    """Batched but for the gradient of the weights, a long sum that a batched product does badly."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weights: Tensor) -> Tensor:
+        ctx.save_for_backward(x, weights)
+        return torch.bmm(x.transpose(0, 1), weights).transpose(0, 1)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:  # pyright: ignore
+        x, weights = ctx.saved_tensors
+        grad_x = torch.bmm(grad.transpose(0, 1), weights.transpose(1, 2)).transpose(0, 1)
+        pairs = zip(x.unbind(1), grad.unbind(1), strict=True)
+        return grad_x, torch.stack([a.T @ g for a, g in pairs])
 
 
 def drop(x: Tensor, rate: float, generator: torch.Generator | None = None) -> Tensor:

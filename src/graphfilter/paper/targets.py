@@ -6,9 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphfilter.paper import accuracy, dynamics, filters, noise, random_start, stacking, tuning
+from graphfilter.paper import (
+    accuracy,
+    dynamics,
+    filters,
+    measured,
+    noise,
+    random_start,
+    stacking,
+    tuning,
+)
 from graphfilter.paper.forms import Rendered
 from graphfilter.paper.matrix import OnStep, Options
+from graphfilter.paper.records import find_lines
 
 
 @dataclass(frozen=True)
@@ -22,17 +32,45 @@ class Target:
         left out. Stopped and called again it goes on.
     render : callable
         Builds the table or figure from a folder's records, without training.
+    has_quick : bool
+        Whether --quick leaves records of its own.
     """
 
     name: str
     summary: str
     collect: Callable[[Path, Options, OnStep | None], list[str]]
     render: Callable[[Path, Options], Rendered]
+    has_quick: bool = True
 
     def records(self, options: Options) -> str:
         """Return the name of the target's record file, without its suffix."""
-        return f"{self.name}-quick" if options.quick else self.name
+        return f"{self.name}-quick" if options.quick and self.has_quick else self.name
 
+    def is_on_record(self, folder: Path, options: Options) -> bool:
+        """Say whether a folder holds the target's records."""
+        name = self.records(options)
+        return find_lines(folder, name) is not None or (folder / f"{name}.json").is_file()
+
+
+# Measured in seconds from the datasets alone: there are no runs to keep.
+MEASURED = {
+    target.name: target
+    for target in (
+        Target(
+            measured.TABLE1,
+            "datasets and their frequencies (Table 1)",
+            measured.collect_table1,
+            measured.render_table1,
+            has_quick=False,
+        ),
+        Target(
+            measured.FREQUENCY,
+            "label frequency estimated from few labels (Figures 6, 7)",
+            measured.collect_frequency,
+            measured.render_frequency,
+        ),
+    )
+}
 
 TARGETS = {
     target.name: target

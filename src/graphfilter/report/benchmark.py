@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from graphfilter.bench import Record, Summary, summarise
-from graphfilter.bench.writers import legend, text_table, title
+from graphfilter.bench import Cell, Record, Summary, summarise
+from graphfilter.bench.writers import legend, title
 from graphfilter.edges import count
-from graphfilter.errors import ConfigError
 from graphfilter.report.learned import LearnedFilter, learned_filters
 from graphfilter.report.shell import render_page, write_page
 from graphfilter.report.standings import (
     METRIC_NAMES,
     Standing,
+    by_mean,
     formatter,
     headline,
     standings,
@@ -44,23 +44,21 @@ class Table:
     title: str
     summary: Summary
     standings: list[Standing]
-    filters: list[LearnedFilter]
+    filters: dict[str, list[LearnedFilter]]
     times: TimeTable
 
     @property
-    def rows(self) -> list[tuple[str, list[tuple[str, Any]]]]:
-        """The systems, each with its text and its cell (or None) on every dataset."""
-        _, rows = text_table(self.summary)
-        return [
-            (
-                system_title(model),
-                [
-                    (text.rstrip(" *≈"), self.summary.cells.get((dataset, model)))
-                    for dataset, text in zip(self.summary.datasets, row[1:], strict=True)
-                ],
-            )
-            for model, row in zip(self.summary.models, rows, strict=True)
-        ]
+    def models(self) -> list[str]:
+        """The systems, the best on average first."""
+        order = {title: i for i, title in enumerate(by_mean(self.standings))}
+        return sorted(
+            self.summary.models, key=lambda model: order.get(system_title(model), len(order))
+        )
+
+    @property
+    def counts_differ(self) -> bool:
+        """Whether some cells are of fewer runs than others."""
+        return len({cell.n for cell in self.summary.cells.values() if cell.n}) > 1
 
 
 @dataclass(frozen=True)
@@ -78,10 +76,7 @@ def page_of(records: str | PathLike[str]) -> Path:
     ('records.html', 'systems.html')
     """
     path = Path(records)
-    page = path.with_name(f"{path.name.removesuffix('.gz').removesuffix('.jsonl')}.html")
-    if page == path:
-        raise ConfigError(f"{path}: records must not end in .html, where their page goes.")
-    return page
+    return path.with_name(f"{path.name.removesuffix('.gz').removesuffix('.jsonl')}.html")
 
 
 def write_benchmark(
@@ -108,10 +103,12 @@ def render_benchmark(
         )),
         metric=METRIC_NAMES[metric],
         form=formatter(metric),
+        spread=_spread(metric),
         headlines=[(table, headline(table.standings)) for table in tables],
         tables=tables,
         legend=legend("Bold:", "≈"),
         failures=_failures(records),
+        system_title=system_title,
         systems=[SYSTEMS[model] for model in models if model in SYSTEMS],
         datasets={r.dataset: r.data_checksum for r in records if r.data_checksum},
         split_rules={
@@ -120,6 +117,12 @@ def render_benchmark(
         made=made_with(vars(record) for record in records),
         commands=commands(records, name.removesuffix(".gz")),
     )  # fmt: skip
+
+
+def _spread(metric: str) -> Callable[[Cell], str]:
+    """Return how to write mean ± deviation in a table of a metric."""
+    scale, digits = (1, 3) if metric == "log_loss" else (100, 2)
+    return lambda cell: f"{scale * cell.mean:.{digits}f} ± {scale * cell.deviation:.{digits}f}"
 
 
 def _table(summary: Summary, records: Sequence[Record]) -> Table:
@@ -193,9 +196,11 @@ def commands(records: Iterable[Record], name: str) -> list[str]:
 
 
 def _failures(records: Iterable[Record]) -> list[tuple[str, str, int]]:
-    """Return what failed: (where, reason, how often)."""
+    """Return what failed and never went well: (where, reason, how many runs)."""
+    records = list(records)
+    went_well = {record.asked for record in records if record.ok}
+    last = {record.asked: record for record in records if record.asked not in went_well}
     found: dict[tuple[str, str], int] = defaultdict(int)
-    for r in records:
-        if not r.ok:
-            found[f"{r.dataset}, {system_title(r.model)}", r.reason] += 1
+    for r in last.values():
+        found[f"{r.dataset}, {system_title(r.model)}", r.reason] += 1
     return [(where, reason, n) for (where, reason), n in found.items()]

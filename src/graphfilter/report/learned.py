@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
@@ -34,7 +34,7 @@ class LearnedFilter:
 
     Attributes
     ----------
-    title, dataset : str
+    title : str
     shape : str
         The mean response in words, all frequencies counting alike.
     mean : str
@@ -44,26 +44,28 @@ class LearnedFilter:
     """
 
     title: str
-    dataset: str
     shape: str
     mean: str
     runs: tuple[str, ...]
 
 
-def learned_filters(records: Iterable[Record]) -> list[LearnedFilter]:
-    """Gather the filters of records that hold one, by dataset and system."""
-    found: dict[tuple[str, str], list[NDArray[np.float64]]] = {}
+def learned_filters(records: Iterable[Record]) -> dict[str, list[LearnedFilter]]:
+    """Gather the filters of the records that hold one: by dataset, one a system."""
+    curves: dict[str, dict[str, list[NDArray[np.float64]]]] = {}
     for record in records:
         curve = recorded_response(record)
         if curve is not None:
-            found.setdefault((record.dataset, record.model), []).append(curve)
-    made = []
-    for (dataset, model), curves in found.items():
-        mean = np.mean(curves, axis=0)
-        shape = describe_shape(mean, _EVERYWHERE).partition(":")[0]
-        lines = tuple(map(_points, curves))
-        made.append(LearnedFilter(SYSTEMS[model].title, dataset, shape, _points(mean), lines))
-    return made
+            curves.setdefault(record.dataset, {}).setdefault(record.model, []).append(curve)
+    return {
+        dataset: [_learned(SYSTEMS[model].title, runs) for model, runs in of_dataset.items()]
+        for dataset, of_dataset in curves.items()
+    }
+
+
+def _learned(title: str, runs: Sequence[NDArray[np.float64]]) -> LearnedFilter:
+    mean = np.mean(runs, axis=0)
+    shape = describe_shape(mean, _EVERYWHERE).partition(":")[0]
+    return LearnedFilter(title, shape, _points(mean), tuple(map(_points, runs)))
 
 
 def recorded_response(record: Record) -> NDArray[np.float64] | None:

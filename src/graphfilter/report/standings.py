@@ -11,7 +11,7 @@ from scipy.stats import t as student
 
 from graphfilter.bench import Cell, Record, Summary
 from graphfilter.bench.table import FEWEST_RUNS, LOWER_IS_BETTER
-from graphfilter.report.numbers import percent
+from graphfilter.report.numbers import Axis, percent
 from graphfilter.systems import SYSTEMS
 
 LEVEL = 0.95
@@ -49,6 +49,11 @@ class Standing:
         return [entry.title for entry in self.entries if entry.verdict == verdict]
 
     @property
+    def axis(self) -> Axis:
+        """A scale that holds every interval."""
+        return Axis.around(x for e in self.entries for x in (e.low, e.cell.mean, e.high))
+
+    @property
     def is_tested(self) -> bool:
         return any(entry.cell.p_value is not None for entry in self.entries)
 
@@ -60,7 +65,9 @@ class Standing:
         best, form = self.entries[0], formatter(self.metric)
         extreme = "lowest" if self.metric in LOWER_IS_BETTER else "highest"
         said = f"{best.title} has the {extreme} {METRIC_NAMES[self.metric]}, {form(best.cell.mean)}"
-        if math.isfinite(best.low):
+        if best.cell.n > 1 and not best.cell.deviation:
+            said += " in every run"
+        elif math.isfinite(best.low):
             said += f" (95 % interval {form(best.low)} to {form(best.high)})"
         for verdict in ("not clearly worse", "clearly worse"):
             if names := self.titles(verdict):
@@ -86,7 +93,7 @@ def standings(summary: Summary, records: Sequence[Record]) -> list[Standing]:
 
 def headline(found: Sequence[Standing]) -> str:
     """Say in one sentence which systems hold their own everywhere."""
-    titles = _by_mean(found)
+    titles = by_mean(found)
     if not titles:
         return "No run ended well: the reasons stand under failures."
     if len(titles) == 1:
@@ -105,7 +112,9 @@ def headline(found: Sequence[Standing]) -> str:
     }
     most = max(good.values())
     leaders = [title for title in titles if good[title] == most]
-    where = f"all {len(tested)}" if most == len(tested) else f"{most} of {len(tested)}"
+    where = f"{most} of {len(tested)}"
+    if most == len(tested):
+        where = "both" if most == 2 else f"all {most}"
     one = len(leaders) == 1
     said = f"{listed(leaders)} {'is' if one else 'are'} best, or not clearly worse than the best, "
     said += f"on {where} datasets"
@@ -120,9 +129,10 @@ def mean_interval(cell: Cell, test_train_ratio: float, metric: str) -> tuple[flo
     .. math:: \bar x \pm t_{J-1} \sqrt{(1/J + n_\mathrm{test}/n_\mathrm{train})\, s^2}
 
     the variance of the test that the verdicts come from
-    (:func:`graphfilter.bench.statistics.corrected_t_test`); NaN for one run.
+    (:func:`graphfilter.bench.statistics.corrected_t_test`); NaN where runs do not differ, from
+    which nothing can be said of their spread.
     """
-    if cell.n < 2:
+    if cell.n < 2 or not cell.deviation:
         return math.nan, math.nan
     variance = cell.deviation**2 * cell.n / (cell.n - 1)
     error = math.sqrt((1 / cell.n + test_train_ratio) * variance)
@@ -157,7 +167,7 @@ def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def _by_mean(found: Sequence[Standing]) -> list[str]:
+def by_mean(found: Sequence[Standing]) -> list[str]:
     """List every system once, the best on average first."""
     means: dict[str, list[float]] = {}
     for entry in (entry for standing in found for entry in standing.entries):

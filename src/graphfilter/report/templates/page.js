@@ -35,11 +35,16 @@ async function copyText(button) {
   button.textContent = "Copied";
 }
 
-// Every heading of a sortable table becomes a button; cells sort by data-value, or as text.
+// What a cell sorts by: its data-value, the number it starts with, or its text.
+function sortKey(cell) {
+  const text = (cell.dataset.value ?? cell.textContent).trim();
+  const number = parseFloat(text.replace(/,/g, ""));
+  return Number.isNaN(number) ? text.toLowerCase() : number;
+}
+
+// Every heading of a sortable table becomes a button.
 function makeSortable(table) {
   const heads = [...table.tHead.rows[0].cells];
-  const value = (row, i) => row.cells[i].dataset.value ?? row.cells[i].textContent.trim();
-  const compare = (a, b) => (Number.isNaN(a - b) ? a.localeCompare(b) : a - b);
   heads.forEach((head, i) => {
     const button = document.createElement("button");
     button.type = "button";
@@ -47,13 +52,17 @@ function makeSortable(table) {
     button.append(...head.childNodes);
     head.append(button);
     button.addEventListener("click", () => {
-      const sign = head.getAttribute("aria-sort") === "descending" ? 1 : -1;
+      const rows = [...table.tBodies[0].rows].map((row) => ({ row, key: sortKey(row.cells[i]) }));
+      // Numbers start with the largest, text with the first; a second click turns it round.
+      const before = head.getAttribute("aria-sort");
+      const first = rows.some(({ key }) => typeof key === "number") ? -1 : 1;
+      const sign = before ? (before === "ascending" ? -1 : 1) : first;
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
-      const rows = [...table.tBodies[0].rows];
-      const last = (row) => value(row, i) === "";
-      rows.sort((a, b) => last(a) - last(b) || sign * compare(value(a, i), value(b, i)));
-      table.tBodies[0].append(...rows);
+      const kind = (key) => (key === "" ? 2 : Number(typeof key === "string"));
+      const order = (a, b) => (a > b) - (a < b);
+      rows.sort((a, b) => kind(a.key) - kind(b.key) || sign * order(a.key, b.key));
+      table.tBodies[0].append(...rows.map(({ row }) => row));
     });
   });
 }

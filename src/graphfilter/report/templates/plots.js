@@ -5,7 +5,7 @@ const colours = () => {
   const style = getComputedStyle(document.documentElement);
   const of = (name) => style.getPropertyValue(`--${name}`).trim();
   return { ground: of("ground"), line: of("line"), text: of("text"), faint: of("faint"),
-    blue: of("blue"), orange: of("orange"), green: of("green") };
+    blue: of("blue"), orange: of("orange") };
 };
 
 // Plotly reads a little HTML in labels: names that users gave are shown as they are.
@@ -23,13 +23,14 @@ const layout = (changes = {}) => {
   const axis = { gridcolor: c.line, zerolinecolor: c.line, linecolor: c.line, automargin: true,
     fixedrange: narrow };
   const { xaxis, yaxis, ...rest } = changes;
+  const titled = (own) => (own?.title ? { ...own, title: { standoff: 8, ...own.title } } : own);
   return {
     font: { color: c.text, family: "system-ui, sans-serif", size: narrow ? 11 : 13 },
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     margin: { l: 50, r: 12, t: 10, b: 46 },
     legend: { orientation: "h", y: narrow ? -0.3 : -0.26, x: 0, yanchor: "top" },
     hoverlabel: { bgcolor: c.ground, bordercolor: c.line, font: { color: c.text } },
-    xaxis: { ...axis, ...xaxis }, yaxis: { ...axis, ...yaxis },
+    xaxis: { ...axis, ...titled(xaxis) }, yaxis: { ...axis, ...titled(yaxis) },
     dragmode: narrow ? false : "zoom",
     ...rest,
   };

@@ -1,0 +1,89 @@
+"""Write the tables and pictures of docs/performance.md from the records in benchmarks/results.
+
+    python benchmarks/write_docs.py
+    python benchmarks/write_docs.py --results FOLDER --page FILE    for records of your own
+
+What stands between ``<!-- begin:NAME -->`` and ``<!-- end:NAME -->`` becomes the table of
+``NAME.json``, NAME being a benchmark and a device such as layer-cuda. The picture goes to
+``images/performance-NAME.png`` beside the page. A test holds the page to the records.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import re
+from pathlib import Path
+
+from graphfilter.errors import DataFileError, GraphFilterError
+from graphfilter.storage import read_json, whole_file
+from harness import Record, footing
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results"
+PAGE = HERE.parent / "docs" / "performance.md"
+MARKED = re.compile(r"(<!-- begin:([\w-]+) -->\n).*?(<!-- end:\2 -->)", re.S)
+
+
+def read_records(folder: Path) -> dict[str, Record]:
+    """Read every record of a folder, by name."""
+    records = {path.stem: read_json(path) for path in sorted(folder.glob("*.json"))}
+    for name, record in records.items():
+        if record["small"]:
+            raise DataFileError(
+                folder / f"{name}.json", "made with --small; measure again without it."
+            )
+    return records
+
+
+def render(page: str, records: dict[str, Record]) -> str:
+    """Return the page with the table of every record in its place."""
+    places = {name for _, name, _ in MARKED.findall(page)}
+    homeless = sorted(records.keys() - places)
+    if homeless:
+        raise GraphFilterError(
+            f"the page must have a place for each of {', '.join(homeless)}: a line "
+            f"<!-- begin:{homeless[0]} --> and a line <!-- end:{homeless[0]} -->."
+        )
+    return MARKED.sub(lambda m: f"{m[1]}{block(m[2], records.get(m[2]))}\n{m[3]}", page)
+
+
+def block(name: str, record: Record | None) -> str:
+    """Return what stands between the markers of one name."""
+    if record is None:
+        return "\n*Not measured yet.*\n"
+    benchmark = importlib.import_module(record["benchmark"])
+    picture = f"![{name}](images/performance-{name}.png)"
+    return f"\n{benchmark.table(record)}\n\n{picture}\n\n*{footing(record)}*\n"
+
+
+def draw_all(records: dict[str, Record], folder: Path) -> None:
+    """Draw the picture of every record."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, record in records.items():
+        figure = importlib.import_module(record["benchmark"]).draw(record)
+        with whole_file(folder / f"performance-{name}.png") as path:
+            # No software version inside: the same record gives the same file.
+            figure.savefig(path, dpi=130, metadata={"Software": None})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of records")
+    parser.add_argument("--page", type=Path, default=PAGE, help="page to write into")
+    options = parser.parse_args()
+    try:
+        records = read_records(options.results)
+        page = render(options.page.read_text(encoding="utf-8"), records)
+    except GraphFilterError as error:
+        parser.error(str(error))
+    draw_all(records, options.page.parent / "images")
+    with whole_file(options.page) as path:
+        path.write_text(page, encoding="utf-8")
+    print(f"{options.page}: {len(records)} records")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Table 1 and Figures 6 and 7: measured in seconds from the datasets alone, without training."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from graphfilter.data import load_dataset
+from graphfilter.errors import DataFileError
+from graphfilter.paper.forms import Block, Rendered, Row
+from graphfilter.paper.frequency import FrequencyRecord, draw, frequency_estimates
+from graphfilter.paper.matrix import OnStep, Options, Step, at_hand
+from graphfilter.paper.published import Printed
+from graphfilter.paper.records import read_json_lines
+from graphfilter.paper.table1 import PUBLISHED_AS, table1
+from graphfilter.storage import read_json, whole_file, write_json
+
+TABLE1, FREQUENCY = "table1", "fig-frequency"
+FREQUENCY_DATASETS = (
+    "cora", "citeseer", "pubmed", "photo_lcc", "computers_lcc",
+    "wisconsin", "cornell", "texas", "chameleon", "squirrel", "actor", "bipartite",
+)  # fmt: skip
+COLUMNS = (
+    "vertices", "edges", "paper", "r(Y)", "paper", "encoding", "r(X)", "paper", "as printed",
+)  # fmt: skip
+
+
+def collect_table1(folder: Path, options: Options, on_step: OnStep | None) -> list[str]:
+    """Measure the datasets that are at hand; return notes on those left out."""
+    names, notes = at_hand(PUBLISHED_AS)
+    graphs = {}
+    for i, name in enumerate(names):
+        _tell(on_step, i, len(names), f"measuring {name}")
+        graphs[name] = load_dataset(name)
+    write_json(folder / f"{TABLE1}.json", [asdict(row) for row in table1(graphs)])
+    return notes
+
+
+def render_table1(folder: Path, options: Options) -> Rendered:
+    """Show what was measured beside what is printed."""
+    path = folder / f"{TABLE1}.json"
+    try:
+        rows = [Row(content["dataset"], _cells(content)) for content in read_json(path)]
+    except (KeyError, TypeError):
+        problem = "is not of this version. Make it again: graphfilter reproduce table1."
+        raise DataFileError(path, problem) from None
+    as_printed = sum(row.cells[-1] == "yes" for row in rows)
+    block = Block("Sizes and frequencies, measured", COLUMNS, tuple(rows), first_column="Datasets")
+    return Rendered(
+        "Table 1: the datasets and their frequencies",
+        (block,),
+        notes=(f"{as_printed} of {len(rows)} datasets come out as printed in every number.",),
+    )
+
+
+def _cells(content: dict[str, Any]) -> tuple[str, ...]:
+    published = content["published"]
+    measured = content["signed" if published["encoding"] == "signed" else "onehot"]
+    differs = ", ".join(content["differs"])
+    return (
+        f"{content['n_vertices']:,}",
+        f"{content['n_edges']:,}",
+        f"{published['n_edges']:,}",
+        "{:.2f} ± {:.2f}".format(*measured),
+        str(Printed(**published["label_frequency"])),
+        published["encoding"],
+        "{:.2f} ± {:.2f}".format(*content["features"]),
+        str(Printed(**published["feature_frequency"])),
+        f"not {differs}" if differs else "yes",
+    )
+
+
+def collect_frequency(folder: Path, options: Options, on_step: OnStep | None) -> list[str]:
+    """Sample the datasets that are at hand; return notes on those left out."""
+    names, notes = at_hand(FREQUENCY_DATASETS)
+    records: list[FrequencyRecord] = []
+    for i, name in enumerate(names):
+        _tell(on_step, i, len(names), f"sampling {name}")
+        graph = load_dataset(name).replace(name=name)
+        known = graph if graph.labels is None else graph.subgraph(graph.labels >= 0)
+        records += frequency_estimates(known, n_samples=3 if options.quick else 10, seed=0)
+    with whole_file(folder / f"{_frequency_name(options)}.jsonl") as temporary:
+        temporary.write_text("".join(json.dumps(asdict(r)) + "\n" for r in records))
+    return notes
+
+
+def render_frequency(folder: Path, options: Options) -> Rendered:
+    """Draw the estimates on record."""
+    name = _frequency_name(options)
+    try:
+        records = [FrequencyRecord(**content) for content in read_json_lines(folder, name)]
+    except TypeError as error:
+        problem = f"is not of this version: {error}. Make it again in a new folder."
+        raise DataFileError(folder / f"{name}.jsonl", problem) from None
+    return Rendered("Figures 6 and 7: label frequency estimated from few labels", (), draw(records))
+
+
+def _frequency_name(options: Options) -> str:
+    return f"{FREQUENCY}-quick" if options.quick else FREQUENCY
+
+
+def _tell(on_step: OnStep | None, done: int, total: int, what: str) -> None:
+    if on_step is not None:
+        on_step(Step(done, total, 0, what))

@@ -1,0 +1,106 @@
+"""Every benchmark runs, shows and draws its record; the page holds the tables of the records."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+import epoch
+import growth
+import harness
+import huge
+import layer
+import loading
+import memory
+import write_docs
+
+CPU = torch.device("cpu")
+SMALL = argparse.Namespace(small=True, check=False, datasets="karate")
+
+
+def run_small(name: str, monkeypatch: pytest.MonkeyPatch) -> harness.Record:
+    """Run a benchmark at a size that takes no time, in this process."""
+    tiny = growth.Plan((200, 400), (1, 2), 200, 2, 4, 10, 0.0)
+    monkeypatch.setitem(growth.PLANS, "small", tiny)
+    monkeypatch.setitem(layer.SIZES, "small", (50, 400))
+    monkeypatch.setitem(huge.SIZES, "small", (300, 3000))
+    monkeypatch.setattr(loading, "DATASETS", ())
+    monkeypatch.setattr(loading, "apart", lambda call, *arguments: call(*arguments))
+    monkeypatch.setattr(layer, "copy_bandwidth", lambda device, n_bytes: 1e10)
+    if name == "memory":
+        # A process's peak says nothing at this size: test_peers.py runs the step itself.
+        monkeypatch.setattr(memory, "measure_on", measured)
+    module = importlib.import_module(name)
+    run = huge.run_or_check if name == "huge" else module.run
+    return harness.make_record(name, False, CPU, run(SMALL, CPU))
+
+
+def measured(device: torch.device, method: str, degree: int, *size: int) -> memory.Measurement:
+    peak = 4 * 2**20 if method == "ours" else (degree + 4) * 2**20
+    return memory.Measurement(method, degree, peak, [1.0], 1.0)
+
+
+BENCHMARKS = ("epoch", "layer", "memory", "growth", "huge", "loading")
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_benchmark_shows_and_draws_its_record(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = json.loads(json.dumps(run_small(name, monkeypatch), allow_nan=False))
+    page = f"before\n<!-- begin:{name}-cpu -->\nold\n<!-- end:{name}-cpu -->\nafter\n"
+    written = write_docs.render(page, {f"{name}-cpu": record})
+    assert importlib.import_module(name).table(record) in written
+    assert f"python benchmarks/{name}.py" in written
+    assert "old" not in written
+    assert written.startswith("before\n<!-- begin")
+    assert written.endswith("<!-- end:" + f"{name}-cpu -->\nafter\n")
+    assert write_docs.render(written, {f"{name}-cpu": record}) == written
+    write_docs.draw_all({f"{name}-cpu": record}, tmp_path)
+    assert (tmp_path / f"performance-{name}-cpu.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_epoch_table_divides_the_peers_time_by_ours() -> None:
+    def timing(seconds: float) -> harness.Record:
+        return harness.Timing(seconds, seconds, seconds, 1).to_json()
+
+    record = {
+        "device": "cuda",
+        "epochs": [{"dataset": "cora", "ours": timing(0.002), "pyg": timing(0.05)}],
+        "predictions": [],
+        "side_by_side": {
+            "dataset": "cora", "n_runs": 10, "one": timing(0.002), "all": timing(0.003)
+        },
+    }  # fmt: skip
+    shown = epoch.table(record)
+    assert "| **25×** | ≥ 10× |" in shown
+    assert "| **1.50×** | < 2× |" in shown
+
+
+def test_performance_page_holds_the_tables_of_the_records() -> None:
+    page = write_docs.PAGE.read_text(encoding="utf-8")
+    records = write_docs.read_records(write_docs.RESULTS)
+    assert write_docs.render(page, records) == page, "run: python benchmarks/write_docs.py"
+    for name in records:
+        assert (write_docs.PAGE.parent / "images" / f"performance-{name}.png").is_file()
+
+
+def test_page_with_another_number_is_not_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = run_small("memory", monkeypatch)
+    page = "<!-- begin:memory-cpu -->\n<!-- end:memory-cpu -->\n"
+    written = write_docs.render(page, {"memory-cpu": record})
+    record["peak_bytes"][0]["ours"] *= 2
+    assert write_docs.render(written, {"memory-cpu": record}) != written
+
+
+def test_records_without_a_place_or_of_a_quick_look_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(write_docs.GraphFilterError, match="begin:epoch-cpu"):
+        write_docs.render("no place", {"epoch-cpu": {}})
+    (tmp_path / "epoch-cpu.json").write_text('{"small": true}')
+    with pytest.raises(write_docs.GraphFilterError, match="--small"):
+        write_docs.read_records(tmp_path)

@@ -1,0 +1,97 @@
+"""The pages of bench and reproduce in a real browser, made from the committed records."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from graphfilter.bench import read_records
+from graphfilter.report.benchmark import write_benchmark
+from graphfilter.report.reproduction import write_reproduction
+
+RESULTS = Path(__file__).resolve().parents[2] / "results"
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("pages")
+    records = read_records(RESULTS / "systems.jsonl.gz")
+    write_benchmark(folder / "bench.html", records, name="systems.jsonl.gz")
+    write_reproduction(folder / "reproduce.html", RESULTS)
+    return {path.stem: path.as_uri() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("name", ["bench", "reproduce"])
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+def test_page_opens_for_everyone(name: str, width: int, dark: bool, pages, visit) -> None:
+    seen = visit(pages[name], width=width, dark=dark)
+    seen.page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    seen.check_no_sideways_scroll()
+    seen.check_contrast()
+    seen.check_structure()
+    seen.keep(f"{name}{'-phone-dark' if dark else ''}")
+    seen.check()
+
+
+def column(page, table: str, number: int) -> list[str]:
+    return page.locator(f"{table} tbody tr > :nth-child({number})").all_inner_texts()
+
+
+def test_table_of_a_benchmark_is_sorted_by_a_click(pages, visit) -> None:
+    seen = visit(pages["bench"])
+    table, head = "#table-1-matrix", seen.page.locator("#table-1-matrix thead th").nth(1)
+    dataset = head.inner_text().split()[0]
+    assert dataset == "cora"
+    head.locator("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    means = [float(text.split()[0]) for text in column(seen.page, table, 2)]
+    assert means == sorted(means, reverse=True)
+    assert column(seen.page, table, 1)[0] == "PPNP"
+    head.locator("button").press("Enter")
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert [float(text.split()[0]) for text in column(seen.page, table, 2)] == means[::-1]
+    seen.page.locator(f"{table} thead button").first.click()
+    names = column(seen.page, table, 1)
+    assert names == sorted(names, key=str.lower)
+    assert head.get_attribute("aria-sort") is None
+    seen.check()
+
+
+def test_pictures_of_a_benchmark_are_there_and_have_words(pages, visit) -> None:
+    seen = visit(pages["bench"])
+    dots = seen.page.locator(".dots").first.locator(".track i")
+    assert dots.count() == 29
+    places = [box["x"] for box in (dots.nth(i).bounding_box() for i in range(29)) if box]
+    # The best first: the dots go to the left, up to rounding.
+    assert all(a >= b - 1 for a, b in pairwise(places))
+    assert seen.page.locator(".filters polyline:not(.run)").count() == 24
+    assert 'img "SGF on cora: the mean response of 10 runs is low-pass"' in seen.tree
+    assert 'table "Time an epoch"' in seen.tree
+
+
+def test_reproduction_shows_the_printed_beside_ours(pages, visit) -> None:
+    seen = visit(pages["reproduce"])
+    row = seen.page.locator("#table3 tbody tr", has=seen.page.locator("th", has_text="SGF")).nth(2)
+    assert row.locator("th").inner_text() == "SGF"
+    cells = row.locator("td").all_inner_texts()
+    assert cells[3].split("\n")[0].startswith("66.10")
+    assert "paper 58.77" in cells[3]
+    assert "+7.33" in cells[3]
+    assert row.locator("td").nth(3).get_attribute("class") == "number above"
+    loaded = "[...document.images].map((i) => i.complete && i.naturalWidth > 500)"
+    assert seen.page.evaluate(loaded) == [True, True]
+    seen.check()
+
+
+@pytest.mark.parametrize("name", ["bench", "reproduce"])
+def test_pages_on_paper_lose_no_column(name: str, pages, visit) -> None:
+    seen = visit(pages[name], width=760, dark=True)
+    seen.page.emulate_media(media="print", color_scheme="dark")
+    ground = seen.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ground == "rgb(255, 255, 255)"
+    seen.check_no_sideways_scroll()
+    assert not seen.page.locator("#theme").is_visible()
+    assert seen.page.pdf(format="A4").startswith(b"%PDF")
+    seen.check()

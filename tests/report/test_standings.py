@@ -1,0 +1,92 @@
+"""Who stands where: intervals against the plain t interval, and the words."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from graphfilter.bench import Cell, Record, summarise
+from graphfilter.report.standings import headline, mean_interval, standings
+
+
+def make_record(model: str, run: int, accuracy: float, dataset: str = "karate") -> Record:
+    scores = {
+        "train": {"n_vertices": 60, "accuracy": 1.0},
+        "test": {"n_vertices": 20, "accuracy": accuracy, "log_loss": 1 - accuracy},
+    }
+    return Record(
+        dataset, model, "stratified", run, run, "none", {"operator": "adjacency"}, "cpu",
+        scores=scores,
+    )  # fmt: skip
+
+
+def make_records(means: dict[str, float], n: int = 10, dataset: str = "karate") -> list[Record]:
+    """Runs of each model around its mean, with the same luck on the same split."""
+    luck = np.random.default_rng(0).normal(0, 0.01, n)
+    own = np.random.default_rng(1)
+    return [
+        make_record(model, run, mean + luck[run] + own.normal(0, 0.002), dataset)
+        for model, mean in means.items()
+        for run in range(n)
+    ]
+
+
+def stand(records: list[Record], metric: str = "accuracy"):
+    (summary,) = summarise(records, metric)
+    return standings(summary, records)
+
+
+def test_interval_of_runs_on_one_split_is_that_of_student() -> None:
+    values = np.array([0.81, 0.84, 0.79, 0.86])
+    cell = Cell(float(values.mean()), float(values.std()), 4, 0)
+    plain = stats.t.interval(0.95, 3, values.mean(), stats.sem(values))
+    assert mean_interval(cell, 0.0, "accuracy") == pytest.approx(plain)
+
+
+def test_interval_widens_by_the_overlap_of_splits() -> None:
+    cell = Cell(0.5, 0.01, 10, 0)
+    narrow, wide = (mean_interval(cell, ratio, "accuracy") for ratio in (0.0, 1 / 3))
+    grown = (wide[1] - wide[0]) / (narrow[1] - narrow[0])
+    assert grown == pytest.approx(math.sqrt((1 / 10 + 1 / 3) * 10))
+
+
+def test_interval_stays_among_accuracies_and_needs_runs_that_differ() -> None:
+    assert mean_interval(Cell(0.99, 0.02, 5, 0), 0.3, "accuracy")[1] == 1.0
+    assert all(math.isnan(end) for end in mean_interval(Cell(0.9, 0.0, 1, 0), 0.3, "accuracy"))
+    assert all(math.isnan(end) for end in mean_interval(Cell(1.0, 0.0, 9, 0), 0.3, "accuracy"))
+
+
+def test_standing_orders_systems_and_says_who_is_behind() -> None:
+    (found,) = stand(make_records({"mlp": 0.6, "sgf": 0.9, "sgc": 0.8995}))
+    assert [e.title for e in found.entries] == ["SGF", "SGC", "MLP"]
+    assert [e.verdict for e in found.entries] == ["best", "not clearly worse", "clearly worse"]
+    assert found.sentence.startswith("SGF has the highest accuracy, ")
+    assert "; SGC is not clearly worse; MLP is clearly worse." in found.sentence
+
+
+def test_standing_of_a_loss_has_the_lowest_first() -> None:
+    (found,) = stand(make_records({"mlp": 0.6, "sgf": 0.9}), "log_loss")
+    assert [e.title for e in found.entries] == ["SGF", "MLP"]
+    assert "the lowest log loss, 0.099 (95 % interval" in found.sentence
+
+
+def test_headline_names_those_that_hold_everywhere() -> None:
+    one = make_records({"sgf": 0.9, "mlp": 0.6, "sgc": 0.9})
+    two = make_records({"sgf": 0.8, "mlp": 0.8, "sgc": 0.5}, dataset="csbm")
+    said = headline(stand([*one, *two]))
+    assert said == (
+        "SGF is best, or not clearly worse than the best, on both datasets; no other system is."
+    )
+    without = headline(stand([r for r in [*one, *two] if r.model != "sgf"]))
+    assert without.startswith("No system is best everywhere: ")
+    assert "on 1 of 2 datasets" in without
+
+
+def test_headline_claims_nothing_of_few_runs_or_one_system() -> None:
+    few = headline(stand(make_records({"sgf": 0.9, "mlp": 0.5}, n=4)))
+    assert "may be luck" in few
+    assert "nothing to compare" in headline(stand(make_records({"sgf": 0.9})))
+    assert headline(stand(make_records({"sgf": 0.9, "mlp": 0.5}))).startswith("On karate, SGF has")
