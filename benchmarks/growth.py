@@ -32,6 +32,7 @@ from harness import (
     option_parser,
     show_seconds,
     stage,
+    three_digits,
     time_epochs,
 )
 from pictures import draw_growth, fit_line, fit_power, make_figure
@@ -128,7 +129,7 @@ def table(record: Record) -> str:
                 show_seconds(first["epoch"]),
                 show_seconds(last["epoch"]),
                 f"**{slope:.2f}**",
-                f"{1e3 * fixed:.2g} ms + {1e9 * rate:,.3g} ns each",
+                f"{1e3 * fixed:.2g} ms + {three_digits(1e9 * rate)} ns each",
                 f"{deviation:.0%}",
             ]
         )

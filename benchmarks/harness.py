@@ -1,8 +1,8 @@
 """What the benchmarks share: their options, timing, progress, the machine, the record they write.
 
-A benchmark is a script with a ``run`` that gives its measurements, a ``table`` and a ``draw``
-that show a record of them. It prints the table; ``--out FILE`` writes the record as JSON. The
-committed records in ``results/`` become the tables and pictures of docs/performance.md by
+A benchmark is a script with a ``run`` that gives its measurements, and a ``table`` and mostly a
+``draw`` that show a record of them. It prints the table; ``--out FILE`` writes the record as JSON.
+The committed records in ``results/`` become the tables and pictures of docs/performance.md by
 ``python benchmarks/write_docs.py``.
 """
 
@@ -129,8 +129,10 @@ def stage(title: str) -> Iterator[Tick]:
     """Say on standard error what is being measured, a dot a tick, and how long it took."""
     print(title, end=" ", file=sys.stderr, flush=True)
     started = time.perf_counter()
-    yield lambda: print(".", end="", file=sys.stderr, flush=True)
-    print(f" {time.perf_counter() - started:.1f} s", file=sys.stderr, flush=True)
+    try:
+        yield lambda: print(".", end="", file=sys.stderr, flush=True)
+    finally:
+        print(f" {time.perf_counter() - started:.1f} s", file=sys.stderr, flush=True)
 
 
 def option_parser(description: str | None) -> argparse.ArgumentParser:

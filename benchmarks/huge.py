@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from graphfilter.errors import GraphFilterError
+from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.filters import StackedFilter
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import Operator
@@ -37,6 +37,7 @@ from harness import (
     seconds_of,
     show_seconds,
     stage,
+    three_digits,
 )
 from pictures import make_figure
 
@@ -196,7 +197,7 @@ def run(options: argparse.Namespace, device: torch.device) -> Record:
     n, n_entries = SIZES["small" if options.small else device.type]
     dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
     plan = planned_bytes(n, n_entries, dtype)
-    print(f"planned peak: {sum(plan.values()) / GB:.1f} GB")
+    print(f"planned peak: {three_digits(sum(plan.values()) / GB)} GB", flush=True)
     with stage(f"making {n:,} vertices, {n_entries:,} entries"):
         graph = make_graph(n, n_entries, "power-law", device=device)
     with stage("features and labels"):
@@ -261,6 +262,8 @@ def run_or_check(options: argparse.Namespace, device: torch.device) -> Record:
             f"the gradients must equal autograd's; their relative differences are {differences}. "
             "This is a bug: please report it."
         )
+    if options.check and options.out:
+        raise ConfigError("--check measures nothing; leave out --out.")
     measured: Record = {} if options.check else run(options, device)
     return {"gradient_differences": differences, **measured}
 
@@ -275,7 +278,7 @@ def table(record: Record) -> str:
     peak = record["peak_bytes"]
     rows = [
         ["a step", f"**{show_seconds(record['step'])}**", f"≤ {GOAL_SECONDS:g} s"],
-        ["peak memory, planned", f"{planned:,.1f} GB", ""],
+        ["peak memory, planned", f"{three_digits(planned)} GB", ""],
     ]
     if peak is not None:
         rows.append(["measured", f"**{peak / GB:,.1f} GB**", f"≤ {GOAL_BYTES / GB:g} GB"])

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -31,10 +30,6 @@ from harness import (
     time_calls,
 )
 from memory import peak_of
-from pictures import draw_bars, make_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 DATASETS = ("cora", "pubmed", "computers")
 CPU = torch.device("cpu")
@@ -101,15 +96,6 @@ def table(record: Record) -> str:
         ]
     )
     return markdown(["read", "time", "peak memory, of the file", "goal"], rows)
-
-
-def draw(record: Record) -> Figure:
-    """Draw the times."""
-    figure, (axes,) = make_figure(7, 3)
-    rows = [*record["datasets"], {"dataset": f"CSV, {record['csv']['n_rows']:,}", **record["csv"]}]
-    series = {"graphfilter": [row["read"]["median"] for row in rows]}
-    draw_bars(axes, [row["dataset"] for row in rows], series, unit="seconds")
-    return figure
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphfilter.paper.drawing import COLOURS, GREY, MARKERS, unframe
+from harness import three_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +49,7 @@ def draw_bars(
         there = [(x, value) for x, value in zip(at, values, strict=True) if value is not None]
         heights = [value for _, value in there]
         bars = axes.bar([x for x, _ in there], heights, 0.92 * width, label=name, color=COLOURS[i])
-        axes.bar_label(bars, [f"{h:.3g}" for h in heights], fontsize=8, padding=1)
+        axes.bar_label(bars, [three_digits(h) for h in heights], fontsize=8, padding=1)
     if floor is not None:
         for i, (centre, value) in enumerate(zip(centres, floor, strict=True)):
             label = floor_label if i == 0 else "_"

@@ -53,18 +53,26 @@ def block(name: str, record: Record | None) -> str:
     if record is None:
         return "\n*Not measured yet.*\n"
     benchmark = importlib.import_module(record["benchmark"])
-    picture = f"![{name}](images/performance-{name}.png)"
-    return f"\n{benchmark.table(record)}\n\n{picture}\n\n*{footing(record)}*\n"
+    parts = [benchmark.table(record), f"*{footing(record)}*"]
+    if hasattr(benchmark, "draw"):
+        parts.insert(1, f"![{name}](images/{picture(name)})")
+    return "\n" + "\n\n".join(parts) + "\n"
+
+
+def picture(name: str) -> str:
+    """Return the file name of a record's picture."""
+    return f"performance-{name}.png"
 
 
 def draw_all(records: dict[str, Record], folder: Path) -> None:
-    """Draw the picture of every record."""
+    """Draw the picture of every record whose benchmark has one."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, record in records.items():
-        figure = importlib.import_module(record["benchmark"]).draw(record)
-        with whole_file(folder / f"performance-{name}.png") as path:
-            # No software version inside: the same record gives the same file.
-            figure.savefig(path, dpi=130, metadata={"Software": None})
+        benchmark = importlib.import_module(record["benchmark"])
+        if hasattr(benchmark, "draw"):
+            with whole_file(folder / picture(name)) as path:
+                # No software version inside: the same record gives the same file.
+                benchmark.draw(record).savefig(path, dpi=130, metadata={"Software": None})
 
 
 def main() -> None:

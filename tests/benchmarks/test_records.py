@@ -62,7 +62,8 @@ def test_benchmark_shows_and_draws_its_record(
     assert written.endswith("<!-- end:" + f"{name}-cpu -->\nafter\n")
     assert write_docs.render(written, {f"{name}-cpu": record}) == written
     write_docs.draw_all({f"{name}-cpu": record}, tmp_path)
-    assert (tmp_path / f"performance-{name}-cpu.png").read_bytes().startswith(b"\x89PNG")
+    drawn = tmp_path / write_docs.picture(f"{name}-cpu")
+    assert (drawn.name in written) == drawn.is_file() == (name != "loading")
 
 
 def test_epoch_table_divides_the_peers_time_by_ours() -> None:
@@ -87,7 +88,8 @@ def test_performance_page_holds_the_tables_of_the_records() -> None:
     records = write_docs.read_records(write_docs.RESULTS)
     assert write_docs.render(page, records) == page, "run: python benchmarks/write_docs.py"
     for name in records:
-        assert (write_docs.PAGE.parent / "images" / f"performance-{name}.png").is_file()
+        if f"performance-{name}.png" in page:
+            assert (write_docs.PAGE.parent / "images" / f"performance-{name}.png").is_file()
 
 
 def test_page_with_another_number_is_not_the_records(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,6 +66,16 @@ def test_panels_show_ours_with_its_interval_beside_the_printed() -> None:
     assert axis.holds(dot.paper)
 
 
+def test_panels_claim_no_interval_of_runs_that_do_not_differ() -> None:
+    alike = Versus(100.0, 0.0, 10, published=PRINTED["a"])
+    wild = Versus(50.0, 40.0, 2, published=PRINTED["b"])
+    (block,) = make_rendered(Row("SGF", (alike, wild))).blocks
+    (_, _, (first,)), (_, _, (second,)) = panels(block)
+    assert math.isnan(first.low)
+    assert math.isnan(first.high)
+    assert (second.low, second.high) == (0.0, 100.0)
+
+
 @pytest.fixture(scope="module")
 def page() -> str:
     return render_reproduction(RESULTS)

@@ -166,13 +166,12 @@ def panels(block: Block) -> list[tuple[str, Axis, list[Dot]]]:
 
 
 def _dot(title: str, cell: Versus) -> Dot:
-    reach = math.nan
-    if cell.n > 1 and cell.deviation:
-        error = cell.deviation / math.sqrt(cell.n - 1)
-        reach = float(student.ppf((1 + LEVEL) / 2, cell.n - 1)) * error
     paper = math.nan if cell.published is None else cell.published.mean
-    low, high = max(0.0, cell.mean - reach), min(100.0, cell.mean + reach)
-    return Dot(title, cell, low, high, paper)
+    if cell.n < 2 or not cell.deviation:
+        return Dot(title, cell, math.nan, math.nan, paper)
+    error = cell.deviation / math.sqrt(cell.n - 1)
+    reach = float(student.ppf((1 + LEVEL) / 2, cell.n - 1)) * error
+    return Dot(title, cell, max(0.0, cell.mean - reach), min(100.0, cell.mean + reach), paper)
 
 
 def _show(target: Target, folder: Path, options: Options) -> Shown:

@@ -26,7 +26,7 @@ function drawFilter() {
       line: { color: c.blue, width: 3.5 },
       hovertemplate: "frequency %{x:.2f}<br>response %{y:.3f}<extra></extra>" },
     { x: data.frequency.value, y: data.frequency.value.map(() => 0), mode: "markers",
-      name: "label frequency of a class", text: data.frequency.names.map((n) => asText(n)),
+      name: "label frequency of a class", cliponaxis: false, text: data.frequency.names.map((n) => asText(n)),
       marker: { color: c.orange, symbol: "triangle-up", size: 10,
         line: { color: c.ground, width: 1 } },
       hovertemplate: "%{text}: %{x:.2f}<extra></extra>" },
@@ -101,7 +101,7 @@ function drawGraph() {
     : Math.max(0, end === "high" ? f.high[i] - v : v - f.low[i])));
   const band = (x0, x1, color) => ({ type: "rect", x0, x1, y0: 0, y1: 1, yref: "paper",
     layer: "below", line: { width: 0 }, fillcolor: color, opacity: 0.12 });
-  draw("frequency-plot", [{ x: f.value, y: names.map((_, i) => i), mode: "markers",
+  draw("frequency-plot", [{ x: f.value, y: names.map((_, i) => i), mode: "markers", cliponaxis: false,
     error_x: { type: "data", array: away("high"), arrayminus: away("low"), color: c.faint },
     marker: { color: c.orange, size: 10, symbol: "triangle-up" }, text: names,
     hovertemplate: "%{text}: %{x:.2f}<extra></extra>" }],
@@ -135,7 +135,7 @@ function drawClasses() {
   draw("calibration-plot", [
     { x: [0, 1], y: [0, 1], mode: "lines", line: { color: c.faint, dash: "dash" },
       name: "as sure as it should be", hoverinfo: "skip" },
-    { x: k.confidence, y: k.accuracy, mode: "lines+markers", name: "this model", text: k.count,
+    { x: k.confidence, y: k.accuracy, mode: "lines+markers", name: "this model", cliponaxis: false, text: k.count,
       line: { color: c.blue }, marker: { color: c.blue,
         size: k.count.map((n) => 6 + 14 * Math.sqrt(n / largest)) },
       hovertemplate: "said %{x:.0%}, was %{y:.0%} of %{text} vertices<extra></extra>" }],
