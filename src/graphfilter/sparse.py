@@ -65,7 +65,7 @@ class SparseFeatures:
         """Return X W or XᵀW, outside autograd."""
         rows = self._backward if transposed else self._forward
         if transposed and values is not None:
-            values = values[:, self._order]
+            values = values.index_select(1, self._order)
         out = weight.new_empty(self.shape[int(transposed)], weight.shape[1])
         return rows.multiply(weight.contiguous(), out=out, values=values)
 

@@ -22,9 +22,6 @@ WIDEST = 64
 BYTES_AT_A_TIME = 2048
 # Most columns of one program where groups are narrow: rows of few neighbours are then worth it.
 WIDEST_OF_GROUPS = 256
-# With fewer programs than this the longest row decides: more warps take more of it at a time.
-FEW_PROGRAMS = 2**15
-WARPS_OF_FEW = 4
 
 
 class TritonRows(Rows):
@@ -118,7 +115,7 @@ class TritonRows(Rows):
         together = 1 if parts > 1 or by_group else WIDEST_OF_GROUPS // wide
         together = min(together, _power_of_two(groups))
         programs = -(-groups // together) * parts
-        warps = WARPS_OF_FEW if n * programs < FEW_PROGRAMS else 1
+        warps = _warps(n * programs)
         dots = None
         if against is not None:
             dots = torch.empty(groups, parts, n, dtype=torch.float32, device=out.device)
@@ -185,3 +182,8 @@ def _power_of_two(number: int) -> int:
 
 def _entries_at_a_time(row_bytes: int) -> int:
     return min(max(BYTES_AT_A_TIME // row_bytes, 4), 32)
+
+
+def _warps(n_programs: int) -> int:
+    """Choose the warps of a program: among few programs the longest row decides, and shares it."""
+    return 4 if n_programs < 2**12 else 2 if n_programs < 2**14 else 1
