@@ -99,10 +99,8 @@ def apply_polynomial(operator: Operator, basis: Basis, weights: Tensor, x: Tenso
     """
     operator.check_columns(x)
     grouped = weights if weights.ndim == 2 else weights[:, None]
-    columns = x.reshape(x.shape[0], grouped.shape[1], -1)
     exact = torch.promote_types(x.dtype, torch.float32)
-    y = _Polynomial.apply(columns, grouped.to(exact), operator, basis)
-    return y.reshape(x.shape)  # pyright: ignore
+    return _Polynomial.apply(x, grouped.to(exact), operator, basis)  # pyright: ignore
 
 
 def apply_with_dropout(
@@ -150,16 +148,20 @@ def _accumulate(
 
     Shapes
     ------
-    weights, inner products : (K + 1, g);  x, against, sum : (n, g, c)
+    weights, inner products : (K + 1, g);  x, against, sum : (n, g * c)
     """
     rows = operator.rows
-    current = rows.enter(x)
+    weights = weights.contiguous()
+    shape = (len(x), weights.shape[1], -1)
+    if against is not None:
+        against = against.reshape(shape)
+    current = rows.enter(x.reshape(shape))
     previous = torch.empty_like(current)
     total = torch.empty_like(current)
     torch.mul(current, weights[0, :, None], out=total)
     products = None if against is None else torch.empty_like(weights)
     if against is not None and products is not None:
-        inner_products(x, against, out=products[0])
+        inner_products(x.reshape(shape), against, out=products[0])
     for k in range(len(weights) - 1):
         scale, skip, keep = basis.step_factors(k)
         rows.advance(
@@ -168,4 +170,4 @@ def _accumulate(
             against=against, products=None if products is None else products[k + 1],
         )  # fmt: skip
         previous, current = current, previous
-    return rows.leave(total), products
+    return rows.leave(total).view(x.shape), products

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from graphfilter.data.synthetic import make_karate
+from graphfilter.filters import StackedFilter, apply_filters
 from graphfilter.graph import Graph
 from graphfilter.kernels import Factors, Rows
 from graphfilter.kernels.torch_rows import TorchRows
 from graphfilter.operators import OPERATORS, Operator, make_operator
-from graphfilter.propagate import Basis, apply_polynomial
 
 WHERE = "cuda" if torch.cuda.is_available() else "cpu"
 HAS_TRITON = importlib.util.find_spec("triton") is not None
@@ -166,20 +166,23 @@ def test_long_rows_are_cut_into_pieces(kind: str, monkeypatch: pytest.MonkeyPatc
 
 
 @MISSING
-def test_polynomial_and_gradients_through_the_fused_kernel() -> None:
+@pytest.mark.parametrize("kind", OPERATORS)
+def test_filters_side_by_side_through_the_fused_kernel(kind: str) -> None:
+    """Three different filters, each on its own columns: output and gradients."""
     graph = make_karate()
-    reference = make_operator("laplacian", graph, dtype=torch.float64)
-    fused = make_operator("laplacian", graph, device=WHERE)
+    reference = make_operator(kind, graph, dtype=torch.float64)
+    fused = make_operator(kind, graph, device=WHERE)
     fused.rows = triton_rows(fused.rows.factors, torch.float32)
-    basis = Basis.chebyshev(0.0, 2.0)
     results = []
-    for operator, dtype in ((reference, torch.float64), (fused, torch.float32)):
-        x = columns(graph.n_vertices, 6).to(operator.device, dtype).requires_grad_()
-        weights = columns(5, 2, seed=3).to(operator.device, dtype).requires_grad_()
-        y = apply_polynomial(operator, basis, weights, x)
-        results.append((y, *torch.autograd.grad(y.square().sum(), (x, weights))))
+    for operator in (reference, fused):
+        filters = [StackedFilter(5, "uniform", seed).to(operator.device) for seed in range(3)]
+        x = columns(graph.n_vertices, 3 * 4).to(operator.device, operator.dtype).requires_grad_()
+        y = apply_filters(filters, operator, x)
+        scalars = [p for f in filters for p in f.parameters()]
+        grads = torch.autograd.grad(y.square().sum(), [x, *scalars])
+        results.append([y.detach(), *grads])
     for got, expected in zip(results[1], results[0], strict=True):
-        close(got.detach(), expected.detach(), 1e-5)
+        close(got, expected.double(), 1e-4)
 
 
 @pytest.mark.parametrize("kind", OPERATORS)

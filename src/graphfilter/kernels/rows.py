@@ -76,7 +76,7 @@ class Rows(ABC):
 
         Shapes
         ------
-        current, previous, total, against : (n, g, c), contiguous;  weights, products : (g,)
+        current, previous, total, against : (n, g, c);  weights, products : (g,); all contiguous
         """
 
 
