@@ -21,6 +21,9 @@ from graphfilter.runs import FitResult, Run
 from graphfilter.sparse import SparseFeatures
 from graphfilter.splits import Split
 
+# Of runs side by side on a CPU: more make it wait for memory, fewer for Python.
+VERTICES_IN_CACHE = 4096
+
 
 @dataclass(frozen=True)
 class TrainConfig:
@@ -144,17 +147,21 @@ def train(
     started = saved = time.perf_counter()
     before = state.seconds
     members: list[int] = []
-    epoch: Epoch | None = None
+    epochs: list[Epoch] = []
     while state.epoch < config.max_epochs and any(run.training for run in runs):
         state.epoch += 1
         training = [r for r, run in enumerate(runs) if run.training]
-        if epoch is None or training != members:
+        if training != members:
             members = training
-            epoch = Epoch(
-                [runs[r] for r in members], [generators[r] for r in members],
-                operator, x, labels, class_weight, optimizer,
-            )  # fmt: skip
-        epoch()
+            epochs = [
+                Epoch(
+                    [runs[r] for r in part], [generators[r] for r in part],
+                    operator, x, labels, class_weight, optimizer,
+                )
+                for part in _cohorts(members, operator)
+            ]  # fmt: skip
+        for epoch in epochs:
+            epoch()
         state.seconds = before + time.perf_counter() - started
         try:
             if on_epoch is not None:
@@ -167,6 +174,14 @@ def train(
             state.save()
             saved = time.perf_counter()
     return [run.result(state.seconds) for run in runs]
+
+
+def _cohorts(members: list[int], operator: Operator) -> list[list[int]]:
+    """Divide runs into those that share tensors: all on a GPU, as many as fit a cache on a CPU."""
+    size = len(members)
+    if operator.device.type == "cpu":
+        size = max(1, VERTICES_IN_CACHE // max(operator.n, 1))
+    return [members[i : i + size] for i in range(0, len(members), size)]
 
 
 def _make_optimizer(models: Sequence[nn.Module], config: TrainConfig) -> torch.optim.Optimizer:
