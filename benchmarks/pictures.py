@@ -42,6 +42,8 @@ def draw_bars(
 
     ``floor`` is a dashed line across each group; a missing value is left out.
     """
+    from matplotlib.patheffects import withStroke
+
     width = 0.8 / len(series)
     centres = np.arange(len(groups))
     for i, (name, values) in enumerate(series.items()):
@@ -49,7 +51,10 @@ def draw_bars(
         there = [(x, value) for x, value in zip(at, values, strict=True) if value is not None]
         heights = [value for _, value in there]
         bars = axes.bar([x for x, _ in there], heights, 0.92 * width, label=name, color=COLOURS[i])
-        axes.bar_label(bars, [three_digits(h) for h in heights], fontsize=8, padding=1)
+        labels = axes.bar_label(bars, [three_digits(h) for h in heights], fontsize=8, padding=1)
+        for label in labels:
+            label.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
+            label.set_zorder(3)
     if floor is not None:
         for i, (centre, value) in enumerate(zip(centres, floor, strict=True)):
             label = floor_label if i == 0 else "_"

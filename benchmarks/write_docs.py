@@ -1,11 +1,12 @@
-"""Write the tables and pictures of docs/performance.md from the records in benchmarks/results.
+"""Write the tables and pictures of docs/performance.md, and the few lines of the README.
 
     python benchmarks/write_docs.py
     python benchmarks/write_docs.py --results FOLDER --page FILE    for records of your own
 
 What stands between ``<!-- begin:NAME -->`` and ``<!-- end:NAME -->`` becomes the table of
-``NAME.json``, NAME being a benchmark and a device such as layer-cuda. The picture goes to
-``images/performance-NAME.png`` beside the page. A test holds the page to the records.
+``NAME.json`` in benchmarks/results, NAME being a benchmark and a device such as layer-cuda. The
+picture goes to ``images/performance-NAME.png`` beside the page. In the README, ``summary`` stands
+for a choice of them all. A test holds both pages to the records.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import importlib
 import re
 from pathlib import Path
 
+import summary
 from graphfilter.errors import DataFileError, GraphFilterError
 from graphfilter.storage import read_json, whole_file
 from harness import Record, footing
@@ -22,6 +24,7 @@ from harness import Record, footing
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 PAGE = HERE.parent / "docs" / "performance.md"
+README = HERE.parent / "README.md"
 MARKED = re.compile(r"(<!-- begin:([\w-]+) -->\n).*?(<!-- end:\2 -->)", re.S)
 
 
@@ -46,6 +49,11 @@ def render(page: str, records: dict[str, Record]) -> str:
             f"<!-- begin:{homeless[0]} --> and a line <!-- end:{homeless[0]} -->."
         )
     return MARKED.sub(lambda m: f"{m[1]}{block(m[2], records.get(m[2]))}\n{m[3]}", page)
+
+
+def render_readme(page: str, records: dict[str, Record]) -> str:
+    """Return the README with the summary of the records in its place."""
+    return MARKED.sub(lambda m: f"{m[1]}\n{summary.table(records)}\n\n{m[3]}", page)
 
 
 def block(name: str, record: Record | None) -> str:
@@ -88,8 +96,12 @@ def main() -> None:
     except GraphFilterError as error:
         parser.error(str(error))
     draw_all(records, options.page.parent / "images")
-    with whole_file(options.page) as path:
-        path.write_text(page, encoding="utf-8")
+    pages = {options.page: page}
+    if options.results == RESULTS and options.page == PAGE:
+        pages[README] = render_readme(README.read_text(encoding="utf-8"), records)
+    for target, text in pages.items():
+        with whole_file(target) as path:
+            path.write_text(text, encoding="utf-8")
     print(f"{options.page}: {len(records)} records")
 
 

@@ -153,21 +153,23 @@ def _accumulate(
     rows = operator.rows
     weights = weights.contiguous()
     shape = (len(x), weights.shape[1], -1)
+    total = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    x, sums = x.reshape(shape), total.view(shape)
+    current = rows.enter(x)
+    previous = torch.empty_like(current)
+    torch.mul(current, weights[0, :, None], out=sums)
+    products = None
     if against is not None:
         against = against.reshape(shape)
-    current = rows.enter(x.reshape(shape))
-    previous = torch.empty_like(current)
-    total = torch.empty_like(current)
-    torch.mul(current, weights[0, :, None], out=total)
-    products = None if against is None else torch.empty_like(weights)
-    if against is not None and products is not None:
-        inner_products(x.reshape(shape), against, out=products[0])
+        products = torch.empty_like(weights)
+        inner_products(x, against, out=products[0])
     for k in range(len(weights) - 1):
         scale, skip, keep = basis.step_factors(k)
         rows.advance(
             current, previous, scale=scale, skip=skip, keep=keep,
-            total=total, weights=weights[k + 1],
+            total=sums, weights=weights[k + 1],
             against=against, products=None if products is None else products[k + 1],
         )  # fmt: skip
         previous, current = current, previous
-    return rows.leave(total).view(x.shape), products
+    rows.leave(sums)
+    return total, products

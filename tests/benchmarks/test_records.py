@@ -106,3 +106,9 @@ def test_records_without_a_place_or_of_a_quick_look_are_refused(tmp_path: Path) 
     (tmp_path / "epoch-cpu.json").write_text('{"small": true}')
     with pytest.raises(write_docs.GraphFilterError, match="--small"):
         write_docs.read_records(tmp_path)
+
+
+def test_readme_shows_what_is_on_record() -> None:
+    page = write_docs.README.read_text(encoding="utf-8")
+    assert write_docs.render_readme(page, write_docs.read_records(write_docs.RESULTS)) == page
+    assert "| GPU, Cora: epoch of training |" in page

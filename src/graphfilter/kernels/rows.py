@@ -52,7 +52,7 @@ class Rows(ABC):
         return x.clone(memory_format=torch.contiguous_format)
 
     def leave(self, y: Tensor) -> Tensor:
-        """Bring y, which is overwritten, back from the coordinates of :meth:`advance`."""
+        """Bring y back from the coordinates of :meth:`advance`, in place."""
         return y
 
     @abstractmethod

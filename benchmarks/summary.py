@@ -1,0 +1,49 @@
+"""The few lines of the README, from the records that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness import Record, markdown, show_ratio, show_seconds, three_digits
+
+HEAD = ["", "graphfilter", "peer", "peer / ours"]
+DEVICES = {"cpu": "CPU", "cuda": "GPU"}
+
+
+def table(records: dict[str, Record]) -> str:
+    """Return one table of what was measured, ours beside the peer."""
+    return markdown(HEAD, list(_rows(records)))
+
+
+def _rows(records: dict[str, Record]) -> Iterator[list[str]]:
+    for device, title in DEVICES.items():
+        for row in records.get(f"epoch-{device}", {}).get("epochs", []):
+            if row["dataset"] in ("cora", "computers"):
+                name = f"{title}, {row['dataset'].capitalize()}: epoch of training"
+                yield _times(name, row["ours"], row["pyg"], "PyG, gather–scatter")
+    for row in records.get("layer-cuda", {}).get("rows", []):
+        name = f"GPU, 124 M entries, {row['degrees']}, {row['storage']}: one layer"
+        yield _times(name, row["ours"], row["csr_then_sum"], "cuSPARSE")
+    for device, title in DEVICES.items():
+        for row in records.get(f"memory-{device}", {}).get("peak_bytes", []):
+            if row["K"] == 16:
+                ratio = show_ratio(row["autograd"] / row["ours"])
+                cells = [f"{row[key] / 2**20:,.0f} MiB" for key in ("ours", "autograd")]
+                name = f"{title}, K = 16: peak memory of a step"
+                yield [name, cells[0], f"{cells[1]} (autograd)", ratio]
+    if huge := records.get("huge-cuda"):
+        entries = f"{huge['n_entries'] / 1e9:.1f} billion entries"
+        peak = f"{three_digits(huge['peak_bytes'] / 1e9)} GB"
+        name = f"GPU, {huge['n_vertices'] / 1e6:.0f} million vertices, {entries}: exact step"
+        yield [name, f"{_median(huge['step'])}, {peak}", "", ""]
+
+
+def _times(name: str, ours: Record, peer: Record | None, title: str) -> list[str]:
+    if peer is None:
+        return [name, _median(ours), "out of memory", ""]
+    ratio = show_ratio(peer["median"] / ours["median"])
+    return [name, _median(ours), f"{_median(peer)} ({title})", ratio]
+
+
+def _median(timing: Record) -> str:
+    return show_seconds(timing).partition(" (")[0]
