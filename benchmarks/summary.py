@@ -22,15 +22,15 @@ def _rows(records: dict[str, Record]) -> Iterator[list[str]]:
                 name = f"{title}, {row['dataset'].capitalize()}: epoch of training"
                 yield _times(name, row["ours"], row["pyg"], "PyG, gather–scatter")
     for row in records.get("layer-cuda", {}).get("rows", []):
-        name = f"GPU, 124 M entries, {row['degrees']}, {row['storage']}: one layer"
+        size = f"{records['layer-cuda']['n_entries'] / 1e6:.0f} M entries"
+        name = f"GPU, {size}, {row['degrees']}, {row['storage']}: one layer"
         yield _times(name, row["ours"], row["csr_then_sum"], "cuSPARSE")
     for device, title in DEVICES.items():
         for row in records.get(f"memory-{device}", {}).get("peak_bytes", []):
             if row["K"] == 16:
-                ratio = show_ratio(row["autograd"] / row["ours"])
-                cells = [f"{row[key] / 2**20:,.0f} MiB" for key in ("ours", "autograd")]
                 name = f"{title}, K = 16: peak memory of a step"
-                yield [name, cells[0], f"{cells[1]} (autograd)", ratio]
+                for peer, of in (("autograd", "autograd"), ("pyg", "PyG")):
+                    yield _sizes(name, row["ours"], row.get(peer), of)
     if huge := records.get("huge-cuda"):
         entries = f"{huge['n_entries'] / 1e9:.1f} billion entries"
         peak = f"{three_digits(huge['peak_bytes'] / 1e9)} GB"
@@ -43,6 +43,13 @@ def _times(name: str, ours: Record, peer: Record | None, title: str) -> list[str
         return [name, _median(ours), "out of memory", ""]
     ratio = show_ratio(peer["median"] / ours["median"])
     return [name, _median(ours), f"{_median(peer)} ({title})", ratio]
+
+
+def _sizes(name: str, ours: int, peer: int | None, title: str) -> list[str]:
+    mine = f"{ours / 2**20:,.0f} MiB"
+    if peer is None:
+        return [name, mine, f"out of memory ({title})", ""]
+    return [name, mine, f"{peer / 2**20:,.0f} MiB ({title})", show_ratio(peer / ours)]
 
 
 def _median(timing: Record) -> str:

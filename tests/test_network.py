@@ -163,6 +163,15 @@ def test_drop_of_nothing_is_the_input_itself() -> None:
     assert drop(x, 0.0) is x
 
 
+def test_drop_of_next_to_nothing_drops_nothing() -> None:
+    """A rate below the resolution of the mask."""
+    assert torch.equal(drop(torch.ones(5), 1e-6, generator()), torch.ones(5))
+
+
+def test_drop_of_no_entries_is_empty() -> None:
+    assert drop(torch.ones(0), 0.5, generator()).shape == (0,)
+
+
 def test_drop_gradient_is_its_mask() -> None:
     x = torch.ones(50, requires_grad=True)
     dropped = drop(x, 0.5, generator())

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from graphfilter import epochs, training
 from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError, GraphError, ModelFileError
 from graphfilter.filters import ChebyshevFilter, IdentityFilter, StackedFilter
@@ -23,6 +24,10 @@ from graphfilter.splits import Split, stratified
 from graphfilter.training import Progress, TrainConfig, train
 
 QUICK = TrainConfig(max_epochs=30)
+
+
+class Stop(Exception):  # noqa: N818 - not an error
+    pass
 
 
 class Setting:
@@ -85,8 +90,15 @@ def test_train_leaves_global_randomness_alone(setting: Setting) -> None:
 
 
 @pytest.mark.parametrize("dropout_on", ["linear", "every_layer"])
-def test_runs_side_by_side_equal_runs_alone(setting: Setting, dropout_on: str) -> None:
-    """Each with its own seed, split and stopping: the patience is short enough to differ."""
+@pytest.mark.parametrize("in_cache", [1, 160, 4096])
+def test_runs_side_by_side_equal_runs_alone(
+    setting: Setting, dropout_on: str, in_cache: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each with its own seed, split and stopping: the patience is short enough to differ.
+
+    One, two or all four of them share tensors.
+    """
+    monkeypatch.setattr(training, "VERTICES_IN_CACHE", in_cache)
     config = TrainConfig(max_epochs=120, patience=8)
     seeds = [0, 1, 2, 3]
     networks = setting.networks(seeds, dropout_on=dropout_on)
@@ -104,8 +116,48 @@ def test_runs_side_by_side_equal_runs_alone(setting: Setting, dropout_on: str) -
             torch.testing.assert_close(result.state[name], value, atol=2e-4, rtol=1e-3)
 
 
-class Stop(Exception):  # noqa: N818 - not an error
-    pass
+def test_networks_of_different_settings_train_as_alone(setting: Setting) -> None:
+    rates = [0.9, 0.0, 0.9]
+    networks = [setting.networks([seed], dropout=rate)[0] for seed, rate in enumerate(rates)]
+    results = setting.train([0, 1, 2], networks=networks)
+    for seed, rate in enumerate(rates):
+        (alone,) = setting.train([seed], networks=setting.networks([seed], dropout=rate))
+        np.testing.assert_allclose(results[seed].history["loss"], alone.history["loss"], atol=2e-4)
+
+
+def test_train_leaves_no_gradients_behind(setting: Setting) -> None:
+    networks = setting.networks([0])
+    setting.train([0], networks=networks)
+    assert all(p.grad is None for p in networks[0].parameters())
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.parametrize("seeds", [[0], [0, 1, 2]])
+def test_captured_epochs_give_the_bits_of_plain_ones(
+    seeds: list[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """On a GPU: captured, not captured, and interrupted while captured."""
+    setting = Setting()
+    setting.operator = setting.operator.to("cuda")
+    setting.x, setting.labels = setting.x.cuda(), setting.labels.cuda()
+
+    def run(**options) -> list[FitResult]:
+        networks = [network.cuda() for network in setting.networks(seeds)]
+        return setting.train(seeds, networks=networks, **options)
+
+    def give_up(progress: Progress) -> None:
+        if progress.epoch == 12:
+            raise Stop
+
+    captured = run()
+    with pytest.raises(Stop):
+        run(on_epoch=give_up, checkpoint=tmp_path / "state")
+    resumed = run(checkpoint=tmp_path / "state", resume=True)
+    monkeypatch.setattr(epochs._Replay, "__call__", lambda self, function: function())
+    plain = run()
+    for a, b, c in zip(captured, resumed, plain, strict=True):
+        assert same_bits(a, b)
+        assert same_bits(a, c)
 
 
 @pytest.mark.parametrize("stop_at", [1, 7, 20])
@@ -139,6 +191,7 @@ def test_resume_without_a_checkpoint_starts_at_the_beginning(
 
 SCRIPT = """
 import sys, torch
+from graphfilter import epochs, training
 from graphfilter.data import make_csbm
 from graphfilter.filters import StackedFilter
 from graphfilter.models import FilterNetwork

@@ -99,11 +99,13 @@ def fingerprint(
 ) -> str:
     """Name a run by all that decides its course: setting, first weights, graph and features."""
     digest = hashlib.blake2b(digest_size=16)
-    digest.update(repr((asdict(config), list(seeds), operator, torch.__version__)).encode())
+    where = (operator.device.type, torch.__version__)
+    digest.update(repr((asdict(config), list(seeds), operator, where)).encode())
     for split in splits:
         for part in (split.train, split.val):
             digest.update(part.tobytes())
-    for array in (operator.matrix.indices, operator.matrix.data):
+    matrix = operator.matrix
+    for array in (matrix.indptr, matrix.indices, matrix.data):
         digest.update(array.tobytes())
     tensors = [labels, *(x.tensors() if isinstance(x, SparseFeatures) else [x])]
     for tensor in tensors if class_weight is None else [*tensors, class_weight]:

@@ -1,12 +1,13 @@
 """One epoch of several runs at once: a training step of each, then a look at its scores.
 
-Every run is a slice of the same tensors, so ten cost little more than one. On a GPU the second
-epoch is captured as a CUDA graph and replayed from then on: a small graph's epoch is hundreds of
-kernels of a few microseconds, which Python cannot launch as fast as they run.
+Every run is a slice of the same tensors. On a GPU the second epoch is captured as a CUDA graph and
+replayed from then on: a small graph's epoch is hundreds of kernels of a few microseconds, which
+Python cannot launch as fast as they run.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 
@@ -25,7 +26,8 @@ class Epoch:
     Parameters
     ----------
     runs, generators : sequences of R
-        Their networks, vertices and dropout.
+        Their networks, vertices and dropout; more than one only of ``SideBySide`` networks of one
+        kind and setting.
     operator, x, labels : as for :func:`graphfilter.training.train`
     class_weight : Tensor (n_classes,) or None
     optimizer : torch.optim.Optimizer
@@ -52,18 +54,18 @@ class Epoch:
         self._scored = _Vertices(
             [run.train for run in runs], [run.val for run in runs], labels, class_weight
         )
-        self._replay = _Replay(generators) if self._can_be_captured() else None
+        captured = operator.device.type == "cuda" and isinstance(self._models[0], SideBySide)
+        self._replay = _Replay(generators, operator.device) if captured else None
 
     def __call__(self) -> None:
         """Train and score every run, and let it take note."""
-        report = self._epoch() if self._replay is None else self._replay(self._epoch)
-        values = report.cpu().numpy()
+        if self._replay is None:
+            values = self._epoch().cpu().numpy()
+        else:
+            with torch.cuda.device(self._operator.device):
+                values = self._replay(self._epoch).cpu().numpy()
         pairs = zip(self._runs, values.T, strict=True)
         keep_best([run for run, column in pairs if run.update(column[:4], column[4:])])
-
-    def _can_be_captured(self) -> bool:
-        on_gpu = self._operator.device.type == "cuda"
-        return on_gpu and all(isinstance(model, SideBySide) for model in self._models)
 
     def _epoch(self) -> Tensor:
         """Return loss, training accuracy, validation loss and accuracy, and the scalars: (·, R)."""
@@ -85,8 +87,7 @@ class Epoch:
         first = models[0]
         if isinstance(first, SideBySide):
             return first.together(models, operator, x, generators)
-        pairs = zip(models, generators, strict=True)
-        return torch.stack([model(operator, x, g) for model, g in pairs], dim=1)
+        return first(operator, x, generators[0])[:, None]
 
 
 class _Vertices:
@@ -140,40 +141,44 @@ class _Vertices:
         return losses.view(-1, self._n_runs)
 
 
-class _Replay:
-    """Runs a function on the GPU: as it is at first, then captured and replayed."""
+# What one thread captures must not contain what another one launches.
+_CAPTURING = threading.Lock()
 
-    def __init__(self, generators: Sequence[torch.Generator]) -> None:
+
+class _Replay:
+    """Runs a function on a GPU: as it is at first, then captured and replayed."""
+
+    def __init__(self, generators: Sequence[torch.Generator], device: torch.device) -> None:
         self._generators = generators
-        self._stream = _stream()
+        self._stream = _stream(device)
         self._graph: torch.cuda.CUDAGraph | None = None
         self._warm = False
         self._result = torch.empty(0)
 
     def __call__(self, function: Callable[[], Tensor]) -> Tensor:
         if self._graph is None:
-            self._stream.wait_stream(torch.cuda.current_stream())
-            if not self._warm:
-                self._warm = True
-                with torch.cuda.stream(self._stream):
-                    result = function()
-                torch.cuda.current_stream().wait_stream(self._stream)
-                return result
-            self._capture(function)
-        assert self._graph is not None
+            with _CAPTURING:
+                self._stream.wait_stream(torch.cuda.current_stream())
+                if not self._warm:
+                    self._warm = True
+                    with torch.cuda.stream(self._stream):
+                        result = function()
+                    torch.cuda.current_stream().wait_stream(self._stream)
+                    return result
+                self._graph = self._capture(function)
         self._graph.replay()
         return self._result
 
-    def _capture(self, function: Callable[[], Tensor]) -> None:
+    def _capture(self, function: Callable[[], Tensor]) -> torch.cuda.CUDAGraph:
         graph = torch.cuda.CUDAGraph()
         for generator in self._generators:
             graph.register_generator_state(generator)
-        with torch.cuda.graph(graph, stream=self._stream):
+        with torch.cuda.graph(graph, stream=self._stream, capture_error_mode="thread_local"):
             self._result = function()
-        self._graph = graph
+        return graph
 
 
 @cache
-def _stream() -> torch.cuda.Stream:
+def _stream(device: torch.device) -> torch.cuda.Stream:
     """Return the one stream epochs run on: each stream keeps workspaces of its own for ever."""
-    return torch.cuda.Stream()
+    return torch.cuda.Stream(device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -230,7 +231,8 @@ class SGFClassifier(ClassifierMixin, BaseEstimator):
         target, rows = self._take_target(X, graph)
         device = self._device()
         x = to_tensor(self.scaler_.transform(target.features), device=device)  # pyright: ignore
-        members = [member.to(device).eval() for member in self.members_]
+        # Copies: what was fitted stays where it is, also while another thread predicts.
+        members = [copy.deepcopy(member).to(device).eval() for member in self.members_]
         with torch.no_grad():
             logits = FilterNetwork.together(
                 members,

@@ -140,7 +140,7 @@ class Operator:
             raise GraphError(
                 f"a signal must have one row a vertex ({self.n}); got shape {tuple(x.shape)}."
             )
-        if x.dtype != self.dtype or x.device.type != self.device.type:
+        if x.dtype != self.dtype or x.device != self.device:
             raise GraphError(
                 f"the operator is {self.dtype} on {self.device}, the signal {x.dtype} on "
                 f"{x.device}; bring one to the other with .to()."
@@ -157,7 +157,8 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, operator: Operator) -> Tensor:
         ctx.operator = operator
-        return operator.multiply(x.contiguous(), out=torch.empty_like(x))
+        x = x.contiguous()
+        return operator.multiply(x, out=torch.empty_like(x))
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:  # pyright: ignore

@@ -57,7 +57,7 @@ class Basis:
         previous, current = torch.zeros_like(t), torch.ones_like(t)
         total = weights[0] * current
         for k, weight in enumerate(weights[1:]):
-            step, back = self._factors(k)
+            step, back = self.factors(k)
             previous, current = current, step * t * current - back * previous
             total = total + weight * current
         return total
@@ -68,7 +68,7 @@ class Basis:
         rows = np.zeros((degree + 1, degree + 1))
         rows[0, 0] = 1.0
         for k in range(degree):
-            step, back = self._factors(k)
+            step, back = self.factors(k)
             rows[k + 1] = step * self.shift * rows[k]
             rows[k + 1, 1:] += step * self.scale * rows[k, :-1]
             if k > 0:
@@ -79,10 +79,11 @@ class Basis:
         r"""Return (scale, skip, keep) of :math:`B_{k+1} = \mathrm{scale}\, P B_k +
         \mathrm{skip}\, B_k + \mathrm{keep}\, B_{k-1}`.
         """
-        step, back = self._factors(k)
+        step, back = self.factors(k)
         return step * self.scale, step * self.shift, -back
 
-    def _factors(self, k: int) -> tuple[float, float]:
+    def factors(self, k: int) -> tuple[float, float]:
+        """Return step and back of :math:`B_{k+1}`; the first product has neither."""
         return (self.step, self.back) if k > 0 else (1.0, 0.0)
 
 
@@ -114,7 +115,7 @@ def apply_with_dropout(
     previous, current = torch.zeros_like(x), x
     total = weights[0] * x
     for k, weight in enumerate(weights[1:]):
-        step, back = (basis.step, basis.back) if k > 0 else (1.0, 0.0)
+        step, back = basis.factors(k)
         dropped = dropout(current)
         t = basis.scale * (operator @ dropped) + basis.shift * dropped
         previous, current = current, step * t - back * previous
@@ -160,7 +161,7 @@ def _accumulate(
     torch.mul(current, weights[0, :, None], out=sums)
     products = None
     if against is not None:
-        against = against.reshape(shape)
+        against = against.reshape(shape).contiguous()
         products = torch.empty_like(weights)
         inner_products(x, against, out=products[0])
     for k in range(len(weights) - 1):

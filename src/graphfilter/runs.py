@@ -165,7 +165,7 @@ class Run:
 
         self.model.load_state_dict(part("model"))
         device = self.train.device
-        self.best = {k: v.to(device) for k, v in part("best").items()}
+        self.best = {k: v.to(device, copy=True) for k, v in part("best").items()}
         self.history = {k: v.tolist() for k, v in part("history").items()}
         self.filter_history = list(tensors["filter_history"].cpu().numpy())
         self.best_score = float.fromhex(counters["best_score"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from graphfilter.kernels import Factors, make_rows
+from graphfilter.kernels import Factors, Rows, make_rows
 
 
 class SparseFeatures:
@@ -33,18 +34,19 @@ class SparseFeatures:
         self.shape: tuple[int, int] = matrix.shape
         self._order = torch.from_numpy(transposed.data).to(device)
         transposed.data = matrix.data[transposed.data]
-        self._forward = make_rows(Factors.from_scipy(matrix).to(device), dtype)
-        self._backward = make_rows(Factors.from_scipy(transposed).to(device), dtype)
+        self._forward = _rows(matrix, device, dtype)
+        self._backward = _rows(transposed, device, dtype)
 
     @property
     def values(self) -> Tensor:
         """The stored entries, row by row."""
-        return self._forward.csr.values()
+        values = self._forward.factors.values
+        assert values is not None
+        return values
 
     def tensors(self) -> list[Tensor]:
         """Return offsets, columns and values of the stored entries."""
-        csr = self._forward.csr
-        return [csr.crow_indices(), csr.col_indices(), csr.values()]
+        return [self._forward.factors.offsets, self._forward.factors.columns, self.values]
 
     def to_dense(self) -> Tensor:
         """Return X with its zeros."""
@@ -77,5 +79,12 @@ class _Projection(torch.autograd.Function):
         return x.product(weight, values, transposed=False)
 
     @staticmethod
+    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:  # pyright: ignore
         return ctx.x.product(grad, ctx.values, transposed=True), None, None
+
+
+def _rows(matrix: sp.csr_array, device: torch.device | str, dtype: torch.dtype) -> Rows:
+    factors = Factors.from_scipy(matrix)
+    assert factors.values is not None
+    return make_rows(replace(factors, values=factors.values.to(dtype)).to(device), dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from graphfilter.checkpoints import Checkpoint, fingerprint
 from graphfilter.epochs import Epoch
 from graphfilter.errors import ConfigError, GraphError, check_count, check_name, check_number
-from graphfilter.models.network import FilterNetwork
+from graphfilter.models.network import FilterNetwork, SideBySide
 from graphfilter.operators import Operator
 from graphfilter.runs import FitResult, Run
 from graphfilter.sparse import SparseFeatures
@@ -102,7 +103,7 @@ def train(
     checkpoint_seconds: float = 10.0,
     resume: bool = False,
 ) -> list[FitResult]:
-    """Train each model on its split; those of one shape run side by side.
+    """Train each model on its split; those of one kind and setting run side by side.
 
     Run r gives what it gives when trained alone with the same seed, to rounding, and stops by
     itself. Same seed, same machine, same bits.
@@ -158,7 +159,7 @@ def train(
                     [runs[r] for r in part], [generators[r] for r in part],
                     operator, x, labels, class_weight, optimizer,
                 )
-                for part in _cohorts(members, operator)
+                for part in _cohorts(members, models, operator)
             ]  # fmt: skip
         for epoch in epochs:
             epoch()
@@ -173,33 +174,50 @@ def train(
         if time.perf_counter() - saved > checkpoint_seconds:
             state.save()
             saved = time.perf_counter()
+    optimizer.zero_grad(set_to_none=True)
     return [run.result(state.seconds) for run in runs]
 
 
-def _cohorts(members: list[int], operator: Operator) -> list[list[int]]:
-    """Divide runs into those that share tensors: all on a GPU, as many as fit a cache on a CPU."""
-    size = len(members)
-    if operator.device.type == "cpu":
-        size = max(1, VERTICES_IN_CACHE // max(operator.n, 1))
-    return [members[i : i + size] for i in range(0, len(members), size)]
+def runs_in_a_cohort(operator: Operator) -> float:
+    """Say how many runs of one kind share tensors: all on a GPU, what fits a cache on a CPU."""
+    if operator.device.type != "cpu":
+        return math.inf
+    return max(1, VERTICES_IN_CACHE // max(operator.n, 1))
+
+
+def _cohorts(
+    members: list[int], models: Sequence[nn.Module], operator: Operator
+) -> list[list[int]]:
+    """Divide runs into those that run side by side: networks of one kind and setting."""
+    kinds: dict[str, list[int]] = {}
+    for r in members:
+        together = isinstance(models[r], SideBySide)
+        kinds.setdefault(repr(models[r]) if together else f"run {r}", []).append(r)
+    cohorts = []
+    for alike in kinds.values():
+        size = int(min(runs_in_a_cohort(operator), len(alike)))
+        cohorts += [alike[i : i + size] for i in range(0, len(alike), size)]
+    return cohorts
 
 
 def _make_optimizer(models: Sequence[nn.Module], config: TrainConfig) -> torch.optim.Optimizer:
     """Make one Adam for all runs: it works entry by entry, so they do not mix."""
-    filters = {p for m in models if isinstance(m, FilterNetwork) for p in m.filter.parameters()}
+    filters = [p for m in models if isinstance(m, FilterNetwork) for p in m.filter_parameters()]
+    in_filters = set(filters)
     every = [p for m in models for p in m.parameters()]
     groups = [
         {
-            "params": [p for p in every if p in filters],
+            "params": filters,
             "lr": config.filter_learning_rate,
             "weight_decay": config.filter_weight_decay,
         },
         {
-            "params": [p for p in every if p not in filters],
+            "params": [p for p in every if p not in in_filters],
             "lr": config.learning_rate,
             "weight_decay": config.weight_decay,
         },
     ]
+    # On a GPU the step is captured with the rest of the epoch.
     on_gpu = every[0].device.type == "cuda"
     return torch.optim.Adam([g for g in groups if g["params"]], fused=True, capturable=on_gpu)
 

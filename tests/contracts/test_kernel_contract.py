@@ -17,6 +17,7 @@ from graphfilter.graph import Graph
 from graphfilter.kernels import Factors, Rows
 from graphfilter.kernels.torch_rows import TorchRows
 from graphfilter.operators import OPERATORS, Operator, make_operator
+from graphfilter.propagate import Basis, apply_polynomial
 
 WHERE = "cuda" if torch.cuda.is_available() else "cpu"
 HAS_TRITON = importlib.util.find_spec("triton") is not None
@@ -115,15 +116,21 @@ def test_values_by_group_on_a_matrix_that_is_not_square(
 
 @kernels
 @pytest.mark.parametrize("kind", OPERATORS)
-@pytest.mark.parametrize("groups", [1, 3])
+@pytest.mark.parametrize(("groups", "width"), [(1, 5), (3, 5), (2, 70), (40, 8)])
 @pytest.mark.parametrize("factor", [(1.0, 0.0, 0.0), (2.0, -0.5, -1.0)])
 def test_advance_walks_sums_and_multiplies(
-    make: Maker, dtype, tolerance, kind: str, groups: int, factor: tuple[float, float, float]
+    make: Maker,
+    dtype,
+    tolerance,
+    kind: str,
+    groups: int,
+    width: int,
+    factor: tuple[float, float, float],
 ) -> None:
     factors = factors_of(kind, star_and_ring())
     rows = make(factors, dtype)
     n, (scale, skip, keep) = factors.shape[0], factor
-    x, before, sums, other = (columns(n, groups, 5, seed=s) for s in range(4))
+    x, before, sums, other = (columns(n, groups, width, seed=s) for s in range(4))
     weights = columns(groups, seed=9)
     matrix = torch.from_numpy(factors.matrix().toarray())
     made = torch.einsum("ij,jgc->igc", scale * matrix, x) + skip * x + keep * before
@@ -183,6 +190,24 @@ def test_filters_side_by_side_through_the_fused_kernel(kind: str) -> None:
         results.append([y.detach(), *grads])
     for got, expected in zip(results[1], results[0], strict=True):
         close(got, expected.double(), 1e-4)
+
+
+@MISSING
+def test_columns_in_any_layout_through_the_fused_kernel() -> None:
+    """Transposed columns and a transposed gradient give what contiguous ones do."""
+    operator = make_operator("adjacency", make_karate(), device=WHERE)
+    operator.rows = triton_rows(operator.rows.factors, torch.float32)
+    x = columns(6, operator.n).to(WHERE, torch.float32).T
+    torch.testing.assert_close(operator @ x, operator @ x.contiguous())
+    weights = columns(4, seed=1).to(WHERE, torch.float32)
+    results = []
+    for each in (x, x.contiguous()):
+        leaf = each.detach().requires_grad_()
+        scalars = weights.clone().requires_grad_()
+        y = apply_polynomial(operator, Basis.powers(), scalars, leaf)
+        results.append(torch.autograd.grad(y, (leaf, scalars), x))
+    for strided, plain in zip(*results, strict=True):
+        torch.testing.assert_close(strided, plain)
 
 
 @pytest.mark.parametrize("kind", OPERATORS)

@@ -21,7 +21,7 @@ from graphfilter.runs import FitResult
 from graphfilter.sparse import SparseFeatures
 from graphfilter.splits import Split
 from graphfilter.systems import System
-from graphfilter.training import Progress, TrainConfig, train
+from graphfilter.training import Progress, TrainConfig, runs_in_a_cohort, train
 
 OnEpoch = Callable[[Progress], None]
 
@@ -51,7 +51,8 @@ class Inputs:
 class Outcome:
     """What one run ended with: its best network, and what it says of every vertex.
 
-    ``seconds`` is its share of the time of the ``side_by_side`` runs, by epochs.
+    ``seconds`` is its share, by epochs, of the time of all the runs; ``side_by_side`` of them at a
+    time shared their tensors.
     """
 
     network: nn.Module
@@ -156,7 +157,7 @@ def train_networks(
                 result,
                 logits.double().softmax(dim=1).cpu().numpy(),
                 result.seconds * result.n_epochs / n_epochs,
-                len(networks),
+                int(min(runs_in_a_cohort(operator), len(networks))),
             )
         )
     return outcomes

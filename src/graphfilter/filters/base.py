@@ -31,7 +31,11 @@ class Filter(nn.Module, ABC):
 
     @abstractmethod
     def weights(self) -> Tensor:
-        """Return the weights in the filter's own basis, (K + 1,), differentiable."""
+        """Return the weights in the filter's own basis, (K + 1,), differentiable.
+
+        By tensor operations that do not wait for the device (no ``item``, no numpy): on a GPU they
+        are captured once and replayed.
+        """
 
     @classmethod
     def weights_together(cls, filters: Sequence[Any]) -> Tensor:

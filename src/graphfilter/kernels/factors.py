@@ -16,7 +16,7 @@ from graphfilter.edges import index_type
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    r"""The CSR matrix :math:`M = \mathrm{diag}(d) + \pm S A S`, kept in its factors.
+    r"""The CSR matrix :math:`M = \mathrm{diag}(d) \pm S A S`, kept in its factors.
 
     An unweighted graph then needs no values at all: :math:`A_{ij} = 1` wherever it is stored, and
     the normalisation is one number a vertex.
@@ -41,6 +41,9 @@ class Factors:
     scale: Tensor | None = None
     diagonal: Tensor | None = None
     sign: float = 1.0
+
+    def __post_init__(self) -> None:
+        assert self.sign == 1 or self.scale is not None
 
     @classmethod
     def from_scipy(cls, matrix: Any, *, values: bool = True) -> Factors:

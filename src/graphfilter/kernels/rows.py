@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
-from functools import cached_property
+from functools import cache, cached_property
 
 import torch
 from torch import Tensor
@@ -14,8 +15,7 @@ from graphfilter.kernels.factors import Factors
 class Rows(ABC):
     """A sparse matrix M on one device, in one precision.
 
-    Sums are accumulated in float32 (float64 for float64 columns) whatever the columns are
-    stored in.
+    A row is summed in float32 (float64 for float64 columns) whatever the columns are stored in.
     """
 
     def __init__(self, factors: Factors, dtype: torch.dtype) -> None:
@@ -84,21 +84,43 @@ def make_rows(factors: Factors, dtype: torch.dtype) -> Rows:
     """Choose the kernel for a matrix where it lies: Triton on CUDA, torch elsewhere."""
     from graphfilter.kernels.torch_rows import TorchRows
 
-    if factors.device.type == "cuda" and dtype in (torch.float32, torch.bfloat16, torch.float16):
-        try:
-            from graphfilter.kernels.triton_rows import TritonRows
-        except ModuleNotFoundError as error:
-            # Triton comes with torch's CUDA builds on Linux; elsewhere cuSPARSE does the work.
-            if (error.name or "").partition(".")[0] != "triton":
-                raise
-        else:
-            return TritonRows(factors, dtype)
+    if dtype in (torch.float32, torch.bfloat16) and triton_works(factors.device):
+        from graphfilter.kernels.triton_rows import TritonRows
+
+        return TritonRows(factors, dtype)
     return TorchRows(factors, dtype)
+
+
+@cache
+def triton_works(device: torch.device) -> bool:
+    """Say whether the fused kernels run on a device, by running one.
+
+    Triton comes with torch's CUDA builds on Linux. It needs a C compiler and a GPU of the last
+    years; without either, cuSPARSE does the work.
+    """
+    if device.type != "cuda":
+        return False
+    one = torch.ones(1, 8, device=device)
+    index = torch.tensor([0, 1], device=device), torch.zeros(1, dtype=torch.int32, device=device)
+    try:
+        from graphfilter.kernels.triton_rows import TritonRows
+
+        TritonRows(Factors(*index, 1), torch.float32).multiply(one, out=torch.empty_like(one))
+    except Exception as error:
+        if not isinstance(error, ModuleNotFoundError):
+            reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+            warnings.warn(
+                f"the fused GPU kernels cannot run here, slower ones do ({reason}).",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return False
+    return True
 
 
 def inner_products(x: Tensor, y: Tensor, *, out: Tensor) -> None:
     """Write the inner product of each group of columns: x, y (n, g, c) give (g,)."""
-    if x.shape[1] == 1 and x.dtype == out.dtype:
+    if x.shape[1] == 1 and x.dtype == out.dtype and x.numel() < 2**31:
         out[0] = torch.dot(x.reshape(-1), y.reshape(-1))
         return
     # In blocks of rows: what is multiplied in full precision stays small.

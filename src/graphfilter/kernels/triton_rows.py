@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -108,6 +109,8 @@ class TritonRows(Rows):
         against: Tensor | None = None,
     ) -> Tensor | None:
         """Run the layer; return the inner products by group, part and row, where asked for."""
+        for tensor in (x, out, total, weights, against):
+            assert tensor is None or tensor.is_contiguous()
         n, groups, group_width = out.shape
         wide = min(max(_power_of_two(group_width), 8), WIDEST)
         parts = -(-group_width // wide)
@@ -140,15 +143,30 @@ class TritonRows(Rows):
             "WIDE": wide, "PARTS": parts, "GROUPS": together, "num_warps": warps,
             "ENTRIES": warps * _entries_at_a_time(together * wide * x.element_size()),
         }  # fmt: skip
+        # Triton launches on the current device, whatever device its arguments lie on.
+        with torch.cuda.device(out.device) if out.is_cuda else nullcontext():
+            self._run(programs, finishing, gathering, flags, sizes)
+        return dots
+
+    def _run(
+        self,
+        programs: int,
+        finishing: dict[str, Any],
+        gathering: dict[str, Any],
+        flags: dict[str, Any],
+        sizes: dict[str, Any],
+    ) -> None:
+        """Launch the kernels: rows as they are, and long ones in pieces."""
+        x, out = finishing["x"], finishing["out"]
         pieces = self._pieces
-        if n:
-            _layer.whole_rows[(n, programs)](
+        if len(out):
+            _layer.whole_rows[(len(out), programs)](
                 offsets=self.factors.offsets, longest=LONGEST,
                 **finishing, **gathering, **flags, **sizes,
             )  # fmt: skip
         if pieces.n_rows:
             partial = torch.empty(
-                len(pieces.starts), groups * group_width, dtype=torch.float32, device=out.device
+                len(pieces.starts), sizes["width"], dtype=torch.float32, device=out.device
             )
             _layer.pieces_of_long_rows[(len(pieces.starts), programs)](
                 x=x, partial=partial, piece_starts=pieces.starts, piece_ends=pieces.ends,
@@ -158,7 +176,6 @@ class TritonRows(Rows):
                 partial=partial, long_rows=pieces.rows, first_pieces=pieces.first,
                 **finishing, **flags, **sizes,
             )  # fmt: skip
-        return dots
 
 
 class _Pieces:

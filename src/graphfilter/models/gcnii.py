@@ -61,6 +61,10 @@ class GCNII(SideBySide):
         self.weights = nn.Parameter(weights.uniform_(-bound, bound, generator=generator))
         self.head = Linear(hidden_size, n_classes, generator)
 
+    def extra_repr(self) -> str:
+        layers = f"n_layers={len(self.weights)}, alpha={self.alpha:g}, theta={self.theta:g}"
+        return f"{layers}, dropout={self.dropout:g}"
+
     @classmethod
     def together(
         cls,

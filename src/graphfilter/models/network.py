@@ -29,8 +29,9 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 class SideBySide(nn.Module, ABC):
     """A network of which several of one shape can run on one graph at once.
 
-    An optimisation, not another model: each gives what it gives alone. Nothing in
-    :meth:`together` may wait for the device, so that a whole epoch can be captured and replayed.
+    An optimisation, not another model: each gives what it gives alone. Those of one ``repr`` do so,
+    which must therefore name every setting. Nothing in :meth:`together` may wait for the device, so
+    that a whole epoch can be captured and replayed.
     """
 
     @classmethod
@@ -157,6 +158,12 @@ class FilterNetwork(SideBySide):
         """Say whether the filter runs after the head now."""
         narrower = self.head.weight.shape[1] < self.head.weight.shape[0]
         return self.filter_on == "logits" or (not self.training and narrower)
+
+    def extra_repr(self) -> str:
+        return (
+            f"activation={self.activation}, dropout={self.dropout:g} on {self.dropout_on}, "
+            f"filter on {self.filter_on}"
+        )
 
     def filter_parameters(self) -> list[nn.Parameter]:
         return list(self.filter.parameters())

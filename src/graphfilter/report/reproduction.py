@@ -176,13 +176,14 @@ def _dot(title: str, cell: Versus) -> Dot:
 
 def _show(target: Target, folder: Path, options: Options) -> Shown:
     name = target.records(options)
-    lines = read_json_lines(folder, name) if find_lines(folder, name) else []
-    records = _records(folder, name) if lines else []
-    command = _command(target, options, records)
     try:
+        lines = read_json_lines(folder, name) if find_lines(folder, name) else []
+        records = _records(folder, name) if lines else []
         rendered = target.render(folder, options)
     except GraphFilterError as error:
+        command = _command(target, options, [])
         return Shown(name, target.summary, options.quick, command, problem=str(error))
+    command = _command(target, options, records)
     return Shown(
         name,
         rendered.title,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, GraphFilterError
@@ -120,7 +121,7 @@ class StudioRun:
             self._train()
         except _Closed:
             self.state = STOPPED
-        except MemoryError:
+        except (MemoryError, torch.cuda.OutOfMemoryError):
             self.state, self.problem = FAILED, "not enough memory for this graph."
         except (GraphFilterError, OSError) as error:
             self.state, self.problem = FAILED, str(error)
@@ -161,7 +162,7 @@ class StudioRun:
             command=self._command(),
         )
         learned = dict(classifier.filter_.named_parameters())
-        scalars = {name: p.detach().numpy() for name, p in learned.items()}
+        scalars = {name: p.detach().cpu().numpy() for name, p in learned.items()}
         self.drawn = _draw(scalars, self.setting.operator)
         self.scores = {p: s["accuracy"] for p, s in summary.metrics["scores"].items()}
 
