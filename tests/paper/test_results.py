@@ -10,7 +10,9 @@ import pytest
 
 from graphfilter.bench import read_records, summarise, to_markdown
 from graphfilter.cli import main
+from graphfilter.paper.published_accuracy import LOW, MIDDLE_AND_HIGH
 from graphfilter.paper.records import read_target_records
+from graphfilter.paper.versus import select
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 
@@ -59,3 +61,20 @@ def test_every_cell_on_record_has_ten_runs() -> None:
         counts = Counter((r.dataset, r.model, r.scaling, r.split_rule) for r in records)
         assert set(counts.values()) == {10}, target
         assert len({r.key for r in records}) == len(records)
+
+
+README_ROWS = {"MLP": "mlp", "APPNP (0.2)": "appnp-0.2", "GCNII": "gcnii", "**SGF**": "sgf"}
+
+
+@pytest.mark.parametrize("title", README_ROWS)
+def test_readme_shows_the_means_on_record(title: str) -> None:
+    records = [r for t in ("table2", "table3") for r in read_target_records(RESULTS, t)]
+    readme = (RESULTS.parent / "README.md").read_text(encoding="utf-8")
+    line = next(row for row in readme.split("\n") if row.startswith(f"| {title} | "))
+    shown = [cell.strip() for cell in line.split("|")[2:-1]]
+    cells = []
+    for dataset in (*LOW, *MIDDLE_AND_HIGH):
+        runs = select(records, dataset, README_ROWS[title])
+        mean = sum(100 * r.scores["test"]["accuracy"] for r in runs) / max(len(runs), 1)
+        cells.append(f"{mean:.1f}" if runs else "")
+    assert shown == cells
