@@ -201,11 +201,12 @@ def main(
 def make_record(benchmark: str, small: bool, device: torch.device, measured: Record) -> Record:
     """Put measurements, the command and the machine into one record."""
     where = "" if device.type == "cpu" else f" --device {device.type}"
+    size = " --small" if small else ""
     return {
         "benchmark": benchmark,
         "device": device.type,
         "small": small,
-        "command": f"python benchmarks/{benchmark}.py{where}",
+        "command": f"python benchmarks/{benchmark}.py{where}{size}",
         "measured_with": machine(device),
         **measured,
     }

@@ -21,6 +21,7 @@ from graphfilter.bench import (
     to_latex,
     to_markdown,
 )
+from graphfilter.bench.table import METRICS
 from graphfilter.bench.writers import legend, title
 from graphfilter.cli import sources
 from graphfilter.cli.screen import complain, out, runs_bar, say, show_table, tell
@@ -89,6 +90,7 @@ def bench(
         return
     if not datasets or not models or out is None:
         raise ConfigError("name what to run: --datasets A,B --models M,N --out records.jsonl.")
+    check_name("metric", metric, METRICS)
     page = page_of(out)
     if quick and max_epochs is None:
         max_epochs = QUICK_EPOCHS

@@ -87,6 +87,8 @@ def reproduce(
             say(f"{name:<20} {known.summary}")
         return
     if target != "all":
+        if not target:
+            raise ConfigError("name a target; graphfilter reproduce --list shows them.")
         targets = {target: targets[check_name("target", target, [*targets, "all"])]}
     if out is None:
         raise ConfigError("give a folder for the results with --out.")

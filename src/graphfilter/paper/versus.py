@@ -13,10 +13,12 @@ from graphfilter.bench import Record
 from graphfilter.paper.published_accuracy import N_RUNS, Accuracy
 
 SIGNIFICANCE = 0.05
+# Of fewer runs a test says next to nothing.
+FEWEST_RUNS = 5
 NOISE = (
     "≈ the difference is within noise: Welch's t-test on means and deviations of both, "
-    f"two-sided, p > {SIGNIFICANCE:g}; ▲ we are above, ▼ below. Where the paper prints no "
-    "deviation its value is taken as exact."
+    f"two-sided, p > {SIGNIFICANCE:g}; ▲ we are above, ▼ below; not tested below {FEWEST_RUNS} "
+    "runs. Where the paper prints no deviation its value is taken as exact."
 )
 
 
@@ -54,7 +56,7 @@ class Versus:
         way, so that they are independent given the graph, and no correction for overlapping
         splits is due. None where there is nothing to compare or nothing to tell the noise from.
         """
-        if self.difference is None or self.n < 2:
+        if self.difference is None or self.n < FEWEST_RUNS:
             return None
         ours = self.deviation**2 / (self.n - 1)
         theirs = ((self.published and self.published.deviation) or 0.0) ** 2 / (N_RUNS - 1)
