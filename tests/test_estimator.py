@@ -344,3 +344,10 @@ def test_classifier_refuses_parameters_of_the_wrong_kind(bipartite: Graph, optio
     clf = quick(**options)
     with pytest.raises(ConfigError):
         clf.fit(np.arange(200) if "graph" in options else bipartite.features, bipartite.labels)
+
+
+def test_classifier_is_not_saved_over_a_run_of_fit(tmp_path: Path, fitted: SGFClassifier) -> None:
+    (tmp_path / "metrics.json").write_text("{}")
+    with pytest.raises(ConfigError, match="holds a run of graphfilter fit"):
+        fitted.save(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["metrics.json"]

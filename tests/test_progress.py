@@ -7,6 +7,7 @@ import pytest
 
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
+from graphfilter.progress import training_bar
 from graphfilter.training import Progress
 
 
@@ -41,3 +42,15 @@ def test_stopping_leaves_what_so_many_epochs_would_have(graph) -> None:
     assert [r.n_epochs for r in stopped.results_] == [5, 5]
     assert [r.best_epoch for r in stopped.results_] == [r.best_epoch for r in short.results_]
     np.testing.assert_array_equal(stopped.predict_proba(), short.predict_proba())
+
+
+def test_a_second_training_has_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    with training_bar(show=True) as report:
+        assert report is not None
+        for epoch in (1, 2, 3, 1, 2):
+            report(Progress(epoch, 9, 0.5, 0.5, 0.5, 1, []))
+    shown = capsys.readouterr().err
+    assert "training" in shown
+    assert "epoch 3/9" in shown
+    assert "comparing" in shown
+    assert "epoch 2/9" in shown

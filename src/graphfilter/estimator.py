@@ -272,9 +272,12 @@ class SGFClassifier(ClassifierMixin, BaseEstimator):
         """Write ``model.safetensors`` and ``config.json`` to ``folder``.
 
         The graph is not saved: predicting with a loaded model takes X and a graph. ``run`` is
-        anything JSON can hold that should stand beside the model.
+        anything JSON can hold that should stand beside the model; without it, the folder of a run
+        of ``graphfilter fit`` is refused, whose report would no longer be of its model.
         """
         check_is_fitted(self)
+        if run is None and (Path(folder) / "metrics.json").exists():
+            raise ConfigError(f"{folder}: holds a run of graphfilter fit; save to another folder.")
         save_classifier(self, folder, run)
 
     @classmethod

@@ -18,7 +18,10 @@ Report = Callable[[Progress], None]
 def training_bar(
     *, show: bool, and_tell: Report | None = None, title: str = "training"
 ) -> Iterator[Report | None]:
-    """Give a callback for :func:`graphfilter.training.train` that moves a bar."""
+    """Give a callback for :func:`graphfilter.training.train` that moves a bar.
+
+    A training after the first, such as that of a baseline, gets a line of its own.
+    """
     if not show:
         yield and_tell
         return
@@ -39,9 +42,11 @@ def training_bar(
         # Started with the first epoch: what goes wrong before it leaves no bar behind.
         if not bar.tasks:
             bar.start()
-            bar.add_task(title, total=progress.max_epochs, loss=0.0, accuracy=0.0)
+        if not bar.tasks or progress.epoch <= bar.tasks[-1].completed:
+            name = "comparing" if bar.tasks else title
+            bar.add_task(name, total=progress.max_epochs, loss=0.0, accuracy=0.0)
         bar.update(
-            bar.tasks[0].id,
+            bar.tasks[-1].id,
             completed=progress.epoch,
             loss=progress.loss,
             accuracy=progress.val_accuracy,

@@ -107,6 +107,7 @@ def triton_works(device: torch.device) -> bool:
 
         TritonRows(Factors(*index, 1), torch.float32).multiply(one, out=torch.empty_like(one))
     except Exception as error:
+        # Compilers and drivers fail in ways of their own; whichever it is, there is another way.
         if not isinstance(error, ModuleNotFoundError):
             reason = f"{type(error).__name__}: {error}".partition("\n")[0]
             warnings.warn(
