@@ -30,7 +30,8 @@ _SHAPES = {
     "them with the neighbours'",
     (True, False, True): "band-stop: it keeps agreement and contrast with neighbours, and drops "
     "what lies between",
-    (True, True, True): "nearly flat: it mostly keeps each vertex's own features",
+    (True, True, True): "nearly flat: it lets every frequency through, to within a factor of two, "
+    "and so mostly keeps each vertex's own features",
 }
 
 
