@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from graphfilter.models.layers import (
     Generators,
     Linear,
-    keep_masks,
+    draw_kept,
     linear_side_by_side,
     matmul_side_by_side,
 )
@@ -76,12 +76,19 @@ class GCNII(SideBySide):
         first = models[0]
         rate = first.dropout if first.training else 0.0
         encoders = [model.encoder for model in models]
-        start = hidden = torch.relu(linear_side_by_side(encoders, x, rate, generators))
+        hidden = torch.relu(linear_side_by_side(encoders, x, rate, generators))
+        n, _, width = hidden.shape
         weights = torch.stack([model.weights for model in models], dim=1)
-        for layer, weight in enumerate(weights, start=1):
-            mask = keep_masks(hidden.shape[::2], rate, generators, hidden)
-            dropped = hidden if mask is None else hidden * mask.transpose(0, 1)
-            mixed = torch.lerp(operator @ dropped, start, first.alpha)
-            mapped = matmul_side_by_side(mixed, weight)
-            hidden = torch.relu(torch.lerp(mixed, mapped, math.log(first.theta / layer + 1)))
+        kept, scale = draw_kept((len(weights), n, width), rate, generators, hidden.device)
+        # Every factor is moved into the weights (relu lets positive ones pass): what is left of a
+        # layer is a product with the graph, a sum and a product with a matrix.
+        scale *= 1 - first.alpha
+        start, hidden = first.alpha * hidden, scale * hidden
+        eye = torch.eye(width, dtype=hidden.dtype, device=hidden.device)
+        for layer, weight in enumerate(weights):
+            last = layer == len(weights) - 1
+            dropped = hidden if kept is None else hidden * kept[:, layer].transpose(0, 1)
+            mapping = torch.lerp(eye, weight, math.log(first.theta / (layer + 1) + 1))
+            mapping = mapping if last else scale * mapping
+            hidden = torch.relu(matmul_side_by_side(operator @ dropped + start, mapping))
         return linear_side_by_side([model.head for model in models], hidden, rate, generators)

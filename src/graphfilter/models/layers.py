@@ -13,6 +13,11 @@ from graphfilter.sparse import SparseFeatures
 
 Generators = Sequence[torch.Generator | None]
 
+# Of a dense product: fewer are multiplied transposed.
+FEW_COLUMNS = 16
+# Of long sums, enough to keep a GPU busy.
+PIECES_ON_A_GPU = 256
+
 
 class Linear(nn.Module):
     """X W + b for a dense or sparse X, with dropout on X.
@@ -85,21 +90,48 @@ def matmul_side_by_side(x: Tensor, weights: Tensor) -> Tensor:
 
 
 class _Matmul(torch.autograd.Function):
-    """Batched but for the gradient of the weights, a long sum that a batched product does badly."""
-
     @staticmethod
     def forward(ctx: Any, x: Tensor, weights: Tensor) -> Tensor:
         ctx.save_for_backward(x, weights)
-        # Transposed, the few columns of a head make long rows: four times faster on a CPU.
-        return torch.bmm(weights.transpose(1, 2), x.permute(1, 2, 0)).permute(2, 0, 1)
+        return _batched(x, weights)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:  # pyright: ignore
         x, weights = ctx.saved_tensors
-        grad_x = torch.bmm(grad.transpose(0, 1), weights.transpose(1, 2)).transpose(0, 1)
-        pairs = zip(x.unbind(1), grad.unbind(1), strict=True)
-        return grad_x, torch.stack([(g.T @ a).T for a, g in pairs])
+        return _batched(grad, weights.transpose(1, 2)), long_sums(x, grad)
+
+
+def _batched(x: Tensor, weights: Tensor) -> Tensor:
+    n, n_runs, width = len(x), len(weights), weights.shape[2]
+    if width < FEW_COLUMNS:
+        # Transposed, the few columns of a head make long rows: four times faster on a CPU.
+        return torch.bmm(weights.transpose(1, 2), x.permute(1, 2, 0)).permute(2, 0, 1)
+    # In the layout a sparse product reads next, where bmm would put the runs first.
+    out = torch.empty(n, n_runs, width, dtype=x.dtype, device=x.device)
+    torch.bmm(x.transpose(0, 1), weights, out=out.transpose(0, 1))
+    return out
+
+
+def long_sums(x: Tensor, y: Tensor, n_pieces: int | None = None) -> Tensor:
+    """Return the products xᵀ y of each run: (n, R, c), (n, R, d) give (R, c, d).
+
+    A GPU gives each result to one of its many cores, so there the sums are cut in pieces.
+    """
+    n, n_runs, _ = x.shape
+    if n_pieces is None:
+        n_pieces = min(PIECES_ON_A_GPU // n_runs, n // 64) if x.is_cuda else 1
+    if n_pieces <= 1:
+        return torch.bmm(y.permute(1, 2, 0), x.transpose(0, 1)).transpose(1, 2)
+    length = -(-n // n_pieces)
+
+    def cut(z: Tensor) -> Tensor:
+        pieces = z.new_zeros(n_runs, n_pieces * length, z.shape[2])
+        pieces[:, :n] = z.transpose(0, 1)
+        return pieces.view(n_runs * n_pieces, length, -1)
+
+    sums = torch.bmm(cut(x).transpose(1, 2), cut(y))
+    return sums.view(n_runs, n_pieces, *sums.shape[1:]).sum(1)
 
 
 def drop(x: Tensor, rate: float, generator: torch.Generator | None = None) -> Tensor:
@@ -113,15 +145,26 @@ def keep_masks(
 ) -> Tensor | None:
     """Draw one mask of this shape a generator: 0 with probability ``rate``, else 1 / (1 - rate).
 
+    None where nothing is dropped.
+    """
+    kept, scale = draw_kept(shape, rate, generators, like.device)
+    return None if kept is None else kept.to(like.dtype).mul_(scale)
+
+
+def draw_kept(
+    shape: Sequence[int], rate: float, generators: Generators, device: torch.device
+) -> tuple[Tensor | None, float]:
+    """Draw what dropout keeps, a Boolean array (R, *shape), and what to multiply it with.
+
     Cut from 64-bit random numbers, 16 bits an entry: ten times faster on a CPU than one Bernoulli
     draw each, and the probability is right to 2^-16. None where nothing is dropped.
     """
     kept = round((1 - rate) * 2**16)
     if kept >= 2**16:
-        return None
+        return None, 1.0
     size = math.prod(shape)
-    words = torch.empty(len(generators), (size + 3) // 4, dtype=torch.int64, device=like.device)
+    words = torch.empty(len(generators), (size + 3) // 4, dtype=torch.int64, device=device)
     for row, generator in zip(words, generators, strict=True):
         row.random_(-(2**63), None, generator=generator)
     mask = words.view(torch.int16)[:, :size] < kept - 2**15
-    return mask.to(like.dtype).mul_(2**16 / kept if kept else 0.0).view(len(generators), *shape)
+    return mask.view(len(generators), *shape), 2**16 / kept if kept else 0.0
