@@ -17,12 +17,11 @@ _layer: Any = triton_layer
 
 # Rows of more entries than this are cut into pieces of this many.
 LONGEST = 256
-# Most columns of one program, and the bytes it has under way at a time: of what was tried on an
-# H200 (8 to 32 entries, 1 or 2 warps) the fastest for uniform and power-law degrees alike.
-WIDEST = 64
+# Most columns of one program, and the bytes each of its warps has under way at a time: of what was
+# tried on an H200 (64 to 256 columns, 4 to 32 entries, 1 to 8 warps, the last entries of a row
+# fewer at a time) the fastest for small graphs and large ones, even degrees and uneven ones alike.
+WIDEST = 128
 BYTES_AT_A_TIME = 2048
-# Most columns of one program where groups are narrow: rows of few neighbours are then worth it.
-WIDEST_OF_GROUPS = 256
 
 
 class TritonRows(Rows):
@@ -112,11 +111,9 @@ class TritonRows(Rows):
         for tensor in (x, out, total, weights, against):
             assert tensor is None or tensor.is_contiguous()
         n, groups, group_width = out.shape
-        wide = min(max(_power_of_two(group_width), 8), WIDEST)
-        parts = -(-group_width // wide)
         by_group = values is not None and values.ndim == 2 and groups > 1
-        together = 1 if parts > 1 or by_group else WIDEST_OF_GROUPS // wide
-        together = min(together, _power_of_two(groups))
+        wide, together = _tile(group_width, 1 if by_group else groups)
+        parts = -(-group_width // wide)
         programs = -(-groups // together) * parts
         warps = _warps(n * programs)
         dots = None
@@ -140,8 +137,9 @@ class TritonRows(Rows):
         }  # fmt: skip
         sizes: dict[str, Any] = {
             "group_width": group_width, "n_groups": groups, "width": groups * group_width,
-            "WIDE": wide, "PARTS": parts, "GROUPS": together, "num_warps": warps,
+            "WIDE": wide, "PARTS": parts, "GROUPS": together, "FILLED": group_width == parts * wide,
             "ENTRIES": warps * _entries_at_a_time(together * wide * x.element_size()),
+            "num_warps": warps,
         }  # fmt: skip
         # Triton launches on the current device, whatever device its arguments lie on.
         with torch.cuda.device(out.device) if out.is_cuda else nullcontext():
@@ -197,10 +195,19 @@ def _power_of_two(number: int) -> int:
     return 1 << max(number - 1, 0).bit_length()
 
 
+def _tile(group_width: int, groups: int) -> tuple[int, int]:
+    """Choose the columns of a group, and the groups, that one program makes."""
+    if group_width > WIDEST:
+        # In equal parts where a power of two divides it.
+        return min(max(group_width & -group_width, 64), WIDEST), 1
+    wide = max(_power_of_two(group_width), 8)
+    return wide, min(WIDEST // wide, _power_of_two(groups))
+
+
 def _entries_at_a_time(row_bytes: int) -> int:
     return min(max(BYTES_AT_A_TIME // row_bytes, 4), 32)
 
 
 def _warps(n_programs: int) -> int:
     """Choose the warps of a program: among few programs the longest row decides, and shares it."""
-    return 4 if n_programs < 2**12 else 2 if n_programs < 2**14 else 1
+    return 4 if n_programs < 2**12 else 2 if n_programs < 2**13 else 1

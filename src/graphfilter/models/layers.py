@@ -126,8 +126,9 @@ def long_sums(x: Tensor, y: Tensor, n_pieces: int | None = None) -> Tensor:
     length = -(-n // n_pieces)
 
     def cut(z: Tensor) -> Tensor:
-        pieces = z.new_zeros(n_runs, n_pieces * length, z.shape[2])
+        pieces = z.new_empty(n_runs, n_pieces * length, z.shape[2])
         pieces[:, :n] = z.transpose(0, 1)
+        pieces[:, n:] = 0
         return pieces.view(n_runs * n_pieces, length, -1)
 
     sums = torch.bmm(cut(x).transpose(1, 2), cut(y))
