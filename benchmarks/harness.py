@@ -26,6 +26,7 @@ import torch
 
 import graphfilter
 from graphfilter.errors import ConfigError, GraphFilterError
+from graphfilter.kernels.native_rows import native_library
 from graphfilter.storage import write_json
 
 Record = dict[str, Any]
@@ -167,7 +168,9 @@ def machine(device: torch.device) -> Record:
     if device.type == "cuda":
         chip = torch.cuda.get_device_name(device)
     else:
-        chip = f"{processor()}, {torch.get_num_threads()} threads of {os.cpu_count()} cores"
+        kernel = "torch's products" if native_library() is None else "compiled kernel"
+        threads = f"{torch.get_num_threads()} threads of {os.cpu_count()} cores"
+        chip = f"{processor()}, {threads}, {kernel}"
     return {"device": chip, "python": platform.python_version(), **versions}
 
 

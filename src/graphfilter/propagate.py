@@ -21,7 +21,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphfilter.kernels import inner_products
 from graphfilter.operators import Operator
 
 Dropout = Callable[[Tensor], Tensor]
@@ -151,26 +150,8 @@ def _accumulate(
     ------
     weights, inner products : (K + 1, g);  x, against, sum : (n, g * c)
     """
-    rows = operator.rows
-    weights = weights.contiguous()
     shape = (len(x), weights.shape[1], -1)
-    total = torch.empty(x.shape, dtype=x.dtype, device=x.device)
-    x, sums = x.reshape(shape), total.view(shape)
-    current = rows.enter(x)
-    previous = torch.empty_like(current)
-    torch.mul(current, weights[0, :, None], out=sums)
-    products = None
     if against is not None:
         against = against.reshape(shape).contiguous()
-        products = torch.empty_like(weights)
-        inner_products(x, against, out=products[0])
-    for k in range(len(weights) - 1):
-        scale, skip, keep = basis.step_factors(k)
-        rows.advance(
-            current, previous, scale=scale, skip=skip, keep=keep,
-            total=sums, weights=weights[k + 1],
-            against=against, products=None if products is None else products[k + 1],
-        )  # fmt: skip
-        previous, current = current, previous
-    rows.leave(sums)
-    return total, products
+    steps = [basis.step_factors(k) for k in range(len(weights) - 1)]
+    return operator.rows.walk(x.reshape(shape).contiguous(), weights.contiguous(), steps, against)

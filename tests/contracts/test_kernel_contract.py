@@ -14,7 +14,8 @@ from torch import Tensor
 from graphfilter.data.synthetic import make_karate
 from graphfilter.filters import StackedFilter, apply_filters
 from graphfilter.graph import Graph
-from graphfilter.kernels import Factors, Rows
+from graphfilter.kernels import Factors, Rows, make_rows, native_rows
+from graphfilter.kernels.native_rows import NativeRows, native_library
 from graphfilter.kernels.torch_rows import TorchRows
 from graphfilter.operators import OPERATORS, Operator, make_operator
 from graphfilter.propagate import Basis, apply_polynomial
@@ -22,6 +23,7 @@ from graphfilter.propagate import Basis, apply_polynomial
 WHERE = "cuda" if torch.cuda.is_available() else "cpu"
 HAS_TRITON = importlib.util.find_spec("triton") is not None
 MISSING = pytest.mark.skipif(not HAS_TRITON, reason="triton is not installed")
+NOT_BUILT = pytest.mark.skipif(native_library() is None, reason="the CPU kernel was not built")
 Maker = Callable[[Factors, torch.dtype], Rows]
 
 
@@ -34,6 +36,7 @@ def triton_rows(factors: Factors, dtype: torch.dtype) -> Rows:
 KERNELS = [
     pytest.param(TorchRows, torch.float64, 1e-12, id="torch-float64"),
     pytest.param(TorchRows, torch.float32, 1e-5, id="torch-float32"),
+    pytest.param(NativeRows, torch.float32, 1e-5, id="native-float32", marks=NOT_BUILT),
     pytest.param(triton_rows, torch.float32, 1e-5, id="triton-float32", marks=MISSING),
     pytest.param(triton_rows, torch.bfloat16, 2e-2, id="triton-bfloat16", marks=MISSING),
 ]
@@ -147,6 +150,77 @@ def test_advance_walks_sums_and_multiplies(
     close(rows.leave(previous), made, tolerance)
     close(rows.leave(so_far), total, tolerance)
     close(dots, products, 5 * tolerance)
+
+
+STEPS = {
+    "powers": Basis.powers(),
+    "chebyshev": Basis.chebyshev(-1.0, 1.0),
+    "shifted": Basis.chebyshev(0.0, 2.0),
+}
+
+
+@kernels
+@pytest.mark.parametrize(("groups", "width"), [(3, 5), (1, 80)])
+@pytest.mark.parametrize(("basis", "degree"), [*((b, 3) for b in STEPS), ("powers", 0)])
+def test_walk(
+    make: Maker, dtype, tolerance, groups: int, width: int, basis: str, degree: int
+) -> None:
+    """The sum of all terms and the inner product of each, against dense float64."""
+    factors = factors_of("augmented_adjacency", weighted())
+    rows, dense = make(factors, dtype), torch.from_numpy(factors.matrix().toarray())
+    n, device = len(dense), rows.factors.device
+    x, other = (columns(n, groups, width, seed=s).to(dtype).double() for s in (0, 1))
+    weights = columns(degree + 1, groups, seed=2)
+    steps = [STEPS[basis].step_factors(k) for k in range(degree)]
+    terms = [x]
+    for scale, skip, keep in steps:
+        before = terms[-2] if len(terms) > 1 else torch.zeros_like(x)
+        product = torch.einsum("ij,jgc->igc", dense, terms[-1])
+        terms.append(scale * product + skip * terms[-1] + keep * before)
+    expected = sum(w[:, None] * term for w, term in zip(weights, terms, strict=True))
+    products = torch.stack([(term * other).sum((0, 2)) for term in terms])
+    exact = torch.promote_types(dtype, torch.float32)
+    given = x.to(device, dtype), weights.to(device, exact), steps
+    total, dots = rows.walk(*given, other.to(device, dtype))
+    close(total, expected.flatten(1), 2 * tolerance)
+    assert dots is not None
+    close(dots, products, 20 * tolerance)
+    alone, nothing = rows.walk(*given)
+    assert nothing is None
+    torch.testing.assert_close(alone, total)
+
+
+@NOT_BUILT
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads_share_the_rows_of_the_compiled_kernel(threads: int, monkeypatch) -> None:
+    """However the rows are divided, and with a hub that is most of the work."""
+    monkeypatch.setattr(native_rows, "WORTH_A_THREAD", 0)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    factors = factors_of("laplacian", star_and_ring(200))
+    n = factors.shape[0]
+    x, weights = columns(n, 2, 8).float(), columns(5, 2, seed=1).float()
+    steps = [Basis.chebyshev(0.0, 2.0).step_factors(k) for k in range(4)]
+    rows, reference = NativeRows(factors, torch.float32), TorchRows(factors, torch.float32)
+    for got, expected in zip(
+        rows.walk(x, weights, steps, x), reference.walk(x, weights, steps, x), strict=True
+    ):
+        torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-4)
+    flat = x.view(n, 16)
+    got = rows.multiply(flat, out=torch.empty_like(flat))
+    torch.testing.assert_close(got, reference.multiply(flat, out=torch.empty_like(flat)))
+
+
+@NOT_BUILT
+def test_the_compiled_kernel_runs_on_a_cpu_and_torch_where_it_was_not_built(monkeypatch) -> None:
+    factors = factors_of("adjacency", make_karate())
+    assert type(make_rows(factors, torch.float32)) is NativeRows
+    assert type(make_rows(factors, torch.float64)) is TorchRows
+    monkeypatch.setattr(native_rows, "LIBRARY", native_rows.LIBRARY.with_name("absent.so"))
+    native_library.cache_clear()
+    try:
+        assert type(make_rows(factors, torch.float32)) is TorchRows
+    finally:
+        native_library.cache_clear()
 
 
 @MISSING

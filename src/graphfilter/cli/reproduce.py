@@ -60,7 +60,8 @@ def reproduce(
         bool,
         typer.Option(
             "--literature",
-            help="Tables 2 and 3: run the Literature rows too; they take longer.",
+            help="Tables 2 and 3: run the Literature rows too, where they have a number; "
+            "they take longer.",
             rich_help_panel=RUNNING,
         ),
     ] = False,

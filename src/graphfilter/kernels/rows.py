@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cache, cached_property
 
 import torch
@@ -47,6 +48,48 @@ class Rows(ABC):
             Stand in for the stored entries of M: row i for the i-th of g equal groups of columns.
         """
 
+    def walk(
+        self,
+        x: Tensor,
+        weights: Tensor,
+        steps: Sequence[tuple[float, float, float]],
+        against: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Walk B_0 x = x, B_1 x, … once, and add them up.
+
+        Returns their sum with ``weights`` and, where ``against`` is given, the inner product of
+        each with it.
+
+        Parameters
+        ----------
+        steps : sequence of K (scale, skip, keep)
+            B_{k+1} = scale M B_k + skip B_k + keep B_{k-1}.
+
+        Shapes
+        ------
+        x, against : (n, g, c);  sum : (n, g * c);  weights, inner products : (K + 1, g)
+            All contiguous.
+        """
+        # No view is returned: autograd would copy a gradient of its size.
+        total = torch.empty(len(x), x.shape[1] * x.shape[2], dtype=x.dtype, device=x.device)
+        sums = total.view(x.shape)
+        current = self.enter(x)
+        previous = torch.empty_like(current)
+        torch.mul(current, weights[0, :, None], out=sums)
+        products = None
+        if against is not None:
+            products = torch.empty_like(weights)
+            inner_products(x, against, out=products[0])
+        for k, (scale, skip, keep) in enumerate(steps, start=1):
+            self.advance(
+                current, previous, scale=scale, skip=skip, keep=keep,
+                total=sums, weights=weights[k],
+                against=against, products=None if products is None else products[k],
+            )  # fmt: skip
+            previous, current = current, previous
+        self.leave(sums)
+        return total, products
+
     def enter(self, x: Tensor) -> Tensor:
         """Return a copy of x in the coordinates :meth:`advance` walks in."""
         return x.clone(memory_format=torch.contiguous_format)
@@ -81,13 +124,19 @@ class Rows(ABC):
 
 
 def make_rows(factors: Factors, dtype: torch.dtype) -> Rows:
-    """Choose the kernel for a matrix where it lies: Triton on CUDA, torch elsewhere."""
+    """Choose the kernel for a matrix where it lies.
+
+    Triton on CUDA, compiled C on a CPU, and torch's own products where there is neither.
+    """
+    from graphfilter.kernels.native_rows import NativeRows, native_library
     from graphfilter.kernels.torch_rows import TorchRows
 
     if dtype in (torch.float32, torch.bfloat16) and triton_works(factors.device):
         from graphfilter.kernels.triton_rows import TritonRows
 
         return TritonRows(factors, dtype)
+    if factors.device.type == "cpu" and dtype == torch.float32 and native_library() is not None:
+        return NativeRows(factors, dtype)
     return TorchRows(factors, dtype)
 
 

@@ -1,0 +1,171 @@
+/* Products with a sparse matrix on a CPU, a row at a time in registers.
+
+   graphfilter_walk runs a whole three-term recurrence, with the weighted sum of its terms and their
+   inner products with another array, in one call: every row is finished (scaled, added up,
+   multiplied) while it is in registers, and nothing returns to Python between the terms.
+
+   Arrays are rows of `stride` floats, a multiple of LANES. The library is compiled with OpenMP but
+   not linked with it: the symbols are those of the library torch has loaded, so that both share one
+   pool of threads. */
+
+#include <stdint.h>
+
+#define LANES 16
+
+typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
+#define FOR_EVERY_CPU __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define FOR_EVERY_CPU
+#endif
+#define INLINE static inline __attribute__((always_inline))
+
+extern int omp_get_thread_num(void);
+extern int omp_get_num_threads(void);
+
+typedef struct {
+    const int32_t *offsets, *columns;
+    const float *values;
+} Matrix;
+
+/* Raised with every change of what the functions below take. */
+int graphfilter_interface(void) { return 1; }
+
+/* One term of the walk: out <- scale M current + skip current + keep old, and what goes with it. */
+typedef struct {
+    const float *current, *old, *against, *weights, *weights_of_x;
+    float *out, *sums;
+    double *dots, *dots_of_x;
+    float scale, skip, keep;
+} Term;
+
+/* Sum the rows of x that the entries of a row name, `wide` vectors of each. */
+INLINE void gather(Matrix m, int64_t row, const float *x, int64_t stride, const int wide,
+                   lanes *total) {
+    for (int v = 0; v < wide; v++) total[v] = (lanes){0};
+    for (int64_t e = m.offsets[row]; e < m.offsets[row + 1]; e++) {
+        const lanes *from = (const lanes *)(x + m.columns[e] * stride);
+        const float value = m.values[e];
+        for (int v = 0; v < wide; v++) total[v] += value * from[v];
+    }
+}
+
+/* Make `wide` vectors of these rows; with `against`, sum their products with it as well. */
+INLINE void block_of_rows(Matrix m, Term t, int64_t first, int64_t last, int64_t stride,
+                          int64_t at, const int wide) {
+    const lanes *weights = (const lanes *)(t.weights + at);
+    const lanes *weights_of_x = (const lanes *)(t.weights_of_x + at);
+    lanes dots[4], dots_of_x[4];
+    for (int v = 0; v < wide; v++) dots[v] = dots_of_x[v] = (lanes){0};
+    for (int64_t row = first; row < last; row++) {
+        const int64_t place = row * stride + at;
+        const lanes *current = (const lanes *)(t.current + place);
+        const lanes *against = (const lanes *)(t.against + place);
+        lanes made[4], *sums = (lanes *)(t.sums + place);
+        gather(m, row, t.current + at, stride, wide, made);
+        for (int v = 0; v < wide; v++) made[v] *= t.scale;
+        if (t.skip != 0)
+            for (int v = 0; v < wide; v++) made[v] += t.skip * current[v];
+        if (t.keep != 0)
+            for (int v = 0; v < wide; v++) made[v] += t.keep * ((const lanes *)(t.old + place))[v];
+        if (t.weights_of_x)
+            for (int v = 0; v < wide; v++) sums[v] = weights_of_x[v] * current[v];
+        for (int v = 0; v < wide; v++) {
+            ((lanes *)(t.out + place))[v] = made[v];
+            sums[v] += weights[v] * made[v];
+        }
+        if (t.against)
+            for (int v = 0; v < wide; v++) dots[v] += made[v] * against[v];
+        if (t.against && t.weights_of_x)
+            for (int v = 0; v < wide; v++) dots_of_x[v] += current[v] * against[v];
+    }
+    if (t.against)
+        for (int v = 0; v < wide; v++)
+            for (int i = 0; i < LANES; i++) {
+                t.dots[at + v * LANES + i] += dots[v][i];
+                if (t.weights_of_x) t.dots_of_x[at + v * LANES + i] += dots_of_x[v][i];
+            }
+}
+
+/* Sums of products are kept in single precision over this many rows, then in double. */
+#define ROWS_AT_A_TIME 64
+
+FOR_EVERY_CPU
+static void term_of_rows(const Matrix *matrix, const Term *term, int64_t first, int64_t last,
+                         int64_t stride) {
+    const Matrix m = *matrix;
+    const Term t = *term;
+    for (int64_t row = first; row < last; row += ROWS_AT_A_TIME) {
+        const int64_t end = row + ROWS_AT_A_TIME < last ? row + ROWS_AT_A_TIME : last;
+        int64_t at = 0;
+        for (; at + 4 * LANES <= stride; at += 4 * LANES)
+            block_of_rows(m, t, row, end, stride, at, 4);
+        for (; at < stride; at += LANES) block_of_rows(m, t, row, end, stride, at, 1);
+    }
+}
+
+/* Walk B_0 x = x, B_1 x, ... and add them up: sums = w_0 x + w_1 B_1 x + ...
+
+   weights: (degree + 1, stride); steps: (degree, 3), the scale, skip and keep of each term;
+   one, two: room for two terms; cuts: (n_parts + 1), the rows of each part;
+   dots: (n_parts, degree + 1, stride), zeros, or nothing where there is no `against`. */
+void graphfilter_walk(int64_t stride, int64_t degree, const int32_t *offsets,
+                      const int32_t *columns, const float *values, const float *x,
+                      const float *against, const float *weights, const double *steps, float *sums,
+                      float *one, float *two, double *dots, int64_t n_parts, const int64_t *cuts) {
+    const Matrix m = {offsets, columns, values};
+#pragma omp parallel num_threads(n_parts)
+    {
+        for (int64_t k = 0; k < degree; k++) {
+            Term t = {.current = k == 0 ? x : k % 2 ? one : two,
+                      .old = k == 0 ? x : k == 1 ? x : k % 2 ? two : one,
+                      .out = k % 2 ? two : one,
+                      .sums = sums, .against = against,
+                      .weights = weights + (k + 1) * stride,
+                      .weights_of_x = k == 0 ? weights : 0,
+                      .scale = (float)steps[3 * k], .skip = (float)steps[3 * k + 1],
+                      .keep = (float)steps[3 * k + 2]};
+            for (int64_t p = omp_get_thread_num(); p < n_parts; p += omp_get_num_threads()) {
+                t.dots_of_x = dots + p * (degree + 1) * stride;
+                t.dots = t.dots_of_x + (k + 1) * stride;
+                term_of_rows(&m, &t, cuts[p], cuts[p + 1], stride);
+            }
+#pragma omp barrier
+        }
+    }
+}
+
+INLINE void product_block(Matrix m, const float *x, float *out, int64_t row, int64_t stride,
+                          int64_t at, float scale, float keep, const int wide) {
+    lanes made[4], *to = (lanes *)(out + row * stride + at);
+    gather(m, row, x + at, stride, wide, made);
+    for (int v = 0; v < wide; v++) made[v] *= scale;
+    if (keep != 0)
+        for (int v = 0; v < wide; v++) made[v] += keep * to[v];
+    for (int v = 0; v < wide; v++) to[v] = made[v];
+}
+
+FOR_EVERY_CPU
+static void product_of_rows(const Matrix *matrix, const float *x, float *out, int64_t first,
+                            int64_t last, int64_t width, int64_t stride, float scale, float keep) {
+    const Matrix m = *matrix;
+    for (int64_t row = first; row < last; row++) {
+        int64_t at = 0;
+        for (; at + 4 * LANES <= width; at += 4 * LANES)
+            product_block(m, x, out, row, stride, at, scale, keep, 4);
+        for (; at < width; at += LANES)
+            product_block(m, x, out, row, stride, at, scale, keep, 1);
+    }
+}
+
+/* out <- scale M x + keep out, in `width` columns of rows of `stride`. */
+void graphfilter_multiply(int64_t width, int64_t stride, const int32_t *offsets,
+                          const int32_t *columns, const float *values, const float *x, float *out,
+                          double scale, double keep, int64_t n_parts, const int64_t *cuts) {
+    const Matrix m = {offsets, columns, values};
+#pragma omp parallel num_threads(n_parts)
+    for (int64_t p = omp_get_thread_num(); p < n_parts; p += omp_get_num_threads())
+        product_of_rows(&m, x, out, cuts[p], cuts[p + 1], width, stride, (float)scale,
+                        (float)keep);
+}
