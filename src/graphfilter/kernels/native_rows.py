@@ -21,8 +21,8 @@ LIBRARY = Path(__file__).with_name("native.so")
 INTERFACE = 1
 # Columns are padded to a multiple of this: one vector register, one line of a cache.
 LANES = 16
-# Multiplications below which one thread is done before others have begun.
-WORTH_A_THREAD = 2**16
+# Multiplications of a product, about 30 µs, for which another thread is worth waiting for.
+WORTH_A_THREAD = 2**20
 
 _POINTER, _COUNT, _NUMBER = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 
@@ -136,7 +136,7 @@ class NativeRows(TorchRows):
         n = len(offsets) - 1
         # A row costs about as much as four of its entries: it is read, added up and written.
         in_all = len(columns) + 4 * n
-        parts = torch.get_num_threads() if in_all * width > WORTH_A_THREAD else 1
+        parts = min(torch.get_num_threads(), max(in_all * width // WORTH_A_THREAD, 1))
         if parts not in self._cuts:
             work = offsets.long() + 4 * torch.arange(n + 1)
             inner = torch.searchsorted(work, torch.arange(1, parts) * in_all // parts)
