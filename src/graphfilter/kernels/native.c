@@ -55,13 +55,12 @@ INLINE void gather(Matrix m, int64_t row, const float *x, int64_t stride, const 
 INLINE void block_of_rows(Matrix m, Term t, int64_t first, int64_t last, int64_t stride,
                           int64_t at, const int wide) {
     const lanes *weights = (const lanes *)(t.weights + at);
-    const lanes *weights_of_x = (const lanes *)(t.weights_of_x + at);
+    const lanes *first_weights = t.weights_of_x ? (const lanes *)(t.weights_of_x + at) : 0;
     lanes dots[4], dots_of_x[4];
     for (int v = 0; v < wide; v++) dots[v] = dots_of_x[v] = (lanes){0};
     for (int64_t row = first; row < last; row++) {
         const int64_t place = row * stride + at;
         const lanes *current = (const lanes *)(t.current + place);
-        const lanes *against = (const lanes *)(t.against + place);
         lanes made[4], *sums = (lanes *)(t.sums + place);
         gather(m, row, t.current + at, stride, wide, made);
         for (int v = 0; v < wide; v++) made[v] *= t.scale;
@@ -69,22 +68,24 @@ INLINE void block_of_rows(Matrix m, Term t, int64_t first, int64_t last, int64_t
             for (int v = 0; v < wide; v++) made[v] += t.skip * current[v];
         if (t.keep != 0)
             for (int v = 0; v < wide; v++) made[v] += t.keep * ((const lanes *)(t.old + place))[v];
-        if (t.weights_of_x)
-            for (int v = 0; v < wide; v++) sums[v] = weights_of_x[v] * current[v];
+        if (first_weights)
+            for (int v = 0; v < wide; v++) sums[v] = first_weights[v] * current[v];
         for (int v = 0; v < wide; v++) {
             ((lanes *)(t.out + place))[v] = made[v];
             sums[v] += weights[v] * made[v];
         }
-        if (t.against)
+        if (t.against) {
+            const lanes *against = (const lanes *)(t.against + place);
             for (int v = 0; v < wide; v++) dots[v] += made[v] * against[v];
-        if (t.against && t.weights_of_x)
-            for (int v = 0; v < wide; v++) dots_of_x[v] += current[v] * against[v];
+            if (first_weights)
+                for (int v = 0; v < wide; v++) dots_of_x[v] += current[v] * against[v];
+        }
     }
     if (t.against)
         for (int v = 0; v < wide; v++)
             for (int i = 0; i < LANES; i++) {
                 t.dots[at + v * LANES + i] += dots[v][i];
-                if (t.weights_of_x) t.dots_of_x[at + v * LANES + i] += dots_of_x[v][i];
+                if (first_weights) t.dots_of_x[at + v * LANES + i] += dots_of_x[v][i];
             }
 }
 
@@ -127,8 +128,10 @@ void graphfilter_walk(int64_t stride, int64_t degree, const int32_t *offsets,
                       .scale = (float)steps[3 * k], .skip = (float)steps[3 * k + 1],
                       .keep = (float)steps[3 * k + 2]};
             for (int64_t p = omp_get_thread_num(); p < n_parts; p += omp_get_num_threads()) {
-                t.dots_of_x = dots + p * (degree + 1) * stride;
-                t.dots = t.dots_of_x + (k + 1) * stride;
+                if (dots) {
+                    t.dots_of_x = dots + p * (degree + 1) * stride;
+                    t.dots = t.dots_of_x + (k + 1) * stride;
+                }
                 term_of_rows(&m, &t, cuts[p], cuts[p + 1], stride);
             }
 #pragma omp barrier

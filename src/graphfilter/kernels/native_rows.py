@@ -92,7 +92,7 @@ class NativeRows(TorchRows):
         steps: Sequence[tuple[float, float, float]],
         against: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        if not steps or not self._takes(x, weights):
+        if not steps or not self._takes(x, weights, x if against is None else against):
             return super().walk(x, weights, steps, against)
         n, groups, width = x.shape
         missing = -(groups * width) % LANES
