@@ -27,7 +27,8 @@ format: $(STAMP)  ## Format the code and mend what ruff can
 	$(BIN)/ruff format .
 
 bench: $(STAMP)  ## Measure time and memory on the CPU beside peers, and write docs/performance.md
-	for name in epoch layer memory growth loading; do \
+	$(BIN)/python benchmarks/epoch.py --threads 1 --out $(RESULTS)/epoch-cpu.json
+	for name in layer memory growth loading; do \
 		$(BIN)/python benchmarks/$$name.py --out $(RESULTS)/$$name-cpu.json || exit 1; done
 	$(BIN)/python benchmarks/write_docs.py
 

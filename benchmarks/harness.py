@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 import torch
 
 import graphfilter
-from graphfilter.errors import ConfigError, GraphFilterError
+from graphfilter.errors import ConfigError, GraphFilterError, check_count
 from graphfilter.kernels.native_rows import native_library
 from graphfilter.storage import write_json
 
@@ -143,6 +143,7 @@ def option_parser(description: str | None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--small", action="store_true", help="a quick look, in seconds")
     parser.add_argument("--device", default="cpu", help="cpu (default) or cuda")
+    parser.add_argument("--threads", type=int, metavar="N", help="of torch on a CPU")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the record as JSON")
     return parser
 
@@ -192,7 +193,10 @@ def main(
     options = parser.parse_args()
     try:
         device = check_device(options.device)
-        record = make_record(benchmark, options.small, device, run(options, device))
+        if options.threads is not None:
+            torch.set_num_threads(check_count("threads", options.threads))
+        measured = run(options, device)
+        record = make_record(benchmark, options.small, device, measured, options.threads)
     except GraphFilterError as error:
         parser.error(str(error))
     print(f"{table(record)}\n\n{footing(record)}")
@@ -201,10 +205,16 @@ def main(
         write_json(options.out, record)
 
 
-def make_record(benchmark: str, small: bool, device: torch.device, measured: Record) -> Record:
+def make_record(
+    benchmark: str,
+    small: bool,
+    device: torch.device,
+    measured: Record,
+    threads: int | None = None,
+) -> Record:
     """Put measurements, the command and the machine into one record."""
     where = "" if device.type == "cpu" else f" --device {device.type}"
-    size = " --small" if small else ""
+    size = (" --small" if small else "") + (f" --threads {threads}" if threads else "")
     return {
         "benchmark": benchmark,
         "device": device.type,

@@ -97,14 +97,14 @@ class NativeRows(TorchRows):
         n, groups, width = x.shape
         missing = -(groups * width) % LANES
         stride = groups * width + missing
-        by_column = pad(weights.repeat_interleave(width, 1), (0, missing))
-        flat = pad(x.view(n, -1), (0, missing))
+        by_column = _padded(weights.repeat_interleave(width, 1), missing)
+        flat = _padded(x.view(n, -1), missing)
         sums, one, two = (torch.empty(n, stride) for _ in range(3))
         factors = (ctypes.c_double * (3 * len(steps)))(*itertools.chain.from_iterable(steps))
         parts, cuts = self._parts(stride)
         other = dots = None
         if against is not None:
-            other = pad(against.view(n, -1), (0, missing))
+            other = _padded(against.view(n, -1), missing)
             dots = torch.zeros(parts, len(weights), stride, dtype=torch.float64)
         offsets, columns, values = self._matrix
         self._library.graphfilter_walk(
@@ -142,3 +142,8 @@ class NativeRows(TorchRows):
             inner = torch.searchsorted(work, torch.arange(1, parts) * in_all // parts)
             self._cuts[parts] = torch.cat([torch.tensor([0]), inner, torch.tensor([n])])
         return parts, self._cuts[parts]
+
+
+def _padded(x: Tensor, missing: int) -> Tensor:
+    """Return x with so many columns of zeros more; x itself, not a copy, where there are none."""
+    return pad(x, (0, missing)) if missing else x
