@@ -18,7 +18,7 @@ RESULTS = Path(__file__).resolve().parents[2] / "results"
 
 
 @pytest.mark.parametrize(
-    "target", ["table2", "table3", "table4", "table5", "fig-filters", "search"]
+    "target", ["table2", "table3", "table4", "table5", "fig-filters", "fig-noise", "search"]
 )
 def test_tables_are_rebuilt_from_their_records(target: str, tmp_path: Path, monkeypatch) -> None:
     words = ["reproduce", target, "--from-records", str(RESULTS), "--out", str(tmp_path), "--quiet"]
@@ -56,7 +56,7 @@ def test_sgf_solves_bipartite_where_an_mlp_is_at_chance() -> None:
 
 
 def test_every_cell_on_record_has_ten_runs() -> None:
-    for target in ("table2", "table3", "table4", "table5", "fig-filters"):
+    for target in ("table2", "table3", "table4", "table5", "fig-filters", "fig-noise"):
         records = read_target_records(RESULTS, target)
         counts = Counter((r.dataset, r.model, r.scaling, r.split_rule) for r in records)
         assert set(counts.values()) == {10}, target
