@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
-from graphfilter.kernels import Factors
 from graphfilter.models.layers import Linear
 from graphfilter.operators import Operator
 from graphfilter.sparse import SparseFeatures
@@ -46,8 +45,6 @@ class GeomGCN(nn.Module):
         For the initial weights.
     """
 
-    matrix: Tensor
-
     def __init__(
         self,
         graph: Graph,
@@ -58,10 +55,8 @@ class GeomGCN(nn.Module):
     ) -> None:
         super().__init__()
         self.dropout = dropout
-        wide = sp.csr_array(sp.hstack(relations(graph, isomap(graph))))
-        self.register_buffer(
-            "matrix", Factors.from_scipy(wide).csr(torch.float32), persistent=False
-        )
+        self._wide = sp.csr_array(sp.hstack(relations(graph, isomap(graph))))
+        self._on: dict[torch.device, SparseFeatures] = {}
         n_blocks = 2 * N_RELATIONS
         self.first = Linear(graph.n_features, n_blocks * hidden_size, generator)
         self.second = Linear(hidden_size, n_blocks * graph.n_classes, generator)
@@ -79,8 +74,10 @@ class GeomGCN(nn.Module):
 
     def _sum(self, blocks: Tensor) -> Tensor:
         """Return the sum of S_i times block i, as one product with [S_1, ..., S_8]."""
+        if blocks.device not in self._on:
+            self._on[blocks.device] = SparseFeatures(self._wide, device=blocks.device)
         stacked = blocks.view(len(blocks), 2 * N_RELATIONS, -1).transpose(0, 1)
-        return torch.sparse.mm(self.matrix, stacked.reshape(-1, stacked.shape[-1]))
+        return self._on[blocks.device].project(stacked.reshape(-1, stacked.shape[-1]))
 
 
 def isomap(
