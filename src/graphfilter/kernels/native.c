@@ -120,7 +120,7 @@ void graphfilter_walk(int64_t stride, int64_t degree, const int32_t *offsets,
     {
         for (int64_t k = 0; k < degree; k++) {
             Term t = {.current = k == 0 ? x : k % 2 ? one : two,
-                      .old = k == 0 ? x : k == 1 ? x : k % 2 ? two : one,
+                      .old = k < 2 ? x : k % 2 ? two : one,
                       .out = k % 2 ? two : one,
                       .sums = sums, .against = against,
                       .weights = weights + (k + 1) * stride,
