@@ -9,7 +9,7 @@ from sklearn.model_selection import cross_val_score
 
 from graphfilter import FilterClassifier, SGFClassifier
 from graphfilter.data import make_csbm
-from graphfilter.errors import ConfigError, GraphError
+from graphfilter.errors import ConfigError, GraphError, ModelFileError
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +54,19 @@ def test_filter_classifier_explains_what_it_cannot_do(graph, tmp_path: Path) -> 
         FilterClassifier(model="gnc").fit(graph=graph)
     with pytest.raises(ConfigError, match="not trained"):
         FilterClassifier(model="label-propagation").fit(graph=graph)
-    fitted = FilterClassifier(model="mlp", max_epochs=2, random_state=0).fit(graph=graph)
+    fitted = FilterClassifier(model="nlgnn", max_epochs=2, random_state=0).fit(graph=graph)
     with pytest.raises(ConfigError, match="cannot be saved"):
         fitted.save(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("model", ["sgf-cheby", "mlp", "sgc", "ppnp", "gpr-gnn"])
+def test_filter_classifier_predicts_alike_after_saving(graph, model: str, tmp_path: Path) -> None:
+    clf = FilterClassifier(model=model, max_epochs=5, n_members=2, random_state=0).fit(graph=graph)
+    clf.save(tmp_path)
+    loaded = FilterClassifier.load(tmp_path)
+    assert loaded.get_params() == clf.get_params()
+    found = loaded.predict_proba(graph.features, graph=graph)
+    np.testing.assert_array_equal(found, clf.predict_proba())
+    with pytest.raises(ModelFileError, match="holds a FilterClassifier"):
+        SGFClassifier.load(tmp_path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,17 +10,19 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from graphfilter.classifier import VertexClassifier
+from graphfilter.devices import pick_device
 from graphfilter.errors import ConfigError, GraphError
-from graphfilter.estimator import SGFClassifier
-from graphfilter.features import FeatureScaler, to_tensor
+from graphfilter.features import to_tensor
 from graphfilter.graph import Graph
+from graphfilter.inputs import take_target
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import make_operator
 from graphfilter.systems import System, get_system
 from graphfilter.training import TrainConfig
 
 
-class FilterClassifier(SGFClassifier):
+class FilterClassifier(VertexClassifier):
     """Label the vertices of a graph with any of the systems that are compared.
 
     The same interface as :class:`~graphfilter.SGFClassifier`; what the network is and how it is
@@ -40,7 +41,7 @@ verbose
     Notes
     -----
     A system that is no :class:`~graphfilter.models.FilterNetwork` is built on its graph: it
-    predicts that graph and no other. These classifiers are for comparison and cannot be saved.
+    predicts that graph and no other, and cannot be saved without it.
 
     Examples
     --------
@@ -78,36 +79,27 @@ verbose
         self.verbose = verbose
 
     @property
-    def operator(self) -> str:
+    def operator(self) -> str:  # pyright: ignore
         """The kind of operator the system runs on."""
         return self._system().operator
-
-    def save(self, folder: str | Path, *, run: dict[str, Any] | None = None) -> None:
-        raise ConfigError("a FilterClassifier cannot be saved; SGFClassifier can.")
 
     def predict_proba(self, X: Any = None, graph: Any = None) -> NDArray[np.float64]:
         """Return class probabilities (n, n_classes); see :class:`~graphfilter.SGFClassifier`."""
         check_is_fitted(self)
         if all(isinstance(member, FilterNetwork) for member in self.members_):
             return super().predict_proba(X, graph)
-        target, rows = self._take_target(X, graph)
+        target, rows = take_target(self, X, graph)
         if target.checksum() != self.graph_.checksum():
             raise GraphError(
                 f"{self.model} is built on the graph it was fitted on and predicts no other one."
             )
-        device = self._device()
+        device = pick_device(self.device)
         operator = make_operator(self.operator, target, device=device)
         x = to_tensor(self.scaler_.transform(target.features), device=device)
         with torch.no_grad():
             logits = [m.to(device).eval()(operator, x, None) for m in self.members_]
         every = torch.stack([z.double().softmax(dim=1) for z in logits]).mean(dim=0).cpu().numpy()
         return every if rows is None else every[rows]
-
-    def check_parameters(self) -> None:
-        self._n_members()
-        self._device()
-        self._train_config()
-        FeatureScaler.check(self.feature_scaling)
 
     def _system(self) -> System:
         system = get_system(self.model)

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
+from scipy.sparse import csr_array
 
-from graphfilter.errors import GraphFilterError, ModelFileError
+from graphfilter.errors import GraphFilterError, ModelFileError, check_count
 from graphfilter.features import FeatureScaler
+from graphfilter.graph import Graph
 from graphfilter.storage import read_json, read_tensors, write_json, write_tensors
 from graphfilter.version import __version__
 
 if TYPE_CHECKING:
-    from graphfilter.estimator import SGFClassifier
+    from graphfilter.classifier import VertexClassifier
 
-    Classifier = TypeVar("Classifier", bound=SGFClassifier)
+    Classifier = TypeVar("Classifier", bound=VertexClassifier)
 
 # Raised by one when a file written today could not be read by the code of today's release.
 FORMAT = 1
@@ -25,7 +27,7 @@ MODEL_FILE = "model.safetensors"
 
 
 def save_classifier(
-    classifier: SGFClassifier, folder: str | Path, run: dict[str, Any] | None = None
+    classifier: VertexClassifier, folder: str | Path, run: dict[str, Any] | None = None
 ) -> None:
     """Write ``model.safetensors`` and then ``config.json`` to ``folder``.
 
@@ -42,6 +44,7 @@ def save_classifier(
     write_tensors(
         folder / MODEL_FILE, tensors, {"kind": "model", "format": FORMAT, "version": __version__}
     )
+    bound = classifier.graph
     write_json(
         folder / CONFIG_FILE,
         {
@@ -50,7 +53,7 @@ def save_classifier(
             "kind": type(classifier).__name__,
             "parameters": _plain_parameters(classifier),
             "classes": _plain_classes(classifier.classes_),
-            "n_features": classifier._n_columns(),
+            "n_features": classifier.n_features_in_ if bound is None else bound.n_features,
             "scaling": classifier.scaler_.scaling,
             "has_edges": classifier.has_edges_,
             **({} if run is None else {"run": run}),
@@ -74,6 +77,10 @@ def load_classifier(cls: type[Classifier], folder: str | Path) -> Classifier:
                 f"{folder / name}: must be of format {FORMAT}; got {found}. "
                 "Load it with the version of graphfilter that wrote it, or fit again."
             )
+    if config.get("kind") != cls.__name__:
+        raise ModelFileError(
+            f"{folder}: holds a {config.get('kind')}, not a {cls.__name__}; load it as that."
+        )
     try:
         return _rebuild(cls, config, tensors)
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
@@ -102,10 +109,11 @@ def _rebuild(
         k: tensors[f"scaler.{k}"].numpy() for k in ("shift", "scale") if f"scaler.{k}" in tensors
     }
     classifier.scaler_ = FeatureScaler(config["scaling"], **scale)
+    sizes = Graph.of(None, 1, features=csr_array((1, classifier.n_features_in_), dtype=np.float32))
     members = []
-    for i in range(classifier._n_members()):
+    for i in range(check_count("n_members", classifier.n_members)):
         start = f"member{i}."
-        network = classifier._make_network(0)
+        network = classifier._build(sizes, np.array([-1]), 0)
         network.load_state_dict(
             {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
         )
@@ -127,7 +135,7 @@ def _plain_classes(classes: np.ndarray) -> dict[str, Any]:
     return {"dtype": kind if kind in _CLASS_DTYPES else "object", "names": names}
 
 
-def _plain_parameters(classifier: SGFClassifier) -> dict[str, Any]:
+def _plain_parameters(classifier: VertexClassifier) -> dict[str, Any]:
     """Return the parameters as JSON; the bound graph is left out and random states dropped."""
     parameters = classifier.get_params(deep=False)
     del parameters["graph"]

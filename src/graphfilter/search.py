@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphfilter.bench.protocol import check_split_rule, draw_split, pick_device
+from graphfilter.bench.protocol import check_split_rule, draw_split
 from graphfilter.bench.settings import Setting, Tuning
+from graphfilter.devices import pick_device
 from graphfilter.errors import ConfigError, DataFileError, GraphFilterError
 from graphfilter.graph import Graph
 from graphfilter.splits import Split

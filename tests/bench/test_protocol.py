@@ -10,7 +10,6 @@ from graphfilter.bench.protocol import (
     GraphLoader,
     check_split_rule,
     dataset_name,
-    pick_device,
     split_index,
 )
 from graphfilter.data import make_csbm
@@ -104,11 +103,3 @@ def test_data_checksum_sees_every_part_of_the_data() -> None:
     checksums = [g.checksum() for g in (graph, *changed)]
     assert len(set(checksums)) == 5
     assert graph.replace(name="other").checksum() == checksums[0]
-
-
-def test_device_must_be_one_that_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    assert pick_device("auto") == "cpu"
-    for device, problem in (("gpu", "must be auto"), ("cuda", "there is none")):
-        with pytest.raises(ConfigError, match=problem):
-            pick_device(device)

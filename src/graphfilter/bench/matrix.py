@@ -9,8 +9,9 @@ from pathlib import Path
 
 from graphfilter.bench.pair import Epoch, Pair, Skipped, blank_records, run_pair
 from graphfilter.bench.processes import run_in_processes
-from graphfilter.bench.protocol import GraphLoader, check_split_rule, dataset_name, pick_device
+from graphfilter.bench.protocol import GraphLoader, check_split_rule, dataset_name
 from graphfilter.bench.record import Record, RecordFile
+from graphfilter.devices import pick_device
 from graphfilter.errors import ConfigError, check_name
 from graphfilter.features import SCALINGS
 from graphfilter.systems import System, get_system

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from graphfilter.bench.protocol import GraphLoader, device_title, draw_split, split_index
+from graphfilter.bench.protocol import GraphLoader, draw_split, split_index
 from graphfilter.bench.record import Record
 from graphfilter.bench.running import (
     Inputs,
@@ -20,6 +20,7 @@ from graphfilter.bench.running import (
     predict_once,
     train_runs,
 )
+from graphfilter.devices import device_title
 from graphfilter.graph import Graph
 from graphfilter.metrics import score_parts
 from graphfilter.models import SideBySide

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from graphfilter.data import describe, load_dataset
 from graphfilter.data.readers import read_npz
@@ -98,25 +97,3 @@ def draw_split(graph: Graph, rule: str, index: int) -> Split:
             "splits, numbered from 0. Ask for fewer runs, or for the split rule stratified."
         )
     return own[index]
-
-
-def pick_device(device: str) -> str:
-    """Return the device to compute on; 'auto' takes a GPU where there is one."""
-    if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        kind = torch.device(device).type
-    except RuntimeError:
-        kind = ""
-    if kind not in ("cpu", "cuda"):
-        raise ConfigError(f"device must be auto, cpu, cuda or cuda:N; got {device!r}.")
-    if kind == "cuda" and not torch.cuda.is_available():
-        raise ConfigError(f"device {device!r} must have a GPU that torch can use; there is none.")
-    return device
-
-
-def device_title(device: str) -> str:
-    """Return the device with the GPU's model, as records name it."""
-    if torch.device(device).type != "cuda":
-        return device
-    return f"{device} ({torch.cuda.get_device_name(device)})"

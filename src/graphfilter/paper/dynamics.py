@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.bench import draw_split
-from graphfilter.bench.protocol import GraphLoader, device_title, pick_device
+from graphfilter.bench.protocol import GraphLoader
 from graphfilter.bench.record import current_versions
 from graphfilter.bench.running import Inputs, train_runs
+from graphfilter.devices import device_title, pick_device
 from graphfilter.errors import DataFileError
 from graphfilter.paper.forms import Rendered
 from graphfilter.paper.matrix import QUICK_EPOCHS, OnStep, Options, Step, at_hand

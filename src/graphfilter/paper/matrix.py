@@ -9,8 +9,9 @@ from pathlib import Path
 from graphfilter.bench import Record, RecordFile
 from graphfilter.bench.pair import Epoch, Pair, Skipped, blank_records, run_pair
 from graphfilter.bench.processes import run_in_processes
-from graphfilter.bench.protocol import GraphLoader, pick_device
+from graphfilter.bench.protocol import GraphLoader
 from graphfilter.data import describe, load_dataset
+from graphfilter.devices import pick_device
 from graphfilter.errors import ConfigError, DataFileError
 from graphfilter.systems import System
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from graphfilter.bench.protocol import GraphLoader, pick_device
+from graphfilter.bench.protocol import GraphLoader
+from graphfilter.devices import pick_device
 from graphfilter.errors import DataFileError
 from graphfilter.paper.forms import Block, Rendered, Row
 from graphfilter.paper.matrix import QUICK_EPOCHS, OnStep, Options, Step, at_hand

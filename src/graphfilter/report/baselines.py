@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.bench.running import Inputs, train_runs
+from graphfilter.devices import pick_device
 from graphfilter.estimator import SGFClassifier
 from graphfilter.graph import Graph
 from graphfilter.splits import Split
@@ -50,7 +51,7 @@ def train_baselines(
     the most epochs, the patience and the score that chooses the best epoch are the classifier's.
     Where ``on_epoch`` stops them none is returned: one cut short would be no fair comparison.
     """
-    device = classifier._device()
+    device = pick_device(classifier.device)
     inputs = Inputs.of(graph, scaling=classifier.feature_scaling, device=device)
     made = []
     for name, meaning in BASELINES.items():

@@ -1,0 +1,33 @@
+"""Where to compute: a CPU or a GPU, by the names people give them."""
+
+from __future__ import annotations
+
+import torch
+
+from graphfilter.errors import ConfigError
+
+
+def pick_device(device: str) -> str:
+    """Return the device to compute on; 'auto' takes a GPU where there is one."""
+    n_gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if device == "auto":
+        return "cuda" if n_gpus else "cpu"
+    try:
+        found = torch.device(device)
+    except (RuntimeError, TypeError):
+        found = None
+    if found is None or found.type not in ("cpu", "cuda"):
+        raise ConfigError(f"device must be auto, cpu, cuda or cuda:N; got {device!r}.")
+    if found.type == "cuda" and (found.index or 0) >= n_gpus:
+        there = f"GPUs 0 to {n_gpus - 1} only" if n_gpus else "none that torch can use"
+        raise ConfigError(
+            f"device {device!r} must be a GPU of this machine; there are {there}. Use auto or cpu."
+        )
+    return device
+
+
+def device_title(device: str) -> str:
+    """Return the device with the GPU's model, as records name it."""
+    if torch.device(device).type != "cuda":
+        return device
+    return f"{device} ({torch.cuda.get_device_name(device)})"
