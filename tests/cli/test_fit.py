@@ -215,7 +215,7 @@ def test_fit_explains_bad_tables_and_writes_nothing(graphfilter, tmp_path: Path,
     ("words", "message"),
     [
         (("--label", "knd"), "did you mean 'kind'"),
-        (("--label", "kind", "--layers", "0"), "at least one layer"),
+        (("--label", "kind", "--layers", "0"), "Invalid value for '--layers'"),
         (("--label", "kind", "--dropout", "1.5"), "dropout must be in [0, 1)"),
         (("--label", "kind", "--init", "half"), "a number or 'uniform'; got 'half'"),
         (("--label", "kind", "--init", "nan"), "init must be a finite number"),

@@ -40,10 +40,14 @@ def fit(
     categorical: sources.Categorical = "",
     drop: sources.Drop = "",
     allow_missing: sources.AllowMissing = False,
-    members: Annotated[int, typer.Option(help="Networks to average.", rich_help_panel=MODEL)] = 1,
-    layers: Annotated[int, typer.Option(help="Depth of the filter.", rich_help_panel=MODEL)] = 16,
+    members: Annotated[
+        int, typer.Option(help="Networks to average.", min=1, rich_help_panel=MODEL)
+    ] = 1,
+    layers: Annotated[
+        int, typer.Option(help="Depth of the filter.", min=1, rich_help_panel=MODEL)
+    ] = 16,
     hidden: Annotated[
-        int, typer.Option(help="Width of the hidden layer.", rich_help_panel=MODEL)
+        int, typer.Option(help="Width of the hidden layer.", min=1, rich_help_panel=MODEL)
     ] = 64,
     operator: Annotated[
         str,
@@ -61,10 +65,14 @@ def fit(
         bool,
         typer.Option("--balanced", help="Weigh rare classes up.", rich_help_panel=MODEL),
     ] = False,
-    epochs: Annotated[int, typer.Option(help="At most this many.", rich_help_panel=MODEL)] = 1500,
+    epochs: Annotated[
+        int, typer.Option(help="At most this many.", min=1, rich_help_panel=MODEL)
+    ] = 1500,
     patience: Annotated[
         int,
-        typer.Option(help="Epochs without a better validation score.", rich_help_panel=MODEL),
+        typer.Option(
+            help="Epochs without a better validation score.", min=1, rich_help_panel=MODEL
+        ),
     ] = 200,
     scaling: Annotated[
         str,
