@@ -38,7 +38,7 @@ def test_filter_classifier_takes_any_trained_system(graph, model: str) -> None:
 
 
 def test_filter_classifier_built_on_its_graph_refuses_another(graph) -> None:
-    clf = FilterClassifier(model="nlgnn", max_epochs=3, random_state=0).fit(graph=graph)
+    clf = FilterClassifier(model="lanczosnet", max_epochs=3, random_state=0).fit(graph=graph)
     other = graph.subgraph(np.arange(50))
     with pytest.raises(GraphError, match="no other one"):
         clf.predict(other.features, graph=other)
@@ -54,13 +54,15 @@ def test_filter_classifier_explains_what_it_cannot_do(graph, tmp_path: Path) -> 
         FilterClassifier(model="gnc").fit(graph=graph)
     with pytest.raises(ConfigError, match="not trained"):
         FilterClassifier(model="label-propagation").fit(graph=graph)
-    fitted = FilterClassifier(model="nlgnn", max_epochs=2, random_state=0).fit(graph=graph)
+    fitted = FilterClassifier(model="lanczosnet", max_epochs=3, random_state=0).fit(graph=graph)
     with pytest.raises(ConfigError, match="cannot be saved"):
         fitted.save(tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("model", ["sgf-cheby", "mlp", "sgc", "ppnp", "gpr-gnn"])
+@pytest.mark.parametrize(
+    "model", ["sgf-cheby", "mlp", "sgc", "ppnp", "gpr-gnn", "gcnii", "nlgnn"]
+)
 def test_filter_classifier_predicts_alike_after_saving(graph, model: str, tmp_path: Path) -> None:
     clf = FilterClassifier(model=model, max_epochs=5, n_members=2, random_state=0).fit(graph=graph)
     clf.save(tmp_path)
@@ -68,5 +70,7 @@ def test_filter_classifier_predicts_alike_after_saving(graph, model: str, tmp_pa
     assert loaded.get_params() == clf.get_params()
     found = loaded.predict_proba(graph.features, graph=graph)
     np.testing.assert_array_equal(found, clf.predict_proba())
+    other = graph.subgraph(np.arange(50))
+    assert loaded.predict(other.features, graph=other).shape == (50,)
     with pytest.raises(ModelFileError, match="holds a FilterClassifier"):
         SGFClassifier.load(tmp_path)

@@ -55,6 +55,10 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
     @abstractmethod
     def _train_config(self) -> TrainConfig: ...
 
+    def _keeps_graph(self) -> bool:
+        """Whether the networks serve no other graph than the fitted one."""
+        return False
+
     def check_parameters(self) -> None:
         """Raise where a parameter is impossible, before any work; ``fit`` does so too."""
         check_count("n_members", self.n_members)
@@ -196,10 +200,10 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         of ``graphfilter fit`` is refused, whose report would no longer be of its model.
         """
         check_is_fitted(self)
-        if not all(isinstance(member, FilterNetwork) for member in self.members_):
+        if self._keeps_graph():
             raise ConfigError(
-                "a network that is built on its graph cannot be saved without it; graphfilter's "
-                "filters can (SGFClassifier, or FilterClassifier with sgf, appnp, sgc, mlp, ...)."
+                "a network that is built on its graph cannot be saved without it; those of most "
+                "systems can: sgf, mlp, sgc, appnp, gcn, gat, gcnii, ..."
             )
         if run is None and (Path(folder) / "metrics.json").exists():
             raise ConfigError(f"{folder}: holds a run of graphfilter fit; save to another folder.")
@@ -246,10 +250,15 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         self.members_ = [network.eval() for network in networks]
         self.results_ = list(results)
         self.history_ = results[0].history
-        self.filters_: list[Filter] = [n.filter for n in networks if isinstance(n, FilterNetwork)]
+        self._set_filters()
+        self.n_epochs_ = max(result.n_epochs for result in results)
+
+    def _set_filters(self) -> None:
+        self.filters_: list[Filter] = [
+            member.filter for member in self.members_ if isinstance(member, FilterNetwork)
+        ]
         if self.filters_:
             self.filter_ = self.filters_[0]
-        self.n_epochs_ = max(result.n_epochs for result in results)
 
 
 def _labels_of(graph: Any) -> list[Any]:

@@ -40,8 +40,8 @@ verbose
 
     Notes
     -----
-    A system that is no :class:`~graphfilter.models.FilterNetwork` is built on its graph: it
-    predicts that graph and no other, and cannot be saved without it.
+    Some systems (LINKX, Geom-GCN, ...) are built on their graph: they predict that graph and no
+    other one, and cannot be saved without it.
 
     Examples
     --------
@@ -89,7 +89,7 @@ verbose
         if all(isinstance(member, FilterNetwork) for member in self.members_):
             return super().predict_proba(X, graph)
         target, rows = take_target(self, X, graph)
-        if target.checksum() != self.graph_.checksum():
+        if self._keeps_graph() and target.checksum() != self.graph_.checksum():
             raise GraphError(
                 f"{self.model} is built on the graph it was fitted on and predicts no other one."
             )
@@ -100,6 +100,9 @@ verbose
             logits = [m.to(device).eval()(operator, x, None) for m in self.members_]
         every = torch.stack([z.double().softmax(dim=1) for z in logits]).mean(dim=0).cpu().numpy()
         return every if rows is None else every[rows]
+
+    def _keeps_graph(self) -> bool:
+        return self._system().keeps_graph
 
     def _system(self) -> System:
         system = get_system(self.model)

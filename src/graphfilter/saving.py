@@ -119,8 +119,7 @@ def _rebuild(
         )
         members.append(network.eval())
     classifier.members_ = members
-    classifier.filters_ = [member.filter for member in members]
-    classifier.filter_ = classifier.filters_[0]
+    classifier._set_filters()
     return classifier
 
 

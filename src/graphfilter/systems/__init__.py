@@ -1,7 +1,7 @@
 """Systems by name: what the paper compares, each with a model, an operator and a setting."""
 
 from graphfilter.errors import check_name
-from graphfilter.systems.base import PAPER, System, filter_system, graph_system, sized_system
+from graphfilter.systems.base import PAPER, OnGraph, System, filter_system, sized_system
 from graphfilter.systems.peers import PEERS
 from graphfilter.systems.polynomial import POLYNOMIAL
 
@@ -16,9 +16,9 @@ def get_system(name: str) -> System:
 __all__ = [
     "PAPER",
     "SYSTEMS",
+    "OnGraph",
     "System",
     "filter_system",
     "get_system",
-    "graph_system",
     "sized_system",
 ]

@@ -58,6 +58,11 @@ class System:
     predict: Callable[[Graph, Split], NDArray[np.float64]] | None = None
     configs: Mapping[str, TrainConfig] = field(default_factory=dict, compare=False)
 
+    @property
+    def keeps_graph(self) -> bool:
+        """Whether its networks serve the graph they were built on and no other one."""
+        return isinstance(self.build, OnGraph)
+
     def config_for(self, graph: Graph) -> TrainConfig:
         """Return how to train on this graph."""
         return self.configs.get(graph.name, self.config)
@@ -86,10 +91,11 @@ def sized_system(model: Callable[..., nn.Module], **options: Any) -> Build:
     return build
 
 
-def graph_system(model: Callable[..., nn.Module], **options: Any) -> Build:
-    """Return the builder of a model that is told the graph."""
+@dataclass(frozen=True)
+class OnGraph:
+    """The builder of a model that is told the graph, keeps it, and serves no other one."""
 
-    def build(graph: Graph, generator: torch.Generator) -> nn.Module:
-        return model(graph, generator=generator, **options)
+    model: Callable[..., nn.Module]
 
-    return build
+    def __call__(self, graph: Graph, generator: torch.Generator) -> nn.Module:
+        return self.model(graph, generator=generator)

@@ -23,7 +23,7 @@ from graphfilter.models import (
     MixHop,
     propagate_labels,
 )
-from graphfilter.systems.base import PAPER, System, graph_system, sized_system
+from graphfilter.systems.base import PAPER, OnGraph, System, sized_system
 
 CHEN = "Chen et al. 2020, Simple and Deep Graph Convolutional Networks"
 
@@ -81,7 +81,7 @@ PEERS = (
     System(
         "gcnii-authors",
         "GCNII",
-        _build_gcnii,
+        OnGraph(_build_gcnii),
         config=replace(_FAST, weight_decay=1e-4),
         setting="authors",
         reference=CHEN,
@@ -90,7 +90,7 @@ PEERS = (
     System(
         "jknet-dropedge",
         "JKNet+DE",
-        graph_system(JKNet),
+        OnGraph(JKNet),
         config=replace(PAPER, learning_rate=0.005),
         setting="adapted",
         reference="Xu et al. 2018, Jumping Knowledge Networks; Rong et al. 2020, DropEdge",
@@ -98,7 +98,7 @@ PEERS = (
     System(
         "mixhop",
         "MixHop",
-        graph_system(MixHop),
+        OnGraph(MixHop),
         config=_FAST,
         setting="adapted",
         reference="Abu-El-Haija et al. 2019, MixHop",
@@ -106,7 +106,7 @@ PEERS = (
     System(
         "arma",
         "ARMA",
-        graph_system(ARMA),
+        OnGraph(ARMA),
         operator="adjacency",
         config=_FAST,
         setting="adapted",
@@ -115,7 +115,7 @@ PEERS = (
     System(
         "chebnet",
         "ChebNet",
-        graph_system(ChebNet),
+        OnGraph(ChebNet),
         operator="laplacian",
         config=_FAST,
         setting="adapted",
@@ -124,7 +124,7 @@ PEERS = (
     System(
         "linkx",
         "LINKX",
-        graph_system(LINKX),
+        OnGraph(LINKX),
         operator="adjacency",
         config=replace(_FAST, weight_decay=1e-3),
         setting="adapted",
@@ -141,7 +141,7 @@ PEERS = (
     System(
         "lanczosnet",
         "LanczosNet",
-        graph_system(LanczosNet),
+        OnGraph(LanczosNet),
         config=_FAST,
         setting="adapted",
         reference="Liao et al. 2019, LanczosNet",
@@ -149,7 +149,7 @@ PEERS = (
     System(
         "graphsaint",
         "GraphSAINT",
-        graph_system(GraphSAINT),
+        OnGraph(GraphSAINT),
         config=_FAST,
         setting="adapted",
         reference="Zeng et al. 2020, GraphSAINT",
@@ -165,7 +165,7 @@ PEERS = (
     System(
         "geom-gcn",
         "Geom-GCN-I",
-        graph_system(GeomGCN),
+        OnGraph(GeomGCN),
         config=replace(PAPER, learning_rate=0.01, weight_decay=5e-4),
         setting="adapted",
         reference="Pei et al. 2020, Geom-GCN",
