@@ -60,9 +60,7 @@ def test_filter_classifier_explains_what_it_cannot_do(graph, tmp_path: Path) -> 
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(
-    "model", ["sgf-cheby", "mlp", "sgc", "ppnp", "gpr-gnn", "gcnii", "nlgnn"]
-)
+@pytest.mark.parametrize("model", ["sgf-cheby", "mlp", "sgc", "ppnp", "gpr-gnn", "gcnii", "nlgnn"])
 def test_filter_classifier_predicts_alike_after_saving(graph, model: str, tmp_path: Path) -> None:
     clf = FilterClassifier(model=model, max_epochs=5, n_members=2, random_state=0).fit(graph=graph)
     clf.save(tmp_path)

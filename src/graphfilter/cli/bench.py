@@ -51,7 +51,8 @@ def bench(
     models: Annotated[
         str,
         typer.Option(
-            help="Names (see graphfilter bench models) separated by commas, or all.",
+            help="Names (see graphfilter bench models) separated by commas, or all; "
+            "name@key=value trains one in another setting: sgf@weight_decay=5e-5.",
             show_default=False,
         ),
     ] = "",

@@ -26,7 +26,7 @@ from graphfilter.report.standings import (
     standings,
     system_title,
 )
-from graphfilter.systems import SYSTEMS
+from graphfilter.systems import find_system
 
 SPLITS = {
     "stratified": "60/20/20 of every class, drawn anew for each run",
@@ -109,7 +109,7 @@ def render_benchmark(
         legend=legend("Bold:", "≈"),
         failures=_failures(records),
         system_title=system_title,
-        systems=[SYSTEMS[model] for model in models if model in SYSTEMS],
+        systems=[system for model in models if (system := find_system(model))],
         datasets={r.dataset: r.data_checksum for r in records if r.data_checksum},
         split_rules={
             rule: SPLITS[rule.partition(":")[0]] for rule in {r.split_rule for r in records}
@@ -173,9 +173,9 @@ def commands(records: Iterable[Record], name: str) -> list[str]:
     matrices: dict[tuple[Any, ...], dict[str, dict[str, None]]] = defaultdict(dict)
     runs: dict[tuple[Any, ...], int] = defaultdict(int)
     for r in records:
-        if r.model not in SYSTEMS:
+        system = find_system(r.model)
+        if system is None:
             continue
-        system = SYSTEMS[r.model]
         own = system.configs.get(r.dataset, system.config).max_epochs
         epochs = r.config.get("max_epochs", own)
         key = (r.split_rule, r.scaling, None if epochs == own else epochs)

@@ -16,8 +16,9 @@ from graphfilter.filters import Filter
 from graphfilter.graph import Graph
 from graphfilter.models import FilterNetwork
 from graphfilter.report.curves import FREQUENCIES, describe_shape, response_at
+from graphfilter.report.standings import system_title
 from graphfilter.spectral import Density
-from graphfilter.systems import SYSTEMS
+from graphfilter.systems import find_system
 
 # The size of a picture in its own units; a page stretches it to its place.
 WIDTH, HEIGHT = 1000, 300
@@ -57,7 +58,7 @@ def learned_filters(records: Iterable[Record]) -> dict[str, list[LearnedFilter]]
         if curve is not None:
             curves.setdefault(record.dataset, {}).setdefault(record.model, []).append(curve)
     return {
-        dataset: [_learned(SYSTEMS[model].title, runs) for model, runs in of_dataset.items()]
+        dataset: [_learned(system_title(model), runs) for model, runs in of_dataset.items()]
         for dataset, of_dataset in curves.items()
     }
 
@@ -90,7 +91,7 @@ def recorded_response(record: Record) -> NDArray[np.float64] | None:
 @cache
 def _untrained(model: str) -> Filter | None:
     """Return the filter of a system, built on the smallest graph there is."""
-    system = SYSTEMS.get(model)
+    system = find_system(model)
     if system is None or system.build is None:
         return None
     pair = Graph.from_edges([[0, 1]], features=np.eye(2, dtype=np.float32), labels=[0, 1])

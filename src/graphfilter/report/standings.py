@@ -12,7 +12,7 @@ from scipy.stats import t as student
 from graphfilter.bench import Cell, Record, Summary
 from graphfilter.bench.table import FEWEST_RUNS, LOWER_IS_BETTER
 from graphfilter.report.numbers import Axis, percent
-from graphfilter.systems import SYSTEMS
+from graphfilter.systems import find_system
 
 LEVEL = 0.95
 MOST_NAMES = 5
@@ -153,7 +153,8 @@ def system_title(label: str) -> str:
     ('SGF (dropout=0.5)', 'mine')
     """
     name, space, rest = label.partition(" ")
-    return f"{SYSTEMS[name].title}{space}{rest}" if name in SYSTEMS else label
+    system = find_system(name)
+    return f"{system.title}{space}{rest}" if system else label
 
 
 def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:

@@ -38,7 +38,7 @@ class System:
     setting : str
         Whose setting this is: 'paper' (the one the paper used), 'authors' (of the system), or
         'adapted' (the authors' architecture, with what they leave open or train in another way
-        filled in here).
+        filled in here), or 'changed' (by who asked for it).
     reference : str
         Where the system comes from.
     predict : callable, optional
