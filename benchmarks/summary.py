@@ -28,7 +28,8 @@ def _rows(records: dict[str, Record]) -> Iterator[list[str]]:
     for device, title in DEVICES.items():
         for row in records.get(f"memory-{device}", {}).get("peak_bytes", []):
             if row["K"] == 16:
-                name = f"{title}, K = 16: peak memory of a step"
+                size = f"{records[f'memory-{device}']['n_vertices'] / 1e6:.1f} M vertices"
+                name = f"{title}, {size}, K = 16: peak memory of a step"
                 for peer, of in (("autograd", "autograd"), ("pyg", "PyG")):
                     yield _sizes(name, row["ours"], row.get(peer), of)
     if huge := records.get("huge-cuda"):

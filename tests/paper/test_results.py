@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections import Counter
 from pathlib import Path
@@ -10,9 +11,15 @@ import pytest
 
 from graphfilter.bench import read_records, summarise, to_markdown
 from graphfilter.cli import main
-from graphfilter.paper.published_accuracy import LOW, MIDDLE_AND_HIGH
+from graphfilter.paper.published_accuracy import (
+    DATASET_TITLES,
+    LOW,
+    MIDDLE_AND_HIGH,
+    TABLE_2,
+    TABLE_3,
+)
 from graphfilter.paper.records import read_target_records
-from graphfilter.paper.versus import select
+from graphfilter.paper.versus import select, versus
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 
@@ -78,3 +85,15 @@ def test_readme_shows_the_means_on_record(title: str) -> None:
         mean = sum(100 * r.scores["test"]["accuracy"] for r in runs) / max(len(runs), 1)
         cells.append(f"{mean:.1f}" if runs else "")
     assert shown == cells
+
+
+def test_page_says_which_reading_matches_the_paper() -> None:
+    records = [r for t in ("table2", "table3") for r in read_target_records(RESULTS, t)]
+    page = (RESULTS.parent / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    for dataset in (*LOW, *MIDDLE_AND_HIGH):
+        published = {**TABLE_2["sgf"], **TABLE_3["sgf"]}[dataset]
+        cells = [DATASET_TITLES[dataset], str(published)]
+        for model, scaling in itertools.product(("sgf", "sgf-every-layer"), ("row", "none")):
+            ours = versus(select(records, dataset, model, scaling=scaling), published)
+            cells.append(f"**{ours}**" if ours.mark == "≈" else str(ours))
+        assert f"| {' | '.join(cells)} |" in page

@@ -193,6 +193,21 @@ def test_filter_figure_draws_the_response_of_the_recorded_scalars(tmp_path: Path
         np.testing.assert_allclose(learned, h, rtol=1e-6)
 
 
+def test_noise_takes_both_readings_of_dropout_where_told(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(noise, "BOTH_READINGS", ("karate",))
+    TARGETS["fig-noise"].collect(tmp_path, QUICK, None)
+    records = read_target_records(tmp_path, "fig-noise-quick")
+    assert {r.model for r in records} == {*noise.SYSTEMS, "sgf-every-layer"}
+    rendered = TARGETS["fig-noise"].render(tmp_path, QUICK)
+    assert [row.label for row in rendered.blocks[0].rows][-1] == "SGF (dropout everywhere)"
+    assert rendered.figure is not None
+    lines = rendered.figure.axes[0].get_lines()
+    assert {(line.get_label(), line.get_linestyle()) for line in lines} >= {
+        ("SGF", "-"),
+        ("SGF (dropout everywhere)", "--"),
+    }
+
+
 def test_noise_runs_on_rewired_graphs_under_their_own_names(tmp_path: Path) -> None:
     TARGETS["fig-noise"].collect(tmp_path, QUICK, None)
     records = read_target_records(tmp_path, "fig-noise-quick")
