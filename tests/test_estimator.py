@@ -316,6 +316,13 @@ def test_classifier_says_that_training_diverged(bipartite: Graph) -> None:
         quick(learning_rate=1e30).fit(graph=bipartite)
 
 
+def test_bound_classifier_takes_one_label_a_vertex(bipartite: Graph) -> None:
+    clf = SGFClassifier(graph=bipartite, max_epochs=2)
+    with pytest.raises(GraphError, match="vertex 1 is given two"):
+        clf.fit([0, 1, 1, 2], ["a", "b", "a", "b"])
+    clf.fit([0, 1, 1, 2], ["a", "b", "b", "a"])
+
+
 def test_bound_classifier_predicts_another_graph(bipartite: Graph) -> None:
     clf = quick(graph=bipartite, max_epochs=5).fit(np.arange(200), bipartite.labels)
     half = bipartite.subgraph(np.arange(0, 200, 2))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +49,12 @@ def test_filter_classifier_built_on_its_graph_refuses_another(graph) -> None:
 def test_filter_classifier_bound_to_a_graph_is_cross_validated(graph) -> None:
     clf = FilterClassifier(model="nlgnn", graph=graph, max_epochs=30, random_state=0)
     assert cross_val_score(clf, np.arange(90), graph.labels, cv=2).mean() > 0.5
+
+
+def test_filter_classifier_of_geom_gcn_is_copied_and_pickled(graph) -> None:
+    clf = FilterClassifier(model="geom-gcn", max_epochs=2, random_state=0).fit(graph=graph)
+    for other in (copy.deepcopy(clf), pickle.loads(pickle.dumps(clf))):
+        np.testing.assert_array_equal(other.predict_proba(), clf.predict_proba())
 
 
 def test_filter_classifier_explains_what_it_cannot_do(graph, tmp_path: Path) -> None:

@@ -66,6 +66,9 @@ def _take_bound(
         raise GraphError(f"there must be a label a vertex; got {len(found)}, {len(index)}.")
     codes = np.full(bound.n_vertices, -1, dtype=np.int64)
     codes[index] = found
+    twice = index[codes[index] != found]
+    if len(twice):
+        raise GraphError(f"a vertex must have one label; vertex {twice[0]} is given two.")
     estimator.n_features_in_ = 1
     return bound, codes, classes
 

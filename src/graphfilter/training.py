@@ -124,7 +124,8 @@ def train(
     on_epoch : callable, optional
         Told the :class:`Progress` after every epoch; it may read the filter from it, and stop.
     checkpoint : path, optional
-        Where to keep the state while training, every ``checkpoint_seconds`` and when interrupted.
+        Where to keep the state while training, every ``checkpoint_seconds``, when interrupted
+        and at the end.
     resume : bool
         Go on from ``checkpoint`` where there is one: the end is the same to the bit as without
         the interruption.
@@ -174,6 +175,8 @@ def train(
         if time.perf_counter() - saved > checkpoint_seconds:
             state.save()
             saved = time.perf_counter()
+    # Whoever is stopped after training, and before what was learned is saved, need not train again.
+    state.save()
     optimizer.zero_grad(set_to_none=True)
     return [run.result(state.seconds) for run in runs]
 

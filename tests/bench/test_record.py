@@ -20,7 +20,7 @@ def make_record(seed: int = 0, **changes: object) -> Record:
         scaling="auto",
         config={"learning_rate": 0.1 + 0.2, "max_epochs": 5},
         device="cpu",
-        scores={"test": {"n_vertices": 7, "accuracy": 1 / 3}},
+        scores={"train": {"n_vertices": 20}, "test": {"n_vertices": 7, "accuracy": 1 / 3}},
         filter={"alpha": [0.1, -0.3]},
     )
     return replace(record, **changes)
@@ -74,9 +74,52 @@ def test_record_file_drops_a_cut_line_in_the_middle(tmp_path: Path) -> None:
     assert file.n_cut == 1
 
 
-def test_record_file_names_the_line_that_is_no_record(tmp_path: Path) -> None:
+WRONG = [
+    {"scores": {}},
+    {"scores": {"test": {"n_vertices": 7, "accuracy": 0.5}}},
+    {"scores": {"train": {"n_vertices": 0}, "test": {"n_vertices": 7, "accuracy": 0.5}}},
+    {"config": None},
+    {"dataset": 5},
+    {"filter": [1]},
+    {"seed": "0"},
+    {"seed": True},
+    {"status": "maybe"},
+    {"versions": {"torch": 2}},
+    {"seconds_per_epoch": "fast"},
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+def test_record_of_a_wrong_shape_counts_as_a_broken_line(tmp_path: Path, wrong: dict) -> None:
     path = tmp_path / "records.jsonl"
-    path.write_text(make_record().to_json() + '\n{"accuracy": 0.9}\n')
+    broken = json.dumps(json.loads(make_record(1).to_json()) | wrong)
+    path.write_text("\n".join([make_record(0).to_json(), broken, make_record(2).to_json(), ""]))
+    file = RecordFile(path)
+    assert file.records == [make_record(0), make_record(2)]
+    assert file.n_cut == 1
+
+
+@pytest.mark.parametrize("accuracy", [None, "0.5", float("nan"), 50, True])
+def test_record_that_is_ok_must_have_an_accuracy(accuracy: object) -> None:
+    content = json.loads(make_record().to_json())
+    content["scores"]["test"]["accuracy"] = accuracy
+    with pytest.raises(TypeError, match="scores"):
+        Record.from_json(json.dumps(content))
+
+
+def test_record_may_lack_test_vertices() -> None:
+    record = make_record(scores={"train": {"n_vertices": 20, "accuracy": 1.0}})
+    assert Record.from_json(record.to_json()) == record
+
+
+def test_record_that_failed_needs_no_scores() -> None:
+    record = make_record(status="failed", reason="memory", scores={})
+    assert Record.from_json(record.to_json()) == record
+
+
+def test_record_file_names_the_line_where_none_is_a_record(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_text('\n{"accuracy": 0.9}\n[1]\n')
     with pytest.raises(DataFileError, match=r"records\.jsonl, line 2: must be a benchmark record"):
         read_records(path)
     with pytest.raises(DataFileError, match="no such file"):
@@ -92,9 +135,12 @@ def test_record_file_reads_packed_records_and_does_not_extend_them(tmp_path) -> 
     assert packed.records == []
     with pytest.raises(DataFileError, match="gunzip"):
         packed.append([])
-    path.write_bytes(b"not gzip")
-    with pytest.raises(DataFileError, match="cannot be read"):
-        RecordFile(path)
+    whole = gzip.compress(make_record().to_json().encode())
+    # Not packed at all, cut, and whole but for a byte within.
+    for content in (b"not gzip", whole[:-9], whole[:12] + b"\xff" + whole[13:]):
+        path.write_bytes(content)
+        with pytest.raises(DataFileError, match="cannot be read"):
+            RecordFile(path)
 
 
 def test_record_file_leaves_a_file_that_is_not_ours_alone(tmp_path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from graphfilter.cli import demo as demo_module
 from graphfilter.paper import measured
+from graphfilter.paper.targets import TARGETS
 from graphfilter.systems import get_system
 
 
@@ -94,6 +96,7 @@ def test_reproduce_fig_frequency(graphfilter, tmp_path: Path, monkeypatch) -> No
     result = graphfilter("reproduce", "fig-frequency", "--out", tmp_path, "--quick")
     assert result.code == 0, result.err
     assert (tmp_path / "fig-frequency-quick.png").exists()
+    assert "Made with --quick" in result.out
     lines = (tmp_path / "fig-frequency-quick.jsonl").read_text().splitlines()
     assert {json.loads(line)["dataset"] for line in lines} == {"csbm", "bipartite"}
     assert "data:image/png" in (tmp_path / "report.html").read_text()
@@ -111,3 +114,43 @@ def test_demo_compares_systems(graphfilter, tmp_path: Path, monkeypatch) -> None
     again = graphfilter("demo", "--out", tmp_path / "d")
     assert again.code == 2
     assert "--overwrite" in again.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("bench", "--datasets", "karate", "--models", "sgc"), "give a name ending in .jsonl"),
+        (("reproduce", "fig-noise", "--device", "gpu"), "device must be auto"),
+        (("fit", "--dataset", "karate", "--seed", 2**32), "Invalid value for '--seed'"),
+        (("search", "--trials", 1), "name what to search on"),
+    ],
+)
+def test_bad_options_are_refused_before_anything_is_made(
+    graphfilter, tmp_path: Path, words: tuple[object, ...], message: str
+) -> None:
+    out = tmp_path / "new" / "records.jsonl.gz"
+    more = () if words[0] == "search" else ("--out", out)
+    result = graphfilter(*words, *more)
+    assert result.code == 2
+    assert message in result.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_reproduce_interrupted_says_how_to_go_on(
+    graphfilter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    target = dataclasses.replace(TARGETS["fig-noise"], collect=interrupt)
+    monkeypatch.setitem(TARGETS, "fig-noise", target)
+    result = graphfilter("reproduce", "fig-noise", "--out", tmp_path)
+    assert result.code == 130
+    assert "The same command goes on" in result.err
+
+
+def test_torch_out_of_memory_is_one_line(graphfilter, tmp_path: Path) -> None:
+    words = ("fit", "--dataset", "karate", "--hidden", 10**12, "--quiet")
+    result = graphfilter(*words, "--out", tmp_path / "run")
+    assert result.code == 1
+    assert result.err.startswith("error: not enough memory")

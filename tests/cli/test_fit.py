@@ -291,6 +291,29 @@ def test_fit_interrupted_resumes_to_the_same_bits(tmp_path: Path, graph) -> None
     assert not (tmp_path / "stopped" / "checkpoint.safetensors").exists()
 
 
+def test_fit_interrupted_while_comparing_does_not_train_again(
+    graphfilter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = write(tmp_path, EDGES, VERTICES)
+    words = ("fit", *tables, "--label", "kind", "--epochs", 20, "--quiet", "--out")
+    assert graphfilter(*words, tmp_path / "whole").code == 0
+
+    def interrupt(*args: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("graphfilter.workflow.train_baselines", interrupt)
+        stopped = graphfilter(*words, tmp_path / "run")
+    assert stopped.code == 130
+    assert "--resume" in stopped.err
+    # To train again would be to start an epoch.
+    monkeypatch.setattr("graphfilter.training.Epoch", interrupt)
+    assert graphfilter(*words, tmp_path / "run", "--resume", "--no-baselines").code == 0
+    for name in ("predictions.csv", "model.safetensors"):
+        whole = (tmp_path / "whole" / name).read_bytes()
+        assert (tmp_path / "run" / name).read_bytes() == whole
+
+
 def test_predict_uses_the_columns_fit_was_told(graphfilter, tmp_path: Path) -> None:
     edges = "one,two,strength\n" + "".join(f"v{i},v{(i + 1) % 12},{i + 1}\n" for i in range(12))
     tables = write(tmp_path, edges, VERTICES)

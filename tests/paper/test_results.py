@@ -38,11 +38,12 @@ def test_tables_are_rebuilt_from_their_records(target: str, tmp_path: Path, monk
         assert rebuilt == (RESULTS / f"{target}{suffix}").read_text()
 
 
-def test_records_of_the_systems_give_their_table() -> None:
-    records = read_records(RESULTS / "systems.jsonl.gz")
+@pytest.mark.parametrize("name", ["systems", "decay"])
+def test_records_of_a_benchmark_give_their_table(name: str) -> None:
+    records = read_records(RESULTS / f"{name}.jsonl.gz")
     assert all(record.status == "ok" for record in records)
     (summary,) = summarise(records)
-    table = (RESULTS / "systems.md").read_text()
+    table = (RESULTS / f"{name}.md").read_text(encoding="utf-8")
     assert to_markdown(summary).strip() in table
 
 

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
-import os
 import platform
-import zlib
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, Self
+from types import NoneType, UnionType
+from typing import Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 import torch
 
 from graphfilter.errors import DataFileError
+from graphfilter.storage import append_lines, read_lines
 from graphfilter.version import __version__
 
 Scores = dict[str, dict[str, Any]]
+T = TypeVar("T")
 
 
 def current_versions() -> dict[str, str]:
@@ -109,20 +110,34 @@ class Record:
     @classmethod
     def from_json(cls, line: str | bytes) -> Self:
         """Read one line; ValueError where it is not JSON, TypeError where it is no Record."""
-        content = json.loads(line)
-        names = {f.name for f in fields(cls)}
-        if not isinstance(content, dict) or set(content) != names:
-            raise TypeError("not a record")
-        if content["status"] not in ("ok", "failed"):
-            raise TypeError("a record's status must be ok or failed")
-        return cls(**content)
+        record = from_plain(cls, json.loads(line))
+        if not fits(record.scores, dict[str, dict[str, float | None]]):
+            raise TypeError("scores must be numbers, by part and metric")
+        if record.ok and not _is_scored(record.scores):
+            raise TypeError("scores of a run that is ok must have its sizes and accuracy")
+        return record
+
+
+def _is_scored(scores: Scores) -> bool:
+    """Say whether scores hold what every table needs of a run; the test part may be empty."""
+    train, test = scores.get("train", {}), scores.get("test")
+    if not (train.get("n_vertices") or 0) > 0:
+        return False
+    if test is None:
+        return True
+    accuracy = test.get("accuracy")
+    return (test.get("n_vertices") or 0) > 0 and accuracy is not None and 0 <= accuracy <= 1
+
+
+# What a line must be, for errors.
+A_RECORD = "a benchmark record"
 
 
 class RecordFile:
     """Records in a JSON-lines file, appended whole as runs end.
 
-    A line that was cut when the process was killed is dropped, in reading and from the file
-    before the first append: its run is simply not there.
+    A line that is broken is left out: its run is simply not there. A last one that was cut when
+    the process was killed goes from the file before the first append.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -130,73 +145,60 @@ class RecordFile:
         self.records: list[Record] = []
         self.n_cut = 0
         if self.path.exists():
-            self._read()
+            self.records, self.n_cut = read_lines(self.path, Record.from_json, A_RECORD)
 
     def append(self, records: Iterable[Record]) -> None:
         """Write the records' lines, in one piece, to the disk."""
         if self.path.suffix == ".gz":
             raise DataFileError(self.path, "is packed, to be kept; unpack it with gunzip first.")
         records = list(records)
-        lines = "".join(record.to_json() + "\n" for record in records).encode()
         if not self.records:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("ab", buffering=0) as stream:
-            self._mend(stream.tell())
-            stream.write(lines)
-            os.fsync(stream.fileno())
+        append_lines(self.path, [record.to_json() for record in records])
         self.records += records
-
-    def _mend(self, size: int) -> None:
-        """Cut off a last line that is not whole, lest the next one be glued to it."""
-        if not size:
-            return
-        with self.path.open("r+b") as stream:
-            stream.seek(-1, os.SEEK_END)
-            if stream.read(1) != b"\n":
-                stream.seek(0)
-                stream.truncate(stream.read().rfind(b"\n") + 1)
-
-    def _read(self) -> None:
-        try:
-            content = self.path.read_bytes()
-            if self.path.suffix == ".gz":
-                content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise DataFileError(self.path, f"cannot be read: {reason}.") from None
-        *lines, cut = content.split(b"\n")
-        self.n_cut = int(bool(cut.strip()))
-        if self.n_cut:
-            self._check_ours(cut, len(lines) + 1)
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                self.records.append(Record.from_json(line))
-            except ValueError:
-                self._check_ours(line, number)
-                self.n_cut += 1
-            except TypeError:
-                raise DataFileError(
-                    self.path,
-                    "must be a benchmark record of this version of graphfilter; it is not. Give "
-                    "a file that graphfilter bench wrote, or start a new one.",
-                    line=number,
-                ) from None
-
-    def _check_ours(self, line: bytes, number: int) -> None:
-        """Raise unless a broken line can have been a record: the file may not be ours."""
-        if not line.lstrip().startswith(b"{"):
-            raise DataFileError(
-                self.path, "must be a file of records; it is not, and was left alone.", line=number
-            )
 
 
 def read_records(path: str | Path) -> list[Record]:
-    """Read the records of a file; a line that was cut is left out."""
+    """Read the records of a file; a line that is broken is left out."""
     if not Path(path).is_file():
         raise DataFileError(path, "there is no such file; graphfilter bench --out writes one.")
     return RecordFile(path).records
+
+
+def from_plain(kind: type[T], content: Any) -> T:
+    """Make a dataclass of what JSON held; TypeError unless its fields are there, and no others."""
+    hints = _hints(kind)
+    if not isinstance(content, dict) or set(content) != set(hints):
+        raise TypeError(f"must hold {', '.join(hints)}")
+    for name, hint in hints.items():
+        if not fits(content[name], hint):
+            raise TypeError(f"{name} must be {hint}")
+    return kind(**content)
+
+
+_hints = cache(get_type_hints)
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Say whether what JSON held is of a type; a whole number is a float, a truth no number.
+
+    >>> fits([1, 2.5], list[float]), fits([1, None], list[float]), fits(True, int)
+    (True, False, False)
+    """
+    origin, of = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return True
+    if origin is Literal:
+        return value in of
+    if origin is UnionType:
+        return any(fits(value, one) for one in of)
+    if origin is list:
+        return isinstance(value, list) and all(fits(v, of[0]) for v in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(fits(v, of[1]) for v in value.values())
+    if hint is NoneType or isinstance(value, bool):
+        return value is None and hint is NoneType
+    return isinstance(value, int | float if hint is float else hint)
 
 
 def _plain(value: Any) -> Any:

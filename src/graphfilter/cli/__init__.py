@@ -16,6 +16,7 @@ from graphfilter.version import __version__
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
+NO_MEMORY = "not enough memory for this graph in this setting; a smaller --hidden needs less."
 
 app = typer.Typer(
     name="graphfilter",
@@ -63,7 +64,13 @@ def main() -> None:
         complain("interrupted.")
         sys.exit(EXIT_INTERRUPTED)
     except MemoryError:
-        complain("not enough memory for this graph.")
+        complain(NO_MEMORY)
+        sys.exit(1)
+    except RuntimeError as error:
+        # What torch says in place of a MemoryError.
+        if "allocate" not in str(error):
+            raise
+        complain(NO_MEMORY)
         sys.exit(1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""

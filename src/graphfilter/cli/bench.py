@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -93,6 +94,7 @@ def bench(
         raise ConfigError("name what to run: --datasets A,B --models M,N --out records.jsonl.")
     check_name("metric", metric, METRICS)
     page = page_of(out)
+    _check_out(out)
     if quick and max_epochs is None:
         max_epochs = QUICK_EPOCHS
     names = list(SYSTEMS) if models == "all" else _listed(models)
@@ -106,8 +108,8 @@ def bench(
     except KeyboardInterrupt:
         complain(f"interrupted; every run that ended is in {out}. The same command goes on.")
         raise typer.Exit(EXIT_INTERRUPTED) from None
-    _show(records, "text", metric)
     write_benchmark(page, read_records(out), name=out.name, metric=metric)
+    _show(records, "text", metric)
     say(
         f"Records in {out}, report in {page} (open it in a browser); other forms: "
         f"graphfilter bench table {out} --format latex"
@@ -117,6 +119,15 @@ def bench(
         complain(line)
     if failures:
         raise typer.Exit(1)
+
+
+def _check_out(out: Path) -> None:
+    """Raise where records cannot be written, before anything is trained."""
+    if out.suffix == ".gz":
+        raise ConfigError(f"{out}: records are written unpacked; give a name ending in .jsonl.")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if not os.access(out if out.exists() else out.parent, os.W_OK):
+        raise ConfigError(f"{out}: cannot be written there; give another --out.")
 
 
 @app.command("table")

@@ -86,7 +86,7 @@ def fit(
             help="Train an MLP and fixed low-pass filters beside it, for the report's answer."
         ),
     ] = True,
-    seed: Annotated[int, typer.Option(help="Same seed, same result.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Same seed, same result.", min=0, max=2**32 - 1)] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with an interrupted run.")

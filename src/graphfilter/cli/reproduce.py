@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +12,10 @@ import typer
 
 from graphfilter.cli import sources
 from graphfilter.cli.screen import complain, runs_bar, say, show_table, tell
+from graphfilter.devices import pick_device
 from graphfilter.errors import ConfigError, GraphFilterError, check_name
 from graphfilter.paper.forms import Rendered, text_rows, to_csv, to_latex, to_markdown
-from graphfilter.paper.matrix import Options, Step
+from graphfilter.paper.matrix import QUICK_EPOCHS, QUICK_RUNS, Options, Step
 from graphfilter.paper.records import pack
 from graphfilter.paper.targets import MEASURED, TARGETS, Target
 from graphfilter.paper.versus import NOISE
@@ -23,6 +25,10 @@ from graphfilter.storage import whole_file
 
 REPORT_FILE = "report.html"
 OUT, RUNNING = "What to leave", "How to run"
+QUICK_NOTE = (
+    f"Made with --quick, at most {QUICK_RUNS} runs of {QUICK_EPOCHS} epochs: it shows that "
+    "everything works, and nothing else."
+)
 
 
 def reproduce(
@@ -93,13 +99,16 @@ def reproduce(
         targets = {target: targets[check_name("target", target, [*targets, "all"])]}
     if out is None:
         raise ConfigError("give a folder for the results with --out.")
+    options = Options(runs, quick, pick_device(device), jobs, literature)
     out.mkdir(parents=True, exist_ok=True)
-    options = Options(runs, quick, device, jobs, literature)
     failed = 0
     for name, wanted in targets.items():
         try:
             packed = gzip and name not in MEASURED
             failed += _one(wanted, out, from_records, options, packed, quiet)
+        except KeyboardInterrupt:
+            complain(f"interrupted; every run that ended is in {out}. The same command goes on.")
+            raise typer.Exit(130) from None
         except GraphFilterError as error:
             if target != "all":
                 raise
@@ -127,6 +136,9 @@ def _one(
             notes = target.collect(out, options, on_step)
         tell(notes, quiet=quiet)
     rendered = target.render(source or out, options)
+    if options.quick:
+        title = f"{rendered.title} (--quick: not to be published)"
+        rendered = replace(rendered, title=title, notes=(*rendered.notes, QUICK_NOTE))
     written = _write(rendered, out, target.records(options))
     if source is None and gzip:
         written.append(pack(out, target.records(options)).name)

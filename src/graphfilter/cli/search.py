@@ -12,6 +12,7 @@ from graphfilter.cli import sources
 from graphfilter.cli.bench import EXIT_INTERRUPTED, QUICK_EPOCHS
 from graphfilter.cli.screen import complain, err, say, show_table
 from graphfilter.cli.sources import column_choices, read_source
+from graphfilter.errors import ConfigError
 from graphfilter.search import Found, SearchProgress, SearchResult
 from graphfilter.search import search as run_search
 
@@ -33,7 +34,7 @@ def search(
     scaling: Annotated[
         str, typer.Option(help="Of the features: auto, none, row or standardise.")
     ] = "auto",
-    seed: Annotated[int, typer.Option(help="Same seed, same result.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Same seed, same result.", min=0, max=2**32 - 1)] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     max_epochs: Annotated[
         int | None, typer.Option(help="Instead of the model's own.", min=1)
@@ -50,6 +51,8 @@ def search(
 
     Example:  graphfilter search --dataset cora --trials 50 --storage search.db
     """
+    if dataset is None and graph is None:
+        raise ConfigError("name what to search on: --dataset NAME or --graph FILE.")
     columns = column_choices(id=None, label=None, source=None, target=None, weight=None)
     found = read_source(
         edges=None, vertices=None, dataset=dataset, graph=graph, columns=columns, quiet=quiet

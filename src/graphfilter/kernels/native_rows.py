@@ -56,11 +56,15 @@ class NativeRows(TorchRows):
 
     def __init__(self, factors: Factors, dtype: torch.dtype) -> None:
         super().__init__(factors, dtype)
+        assert dtype == torch.float32
+        self._cuts: dict[int, Tensor] = {}
+
+    @staticmethod
+    def _library() -> ctypes.CDLL:
+        """Return the library; not kept in the object, which may be copied and pickled."""
         library = native_library()
         assert library is not None
-        assert dtype == torch.float32
-        self._library = library
-        self._cuts: dict[int, Tensor] = {}
+        return library
 
     def multiply(
         self,
@@ -79,7 +83,7 @@ class NativeRows(TorchRows):
         parts, cuts = self._parts(width)
         for group, own in enumerate(entries):
             place = 4 * group * width
-            self._library.graphfilter_multiply(
+            self._library().graphfilter_multiply(
                 width, x.shape[1], offsets.data_ptr(), columns.data_ptr(), own.data_ptr(),
                 x.data_ptr() + place, out.data_ptr() + place, scale, keep, parts, cuts.data_ptr(),
             )  # fmt: skip
@@ -107,7 +111,7 @@ class NativeRows(TorchRows):
             other = _padded(against.view(n, -1), missing)
             dots = torch.zeros(parts, len(weights), stride, dtype=torch.float64)
         offsets, columns, values = self._matrix
-        self._library.graphfilter_walk(
+        self._library().graphfilter_walk(
             stride, len(steps), offsets.data_ptr(), columns.data_ptr(), values.data_ptr(),
             flat.data_ptr(), None if other is None else other.data_ptr(), by_column.data_ptr(),
             ctypes.addressof(factors), sums.data_ptr(), one.data_ptr(), two.data_ptr(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 import torch
@@ -60,6 +62,10 @@ class GeomGCN(nn.Module):
         n_blocks = 2 * N_RELATIONS
         self.first = Linear(graph.n_features, n_blocks * hidden_size, generator)
         self.second = Linear(hidden_size, n_blocks * graph.n_classes, generator)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is made again on first use: sparse tensors cannot be copied."""
+        return {**super().__getstate__(), "_on": {}}
 
     def forward(
         self,

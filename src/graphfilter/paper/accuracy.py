@@ -103,7 +103,7 @@ class AccuracyTable:
         there = {record.dataset for record in records}
         datasets = [d for d in self.datasets if d in there]
         printed = [
-            Row(title, tuple(str(self.literature[system].get(d, "(not avail.)")) for d in datasets))
+            Row(title, tuple(self.literature[system].get(d, "(not avail.)") for d in datasets))
             for system, title in LITERATURE_TITLES.items()
         ]
         titles = tuple(DATASET_TITLES.get(d, d) for d in datasets)

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.bench import draw_split
 from graphfilter.bench.protocol import GraphLoader
-from graphfilter.bench.record import current_versions
+from graphfilter.bench.record import current_versions, from_plain
 from graphfilter.bench.running import Inputs, train_runs
 from graphfilter.devices import device_title, pick_device
-from graphfilter.errors import DataFileError
 from graphfilter.paper.forms import Rendered
 from graphfilter.paper.matrix import QUICK_EPOCHS, OnStep, Options, Step, at_hand
 from graphfilter.paper.published_accuracy import DATASET_TITLES, RANDOM_DYNAMICS
-from graphfilter.paper.records import append_json_line, find_lines, read_json_lines
+from graphfilter.paper.records import append_json_line, find_lines, read_lines_of
 from graphfilter.systems import get_system
 
 if TYPE_CHECKING:
@@ -52,6 +52,15 @@ class DynamicsRecord:
     beta: list[list[float]]
     device: str
     versions: dict[str, str] = field(default_factory=current_versions)
+
+    @classmethod
+    def from_json(cls, line: str | bytes) -> Self:
+        """Read one line; ValueError or TypeError where it is no such record."""
+        record = from_plain(cls, json.loads(line))
+        shape = np.shape(record.alpha)
+        if shape != np.shape(record.beta) or shape[:1] != (len(record.epochs),) or 0 in shape:
+            raise ValueError("alpha and beta must have a row an epoch and an entry a layer")
+        return record
 
 
 @dataclass(frozen=True)
@@ -97,15 +106,12 @@ class Dynamics:
                 f"{title}: test accuracy {100 * r.accuracy:.1f} %{beside}, best at epoch "
                 f"{r.best_epoch} of {r.epochs[-1]}; {_active(r)}."
             )
-        return Rendered(self.title, figure=draw(records, self.published), notes=tuple(notes))
+        figure = draw(records, self.published) if records else None
+        return Rendered(self.title, figure=figure, notes=tuple(notes))
 
     def _read(self, folder: Path, name: str) -> list[DynamicsRecord]:
-        try:
-            return [DynamicsRecord(**content) for content in read_json_lines(folder, name)]
-        except TypeError as error:
-            path = find_lines(folder, name) or folder
-            problem = f"is not of this version: {error}. Make it again in a new folder."
-            raise DataFileError(path, problem) from None
+        found = read_lines_of(folder, name, DynamicsRecord.from_json, f"a record of {self.name}")
+        return [record for record in found if record.model == self.model]
 
 
 def record_dynamics(dataset: str, model: str, options: Options) -> DynamicsRecord:

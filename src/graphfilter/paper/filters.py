@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from graphfilter.bench import Record
+from graphfilter.bench.record import fits
 from graphfilter.filters import StackedFilter
 from graphfilter.paper.accuracy import SHARED
 from graphfilter.paper.drawing import COLOURS, FREQUENCY_AXIS, GREY, unframe
@@ -42,8 +43,8 @@ def collect(folder: Path, options: Options, on_step: OnStep | None) -> list[str]
 def render(folder: Path, options: Options) -> Rendered:
     """Draw the figure from the filters in the records of a folder."""
     records = read_target_records(folder, f"{NAME}-quick" if options.quick else NAME)
-    there = {record.dataset for record in records}
-    datasets = [d for d in (*DATASETS, *sorted(there - {*DATASETS})) if d in there]
+    there = {record.dataset for record in records if record.model in ROWS}
+    datasets = [d for d in dict.fromkeys((*DATASETS, *QUICK)) if d in there]
     rows = [
         Row(
             f"SGF {title}",
@@ -59,7 +60,7 @@ def render(folder: Path, options: Options) -> Rendered:
     titles = tuple(DATASET_TITLES.get(d, d) for d in datasets)
     block = Block("Test accuracy over the runs drawn", titles, tuple(rows))
     title = "Figure 2: filters before training and learned, from Ã and from L"
-    return Rendered(title, (block,), draw(records, datasets))
+    return Rendered(title, (block,), draw(records, datasets) if datasets else None)
 
 
 def draw(records: Sequence[Record], datasets: Sequence[str]) -> Figure:
@@ -70,7 +71,7 @@ def draw(records: Sequence[Record], datasets: Sequence[str]) -> Figure:
     panels = figure.subplots(2, len(datasets), sharex=True, squeeze=False)
     for row, (system, title) in zip(panels, ROWS.items(), strict=True):
         for axes, dataset in zip(row, datasets, strict=True):
-            _draw_panel(axes, [r for r in select(records, dataset, system) if r.ok])
+            _draw_panel(axes, [r for r in select(records, dataset, system) if _has_filter(r)])
         row[0].set_ylabel(f"response f, {title}")
     for axes, dataset in zip(panels[0], datasets, strict=True):
         axes.set_title(DATASET_TITLES.get(dataset, dataset))
@@ -89,6 +90,14 @@ def responses(record: Record, frequency: np.ndarray) -> tuple[np.ndarray, np.nda
         learned.alpha.copy_(torch.tensor(record.filter["alpha"]))
         learned.beta.copy_(torch.tensor(record.filter["beta"]))
     return start, learned.response(lam)
+
+
+def _has_filter(record: Record) -> bool:
+    """Say whether a run left a filter that can be drawn; one that diverged did not."""
+    alpha, beta = (record.filter.get(name, []) for name in ("alpha", "beta"))
+    if not (record.ok and fits(alpha, list[float]) and fits(beta, list[float])):
+        return False
+    return 0 < len(alpha) == len(beta) and "operator" in record.config
 
 
 def _draw_panel(axes: Axes, records: Sequence[Record]) -> None:

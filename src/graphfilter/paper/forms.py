@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from graphfilter.paper.published_accuracy import Accuracy
 from graphfilter.paper.versus import NOISE, Versus
 
 if TYPE_CHECKING:
@@ -17,12 +18,16 @@ if TYPE_CHECKING:
 LATEX_SIGNS = {"±": r"$\pm$", "%": r"\%", "_": r"\_", "#": r"\#", "λ": r"$\lambda$", "&": r"\&"}
 
 
+Cell = Versus | Accuracy | str
+"""Ours beside the published, the published alone, or any text."""
+
+
 @dataclass(frozen=True)
 class Row:
     """A line of a table; ``label`` is plain text and ``latex`` how the paper sets it."""
 
     label: str
-    cells: tuple[Versus | str, ...]
+    cells: tuple[Cell, ...]
     latex: str = ""
 
 
@@ -49,10 +54,10 @@ class Rendered:
 def text_rows(block: Block) -> tuple[list[str], list[list[str]]]:
     """Return heads and rows for whoever prints them; the difference stands in brackets."""
 
-    def show(cell: Versus | str) -> str:
-        if isinstance(cell, str) or cell.difference is None:
+    def show(cell: Cell) -> str:
+        if not isinstance(cell, Versus) or cell.difference is None:
             return str(cell)
-        return f"{cell} ({cell.difference:+.2f} {cell.mark})"
+        return f"{cell} ({f'{cell.difference:+.2f} {cell.mark}'.rstrip()})"
 
     return (
         [block.first_column, *block.columns],
@@ -112,22 +117,26 @@ def to_csv(rendered: Rendered) -> str:
     for block in rendered.blocks:
         for row in block.rows:
             for column, cell in zip(block.columns, row.cells, strict=True):
+                where = [block.heading, row.label, column]
                 if isinstance(cell, str):
-                    writer.writerow([block.heading, row.label, column, cell, *[""] * 8])
+                    writer.writerow([*where, cell, *[""] * 8])
+                    continue
+                if isinstance(cell, Accuracy):
+                    writer.writerow([*where, *[""] * 4, cell.mean, cell.deviation, *[""] * 3])
                     continue
                 numbers = [cell.mean, cell.deviation] if cell.n else ["", ""]
                 printed = cell.published
                 writer.writerow(
-                    [block.heading, row.label, column, *numbers, cell.n, cell.n_failed,
+                    [*where, *numbers, cell.n, cell.n_failed,
                      printed and printed.mean, printed and printed.deviation, cell.difference,
                      cell.p_value, words[cell.mark]]
                 )  # fmt: skip
     return stream.getvalue()
 
 
-def _markdown(cell: Versus | str, best: bool) -> str:
+def _markdown(cell: Cell, best: bool) -> str:
     text = f"**{cell}**" if best else str(cell)
-    if isinstance(cell, str) or cell.published is None:
+    if not isinstance(cell, Versus) or cell.published is None:
         return text
     text += f"<br>paper {cell.published}"
     return text if cell.difference is None else f"{text}<br>{cell.difference:+.2f} {cell.mark}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from graphfilter.bench.record import from_plain
 from graphfilter.errors import ConfigError, GraphError
 from graphfilter.graph import Graph
 from graphfilter.paper.drawing import COLOURS, MARKERS, unframe
@@ -40,6 +42,14 @@ class FrequencyRecord:
     method: str
     estimate: float
     truth: float
+
+    @classmethod
+    def from_json(cls, line: str | bytes) -> Self:
+        """Read one line; ValueError or TypeError where it is no such record."""
+        record = from_plain(cls, json.loads(line))
+        if record.method not in _ROWS or not np.isfinite(record.truth):
+            raise ValueError("an estimate must be of a known method, and of a known truth")
+        return record
 
 
 def frequency_estimates(
@@ -128,6 +138,8 @@ def _draw_panel(ax: Axes, records: list[FrequencyRecord], datasets: list[str]) -
     width = 0.88 / max(len(datasets), 2)
     for i, dataset in enumerate(datasets):
         mine = [r for r in records if r.dataset == dataset]
+        if not mine:
+            continue
         offset = (i - (len(datasets) - 1) / 2) * width
         boxes = [[r.estimate for r in mine if r.ratio == ratio] for ratio in ratios]
         colour = COLOURS[i % len(COLOURS)]

@@ -99,7 +99,10 @@ def at_hand(datasets: Iterable[str]) -> tuple[list[str], list[str]]:
         except DataFileError as error:
             notes.append(f"{name} left out: {error}")
     if not found:
-        raise ConfigError("none of the datasets is at hand; see graphfilter data list.")
+        raise ConfigError(
+            "none of the datasets is at hand; get them with graphfilter data get NAME, or name a "
+            "folder of them in GRAPHFILTER_DATA. graphfilter data list shows which there are."
+        )
     return found, notes
 
 

@@ -13,7 +13,7 @@ from graphfilter.paper.forms import Block, Rendered, Row
 from graphfilter.paper.frequency import FrequencyRecord, draw, frequency_estimates
 from graphfilter.paper.matrix import OnStep, Options, Step, at_hand
 from graphfilter.paper.published import Printed
-from graphfilter.paper.records import read_json_lines
+from graphfilter.paper.records import read_lines_of, remedy
 from graphfilter.paper.table1 import PUBLISHED_AS, table1
 from graphfilter.storage import read_json, whole_file, write_json
 
@@ -41,10 +41,13 @@ def collect_table1(folder: Path, options: Options, on_step: OnStep | None) -> li
 def render_table1(folder: Path, options: Options) -> Rendered:
     """Show what was measured beside what is printed."""
     path = folder / f"{TABLE1}.json"
+    if not path.is_file():
+        raise DataFileError(path, f"there are no such records; {remedy(folder, TABLE1)}")
+    contents = read_json(path)
     try:
-        rows = [Row(content["dataset"], _cells(content)) for content in read_json(path)]
-    except (KeyError, TypeError):
-        problem = "is not of this version. Make it again: graphfilter reproduce table1."
+        rows = [Row(content["dataset"], _cells(content)) for content in contents]
+    except (LookupError, TypeError, ValueError):
+        problem = f"must hold the rows of {TABLE1}, of this version; {remedy(folder, TABLE1)}"
         raise DataFileError(path, problem) from None
     as_printed = sum(row.cells[-1] == "yes" for row in rows)
     block = Block("Sizes and frequencies, measured", COLUMNS, tuple(rows), first_column="Datasets")
@@ -89,12 +92,9 @@ def collect_frequency(folder: Path, options: Options, on_step: OnStep | None) ->
 def render_frequency(folder: Path, options: Options) -> Rendered:
     """Draw the estimates on record."""
     name = _frequency_name(options)
-    try:
-        records = [FrequencyRecord(**content) for content in read_json_lines(folder, name)]
-    except TypeError as error:
-        problem = f"is not of this version: {error}. Make it again in a new folder."
-        raise DataFileError(folder / f"{name}.jsonl", problem) from None
-    return Rendered("Figures 6 and 7: label frequency estimated from few labels", (), draw(records))
+    records = read_lines_of(folder, name, FrequencyRecord.from_json, "an estimate of frequency")
+    title = "Figures 6 and 7: label frequency estimated from few labels"
+    return Rendered(title, figure=draw(records) if records else None)
 
 
 def _frequency_name(options: Options) -> str:

@@ -51,6 +51,19 @@ def rewired_name(dataset: str, share: float) -> str:
     return f"{dataset}~{share:g}"
 
 
+def split_name(name: str) -> tuple[str, float | None]:
+    """Return the dataset and the share of a rewired one's name; no share for any other name.
+
+    >>> split_name("cora~0.3"), split_name("cora")
+    (('cora', 0.3), ('cora', None))
+    """
+    dataset, _, share = name.rpartition("~")
+    try:
+        return dataset, float(share)
+    except ValueError:
+        return name, None
+
+
 def systems_of(dataset: str) -> tuple[str, ...]:
     """Return the systems that are run on the rewired graphs of a dataset."""
     return (*SYSTEMS, EVERY_LAYER) if dataset in BOTH_READINGS else SYSTEMS
@@ -84,8 +97,9 @@ def render(folder: Path, options: Options) -> Rendered:
     records = read_target_records(folder, f"{NAME}-quick" if options.quick else NAME)
     shares: dict[str, list[float]] = {}
     for record in records:
-        dataset, _, share = record.dataset.rpartition("~")
-        shares.setdefault(dataset, []).append(float(share))
+        dataset, share = split_name(record.dataset)
+        if share is not None:
+            shares.setdefault(dataset, []).append(share)
     known = [d for d in reversed(DATASETS) if d in shares]
     found = {d: sorted({*shares[d]}) for d in (*known, *(d for d in shares if d not in known))}
     blocks = []
@@ -99,7 +113,7 @@ def render(folder: Path, options: Options) -> Rendered:
     return Rendered(
         "Figure 3: accuracy for each amount of edge perturbation",
         tuple(blocks),
-        draw(records, found),
+        draw(records, found) if found else None,
         (NOTE,),
     )
 

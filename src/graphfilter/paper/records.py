@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from graphfilter.bench import Record, RecordFile
+from graphfilter.bench.record import A_RECORD, fits
 from graphfilter.errors import DataFileError
-from graphfilter.storage import whole_file
+from graphfilter.storage import append_lines, read_lines, whole_file, whole_lines
+
+T = TypeVar("T")
 
 
 def find_lines(folder: Path, name: str) -> Path | None:
@@ -21,53 +24,43 @@ def find_lines(folder: Path, name: str) -> Path | None:
     return None
 
 
-def read_lines(folder: Path, name: str) -> list[str]:
-    """Read the lines of a target's records, plain or gzipped."""
+def remedy(folder: Path, name: str) -> str:
+    """Say how the records of a target are made."""
+    quick = " --quick" if name.endswith("-quick") else ""
+    target = name.removesuffix("-quick")
+    return f"make them: graphfilter reproduce {target} --out {folder}{quick}"
+
+
+def read_lines_of(folder: Path, name: str, read: Callable[[bytes], T], what: str) -> list[T]:
+    """Read a target's records, plain or gzipped; a line that ``read`` refuses is left out."""
     path = find_lines(folder, name)
     if path is None:
-        raise DataFileError(
-            folder / f"{name}.jsonl",
-            "there are no such records, nor gzipped ones. Make them: graphfilter reproduce "
-            f"{name.removesuffix('-quick')} --out {folder}",
-        )
-    try:
-        content = path.read_bytes()
-        text = gzip.decompress(content) if path.suffix == ".gz" else content
-    except (OSError, EOFError) as error:
-        raise DataFileError(path, f"cannot be read as gzipped records: {error}.") from None
-    # What follows the last line break was cut when its process was killed.
-    return text.decode(errors="replace").split("\n")[:-1]
+        problem = f"there are no such records, nor gzipped ones; {remedy(folder, name)}"
+        raise DataFileError(folder / f"{name}.jsonl", problem)
+    return read_lines(path, read, what)[0]
 
 
 def read_target_records(folder: Path, name: str) -> list[Record]:
     """Read the benchmark records of a target, plain or gzipped."""
-    records = []
-    for number, line in enumerate(read_lines(folder, name), start=1):
-        try:
-            records.append(Record.from_json(line))
-        except (ValueError, TypeError):
-            raise DataFileError(
-                find_lines(folder, name) or folder,
-                "must be a benchmark record of this version of graphfilter; it is not. Make the "
-                "records again in a new folder.",
-                line=number,
-            ) from None
-    return records
+    return read_lines_of(folder, name, Record.from_json, A_RECORD)
 
 
 def read_json_lines(folder: Path, name: str) -> list[dict[str, Any]]:
-    """Read a target's records that are not of the benchmark."""
-    try:
-        return [json.loads(line) for line in read_lines(folder, name)]
-    except ValueError as error:
-        raise DataFileError(find_lines(folder, name) or folder, f"is not JSON: {error}.") from None
+    """Read a target's records of whatever kind, unchecked but for the versions they name."""
+    return read_lines_of(folder, name, _read_object, "a JSON object")
+
+
+def _read_object(line: bytes) -> dict[str, Any]:
+    content = json.loads(line)
+    if not fits(content, dict[str, Any]) or not fits(content.get("versions", {}), dict[str, Any]):
+        raise TypeError("not a record of any kind")
+    return content
 
 
 def append_json_line(folder: Path, name: str, content: Mapping[str, Any]) -> None:
     """Append a record that is not of the benchmark."""
     unpack(folder, name)
-    with (folder / f"{name}.jsonl").open("a", encoding="utf-8") as stream:
-        stream.write(json.dumps(content, allow_nan=False) + "\n")
+    append_lines(folder / f"{name}.jsonl", [json.dumps(content, allow_nan=False)])
 
 
 def open_records(folder: Path, name: str) -> RecordFile:
@@ -80,20 +73,23 @@ def unpack(folder: Path, name: str) -> None:
     """Make packed records plain again, unless plain ones are there."""
     packed = find_lines(folder, name)
     if packed is not None and packed.suffix == ".gz":
-        lines = read_lines(folder, name)
         with whole_file(folder / f"{name}.jsonl") as temporary:
-            temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            temporary.write_bytes(_whole(packed))
 
 
 def pack(folder: Path, name: str) -> Path:
     """Gzip a target's records; the plain file goes. The same records give the same bytes."""
-    lines = read_lines(folder, name)
     packed = folder / f"{name}.jsonl.gz"
+    content = _whole(find_lines(folder, name) or packed)
     with whole_file(packed) as temporary:
-        text = "".join(f"{line}\n" for line in lines)
-        temporary.write_bytes(gzip.compress(text.encode(), mtime=0))
+        temporary.write_bytes(gzip.compress(content, mtime=0))
     (folder / f"{name}.jsonl").unlink(missing_ok=True)
     return packed
+
+
+def _whole(path: Path) -> bytes:
+    lines, _ = whole_lines(path)
+    return b"".join(line + b"\n" for line in lines)
 
 
 def known_records(folder: Path, names: Iterable[str]) -> dict[str, Record]:

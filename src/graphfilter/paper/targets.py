@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from graphfilter.errors import DataFileError
 from graphfilter.paper import (
     accuracy,
     dynamics,
@@ -18,7 +19,8 @@ from graphfilter.paper import (
 )
 from graphfilter.paper.forms import Rendered
 from graphfilter.paper.matrix import OnStep, Options
-from graphfilter.paper.records import find_lines
+from graphfilter.paper.records import find_lines, remedy
+from graphfilter.paper.versus import Versus
 
 
 @dataclass(frozen=True)
@@ -47,14 +49,42 @@ class Target:
         return f"{self.name}-quick" if options.quick and self.has_quick else self.name
 
     def is_on_record(self, folder: Path, options: Options) -> bool:
-        """Say whether a folder holds the target's records."""
+        """Say whether a folder holds the target's records; an empty file holds none."""
+        path = self._path(folder, options)
+        return path.is_file() and path.stat().st_size > 0
+
+    def checked(self) -> Target:
+        """Return the target with a ``render`` that raises where there is nothing to show."""
+
+        def render(folder: Path, options: Options) -> Rendered:
+            rendered = self.render(folder, options)
+            if _is_empty(rendered):
+                makes = remedy(folder, self.records(options))
+                problem = f"holds no records of {self.name}; {makes}"
+                raise DataFileError(self._path(folder, options), problem)
+            return rendered
+
+        return replace(self, render=render)
+
+    def _path(self, folder: Path, options: Options) -> Path:
         name = self.records(options)
-        return find_lines(folder, name) is not None or (folder / f"{name}.json").is_file()
+        return find_lines(folder, name) or folder / f"{name}.json"
+
+
+def _is_empty(rendered: Rendered) -> bool:
+    """Say whether nothing was measured: what the paper prints beside it does not count."""
+    cells = [cell for block in rendered.blocks for row in block.rows for cell in row.cells]
+    if not cells:
+        return rendered.figure is None
+    runs = [cell for cell in cells if isinstance(cell, Versus)]
+    if runs:
+        return not any(cell.n or cell.n_failed for cell in runs)
+    return not all(isinstance(cell, str) for cell in cells)
 
 
 # Measured in seconds from the datasets alone: there are no runs to keep.
 MEASURED = {
-    target.name: target
+    target.name: target.checked()
     for target in (
         Target(
             measured.TABLE1,
@@ -73,7 +103,7 @@ MEASURED = {
 }
 
 TARGETS = {
-    target.name: target
+    target.name: target.checked()
     for target in (
         Target(
             "table2",

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 from graphfilter.bench.protocol import GraphLoader
 from graphfilter.devices import pick_device
-from graphfilter.errors import DataFileError
 from graphfilter.paper.forms import Block, Rendered, Row
 from graphfilter.paper.matrix import QUICK_EPOCHS, OnStep, Options, Step, at_hand
 from graphfilter.paper.published_accuracy import CHOSEN, DATASET_TITLES
-from graphfilter.paper.records import append_json_line, find_lines, read_json_lines
+from graphfilter.paper.records import append_json_line, find_lines, read_lines_of
 from graphfilter.search import SearchProgress, search
 
 NAME = "search"
@@ -25,8 +25,7 @@ def collect(folder: Path, options: Options, on_step: OnStep | None) -> list[str]
     """Search what is not on record; return notes on what was left out."""
     datasets, notes = at_hand(QUICK if options.quick else DATASETS)
     name = f"{NAME}-quick" if options.quick else NAME
-    known = read_json_lines(folder, name) if find_lines(folder, name) else []
-    done = {content.get("dataset") for content in known}
+    done = {dataset for dataset, _ in _read(folder, name)} if find_lines(folder, name) else set()
     trials = QUICK_TRIALS if options.quick else TRIALS
     load = GraphLoader()
     for i, dataset in enumerate(datasets):
@@ -66,26 +65,29 @@ def collect(folder: Path, options: Options, on_step: OnStep | None) -> list[str]
 def render(folder: Path, options: Options) -> Rendered:
     """Show which setting won, beside the one the paper reports with."""
     name = f"{NAME}-quick" if options.quick else NAME
-    contents = read_json_lines(folder, name)
-    columns = (*CHOSEN, "validation", "test")
-    blocks = []
-    try:
-        for content in contents:
-            rows = [
-                Row(title, _cells(content[which]))
-                for which, title in (("default", "the paper's setting"), ("best", "search's best"))
-            ]
-            dataset = DATASET_TITLES.get(content["dataset"], content["dataset"])
-            heading = (
-                f"{dataset}: {content['complete']} trials, {content['pruned']} given up early, "
-                f"{content['failed']} failed"
-            )
-            blocks.append(Block(heading, columns, tuple(rows), first_column="Setting"))
-    except KeyError as error:
-        path = find_lines(folder, name) or folder
-        raise DataFileError(path, f"must be a search's record; it has no {error}.") from None
+    blocks = tuple(block for _, block in _read(folder, name))
     note = "One split each; the validation part chose. The paper reports with its one setting."
-    return Rendered("Appendix B.2: the search of hyper-parameters", tuple(blocks), notes=(note,))
+    return Rendered("Appendix B.2: the search of hyper-parameters", blocks, notes=(note,))
+
+
+def _read(folder: Path, name: str) -> list[tuple[str, Block]]:
+    return read_lines_of(folder, name, _read_block, "a search's record")
+
+
+def _read_block(line: bytes) -> tuple[str, Block]:
+    """Read one line, as its dataset and what is shown of it; what cannot be shown raises."""
+    content = json.loads(line)
+    rows = [
+        Row(title, _cells(content[which]))
+        for which, title in (("default", "the paper's setting"), ("best", "search's best"))
+    ]
+    dataset = content["dataset"]
+    heading = (
+        f"{DATASET_TITLES.get(dataset, dataset)}: {content['complete']} trials, "
+        f"{content['pruned']} given up early, {content['failed']} failed"
+    )
+    columns = (*CHOSEN, "validation", "test")
+    return dataset, Block(heading, columns, tuple(rows), first_column="Setting")
 
 
 def _cells(found: dict[str, Any]) -> tuple[str, ...]:

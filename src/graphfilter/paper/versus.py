@@ -86,7 +86,7 @@ class Versus:
 def versus(records: Iterable[Record], published: Accuracy | None = None) -> Versus:
     """Put the runs of one system on one dataset beside the published accuracy."""
     last = {record.asked: record for record in sorted(records, key=lambda r: r.ok)}
-    good = [r for r in last.values() if r.ok]
+    good = [r for r in last.values() if r.ok and "test" in r.scores]
     scores = np.array([100 * r.scores["test"]["accuracy"] for r in good])
     mean, deviation = (scores.mean(), scores.std()) if len(scores) else (math.nan, math.nan)
     n_failed = len(last) - len(good)
