@@ -15,7 +15,7 @@ from graphfilter.data import Columns
 from graphfilter.edges import count
 from graphfilter.errors import ConfigError
 from graphfilter.outputs import write_predictions
-from graphfilter.workflow import load_run, predict_graph
+from graphfilter.workflow import load_run, predict_graph, with_features
 
 
 def predict(
@@ -71,6 +71,8 @@ def predict(
         names = np.array([str(c) for c in classifier.classes_])
         truth = np.array([str(c) for c in new.classes])[new.labels[known]]
         accuracy = (names[probabilities[known].argmax(axis=1)] == truth).mean()
-        say(f"Accuracy on the {count(int(known.sum()), 'labelled vertex', 'labelled vertices')}: "
-            f"{accuracy:.1%}.")  # fmt: skip
+        labelled = count(int(known.sum()), "labelled vertex", "labelled vertices")
+        seen = with_features(new)[0].checksum() == about.get("data_checksum")
+        warning = " This is the graph it was trained on: metrics.json has its test part."
+        say(f"Accuracy on the {labelled}: {accuracy:.1%}.{warning if seen else ''}")
     say(f"{count(new.n_vertices, 'vertex', 'vertices')} predicted, written to {out}.")
