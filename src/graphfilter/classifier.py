@@ -153,17 +153,20 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         target, rows = take_target(self, X, graph)
+        if self._keeps_graph() and target.checksum() != self.graph_.checksum():
+            raise GraphError(
+                "this network is built on the graph it was fitted on and predicts no other one."
+            )
         device = pick_device(self.device)
+        operator = make_operator(self.operator, target, device=device)
         x = to_tensor(self.scaler_.transform(target.features), device=device)  # pyright: ignore
         # Copies: what was fitted stays where it is, also while another thread predicts.
         members = [copy.deepcopy(member).to(device).eval() for member in self.members_]
         with torch.no_grad():
-            logits = FilterNetwork.together(
-                members,
-                make_operator(self.operator, target, device=device),
-                x,
-                [None] * len(members),
-            )
+            if all(isinstance(member, FilterNetwork) for member in members):
+                logits = FilterNetwork.together(members, operator, x, [None] * len(members))
+            else:
+                logits = torch.stack([member(operator, x, None) for member in members], dim=1)
             every = logits.double().softmax(dim=2).mean(dim=1)
         probabilities = every.cpu().numpy()
         return probabilities if rows is None else probabilities[rows]

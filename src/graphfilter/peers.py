@@ -8,16 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.classifier import VertexClassifier
-from graphfilter.devices import pick_device
-from graphfilter.errors import ConfigError, GraphError
-from graphfilter.features import to_tensor
+from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
-from graphfilter.inputs import take_target
-from graphfilter.models import FilterNetwork
-from graphfilter.operators import make_operator
 from graphfilter.systems import System, get_system
 from graphfilter.training import TrainConfig
 
@@ -82,24 +76,6 @@ verbose
     def operator(self) -> str:  # pyright: ignore
         """The kind of operator the system runs on."""
         return self._system().operator
-
-    def predict_proba(self, X: Any = None, graph: Any = None) -> NDArray[np.float64]:
-        """Return class probabilities (n, n_classes); see :class:`~graphfilter.SGFClassifier`."""
-        check_is_fitted(self)
-        if all(isinstance(member, FilterNetwork) for member in self.members_):
-            return super().predict_proba(X, graph)
-        target, rows = take_target(self, X, graph)
-        if self._keeps_graph() and target.checksum() != self.graph_.checksum():
-            raise GraphError(
-                f"{self.model} is built on the graph it was fitted on and predicts no other one."
-            )
-        device = pick_device(self.device)
-        operator = make_operator(self.operator, target, device=device)
-        x = to_tensor(self.scaler_.transform(target.features), device=device)
-        with torch.no_grad():
-            logits = [m.to(device).eval()(operator, x, None) for m in self.members_]
-        every = torch.stack([z.double().softmax(dim=1) for z in logits]).mean(dim=0).cpu().numpy()
-        return every if rows is None else every[rows]
 
     def _keeps_graph(self) -> bool:
         return self._system().keeps_graph

@@ -16,7 +16,7 @@ from graphfilter.version import __version__
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
-NO_MEMORY = "not enough memory for this graph in this setting; a smaller --hidden needs less."
+NO_MEMORY = "not enough memory for this graph in this setting."
 
 app = typer.Typer(
     name="graphfilter",

@@ -114,8 +114,8 @@ def _draw_panel(axes: Axes, records: Sequence[Record]) -> None:
         axes.plot(frequency, mean, color=COLOURS[0], linewidth=2.2, label="learned, mean")
         accuracy = versus(records).mean
         corner = {"transform": axes.transAxes, "ha": "right", "va": "top"}
-        paper = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 2}
-        axes.text(0.97, 0.96, f"{accuracy:.1f} %", bbox=paper, **corner)
+        behind = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 2}
+        axes.text(0.97, 0.96, f"{accuracy:.1f} %", bbox=behind, **corner)
         # The start may reach far beyond what was learned: it must not set the scale.
         low, high = min(0.0, mean.min()), max(0.0, mean.max())
         seen = [*(np.quantile([p[1] for p in pairs], q) for q in (0.01, 0.99)), low, high]
