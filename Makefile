@@ -41,7 +41,7 @@ bench-gpu: $(STAMP)  ## The same on a CUDA GPU, and full-batch training at the s
 clean:  ## Remove the local environment and what the demo wrote
 	rm -rf $(VENV) demo
 
-$(STAMP): pyproject.toml constraints.txt hatch_build.py src/graphfilter/kernels/native.c
+$(STAMP): pyproject.toml constraints.txt hatch_build.py src/graphfilter/operators/kernels/native.c
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "graphfilter needs Python 3.11 or newer; try: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)

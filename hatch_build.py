@@ -16,7 +16,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-KERNELS = Path("src", "graphfilter", "kernels")
+KERNELS = Path("src", "graphfilter", "operators", "kernels")
 
 
 class NativeKernel(BuildHookInterface):

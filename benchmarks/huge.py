@@ -7,9 +7,9 @@
 A step is exact: no sampling, no stale values. It trains a FilterNetwork without dropout (K = 16, 64
 features, 64 hidden columns, 172 classes, 1 % of the vertices labelled): encoder, filter, head,
 cross entropy, backward, Adam. Columns are stored in bfloat16 on a GPU and summed in float32; the
-weights are float32. The filter runs through graphfilter.propagate in memory that does not depend
-on K; encoder and head run in chunks of rows with their gradients written out, so that beside the
-features nothing of the size of the graph is held but what is named in ``planned_bytes``.
+weights are float32. The filter runs through graphfilter.operators.polynomial in memory that does
+not depend on K; encoder and head run in chunks of rows with their gradients written out, so that
+beside the features nothing of the size of the graph is held but what is named in ``planned_bytes``.
 """
 
 from __future__ import annotations

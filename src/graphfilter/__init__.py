@@ -1,5 +1,8 @@
 """Learn the graph filter your labels need.
 
+Everything below is imported when it is first used, so that ``import graphfilter`` and
+``graphfilter --help`` do not wait for torch.
+
 Examples
 --------
 >>> import graphfilter as gf
@@ -8,14 +11,34 @@ Examples
 2
 """
 
-from graphfilter import data, filters, models, operators, spectral, splits, training
-from graphfilter.data import load_dataset
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from graphfilter.errors import GraphFilterError
-from graphfilter.estimator import SGFClassifier
-from graphfilter.graph import Graph
-from graphfilter.peers import FilterClassifier
-from graphfilter.splits import Split
 from graphfilter.version import __version__
+
+if TYPE_CHECKING:
+    from graphfilter import data, filters, models, operators, spectral, splits, training
+    from graphfilter.data import load_dataset
+    from graphfilter.estimators import FilterClassifier, SGFClassifier
+    from graphfilter.graph import Graph
+    from graphfilter.splits import Split
+
+# The room each public name is imported from; a room is imported as itself.
+_ROOMS = {
+    "FilterClassifier": "estimators",
+    "Graph": "graph",
+    "SGFClassifier": "estimators",
+    "Split": "splits",
+    "data": "data",
+    "filters": "filters",
+    "load_dataset": "data",
+    "models": "models",
+    "operators": "operators",
+    "spectral": "spectral",
+    "splits": "splits",
+    "training": "training",
+}
 
 __all__ = [
     "FilterClassifier",
@@ -33,3 +56,16 @@ __all__ = [
     "splits",
     "training",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    room = import_module(f"{__name__}.{_ROOMS[name]}")
+    found = room if name == _ROOMS[name] else getattr(room, name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ROOMS})

@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from graphfilter.bench import Record, summarise
-from graphfilter.bench.statistics import corrected_t_test, holm
 from graphfilter.errors import ConfigError
+from graphfilter.metrics.significance import corrected_t_test, holm
 
 N_TEST, N_TRAIN = 20, 60
 

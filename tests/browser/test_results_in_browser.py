@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from graphfilter.bench import read_records
+from graphfilter.paper.page import write_reproduction
 from graphfilter.report.benchmark import write_benchmark
-from graphfilter.report.reproduction import write_reproduction
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 

@@ -303,12 +303,12 @@ def test_fit_interrupted_while_comparing_does_not_train_again(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("graphfilter.workflow.train_baselines", interrupt)
+        patch.setattr("graphfilter.run_folder.fit.train_baselines", interrupt)
         stopped = graphfilter(*words, tmp_path / "run")
     assert stopped.code == 130
     assert "--resume" in stopped.err
     # To train again would be to start an epoch.
-    monkeypatch.setattr("graphfilter.training.Epoch", interrupt)
+    monkeypatch.setattr("graphfilter.training.loop.Epoch", interrupt)
     assert graphfilter(*words, tmp_path / "run", "--resume", "--no-baselines").code == 0
     for name in ("predictions.csv", "model.safetensors"):
         whole = (tmp_path / "whole" / name).read_bytes()

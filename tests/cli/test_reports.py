@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfilter.paper import accuracy, matrix, random_start
+from graphfilter.paper import accuracy_tables, matrix, table5
 from graphfilter.paper.targets import TARGETS, Target
 
 BENCH = ("bench", "--datasets", "karate", "--models", "sgf,mlp", "--runs", 2, "--max-epochs", 3,
@@ -46,9 +46,9 @@ def test_bench_report_rebuilds_the_page_from_the_records(graphfilter, tmp_path: 
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let table2 and table5 run on the karate club, for two epochs."""
     monkeypatch.setattr(matrix, "QUICK_EPOCHS", 2)
-    monkeypatch.setattr(accuracy, "SYSTEMS", ("sgf", "mlp"))
-    monkeypatch.setattr(random_start, "QUICK", (("karate",), ()))
-    small = replace(accuracy.TABLE2, quick=("karate",), beside=("karate",))
+    monkeypatch.setattr(accuracy_tables, "SYSTEMS", ("sgf", "mlp"))
+    monkeypatch.setattr(table5, "QUICK", (("karate",), ()))
+    small = replace(accuracy_tables.TABLE2, quick=("karate",), beside=("karate",))
     changed: Target = replace(TARGETS["table2"], collect=small.collect, render=small.render)
     monkeypatch.setitem(TARGETS, "table2", changed)
 

@@ -14,11 +14,11 @@ from torch import Tensor
 from graphfilter.data.synthetic import make_karate
 from graphfilter.filters import StackedFilter, apply_filters
 from graphfilter.graph import Graph
-from graphfilter.kernels import Factors, Rows, make_rows, native_rows
-from graphfilter.kernels.native_rows import NativeRows, native_library
-from graphfilter.kernels.torch_rows import TorchRows
 from graphfilter.operators import OPERATORS, Operator, make_operator
-from graphfilter.propagate import Basis, apply_polynomial
+from graphfilter.operators.kernels import Factors, Rows, make_rows, native_rows
+from graphfilter.operators.kernels.native_rows import NativeRows, native_library
+from graphfilter.operators.kernels.torch_rows import TorchRows
+from graphfilter.operators.polynomial import Basis, apply_polynomial
 
 WHERE = "cuda" if torch.cuda.is_available() else "cpu"
 HAS_TRITON = importlib.util.find_spec("triton") is not None
@@ -28,7 +28,7 @@ Maker = Callable[[Factors, torch.dtype], Rows]
 
 
 def triton_rows(factors: Factors, dtype: torch.dtype) -> Rows:
-    from graphfilter.kernels.triton_rows import TritonRows
+    from graphfilter.operators.kernels.triton_rows import TritonRows
 
     return TritonRows(factors.to(WHERE), dtype)
 
@@ -227,7 +227,7 @@ def test_the_compiled_kernel_runs_on_a_cpu_and_torch_where_it_was_not_built(monk
 @pytest.mark.parametrize("kind", OPERATORS)
 def test_long_rows_are_cut_into_pieces(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a limit of seven entries the hub's 39 make six pieces, and nothing changes."""
-    from graphfilter.kernels import triton_rows as module
+    from graphfilter.operators.kernels import triton_rows as module
 
     factors = factors_of(kind, star_and_ring())
     x = columns(factors.shape[0], 2, 20).to(WHERE, torch.float32)

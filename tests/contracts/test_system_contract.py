@@ -12,9 +12,8 @@ import torch
 from torch import nn
 
 from graphfilter.data.synthetic import make_csbm
-from graphfilter.features import to_tensor
 from graphfilter.graph import Graph
-from graphfilter.operators import Operator, make_operator
+from graphfilter.operators import Operator, make_operator, to_tensor
 from graphfilter.splits import stratified
 from graphfilter.systems import SYSTEMS, System
 from graphfilter.training import train

@@ -129,7 +129,7 @@ def test_catalogue_counts_equal_the_table_that_comes_with_the_data(data_folder):
         cells = [cell.strip(" `") for cell in line.split("|")[1:-1]]
         if len(cells) == 10 and cells[1].isdigit():
             counts[cells[0]] = tuple(int(cells[i]) for i in (1, 2, 3, 5))
-    assert len(counts) == 17
+    assert len(counts) >= 17
     for file, expected in counts.items():
         [entry] = [e for e in ON_DISK if e.file == f"{file}.npz" and not e.largest_component]
         assert entry.counts == expected, entry.name
@@ -293,7 +293,7 @@ def serve_originals(server: Server, entry: Dataset, data_folder: Path) -> Datase
         "texas",
         "cornell_geomgcn",
         "chameleon_filtered",
-        "bipartite_sgf",
+        "bipartite_sparse",
         "photo",
         "photo_lcc",
     ],

@@ -14,7 +14,6 @@ from torch import Tensor
 from graphfilter import operators
 from graphfilter.data.synthetic import make_csbm
 from graphfilter.errors import ConfigError
-from graphfilter.features import to_tensor
 from graphfilter.graph import Graph
 from graphfilter.models import ARMA, GAT, GCN, GCNII, LINKX, ChebNet, JKNet, MixHop
 from graphfilter.models.pyg import (
@@ -27,6 +26,7 @@ from graphfilter.models.pyg import (
     pyg_nn,
     to_dense,
 )
+from graphfilter.operators import to_tensor
 from graphfilter.systems import get_system
 
 N_FEATURES = 7

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 from graphfilter.bench import Record
+from graphfilter.bench.search import Found, SearchResult
 from graphfilter.cli import main
 from graphfilter.errors import DataFileError
-from graphfilter.paper import dynamics, tuning
+from graphfilter.paper import appendix_search, filter_dynamics
 from graphfilter.paper.matrix import Options
+from graphfilter.paper.page import render_reproduction
 from graphfilter.paper.published_accuracy import CHOSEN
 from graphfilter.paper.records import open_records, read_target_records
 from graphfilter.paper.targets import MEASURED, TARGETS
-from graphfilter.report.reproduction import render_reproduction
-from graphfilter.search import Found, SearchResult
 from graphfilter.splits import Split
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
@@ -70,9 +70,9 @@ def search_once(graph: object, system: str, **_: object) -> SearchResult:
 @pytest.mark.parametrize("name", ["fig-dynamics", "search"])
 @pytest.mark.parametrize("n_lost", [1, 20])
 def test_target_goes_on_after_a_cut_last_line(name: str, n_lost: int, tmp_path, monkeypatch):
-    monkeypatch.setattr(dynamics, "QUICK_EPOCHS", 2)
-    monkeypatch.setattr(tuning, "search", search_once)
-    for module in (dynamics, tuning):
+    monkeypatch.setattr(filter_dynamics, "QUICK_EPOCHS", 2)
+    monkeypatch.setattr(appendix_search, "search", search_once)
+    for module in (filter_dynamics, appendix_search):
         monkeypatch.setattr(module, "QUICK", ("karate",))
     target = TARGETS[name]
     target.collect(tmp_path, QUICK, None)

@@ -13,26 +13,26 @@ from typer.testing import CliRunner, Result
 
 from graphfilter import cli
 from graphfilter.bench import Record, read_records
+from graphfilter.bench.search import Found, SearchResult
 from graphfilter.data import make_csbm
 from graphfilter.data.readers import write_npz
 from graphfilter.errors import ConfigError, DataFileError
 from graphfilter.filters import StackedFilter
 from graphfilter.paper import (
-    accuracy,
-    dynamics,
-    filters,
+    accuracy_tables,
+    appendix_search,
+    figure2,
+    figure3,
+    filter_dynamics,
     matrix,
-    noise,
-    random_start,
-    stacking,
-    tuning,
+    table4,
+    table5,
 )
 from graphfilter.paper.matrix import Options, Step, at_hand, pairs_of, run_matrix
 from graphfilter.paper.published_accuracy import CHOSEN
 from graphfilter.paper.records import open_records, pack, read_target_records
 from graphfilter.paper.targets import TARGETS
 from graphfilter.paper.versus import versus
-from graphfilter.search import Found, SearchResult
 from graphfilter.splits import Split
 
 QUICK = Options(quick=True, device="cpu")
@@ -42,11 +42,11 @@ QUICK = Options(quick=True, device="cpu")
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every target run on the embedded karate club, for two epochs."""
     monkeypatch.setattr(matrix, "QUICK_EPOCHS", 2)
-    monkeypatch.setattr(dynamics, "QUICK_EPOCHS", 2)
-    for module in (stacking, filters, noise, dynamics):
+    monkeypatch.setattr(filter_dynamics, "QUICK_EPOCHS", 2)
+    for module in (table4, figure2, figure3, filter_dynamics):
         monkeypatch.setattr(module, "QUICK", ("karate",))
-    monkeypatch.setattr(random_start, "QUICK", (("karate",), ()))
-    for name, table in (("table2", accuracy.TABLE2), ("table3", accuracy.TABLE3)):
+    monkeypatch.setattr(table5, "QUICK", (("karate",), ()))
+    for name, table in (("table2", accuracy_tables.TABLE2), ("table3", accuracy_tables.TABLE3)):
         small = replace(table, quick=("karate",), beside=("karate",))
         changed = replace(TARGETS[name], collect=small.collect, render=small.render)
         monkeypatch.setitem(TARGETS, name, changed)
@@ -120,7 +120,7 @@ def test_runs_of_another_target_are_copied_not_made_again(tmp_path: Path) -> Non
 def test_matrix_in_processes_gives_what_it_gives_in_one(tmp_path: Path) -> None:
     path = tmp_path / "graph.npz"
     write_npz(make_csbm(60, n_features=4), path)
-    systems = [stacking.stacking_system("sgf-horizontal", 32)]
+    systems = [table4.stacking_system("sgf-horizontal", 32)]
     pairs = pairs_of(["csbm~0"], systems, QUICK)
     for name, jobs in (("one", 1), ("many", 2)):
         run_matrix(pairs, open_records(tmp_path, name), files={"csbm~0": path}, jobs=jobs)
@@ -164,13 +164,15 @@ def test_table_columns_hold_both_dropouts_and_both_scalings(tmp_path: Path) -> N
 def test_literature_is_run_on_both_split_rules_when_asked(tmp_path: Path, monkeypatch) -> None:
     """With stand-ins: the layers of PyTorch Geometric have tests of their own."""
     titles = {"sgc": "GCN", "mlp": "GAT"}
-    monkeypatch.setattr(accuracy, "LITERATURE_TITLES", titles)
-    monkeypatch.setattr(accuracy, "SYSTEMS", ("mlp",))
-    literature = dict.fromkeys(titles, accuracy.LITERATURE_2["gcn"])
-    small = replace(accuracy.TABLE2, quick=("texas",), beside=("texas",), literature=literature)
+    monkeypatch.setattr(accuracy_tables, "LITERATURE_TITLES", titles)
+    monkeypatch.setattr(accuracy_tables, "SYSTEMS", ("mlp",))
+    literature = dict.fromkeys(titles, accuracy_tables.LITERATURE_2["gcn"])
+    small = replace(
+        accuracy_tables.TABLE2, quick=("texas",), beside=("texas",), literature=literature
+    )
     pairs = []
-    monkeypatch.setattr(accuracy, "at_hand", lambda names: (list(names), []))
-    monkeypatch.setattr(accuracy, "run_matrix", lambda p, *_, **__: pairs.extend(p))
+    monkeypatch.setattr(accuracy_tables, "at_hand", lambda names: (list(names), []))
+    monkeypatch.setattr(accuracy_tables, "run_matrix", lambda p, *_, **__: pairs.extend(p))
     small.collect(tmp_path, replace(QUICK, literature=True), None)
     assert [(p.model, p.split_rule, p.scaling) for p in pairs] == [
         ("mlp", "stratified", "row"), ("mlp", "stratified", "none"),
@@ -184,7 +186,7 @@ def test_filter_figure_draws_the_response_of_the_recorded_scalars(tmp_path: Path
     records = read_target_records(tmp_path, "fig-filters-quick")
     frequency = np.array([0.0, 0.7, 2.0])
     for record in records:
-        start, learned = filters.responses(record, frequency)
+        start, learned = figure2.responses(record, frequency)
         lam = frequency if record.model == "sgf-laplacian" else 1 - frequency
         np.testing.assert_allclose(start, StackedFilter().response(lam))
         h = np.ones_like(lam)
@@ -194,10 +196,10 @@ def test_filter_figure_draws_the_response_of_the_recorded_scalars(tmp_path: Path
 
 
 def test_noise_takes_both_readings_of_dropout_where_told(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(noise, "BOTH_READINGS", ("karate",))
+    monkeypatch.setattr(figure3, "BOTH_READINGS", ("karate",))
     TARGETS["fig-noise"].collect(tmp_path, QUICK, None)
     records = read_target_records(tmp_path, "fig-noise-quick")
-    assert {r.model for r in records} == {*noise.SYSTEMS, "sgf-every-layer"}
+    assert {r.model for r in records} == {*figure3.SYSTEMS, "sgf-every-layer"}
     rendered = TARGETS["fig-noise"].render(tmp_path, QUICK)
     assert [row.label for row in rendered.blocks[0].rows][-1] == "SGF (dropout everywhere)"
     assert rendered.figure is not None
@@ -245,12 +247,12 @@ def test_search_shows_the_papers_setting_beside_the_best_and_is_not_run_twice(
         calls.append(trials)
         return SearchResult(system, split, Found(CHOSEN, 0.85, 0.81), best, 2, 1, 0)
 
-    monkeypatch.setattr(tuning, "QUICK", ("karate",))
-    monkeypatch.setattr(tuning, "search", found)
+    monkeypatch.setattr(appendix_search, "QUICK", ("karate",))
+    monkeypatch.setattr(appendix_search, "search", found)
     for _ in range(2):
-        tuning.collect(tmp_path, QUICK, None)
-    assert calls == [tuning.QUICK_TRIALS]
-    (block,) = tuning.render(tmp_path, QUICK).blocks
+        appendix_search.collect(tmp_path, QUICK, None)
+    assert calls == [appendix_search.QUICK_TRIALS]
+    (block,) = appendix_search.render(tmp_path, QUICK).blocks
     assert block.columns[0] == "dropout"
     assert [row.cells[0] for row in block.rows] == ["0.7", "0.4"]
     assert [row.cells[-2:] for row in block.rows] == [("85.00", "81.00"), ("90.00", "80.00")]

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from graphfilter.report.answer import answer, paired_p_value, wilson_interval
-from graphfilter.report.baselines import BASELINES, LOW_PASS, NO_GRAPH, TWO_STEPS, Baseline
+from graphfilter.report.baseline import BASELINES, LOW_PASS, NO_GRAPH, TWO_STEPS, Baseline
 
 Z = float(norm.ppf(0.975))
 

@@ -12,10 +12,11 @@ import pytest
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
 from graphfilter.graph import Graph
-from graphfilter.report.baselines import BASELINES, train_baselines
+from graphfilter.report.baseline import BASELINES
+from graphfilter.run_folder.baselines import train_baselines
+from graphfilter.run_folder.fit import REPORT_FILE, Source, fit_folder, plan_fit
 from graphfilter.splits import Split, stratified
 from graphfilter.training import Progress
-from graphfilter.workflow import REPORT_FILE, Source, fit_folder, plan_fit
 
 HOSTILE = '</script><script>hacked=1</script><img src=x onerror="hacked=1">'
 

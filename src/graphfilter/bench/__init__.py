@@ -3,9 +3,9 @@
 from graphfilter.bench.matrix import BenchProgress, run_benchmark
 from graphfilter.bench.protocol import draw_split
 from graphfilter.bench.record import Record, RecordFile, read_records
-from graphfilter.bench.running import Comparison, compare
 from graphfilter.bench.table import Cell, Summary, summarise
 from graphfilter.bench.writers import text_table, to_csv, to_latex, to_markdown
+from graphfilter.systems.pipeline import Comparison, compare
 
 __all__ = [
     "BenchProgress",

@@ -11,9 +11,9 @@ from graphfilter.bench.pair import Epoch, Pair, Skipped, blank_records, run_pair
 from graphfilter.bench.processes import run_in_processes
 from graphfilter.bench.protocol import GraphLoader, check_split_rule, dataset_name
 from graphfilter.bench.record import Record, RecordFile
-from graphfilter.devices import pick_device
 from graphfilter.errors import ConfigError, check_name
-from graphfilter.features import SCALINGS
+from graphfilter.graph.scaling import SCALINGS
+from graphfilter.runtime.devices import pick_device
 from graphfilter.systems import System, get_system
 
 

@@ -11,7 +11,13 @@ import torch
 
 from graphfilter.bench.protocol import GraphLoader, draw_split, split_index
 from graphfilter.bench.record import Record
-from graphfilter.bench.running import (
+from graphfilter.graph import Graph
+from graphfilter.metrics import score_parts
+from graphfilter.models import SideBySide
+from graphfilter.runtime.devices import device_title
+from graphfilter.splits import Split
+from graphfilter.systems import System, get_system
+from graphfilter.systems.pipeline import (
     Inputs,
     Outcome,
     build_network,
@@ -20,12 +26,6 @@ from graphfilter.bench.running import (
     predict_once,
     train_runs,
 )
-from graphfilter.devices import device_title
-from graphfilter.graph import Graph
-from graphfilter.metrics import score_parts
-from graphfilter.models import SideBySide
-from graphfilter.splits import Split
-from graphfilter.systems import System, get_system
 from graphfilter.training import Progress, TrainConfig
 
 # A person reads no faster than this, and a pipe to another process is not free.

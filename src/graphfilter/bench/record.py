@@ -52,7 +52,7 @@ class Record:
     scores : dict
         Of train, val and test: n_vertices, accuracy, macro_f1, log_loss, calibration_error.
     best_epoch, epochs, stopped
-        As in :class:`graphfilter.runs.FitResult`; 0 and '' for what is not trained by epochs.
+        As in :class:`graphfilter.training.FitResult`; 0 and '' for what is not trained by epochs.
     seconds, seconds_per_epoch : float
         This run's share of the time of the runs trained side by side with it, so that the
         seconds of all records add up to the time that was spent.

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from graphfilter.bench.record import Record
-from graphfilter.bench.statistics import corrected_t_test, holm
 from graphfilter.errors import ConfigError, check_name
+from graphfilter.metrics.significance import corrected_t_test, holm
 
 METRICS = ("accuracy", "macro_f1", "log_loss")
 LOWER_IS_BETTER = ("log_loss",)

@@ -9,10 +9,10 @@ import numpy as np
 import typer
 
 from graphfilter.cli import sources
+from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import say, show_table, tell, waiting
 from graphfilter.data import dataset_names, describe, load_dataset, locate, write_tables
 from graphfilter.errors import ConfigError
-from graphfilter.progress import download_bar
 from graphfilter.spectral import label_frequency
 
 app = typer.Typer(help="The named datasets: list them, get them, write them as CSV.",

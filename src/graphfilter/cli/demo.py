@@ -10,13 +10,13 @@ import typer
 
 from graphfilter.bench import Comparison, compare
 from graphfilter.cli import sources
+from graphfilter.cli.progress import training_bar
 from graphfilter.cli.screen import say, show_table
 from graphfilter.data import load_dataset
 from graphfilter.errors import ConfigError
 from graphfilter.filters import StackedFilter
 from graphfilter.graph import Graph
 from graphfilter.models import FilterNetwork
-from graphfilter.progress import training_bar
 from graphfilter.report.figures import FilterView, draw_filter, draw_filters, save_figure
 from graphfilter.spectral import label_frequency
 from graphfilter.splits import stratified

@@ -13,13 +13,19 @@ from typing import Annotated, Any
 import typer
 
 from graphfilter.cli import sources
+from graphfilter.cli.progress import training_bar
 from graphfilter.cli.screen import complain, say, show_table, tell
 from graphfilter.cli.sources import column_choices, read_source
-from graphfilter.edges import count
-from graphfilter.estimator import SGFClassifier
-from graphfilter.progress import training_bar
+from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.graph.edges import count
+from graphfilter.run_folder.fit import (
+    CHECKPOINT_FILE,
+    FitSummary,
+    check_folder,
+    fit_folder,
+    plan_fit,
+)
 from graphfilter.training import Progress
-from graphfilter.workflow import CHECKPOINT_FILE, FitSummary, check_folder, fit_folder, plan_fit
 
 MODEL = "Model (the defaults are the paper's one setting)"
 

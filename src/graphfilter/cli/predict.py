@@ -12,10 +12,10 @@ from graphfilter.cli import sources
 from graphfilter.cli.screen import say, tell, waiting
 from graphfilter.cli.sources import read_source
 from graphfilter.data import Columns
-from graphfilter.edges import count
 from graphfilter.errors import ConfigError
-from graphfilter.outputs import write_predictions
-from graphfilter.workflow import load_run, predict_graph, with_features
+from graphfilter.graph.edges import count
+from graphfilter.run_folder.contents import write_predictions
+from graphfilter.run_folder.fit import load_run, predict_graph, with_features
 
 
 def predict(

@@ -12,15 +12,15 @@ import typer
 
 from graphfilter.cli import sources
 from graphfilter.cli.screen import complain, runs_bar, say, show_table, tell
-from graphfilter.devices import pick_device
 from graphfilter.errors import ConfigError, GraphFilterError, check_name
 from graphfilter.paper.forms import Rendered, text_rows, to_csv, to_latex, to_markdown
 from graphfilter.paper.matrix import QUICK_EPOCHS, QUICK_RUNS, Options, Step
+from graphfilter.paper.page import write_reproduction
 from graphfilter.paper.records import pack
 from graphfilter.paper.targets import MEASURED, TARGETS, Target
 from graphfilter.paper.versus import NOISE
 from graphfilter.report.figures import save_figure
-from graphfilter.report.reproduction import write_reproduction
+from graphfilter.runtime.devices import pick_device
 from graphfilter.storage import whole_file
 
 REPORT_FILE = "report.html"

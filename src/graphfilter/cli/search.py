@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from graphfilter.bench.search import Found, SearchProgress, SearchResult
+from graphfilter.bench.search import search as run_search
 from graphfilter.cli import sources
 from graphfilter.cli.bench import EXIT_INTERRUPTED, QUICK_EPOCHS
 from graphfilter.cli.screen import complain, err, say, show_table
 from graphfilter.cli.sources import column_choices, read_source
 from graphfilter.errors import ConfigError
-from graphfilter.search import Found, SearchProgress, SearchResult
-from graphfilter.search import search as run_search
 
 
 def search(

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
+from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import waiting
 from graphfilter.data import Columns, TableEncoder, load_dataset, read_tables
 from graphfilter.data.readers import read_graph
 from graphfilter.errors import ConfigError
-from graphfilter.progress import download_bar
-from graphfilter.workflow import Source
+from graphfilter.run_folder.fit import Source
 
 TABLES = "Your own graph"
 OTHER = "Other graphs"

@@ -12,8 +12,8 @@ import typer
 from graphfilter.cli import sources
 from graphfilter.cli.screen import say, tell
 from graphfilter.cli.sources import column_choices, read_source
+from graphfilter.run_folder.fit import Source
 from graphfilter.studio.server import UPLOAD_LIMIT_MB, Studio, serve
-from graphfilter.workflow import Source
 
 
 def studio(

@@ -113,6 +113,37 @@ def _graphdata(name: str, remote: str, summary: str, counts: Counts) -> Dataset:
     )
 
 
+def _sgf_bipartite(
+    name: str,
+    summary: str,
+    revision: str,
+    n_edges: int,
+    *,
+    file: str,
+    problems: str,
+    aliases: tuple[str, ...] = (),
+) -> Dataset:
+    paths = [f"bipartite.{part}" for part in ("graph", "X", "y", "split")]
+    base = f"{GITHUB}/gear/sgf/{revision}/data"
+    # The checksums at hand are those of the newest revision.
+    known = _files(base, *paths)
+    unknown = tuple(replace(file, sha256=None) for file in known)
+    return Dataset(
+        name=name,
+        summary=summary,
+        source="gear/sgf, data/bipartite.*",
+        version=f"NT, Maehara and Murata 2020, {revision}",
+        licence="none stated",
+        reader="sgf",
+        counts=(2000, n_edges, 50, 2),
+        originals=known if revision == "master" else unknown,
+        file=file,
+        splits="1 fixed (own)",
+        problems=problems,
+        aliases=aliases,
+    )
+
+
 def _component(whole: Dataset, counts: Counts) -> Dataset:
     return replace(
         whole,
@@ -269,21 +300,22 @@ DATASETS = {
             "Classes are unbalanced: judge by ROC AUC.",
             own_splits=True,
         ),
-        Dataset(
-            name="bipartite_sgf",
-            summary="The synthetic bipartite graph of the paper's code",
-            source="gear/sgf, data/bipartite.*",
-            version="NT, Maehara and Murata 2020",
-            licence="none stated",
-            reader="sgf",
-            counts=(2000, 6018, 50, 2),
-            originals=_files(
-                f"{GITHUB}/gear/sgf/master/data",
-                *(f"bipartite.{part}" for part in ("graph", "X", "y", "split")),
-            ),
+        _sgf_bipartite(
+            "bipartite_paper",
+            "The synthetic bipartite graph that the paper describes",
+            "42e18b5",
+            50182,
+            file="bipartite_paper.npz",
+            problems="Replaced in October 2020 by bipartite_sparse: see docs/errata.md.",
+        ),
+        _sgf_bipartite(
+            "bipartite_sparse",
+            "The sparser bipartite graph that replaced the paper's",
+            "master",
+            6018,
             file="bipartite.npz",
-            splits="1 fixed (own)",
-            problems="6,018 edges, where the paper states 50,182: see bipartite.",
+            problems="6,018 edges, where the paper states 50,182: see bipartite_paper.",
+            aliases=("bipartite_sgf",),
         ),
         _made("bipartite", "Two sides, edges only between: high frequency", "section 5"),
         _made("csbm", "Contextual stochastic block model", "Deshpande et al. 2018"),

@@ -56,6 +56,7 @@ ORIGINALS = {
 CONVERTED = {
     "actor.npz": "793d84567d20f80d36ed69d92bf346fea1592707373fbd75f0e3cef3c5acab4b",
     "bipartite.npz": "55ea1c9d1a1c46db32fa5c3448455133b68433479a5d36e559263ecbd2647eee",
+    "bipartite_paper.npz": "0f7326b51f7457a72fb6d3269067e755b296ec7246b074574c2b4b26dfbb5ac8",
     "chameleon.npz": "c8555e688fe9d3ede0236e04a847097c4028145316f85ead79bae2841d7ab7ae",
     "chameleon_filtered.npz": "70fc431a1a9250a55f2cb4a51de0b0e734d60c2883d81600fa634633870c81a8",
     "citeseer.npz": "80476d7824f316df4681ae14212363f49e93d3b8823014da4c46f41f300a45df",

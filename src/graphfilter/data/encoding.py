@@ -17,9 +17,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphfilter.edges import count
 from graphfilter.errors import ConfigError, DataFileError, ModelFileError, check_name
 from graphfilter.graph import Features
+from graphfilter.graph.edges import count
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -26,9 +26,9 @@ from graphfilter.data.encoding import (
     place_of_row,
     read_numbers,
 )
-from graphfilter.edges import count
 from graphfilter.errors import DataFileError
 from graphfilter.graph import Graph
+from graphfilter.graph.edges import count
 from graphfilter.splits import Split
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def _check_ids(ids: pa.ChunkedArray, path: Path) -> pa.Array:
 
 
 def _encode_labels(labels: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Number the classes as graphfilter.labels does, but in the order of numbers if they are."""
+    """Number the classes as ``graph.labels`` does, but in the order of numbers if they are."""
     words, codes = distinct(labels)
     known = [word for word in words if word.strip().lower() not in ("", "-1", "nan")]
     if known == ["1"]:

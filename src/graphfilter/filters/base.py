@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from graphfilter.operators import Operator
-from graphfilter.propagate import Basis, Dropout, apply_polynomial, apply_with_dropout
+from graphfilter.operators.polynomial import Basis, Dropout, apply_polynomial, apply_with_dropout
 
 
 class Filter(nn.Module, ABC):

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from graphfilter.errors import ConfigError
 from graphfilter.filters.base import Filter
-from graphfilter.propagate import Basis
+from graphfilter.operators.polynomial import Basis
 
 
 class ChebyshevFilter(Filter):

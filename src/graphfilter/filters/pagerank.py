@@ -10,7 +10,7 @@ from torch import Tensor
 from graphfilter.errors import ConfigError
 from graphfilter.filters.base import Filter
 from graphfilter.operators import Operator
-from graphfilter.propagate import Basis
+from graphfilter.operators.polynomial import Basis
 
 
 class PageRankFilter(Filter):

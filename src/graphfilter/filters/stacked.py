@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from graphfilter.errors import ConfigError, check_count, check_number
 from graphfilter.filters.base import Filter
 from graphfilter.operators import Operator
-from graphfilter.propagate import Dropout
+from graphfilter.operators.polynomial import Dropout
 
 
 class StackedFilter(Filter):

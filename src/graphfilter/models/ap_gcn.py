@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from graphfilter.models.layers import Linear, drop
 from graphfilter.operators import Operator
-from graphfilter.sparse import SparseFeatures
+from graphfilter.operators.sparse import SparseFeatures
 
 
 class APGCN(nn.Module):

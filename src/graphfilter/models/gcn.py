@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from graphfilter.models.layers import drop
 from graphfilter.models.pyg import Projection, lend, operator_csr, pyg_nn
 from graphfilter.operators import Operator
-from graphfilter.sparse import SparseFeatures
+from graphfilter.operators.sparse import SparseFeatures
 
 
 class GCN(nn.Module):

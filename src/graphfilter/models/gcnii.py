@@ -17,7 +17,7 @@ from graphfilter.models.layers import (
 )
 from graphfilter.models.network import SideBySide
 from graphfilter.operators import Operator
-from graphfilter.sparse import SparseFeatures
+from graphfilter.operators.sparse import SparseFeatures
 
 
 class GCNII(SideBySide):

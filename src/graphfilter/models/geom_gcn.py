@@ -14,7 +14,7 @@ from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
 from graphfilter.models.layers import Linear
 from graphfilter.operators import Operator
-from graphfilter.sparse import SparseFeatures
+from graphfilter.operators.sparse import SparseFeatures
 
 N_RELATIONS = 4
 MOST_VERTICES = 100_000

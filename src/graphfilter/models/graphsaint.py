@@ -10,7 +10,7 @@ from graphfilter.graph import Graph
 from graphfilter.models.gcn import GCN
 from graphfilter.models.pyg import operator_csr
 from graphfilter.operators import Operator, augmented_adjacency
-from graphfilter.sparse import SparseFeatures
+from graphfilter.operators.sparse import SparseFeatures
 
 
 class GraphSAINT(nn.Module):

@@ -18,7 +18,7 @@ from graphfilter.models.pyg import (
     pyg_nn,
 )
 from graphfilter.operators import Operator
-from graphfilter.sparse import SparseFeatures
+from graphfilter.operators.sparse import SparseFeatures
 
 
 class JKNet(nn.Module):

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from graphfilter.graph import Graph
 from graphfilter.models.layers import Linear
 from graphfilter.operators import Operator, augmented_adjacency
-from graphfilter.sparse import SparseFeatures
+from graphfilter.operators.sparse import SparseFeatures
 
 # Below this a Krylov space is exhausted: its next vector is rounding.
 _BREAKDOWN = 1e-10

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from graphfilter.graph import Graph
 from graphfilter.models.pyg import edges_to_csr, graph_edges, lend, pyg_nn, to_dense
 from graphfilter.operators import Operator
-from graphfilter.sparse import SparseFeatures
+from graphfilter.operators.sparse import SparseFeatures
 
 
 class LINKX(nn.Module):

@@ -9,7 +9,7 @@ from graphfilter.graph import Graph
 from graphfilter.models.layers import Linear, drop
 from graphfilter.models.pyg import edges_to_csr, graph_edges, lend, pyg_nn, to_dense
 from graphfilter.operators import Operator
-from graphfilter.sparse import SparseFeatures
+from graphfilter.operators.sparse import SparseFeatures
 
 
 class MixHop(nn.Module):

@@ -13,7 +13,7 @@ from graphfilter.errors import ConfigError, check_count, check_name, check_numbe
 from graphfilter.filters import Filter, apply_filters
 from graphfilter.models.layers import Generators, Linear, drop, linear_side_by_side
 from graphfilter.operators import Operator
-from graphfilter.sparse import SparseFeatures
+from graphfilter.operators.sparse import SparseFeatures
 
 DropoutOn = Literal["linear", "every_layer"]
 FilterOn = Literal["hidden", "logits"]

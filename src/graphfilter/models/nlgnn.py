@@ -9,7 +9,7 @@ from graphfilter.errors import check_name
 from graphfilter.models.layers import Linear
 from graphfilter.models.pyg import lend
 from graphfilter.operators import Operator
-from graphfilter.sparse import SparseFeatures
+from graphfilter.operators.sparse import SparseFeatures
 
 
 class NLGNN(nn.Module):

@@ -17,7 +17,7 @@ from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
 from graphfilter.models.layers import drop
 from graphfilter.operators import Operator
-from graphfilter.sparse import SparseFeatures
+from graphfilter.operators.sparse import SparseFeatures
 
 
 def pyg_nn() -> Any:

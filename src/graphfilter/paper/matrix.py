@@ -11,8 +11,8 @@ from graphfilter.bench.pair import Epoch, Pair, Skipped, blank_records, run_pair
 from graphfilter.bench.processes import run_in_processes
 from graphfilter.bench.protocol import GraphLoader
 from graphfilter.data import describe, load_dataset
-from graphfilter.devices import pick_device
 from graphfilter.errors import ConfigError, DataFileError
+from graphfilter.runtime.devices import pick_device
 from graphfilter.systems import System
 
 # Of --quick, which shows that everything works and nothing else.

@@ -9,8 +9,8 @@ from typing import Any
 
 from graphfilter.data import load_dataset
 from graphfilter.errors import DataFileError
+from graphfilter.paper.figures6_7 import FrequencyRecord, draw, frequency_estimates
 from graphfilter.paper.forms import Block, Rendered, Row
-from graphfilter.paper.frequency import FrequencyRecord, draw, frequency_estimates
 from graphfilter.paper.matrix import OnStep, Options, Step, at_hand
 from graphfilter.paper.published import Printed
 from graphfilter.paper.records import read_lines_of, remedy

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest, norm
 
-from graphfilter.report.baselines import LOW_PASS, NO_GRAPH, TWO_STEPS, Baseline
+from graphfilter.report.baseline import LOW_PASS, NO_GRAPH, TWO_STEPS, Baseline
 from graphfilter.report.numbers import percent
 
 LEVEL = 0.95

@@ -14,7 +14,7 @@ import numpy as np
 
 from graphfilter.bench import Cell, Record, Summary, summarise
 from graphfilter.bench.writers import legend, title
-from graphfilter.edges import count
+from graphfilter.graph.edges import count
 from graphfilter.report.learned import LearnedFilter, learned_filters
 from graphfilter.report.shell import render_page, write_page
 from graphfilter.report.standings import (

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from graphfilter.filters import Filter, StackedFilter
 from graphfilter.report.figures import eigenvalue_of
 from graphfilter.report.numbers import plain, spread_out
-from graphfilter.runs import FitResult
 from graphfilter.spectral import Density
 from graphfilter.spectral.diagnosis import HIGH_ABOVE, LOW_BELOW
+from graphfilter.training.run import FitResult
 
 FREQUENCIES = np.linspace(0.0, 2.0, 101)
 MOST_FRAMES = 60

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.edges import count
-from graphfilter.estimator import SGFClassifier
+from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.graph import Graph
+from graphfilter.graph.edges import count
 from graphfilter.report.answer import answer
-from graphfilter.report.baselines import Baseline
+from graphfilter.report.baseline import Baseline
 from graphfilter.report.classes import (
     MOST_VERTICES,
     calibration_data,

@@ -129,7 +129,7 @@ def mean_interval(cell: Cell, test_train_ratio: float, metric: str) -> tuple[flo
     .. math:: \bar x \pm t_{J-1} \sqrt{(1/J + n_\mathrm{test}/n_\mathrm{train})\, s^2}
 
     the variance of the test that the verdicts come from
-    (:func:`graphfilter.bench.statistics.corrected_t_test`); NaN where runs do not differ, from
+    (:func:`graphfilter.metrics.significance.corrected_t_test`); NaN where runs do not differ, from
     which nothing can be said of their spread.
     """
     if cell.n < 2 or not cell.deviation:

@@ -17,12 +17,12 @@ import torch
 from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, GraphFilterError
-from graphfilter.estimator import SGFClassifier
+from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.report.curves import FREQUENCIES, stacked_response
 from graphfilter.report.numbers import plain, spread_out
+from graphfilter.run_folder.fit import fit_folder, plan_fit
 from graphfilter.studio.sources import Entry
 from graphfilter.training import Progress
-from graphfilter.workflow import fit_folder, plan_fit
 
 MOST_POINTS = 150
 SECONDS_BETWEEN_CURVES = 0.1

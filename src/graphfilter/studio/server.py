@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from graphfilter.errors import ConfigError
+from graphfilter.run_folder.fit import Source
 from graphfilter.studio.app import Handlers, make_app
 from graphfilter.studio.runs import RunQueue
 from graphfilter.studio.sources import Sources
-from graphfilter.workflow import Source
 
 LOOPBACK = "127.0.0.1"
 UPLOAD_LIMIT_MB = 64

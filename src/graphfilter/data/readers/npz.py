@@ -39,9 +39,9 @@ from graphfilter.data.arrays import (
     reading,
     splits_from_masks,
 )
-from graphfilter.edges import count
 from graphfilter.errors import DataFileError, GraphError
 from graphfilter.graph import Features, Graph
+from graphfilter.graph.edges import count
 from graphfilter.splits import Split
 
 REMEDY = "Write it again with graphfilter.data.readers.write_npz, or get it again."

@@ -1,0 +1,250 @@
+r"""Hyper-parameter search with Optuna: the validation part chooses, the test part only reports.
+
+The search set is the paper's (section *Evaluation procedure*): dropout, weight decay, learning
+rate and, for SGF, the number of layers. The first trial is the system's own setting, so that what
+the search gained over it can be said.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphfilter.bench.protocol import check_split_rule, draw_split
+from graphfilter.bench.search_space import Setting, Tuning
+from graphfilter.errors import ConfigError, DataFileError, GraphFilterError
+from graphfilter.graph import Graph
+from graphfilter.runtime.devices import pick_device
+from graphfilter.splits import Split
+from graphfilter.systems import System, get_system
+from graphfilter.training import Progress
+
+# Every report is a transaction of the storage: not one an epoch.
+EPOCHS_BETWEEN_REPORTS = 20
+
+
+@dataclass(frozen=True)
+class Found:
+    """A setting and its scores; the test part was looked at after the search had ended."""
+
+    setting: Setting
+    val_accuracy: float
+    test_accuracy: float
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search ended with: the system's own setting and the best, by validation."""
+
+    system: str
+    split: Split
+    default: Found
+    best: Found
+    n_complete: int
+    n_pruned: int
+    n_failed: int
+
+
+@dataclass(frozen=True)
+class SearchProgress:
+    """What a caller may show after a trial."""
+
+    n_done: int
+    n_trials: int
+    best_val_accuracy: float
+
+
+def search(
+    graph: Graph,
+    system: str | System,
+    *,
+    trials: int = 50,
+    split: int = 0,
+    split_rule: str = "stratified",
+    seed: int = 0,
+    storage: str | Path | None = None,
+    scaling: str = "auto",
+    device: str = "auto",
+    max_epochs: int | None = None,
+    on_trial: Callable[[SearchProgress], None] | None = None,
+) -> SearchResult:
+    """Search a system's setting on one split of a graph.
+
+    The best validation accuracy chooses, the earliest trial among equals; trials below the
+    median of the others at the same epoch are given up. Test accuracies are measured once, at
+    the end, for two settings: the system's own and the best.
+
+    Parameters
+    ----------
+    system : name of the registry, or a System
+        Those with a stacked filter have all four axes, other trained systems the learning rate
+        and the weight decay. The system's own values are added to the paper's search set.
+    trials : int
+        In all, those of earlier calls on the same storage included.
+    split, split_rule : int, str
+        As in :func:`graphfilter.bench.draw_split`.
+    seed : int
+        For the trials' choice, and the weights and dropout of every trial.
+    storage : path, optional
+        An SQLite file: the search goes on from what it holds. Searches that differ in graph,
+        system, split, scaling, epochs or seed do not mix in one file.
+    """
+    optuna = _import_optuna()
+    if trials < 1:
+        raise ConfigError(f"trials must be at least 1; got {trials}.")
+    split_rule = check_split_rule(split_rule)
+    task = Tuning.of(
+        graph,
+        get_system(system) if isinstance(system, str) else system,
+        draw_split(graph, split_rule, split),
+        seed=seed,
+        scaling=scaling,
+        device=pick_device(device),
+        max_epochs=max_epochs,
+    )
+    what = (graph.checksum(), split_rule, split, scaling, seed, task.system.config)
+    name = f"{task.system.name} {hashlib.sha256(repr(what).encode()).hexdigest()[:16]}"
+    with _quiet(optuna):
+        study = _open_study(optuna, name, storage, task)
+        _prepare(optuna, study, task, seed)
+        _optimise(optuna, study, task, trials, on_trial)
+        return _report(optuna, study, task)
+
+
+def _open_study(optuna: Any, name: str, storage: str | Path | None, task: Tuning) -> Any:
+    from sqlalchemy.exc import SQLAlchemyError  # pyright: ignore[reportMissingImports]
+
+    # Nothing is learned in the first epochs: a trial is not judged by them.
+    warm_up = task.system.config.max_epochs // 10
+    pruner = optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=warm_up)
+    if storage is not None and not Path(storage).parent.is_dir():
+        raise DataFileError(storage, "must be in a folder that exists; make it first.")
+    try:
+        return optuna.create_study(
+            study_name=name,
+            storage=None if storage is None else f"sqlite:///{Path(storage)}",
+            direction="maximize",
+            load_if_exists=True,
+            pruner=pruner,
+        )
+    except (SQLAlchemyError, optuna.exceptions.OptunaError, RuntimeError) as error:
+        # No database, not Optuna's, or of another version of it.
+        problem = str(error).partition("\n")[0]
+        raise DataFileError(
+            storage or name, f"cannot be used as a search's storage ({problem}). Name a new file."
+        ) from error
+
+
+def _prepare(optuna: Any, study: Any, task: Tuning, seed: int) -> None:
+    """Clean up after a killed search, choose the sampler, and put the default in front."""
+    states = optuna.trial.TrialState
+    for trial in study.get_trials(states=[states.RUNNING]):
+        study.tell(trial.number, state=states.FAIL)
+    # Started again with the same seed, the sampler would propose what it proposed before.
+    study.sampler = optuna.samplers.TPESampler(seed=seed + len(study.trials))
+    known = study.get_trials(states=[states.COMPLETE, states.WAITING])
+    if all({**t.params, **t.system_attrs.get("fixed_params", {})} != task.default for t in known):
+        study.enqueue_trial(task.default)
+
+
+def _optimise(
+    optuna: Any,
+    study: Any,
+    task: Tuning,
+    trials: int,
+    on_trial: Callable[[SearchProgress], None] | None,
+) -> None:
+    states = optuna.trial.TrialState
+    ended = [states.COMPLETE, states.PRUNED, states.FAIL]
+
+    def objective(trial: Any) -> float:
+        setting = {name: trial.suggest_categorical(name, v) for name, v in task.axes.items()}
+        for earlier in study.get_trials(states=[states.COMPLETE, states.PRUNED]):
+            if earlier.params == setting:
+                # Training is repeatable: so is its end.
+                if earlier.state == states.PRUNED:
+                    raise optuna.TrialPruned
+                return earlier.value
+        watch = _pruning(optuna, trial, never=setting == task.default)
+        return task.accuracy(task.train(setting, watch), "val")
+
+    def tell(study: Any, _: Any) -> None:
+        if on_trial is not None:
+            n_done = len(study.get_trials(states=ended))
+            complete = study.get_trials(states=[states.COMPLETE])
+            best = max((t.value for t in complete), default=float("nan"))
+            on_trial(SearchProgress(n_done, trials, best))
+
+    n_ended = len(study.get_trials(states=ended))
+    study.optimize(
+        objective,
+        n_trials=max(0, trials - n_ended),
+        callbacks=[tell],
+        # Sixty-four layers may not fit in memory: the search goes on without them.
+        catch=(GraphFilterError, RuntimeError),
+    )
+
+
+def _pruning(optuna: Any, trial: Any, *, never: bool) -> Callable[[Progress], None]:
+    """Report the best validation accuracy so far, and give a hopeless trial up."""
+    best = 0.0
+
+    def watch(progress: Progress) -> None:
+        nonlocal best
+        best = max(best, progress.val_accuracy)
+        if progress.epoch % EPOCHS_BETWEEN_REPORTS == 0:
+            trial.report(best, progress.epoch)
+            if not never and trial.should_prune():
+                raise optuna.TrialPruned
+
+    return watch
+
+
+def _report(optuna: Any, study: Any, task: Tuning) -> SearchResult:
+    """Train the default and the best once more, and look at the test part for the first time."""
+    states = optuna.trial.TrialState
+    complete = study.get_trials(states=[states.COMPLETE])
+    if not any(trial.params == task.default for trial in complete):
+        raise ConfigError(
+            f"{task.system.name} could not be trained in its own setting; see what fails with "
+            "graphfilter bench."
+        )
+    # The first among equals: nothing is gained by a setting that is no better than the default.
+    best = max(complete, key=lambda trial: trial.value).params
+    default, chosen = (_found(task, setting) for setting in (task.default, best))
+    count = {state: len(study.get_trials(states=[state])) for state in states}
+    return SearchResult(
+        task.system.name, task.split, default, chosen,
+        count[states.COMPLETE], count[states.PRUNED], count[states.FAIL],
+    )  # fmt: skip
+
+
+def _found(task: Tuning, setting: Setting) -> Found:
+    outcome = task.train(setting)
+    return Found(dict(setting), task.accuracy(outcome, "val"), task.accuracy(outcome, "test"))
+
+
+def _import_optuna() -> Any:
+    try:
+        import optuna  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise ConfigError(
+            "a search must have the package optuna, which is not installed. Install it: "
+            "pip install graphfilter[search]"
+        ) from None
+    return optuna
+
+
+@contextmanager
+def _quiet(optuna: Any) -> Iterator[None]:
+    """Keep Optuna from printing every trial: progress is the caller's to show."""
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        yield
+    finally:
+        optuna.logging.set_verbosity(before)

@@ -1,0 +1,271 @@
+"""VertexClassifier: what every estimator here does, whatever its network."""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from graphfilter.errors import ConfigError, GraphError, GraphFilterError, check_count, check_number
+from graphfilter.estimators.inputs import take_target, take_training
+from graphfilter.estimators.saving import load_classifier, save_classifier
+from graphfilter.filters import Filter
+from graphfilter.graph import Graph
+from graphfilter.graph.labels import match_labels
+from graphfilter.graph.scaling import FeatureScaler
+from graphfilter.models import FilterNetwork
+from graphfilter.operators import make_operator, to_tensor
+from graphfilter.runtime.devices import pick_device
+from graphfilter.splits import Split, stratified
+from graphfilter.training import Progress, TrainConfig, train
+from graphfilter.training.logged import logged_progress
+from graphfilter.training.run import FitResult
+
+
+class VertexClassifier(ClassifierMixin, BaseEstimator):
+    """Fit, predict and score on the vertices of a graph.
+
+    A subclass names its parameters in ``__init__``, as scikit-learn wants it, builds its networks
+    in ``_build`` and says in ``_train_config`` how to train them.
+    """
+
+    graph: Graph | None
+    operator: str
+    feature_scaling: str
+    validation_fraction: float
+    class_weight: dict[Any, float] | str | None
+    n_members: int
+    device: str
+    random_state: Any
+    verbose: bool
+
+    @abstractmethod
+    def _build(self, graph: Graph, codes: NDArray[np.int64], seed: int) -> Any:
+        """Make an untrained member for a graph whose vertices have these class numbers."""
+
+    @abstractmethod
+    def _train_config(self) -> TrainConfig: ...
+
+    def _keeps_graph(self) -> bool:
+        """Whether the networks serve no other graph than the fitted one."""
+        return False
+
+    def check_parameters(self) -> None:
+        """Raise where a parameter is impossible, before any work; ``fit`` does so too."""
+        check_count("n_members", self.n_members)
+        pick_device(self.device)
+        self._train_config()
+        FeatureScaler.check(self.feature_scaling)
+
+    def fit(
+        self,
+        X: Any = None,
+        y: Any = None,
+        graph: Any = None,
+        *,
+        split: Split | None = None,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+        on_epoch: Callable[[Progress], None] | None = None,
+    ) -> Self:
+        """Learn from the labelled vertices.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n, d)
+            Features of all vertices, labelled or not. None takes those of ``graph``. For an
+            estimator bound to a graph: the numbers of the vertices whose labels ``y`` holds.
+        y : array (n,)
+            Labels, strings or numbers; -1, None, NaN or '' where unknown. None takes those of
+            ``graph``. Where the only values are -1 and 1, both are classes.
+        graph : edges (m, 2) or (2, m), scipy sparse, networkx, PyG Data or Graph, optional
+            Without one the graph has no edges and the network is an MLP.
+        split : Split, optional
+            Which vertices to train and to validate on; drawn from the labelled ones otherwise.
+        checkpoint, resume
+            Keep the state of training in a file, and go on from it.
+        on_epoch : callable, optional
+            Told of the :class:`~graphfilter.training.Progress` after every epoch.
+        """
+        self.check_parameters()
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        fitted, codes, self.classes_ = take_training(self, X, y, graph)
+        if len(self.classes_) < 2:
+            raise GraphError(
+                f"there must be at least two classes among the labels; got {len(self.classes_)} "
+                f"class: {', '.join(map(str, self.classes_)) or 'no vertex is labelled'}."
+            )
+        self.split_ = split if split is not None else self._draw_split(codes, seed)
+        seeds = np.random.SeedSequence(seed).generate_state(self.n_members).tolist()
+        device = pick_device(self.device)
+        self.scaler_ = FeatureScaler.fit(fitted.features, self.feature_scaling)  # pyright: ignore
+        x = to_tensor(self.scaler_.transform(fitted.features), device=device)  # pyright: ignore
+        networks = [self._build(fitted, codes, s).to(device) for s in seeds]
+        with logged_progress(on_epoch) if self.verbose else nullcontext(on_epoch) as report:
+            results = train(
+                networks,
+                make_operator(self.operator, fitted, device=device),
+                x,
+                torch.tensor(codes, device=device),
+                [self.split_] * len(networks),
+                self._train_config(),
+                seeds=seeds,
+                class_weight=self._class_weights(codes, device),
+                on_epoch=report,
+                checkpoint=checkpoint,
+                resume=resume,
+            )
+        if any(r.stopped == "diverged" and r.best_epoch == 0 for r in results):
+            raise GraphFilterError(
+                "training diverged before anything was learned; lower the learning rates, or "
+                "scale the features."
+            )
+        self.graph_ = fitted
+        self.has_edges_ = fitted.n_edges > 0
+        self._set_members(networks, results)
+        return self
+
+    def predict(self, X: Any = None, graph: Any = None) -> NDArray[Any]:
+        """Return the most probable class of every vertex; arguments as in `predict_proba`."""
+        check_is_fitted(self)
+        return self.classes_[self.predict_proba(X, graph).argmax(axis=1)]
+
+    def predict_proba(self, X: Any = None, graph: Any = None) -> NDArray[np.float64]:
+        """Return class probabilities (n, n_classes), averaged over the members.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n, d), optional
+            Features of a new graph's vertices. Without it, the fitted graph is predicted. For an
+            estimator bound to a graph: vertex numbers.
+        graph : as in `fit`, optional
+            The graph of X. Without one, the fitted graph where X has a row for each of its
+            vertices; vertices without edges where the estimator was fitted without a graph.
+        """
+        check_is_fitted(self)
+        target, rows = take_target(self, X, graph)
+        if self._keeps_graph() and target.checksum() != self.graph_.checksum():
+            raise GraphError(
+                "this network is built on the graph it was fitted on and predicts no other one."
+            )
+        device = pick_device(self.device)
+        operator = make_operator(self.operator, target, device=device)
+        x = to_tensor(self.scaler_.transform(target.features), device=device)  # pyright: ignore
+        # Copies: what was fitted stays where it is, also while another thread predicts.
+        members = [copy.deepcopy(member).to(device).eval() for member in self.members_]
+        with torch.no_grad():
+            if all(isinstance(member, FilterNetwork) for member in members):
+                logits = FilterNetwork.together(members, operator, x, [None] * len(members))
+            else:
+                logits = torch.stack([member(operator, x, None) for member in members], dim=1)
+            every = logits.double().softmax(dim=2).mean(dim=1)
+        probabilities = every.cpu().numpy()
+        return probabilities if rows is None else probabilities[rows]
+
+    def score(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, graph: Any = None
+    ) -> float:
+        """Return the accuracy on the vertices whose ``y`` is known.
+
+        Without ``y``, against the labels of ``graph`` or of the fitted graph.
+        """
+        check_is_fitted(self)
+        if y is None:
+            y = _labels_of(graph if graph is not None else getattr(self, "graph_", None))
+        codes, known = match_labels(y, self.classes_)
+        if not known.any():
+            raise GraphError("y must have at least one known label to score against; got none.")
+        predicted = self.predict_proba(X, graph).argmax(axis=1)
+        weights = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight)
+        if not len(predicted) == len(codes) == len(weights):
+            raise GraphError(
+                f"there must be a label and a weight a vertex ({len(predicted)}); "
+                f"got {len(codes)} and {len(weights)}."
+            )
+        if not weights[known].sum() > 0:
+            raise GraphError("sample_weight must be positive on some vertex with a label.")
+        return float(np.average(predicted[known] == codes[known], weights=weights[known]))
+
+    def save(self, folder: str | Path, *, run: dict[str, Any] | None = None) -> None:
+        """Write ``model.safetensors`` and ``config.json`` to ``folder``.
+
+        The graph is not saved: predicting with a loaded model takes X and a graph. ``run`` is
+        anything JSON can hold that should stand beside the model; without it, the folder of a run
+        of ``graphfilter fit`` is refused, whose report would no longer be of its model.
+        """
+        check_is_fitted(self)
+        if self._keeps_graph():
+            raise ConfigError(
+                "a network that is built on its graph cannot be saved without it; those of most "
+                "systems can: sgf, mlp, sgc, appnp, gcn, gat, gcnii, ..."
+            )
+        if run is None and (Path(folder) / "metrics.json").exists():
+            raise ConfigError(f"{folder}: holds a run of graphfilter fit; save to another folder.")
+        save_classifier(self, folder, run)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read what :meth:`save` wrote. Nothing in the files can run code."""
+        return load_classifier(cls, folder)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _draw_split(self, codes: NDArray[np.int64], seed: int) -> Split:
+        share = self.validation_fraction
+        if not 0 <= check_number("validation_fraction", share) < 1:
+            raise ConfigError(f"validation_fraction must be in [0, 1); got {share}.")
+        return stratified(codes, seed, (1 - share, share, 0.0))
+
+    def _class_weights(self, codes: NDArray[np.int64], device: str) -> torch.Tensor | None:
+        if self.class_weight is None:
+            return None
+        counts = np.bincount(codes[self.split_.train], minlength=len(self.classes_))
+        if self.class_weight == "balanced":
+            weights = counts.sum() / (len(counts) * np.maximum(counts, 1))
+        elif isinstance(self.class_weight, dict):
+            unknown = set(self.class_weight) - set(self.classes_.tolist())
+            if unknown:
+                raise ConfigError(f"class_weight names no class of y: {sorted(map(str, unknown))}.")
+            weights = np.array([self.class_weight.get(c, 1.0) for c in self.classes_.tolist()])
+            if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
+                raise ConfigError(f"class weights must not be negative; got {self.class_weight}.")
+        else:
+            raise ConfigError(
+                f"class_weight must be a dict, 'balanced' or None; got {self.class_weight!r}."
+            )
+        return torch.tensor(weights, dtype=torch.float32, device=device)
+
+    def _set_members(self, networks: Sequence[FilterNetwork], results: Sequence[FitResult]) -> None:
+        for network, result in zip(networks, results, strict=True):
+            network.cpu().load_state_dict(result.state)
+        self.members_ = [network.eval() for network in networks]
+        self.results_ = list(results)
+        self.history_ = results[0].history
+        self._set_filters()
+        self.n_epochs_ = max(result.n_epochs for result in results)
+
+    def _set_filters(self) -> None:
+        self.filters_: list[Filter] = [
+            member.filter for member in self.members_ if isinstance(member, FilterNetwork)
+        ]
+        if self.filters_:
+            self.filter_ = self.filters_[0]
+
+
+def _labels_of(graph: Any) -> list[Any]:
+    if not isinstance(graph, Graph) or graph.labels is None:
+        raise GraphError("y must hold the labels to score against; got None.")
+    return [None if code < 0 else graph.classes[code] for code in graph.labels]

@@ -1,0 +1,150 @@
+"""A fitted classifier on disk: tensors in safetensors, the rest in JSON, a version in both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array
+
+from graphfilter.errors import GraphFilterError, ModelFileError, check_count
+from graphfilter.graph import Graph
+from graphfilter.graph.scaling import FeatureScaler
+from graphfilter.storage import read_json, read_tensors, write_json, write_tensors
+from graphfilter.version import __version__
+
+if TYPE_CHECKING:
+    from graphfilter.estimators.base import VertexClassifier
+
+    Classifier = TypeVar("Classifier", bound=VertexClassifier)
+
+# Raised by one when a file written today could not be read by the code of today's release.
+FORMAT = 1
+CONFIG_FILE = "config.json"
+MODEL_FILE = "model.safetensors"
+
+
+def save_classifier(
+    classifier: VertexClassifier, folder: str | Path, run: dict[str, Any] | None = None
+) -> None:
+    """Write ``model.safetensors`` and then ``config.json`` to ``folder``.
+
+    ``run`` says how the model came about; it is kept and not looked at.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    tensors = {
+        f"scaler.{name}": torch.tensor(value)
+        for name, value in classifier.scaler_.to_arrays().items()
+    }
+    for i, member in enumerate(classifier.members_):
+        tensors |= {f"member{i}.{k}": v for k, v in member.state_dict().items()}
+    write_tensors(
+        folder / MODEL_FILE, tensors, {"kind": "model", "format": FORMAT, "version": __version__}
+    )
+    bound = classifier.graph
+    write_json(
+        folder / CONFIG_FILE,
+        {
+            "format": FORMAT,
+            "version": __version__,
+            "kind": type(classifier).__name__,
+            "parameters": _plain_parameters(classifier),
+            "classes": _plain_classes(classifier.classes_),
+            "n_features": classifier.n_features_in_ if bound is None else bound.n_features,
+            "scaling": classifier.scaler_.scaling,
+            "has_edges": classifier.has_edges_,
+            **({} if run is None else {"run": run}),
+        },
+    )
+
+
+def load_classifier(cls: type[Classifier], folder: str | Path) -> Classifier:
+    """Read what :func:`save_classifier` wrote."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise ModelFileError(
+            f"{folder}: there is no such folder; give the folder of a saved model."
+        )
+    config = read_json(folder / CONFIG_FILE)
+    tensors, metadata = read_tensors(folder / MODEL_FILE)
+    for name, content in ((CONFIG_FILE, config), (MODEL_FILE, metadata)):
+        found = content.get("format") if isinstance(content, dict) else None
+        if found != FORMAT:
+            raise ModelFileError(
+                f"{folder / name}: must be of format {FORMAT}; got {found}. "
+                "Load it with the version of graphfilter that wrote it, or fit again."
+            )
+    if config.get("kind") != cls.__name__:
+        raise ModelFileError(
+            f"{folder}: holds a {config.get('kind')}, not a {cls.__name__}; load it as that."
+        )
+    try:
+        return _rebuild(cls, config, tensors)
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+        if isinstance(error, GraphFilterError):
+            raise
+        reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+        raise ModelFileError(
+            f"{folder}: the model and its config do not fit together ({reason}). Fit again."
+        ) from None
+
+
+def _rebuild(
+    cls: type[Classifier], config: dict[str, Any], tensors: dict[str, torch.Tensor]
+) -> Classifier:
+    parameters = dict(config["parameters"])
+    if isinstance(parameters.get("class_weight"), list):
+        parameters["class_weight"] = dict(parameters["class_weight"])
+    classifier = cls(**parameters)
+    kind, names = config["classes"]["dtype"], config["classes"]["names"]
+    if kind not in _CLASS_DTYPES:
+        raise ValueError(f"classes of unknown type {kind!r}")
+    classifier.classes_ = np.array(names, dtype=kind)
+    classifier.n_features_in_ = int(config["n_features"])
+    classifier.has_edges_ = bool(config["has_edges"])
+    scale = {
+        k: tensors[f"scaler.{k}"].numpy() for k in ("shift", "scale") if f"scaler.{k}" in tensors
+    }
+    classifier.scaler_ = FeatureScaler(config["scaling"], **scale)
+    sizes = Graph.of(None, 1, features=csr_array((1, classifier.n_features_in_), dtype=np.float32))
+    members = []
+    for i in range(check_count("n_members", classifier.n_members)):
+        start = f"member{i}."
+        network = classifier._build(sizes, np.array([-1]), 0)
+        network.load_state_dict(
+            {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
+        )
+        members.append(network.eval())
+    classifier.members_ = members
+    classifier._set_filters()
+    return classifier
+
+
+_CLASS_DTYPES = ("object", "int64", "int32", "float64", "float32", "bool")
+
+
+def _plain_classes(classes: np.ndarray) -> dict[str, Any]:
+    names = classes.tolist()
+    if not all(isinstance(name, str | int | float) for name in names):
+        raise GraphFilterError("class names must be strings or numbers to be saved.")
+    kind = str(classes.dtype)
+    return {"dtype": kind if kind in _CLASS_DTYPES else "object", "names": names}
+
+
+def _plain_parameters(classifier: VertexClassifier) -> dict[str, Any]:
+    """Return the parameters as JSON; the bound graph is left out and random states dropped."""
+    parameters = classifier.get_params(deep=False)
+    del parameters["graph"]
+    if not isinstance(parameters["random_state"], int):
+        parameters["random_state"] = None
+    if isinstance(parameters["class_weight"], dict):
+        pairs = parameters["class_weight"].items()
+        parameters["class_weight"] = [[_plain(k), float(w)] for k, w in pairs]
+    return {name: _plain(value) for name, value in parameters.items()}
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

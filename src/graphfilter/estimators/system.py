@@ -1,0 +1,100 @@
+"""FilterClassifier: any system by name behind the interface of SGFClassifier."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from graphfilter.errors import ConfigError
+from graphfilter.estimators.base import VertexClassifier
+from graphfilter.graph import Graph
+from graphfilter.systems import System, get_system
+from graphfilter.training import TrainConfig
+
+
+class FilterClassifier(VertexClassifier):
+    """Label the vertices of a graph with any of the systems that are compared.
+
+    The same interface as :class:`~graphfilter.SGFClassifier`; what the network is and how it is
+    trained comes with the system's name (``graphfilter bench models`` lists them).
+
+    Parameters
+    ----------
+    model : str
+        'sgf', 'mlp', 'sgc', 'appnp', 'gcn', 'gat', 'gcnii', 'linkx', ...
+    max_epochs, patience : int, optional
+        In place of the system's own.
+    graph, feature_scaling, validation_fraction, class_weight, n_members, device, random_state, \
+verbose
+        As in :class:`~graphfilter.SGFClassifier`.
+
+    Notes
+    -----
+    Some systems (LINKX, Geom-GCN, ...) are built on their graph: they predict that graph and no
+    other one, and cannot be saved without it.
+
+    Examples
+    --------
+    >>> from graphfilter.data import make_karate
+    >>> clf = FilterClassifier(model="sgc", max_epochs=20, random_state=0).fit(graph=make_karate())
+    >>> clf.predict().shape
+    (34,)
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str = "sgf",
+        graph: Graph | None = None,
+        feature_scaling: str = "auto",
+        max_epochs: int | None = None,
+        patience: int | None = None,
+        validation_fraction: float = 0.25,
+        class_weight: dict[Any, float] | str | None = None,
+        n_members: int = 1,
+        device: str = "auto",
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.model = model
+        self.graph = graph
+        self.feature_scaling = feature_scaling
+        self.max_epochs = max_epochs  # pyright: ignore
+        self.patience = patience  # pyright: ignore
+        self.validation_fraction = validation_fraction
+        self.class_weight = class_weight
+        self.n_members = n_members
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def operator(self) -> str:  # pyright: ignore
+        """The kind of operator the system runs on."""
+        return self._system().operator
+
+    def _keeps_graph(self) -> bool:
+        return self._system().keeps_graph
+
+    def _system(self) -> System:
+        system = get_system(self.model)
+        if system.build is None:
+            raise ConfigError(f"{self.model} is not trained; compare with it in graphfilter bench.")
+        return system
+
+    def _train_config(self) -> TrainConfig:
+        given = {"max_epochs": self.max_epochs, "patience": self.patience}
+        return dataclasses.replace(
+            self._system().config, **{k: v for k, v in given.items() if v is not None}
+        )
+
+    def _build(self, graph: Graph, codes: NDArray[np.int64], seed: int) -> Any:
+        build = self._system().build
+        assert build is not None
+        # Not Graph.replace, which would number the classes anew.
+        labelled = dataclasses.replace(graph, labels=codes.copy(), classes=self.classes_)
+        return build(labelled, torch.Generator().manual_seed(seed))

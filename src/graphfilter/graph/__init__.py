@@ -1,0 +1,8 @@
+"""The graph: edges, features and labels, validated once and immutable.
+
+Whatever a user hands in (pairs, scipy, networkx, PyTorch Geometric) becomes a :class:`Graph` here.
+"""
+
+from graphfilter.graph.graph import Features, Graph
+
+__all__ = ["Features", "Graph"]

@@ -1,0 +1,76 @@
+"""Graphs of other libraries, taken apart into what :meth:`Graph.from_edges` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphfilter.errors import GraphError
+from graphfilter.graph.edges import on_host
+from graphfilter.splits import Split
+
+
+def parts_of_scipy(matrix: Any) -> dict[str, Any]:
+    """Take a square sparse matrix apart; values that are all 1 are no weights."""
+    if matrix.shape[0] != matrix.shape[1]:
+        raise GraphError(f"an adjacency matrix must be square; got shape {matrix.shape}.")
+    entries = sp.coo_array(matrix)
+    entries.sum_duplicates()
+    if not np.isrealobj(entries.data):
+        raise GraphError("an adjacency matrix must be real; got complex values.")
+    return {
+        "edges": np.stack([entries.row, entries.col], axis=1),
+        "n_vertices": matrix.shape[0],
+        "weights": None if (entries.data == 1).all() else entries.data,
+    }
+
+
+def parts_of_networkx(graph: Any, weight: str, labels: Any) -> dict[str, Any]:
+    """Take a networkx graph apart; ``labels`` may name a node attribute or map the nodes."""
+    nodes = list(graph.nodes)
+    number = {node: i for i, node in enumerate(nodes)}
+    triples = [(number[u], number[v], w) for u, v, w in graph.edges(data=weight, default=1.0)]
+    try:
+        weights = np.array([t[2] for t in triples], dtype=float)
+    except (TypeError, ValueError):
+        raise GraphError(f"the edge attribute {weight!r} must be a number on every edge.") from None
+    if isinstance(labels, str):
+        if not any(labels in graph.nodes[node] for node in nodes):
+            raise GraphError(f"no node has the attribute {labels!r} to take labels from.")
+        labels = {node: graph.nodes[node].get(labels) for node in nodes}
+    if isinstance(labels, Mapping):
+        labels = [labels.get(node) for node in nodes]
+    return {
+        "edges": np.array([t[:2] for t in triples], dtype=np.int64).reshape(-1, 2),
+        "n_vertices": len(nodes),
+        "weights": None if (weights == 1).all() else weights,
+        "labels": labels,
+        "vertex_names": nodes,
+    }
+
+
+def parts_of_pyg(data: Any) -> dict[str, Any]:
+    """Take a PyTorch Geometric ``Data`` apart: edge_index, x, y, weights and masks."""
+
+    def array(name: str) -> Any:
+        return on_host(getattr(data, name, None))
+
+    pairs = array("edge_index")
+    if pairs is None:
+        raise GraphError("the PyG Data must have an edge_index; it has none.")
+    masks = [array(f"{part}_mask") for part in ("train", "val", "test")]
+    splits: list[Split] = []
+    if all(m is not None for m in masks):
+        columns = zip(*(m.reshape(len(m), -1).T for m in masks), strict=True)
+        splits = [Split(*split, rule="fixed") for split in columns]
+    return {
+        "edges": pairs.T,
+        "n_vertices": data.num_nodes,
+        "weights": array("edge_weight"),
+        "features": array("x"),
+        "labels": array("y"),
+        "splits": splits,
+    }

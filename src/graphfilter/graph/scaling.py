@@ -1,0 +1,96 @@
+"""Features on a common scale: fitted once, applied alike to new graphs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from graphfilter.errors import GraphError, check_name
+from graphfilter.graph.graph import Features
+
+SCALINGS = ("auto", "none", "row", "standardise")
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureScaler:
+    """Puts features on a common scale; fitted once, applied to new graphs alike.
+
+    ``scaling`` is one of
+
+    - ``'none'``: as given.
+    - ``'row'``: every row divided by the sum of its absolute values (the usual treatment of bags
+      of words).
+    - ``'standardise'``: every column to mean 0 and deviation 1; makes sparse features dense.
+    - ``'auto'``: dense features are standardised; of sparse ones, the columns that reach beyond
+      [-1, 1] are divided by their largest absolute value and the others stay as they are, so
+      binary and tf-idf bags of words are not touched.
+    """
+
+    scaling: str
+    shift: NDArray[np.float32] | None = None
+    scale: NDArray[np.float32] | None = None
+
+    @staticmethod
+    def check(scaling: str) -> str:
+        """Return the name of a scaling, or raise where there is none such."""
+        return check_name("feature scaling", scaling, SCALINGS)
+
+    @classmethod
+    def fit(cls, features: Features, scaling: str = "auto") -> Self:
+        """Choose shifts and scales from these features."""
+        cls.check(scaling)
+        if scaling in ("none", "row"):
+            return cls(scaling)
+        if scaling == "auto" and sp.issparse(features):
+            largest = abs(features).max(axis=0).toarray().ravel()
+            return cls(scaling, scale=np.maximum(largest, 1).astype(np.float32))
+        dense = _dense(features)
+        shift = dense.mean(axis=0, dtype=np.float64)
+        deviation = dense.std(axis=0, dtype=np.float64)
+        # A column that varies by no more than rounding is constant: leave its scale alone.
+        constant = deviation <= 1e-6 * np.abs(shift)
+        scale = np.where(constant, 1.0, deviation)
+        return cls(scaling, shift.astype(np.float32), scale.astype(np.float32))
+
+    def transform(self, features: Features) -> Features:
+        """Return scaled features; the input is left as it is."""
+        expected = self.scale if self.scale is not None else self.shift
+        if expected is not None and features.shape[1] != len(expected):
+            raise GraphError(
+                f"features must have {len(expected)} columns, as when fitted; "
+                f"got {features.shape[1]}."
+            )
+        if self.scaling == "row":
+            # In float64, where neither a sum nor one over it leaves the range.
+            if sp.issparse(features):
+                scaled = features.copy()
+                sums = _or_one(abs(features.astype(np.float64)).sum(axis=1))
+                scaled.data /= np.repeat(sums, np.diff(scaled.indptr))
+                return scaled
+            sums = _or_one(np.abs(features).sum(axis=1, dtype=np.float64))
+            out = np.empty_like(features)
+            return np.divide(features, sums[:, None], out=out, casting="same_kind")
+        if self.shift is not None and self.scale is not None:
+            return (_dense(features) - self.shift) / self.scale
+        if self.scale is not None:
+            if sp.issparse(features):
+                return sp.csr_array(features @ sp.diags_array(1 / self.scale))
+            return features / self.scale
+        return features
+
+    def to_arrays(self) -> dict[str, NDArray[np.float32]]:
+        """Return the fitted numbers, to be saved beside the model's."""
+        pairs = (("shift", self.shift), ("scale", self.scale))
+        return {name: value for name, value in pairs if value is not None}
+
+
+def _or_one(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(sums == 0, 1.0, sums)
+
+
+def _dense(features: Features) -> NDArray[np.float32]:
+    return features.toarray() if sp.issparse(features) else features

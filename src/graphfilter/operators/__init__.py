@@ -1,0 +1,25 @@
+"""Graph operators and what runs on them: products, polynomials, sparse features, kernels.
+
+Takes a :class:`~graphfilter.graph.Graph`, knows no filter and no network.
+"""
+
+from graphfilter.operators.operator import (
+    OPERATORS,
+    Operator,
+    adjacency,
+    augmented_adjacency,
+    laplacian,
+    make_operator,
+)
+from graphfilter.operators.sparse import SparseFeatures, to_tensor
+
+__all__ = [
+    "OPERATORS",
+    "Operator",
+    "SparseFeatures",
+    "adjacency",
+    "augmented_adjacency",
+    "laplacian",
+    "make_operator",
+    "to_tensor",
+]

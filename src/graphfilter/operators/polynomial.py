@@ -1,0 +1,157 @@
+r"""Applying a polynomial of a graph operator to columns, in memory that does not grow with it.
+
+A filter is :math:`f(P) = \sum_k w_k B_k(P)` in a basis with a three-term recurrence. P is
+symmetric, so with :math:`G = \partial\ell/\partial y` of :math:`y = f(P) x`
+
+.. math:: \partial\ell/\partial x = f(P) G, \qquad
+          \partial\ell/\partial w_k = \langle B_k(P) G,\; x \rangle .
+
+Both come from one pass over :math:`B_0 G, B_1 G, \dots`, the same pass as the forward's. Nothing
+but x is stored and three buffers of its size are live, where autograd through the loop keeps at
+least one a product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from graphfilter.operators.operator import Operator
+
+Dropout = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Basis:
+    r"""Polynomials with a three-term recurrence, in :math:`t = \mathrm{scale}\,\lambda +
+    \mathrm{shift}`.
+
+    .. math:: B_0 = 1, \quad B_1 = t, \quad
+              B_{k+1} = \mathrm{step}\; t\, B_k - \mathrm{back}\; B_{k-1}
+    """
+
+    scale: float = 1.0
+    shift: float = 0.0
+    step: float = 1.0
+    back: float = 0.0
+
+    @classmethod
+    def powers(cls, radius: float = 1.0) -> Basis:
+        r"""Powers of :math:`\lambda / \mathrm{radius}`."""
+        return cls(scale=1 / radius)
+
+    @classmethod
+    def chebyshev(cls, low: float, high: float) -> Basis:
+        """Chebyshev polynomials of the interval [low, high]."""
+        return cls(2 / (high - low), -(high + low) / (high - low), step=2.0, back=1.0)
+
+    def evaluate(self, weights: Tensor, lam: Tensor) -> Tensor:
+        r"""Return :math:`\sum_k w_k B_k(\lambda)` at every :math:`\lambda`."""
+        t = self.scale * lam + self.shift
+        previous, current = torch.zeros_like(t), torch.ones_like(t)
+        total = weights[0] * current
+        for k, weight in enumerate(weights[1:]):
+            step, back = self.factors(k)
+            previous, current = current, step * t * current - back * previous
+            total = total + weight * current
+        return total
+
+    def to_powers(self, weights: Tensor) -> Tensor:
+        r"""Return the coefficients of the same polynomial in powers of :math:`\lambda`."""
+        degree = len(weights) - 1
+        rows = np.zeros((degree + 1, degree + 1))
+        rows[0, 0] = 1.0
+        for k in range(degree):
+            step, back = self.factors(k)
+            rows[k + 1] = step * self.shift * rows[k]
+            rows[k + 1, 1:] += step * self.scale * rows[k, :-1]
+            if k > 0:
+                rows[k + 1] -= back * rows[k - 1]
+        return weights.double() @ torch.from_numpy(rows).to(weights.device)
+
+    def step_factors(self, k: int) -> tuple[float, float, float]:
+        r"""Return (scale, skip, keep) of :math:`B_{k+1} = \mathrm{scale}\, P B_k +
+        \mathrm{skip}\, B_k + \mathrm{keep}\, B_{k-1}`.
+        """
+        step, back = self.factors(k)
+        return step * self.scale, step * self.shift, -back
+
+    def factors(self, k: int) -> tuple[float, float]:
+        """Return step and back of :math:`B_{k+1}`; the first product has neither."""
+        return (self.step, self.back) if k > 0 else (1.0, 0.0)
+
+
+def apply_polynomial(operator: Operator, basis: Basis, weights: Tensor, x: Tensor) -> Tensor:
+    r"""Return :math:`\sum_k w_k B_k(P)\, x` with the exact constant-memory gradient.
+
+    Parameters
+    ----------
+    operator : Operator
+    basis : Basis
+    weights : Tensor (K + 1,) or (K + 1, g)
+        One polynomial for all columns, or one for each of g equal groups of neighbouring ones.
+    x : Tensor (n, c)
+    """
+    operator.check_columns(x)
+    grouped = weights if weights.ndim == 2 else weights[:, None]
+    exact = torch.promote_types(x.dtype, torch.float32)
+    return _Polynomial.apply(x, grouped.to(exact), operator, basis)  # pyright: ignore
+
+
+def apply_with_dropout(
+    operator: Operator, basis: Basis, weights: Tensor, x: Tensor, dropout: Dropout
+) -> Tensor:
+    """Return the same sum with ``dropout`` on the input of every product, through autograd.
+
+    What is random between the products must be stored for the gradient, so memory grows with K.
+    """
+    weights = weights.to(x.dtype)
+    previous, current = torch.zeros_like(x), x
+    total = weights[0] * x
+    for k, weight in enumerate(weights[1:]):
+        step, back = basis.factors(k)
+        dropped = dropout(current)
+        t = basis.scale * (operator @ dropped) + basis.shift * dropped
+        previous, current = current, step * t - back * previous
+        total = total + weight * current
+    return total
+
+
+class _Polynomial(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weights: Tensor, operator: Operator, basis: Basis) -> Tensor:
+        ctx.save_for_backward(x, weights)
+        ctx.operator, ctx.basis = operator, basis
+        return _accumulate(operator, basis, weights, x, None)[0]
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor | None, None, None]:  # pyright: ignore
+        x, weights = ctx.saved_tensors
+        against = x if ctx.needs_input_grad[1] else None
+        grad_x, products = _accumulate(ctx.operator, ctx.basis, weights, grad, against)
+        return grad_x, products, None, None
+
+
+def _accumulate(
+    operator: Operator, basis: Basis, weights: Tensor, x: Tensor, against: Tensor | None
+) -> tuple[Tensor, Tensor | None]:
+    r"""Walk :math:`B_0x, B_1x, \dots`, once.
+
+    Returns their sum with ``weights`` and, where ``against`` is given, the inner product of each
+    with it.
+
+    Shapes
+    ------
+    weights, inner products : (K + 1, g);  x, against, sum : (n, g * c)
+    """
+    shape = (len(x), weights.shape[1], -1)
+    if against is not None:
+        against = against.reshape(shape).contiguous()
+    steps = [basis.step_factors(k) for k in range(len(weights) - 1)]
+    return operator.rows.walk(x.reshape(shape).contiguous(), weights.contiguous(), steps, against)

@@ -1,0 +1,109 @@
+"""Sparse features, and products with them that stay sparse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from graphfilter.graph import Features
+from graphfilter.operators.kernels import Factors, Rows, make_rows
+
+# Above this share of non-zeros a dense product is faster than a sparse one.
+DENSE_ABOVE = 0.3
+
+
+class SparseFeatures:
+    """A sparse feature matrix X (n, d) that multiplies weights: ``x.project(weight)``.
+
+    Only the stored entries are ever touched: by the product, by its gradient (a product with
+    the transpose, kept beside it) and by dropout.
+    """
+
+    def __init__(
+        self,
+        matrix: sp.csr_array,
+        *,
+        device: torch.device | str = "cpu",
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        numbered = sp.csr_array(
+            (np.arange(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape
+        )
+        transposed = numbered.T.tocsr()
+        self.shape: tuple[int, int] = matrix.shape
+        self._order = torch.from_numpy(transposed.data).to(device)
+        transposed.data = matrix.data[transposed.data]
+        self._forward = _rows(matrix, device, dtype)
+        self._backward = _rows(transposed, device, dtype)
+
+    @property
+    def values(self) -> Tensor:
+        """The stored entries, row by row."""
+        values = self._forward.factors.values
+        assert values is not None
+        return values
+
+    def tensors(self) -> list[Tensor]:
+        """Return offsets, columns and values of the stored entries."""
+        return [self._forward.factors.offsets, self._forward.factors.columns, self.values]
+
+    def to_dense(self) -> Tensor:
+        """Return X with its zeros."""
+        return self._forward.csr.to_dense()
+
+    def project(self, weight: Tensor, values: Tensor | None = None) -> Tensor:
+        """Return X W, differentiable in W.
+
+        Parameters
+        ----------
+        weight : Tensor (d, c)
+        values : Tensor (g, m), optional
+            Stand in for the stored entries: row i for the i-th of g equal groups of columns.
+        """
+        return _Projection.apply(weight, self, values)  # pyright: ignore
+
+    def product(self, weight: Tensor, values: Tensor | None, *, transposed: bool) -> Tensor:
+        """Return X W or XᵀW, outside autograd."""
+        rows = self._backward if transposed else self._forward
+        if transposed and values is not None:
+            values = values.index_select(1, self._order)
+        out = weight.new_empty(self.shape[int(transposed)], weight.shape[1])
+        return rows.multiply(weight.contiguous(), out=out, values=values)
+
+
+class _Projection(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, x: SparseFeatures, values: Tensor | None) -> Tensor:
+        ctx.x, ctx.values = x, values
+        return x.product(weight, values, transposed=False)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:  # pyright: ignore
+        return ctx.x.product(grad, ctx.values, transposed=True), None, None
+
+
+def _rows(matrix: sp.csr_array, device: torch.device | str, dtype: torch.dtype) -> Rows:
+    factors = Factors.from_scipy(matrix)
+    assert factors.values is not None
+    return make_rows(replace(factors, values=factors.values.to(dtype)).to(device), dtype)
+
+
+def to_tensor(
+    features: Features,
+    *,
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+) -> Tensor | SparseFeatures:
+    """Turn features into what networks take; sparse ones stay sparse while that is faster."""
+    if sp.issparse(features):
+        n_cells = features.shape[0] * features.shape[1]
+        if features.nnz <= DENSE_ABOVE * n_cells:
+            return SparseFeatures(sp.csr_array(features), device=device, dtype=dtype)
+        features = features.toarray()
+    return torch.tensor(features, device=device, dtype=dtype)

@@ -1,0 +1,96 @@
+"""The appendix's search of dropout, weight decay, learning rate and depth, remade."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from graphfilter.bench.protocol import GraphLoader
+from graphfilter.bench.search import SearchProgress, search
+from graphfilter.paper.forms import Block, Rendered, Row
+from graphfilter.paper.matrix import QUICK_EPOCHS, OnStep, Options, Step, at_hand
+from graphfilter.paper.published_accuracy import CHOSEN, DATASET_TITLES
+from graphfilter.paper.records import append_json_line, find_lines, read_lines_of
+from graphfilter.runtime.devices import pick_device
+
+NAME = "search"
+DATASETS = ("cora", "wisconsin", "chameleon")
+QUICK = ("wisconsin",)
+TRIALS = 50
+QUICK_TRIALS = 3
+
+
+def collect(folder: Path, options: Options, on_step: OnStep | None) -> list[str]:
+    """Search what is not on record; return notes on what was left out."""
+    datasets, notes = at_hand(QUICK if options.quick else DATASETS)
+    name = f"{NAME}-quick" if options.quick else NAME
+    done = {dataset for dataset, _ in _read(folder, name)} if find_lines(folder, name) else set()
+    trials = QUICK_TRIALS if options.quick else TRIALS
+    load = GraphLoader()
+    for i, dataset in enumerate(datasets):
+        if dataset in done:
+            continue
+
+        def report(progress: SearchProgress, i: int = i, dataset: str = dataset) -> None:
+            if on_step is not None:
+                what = f"searching {dataset}: {progress.n_done} of {trials} trials"
+                on_step(Step(i, len(datasets), 0, what))
+
+        graph, _ = load(dataset)
+        result = search(
+            graph,
+            "sgf",
+            trials=trials,
+            storage=folder / f"{name}.sqlite",
+            scaling="row",
+            device=pick_device(options.device),
+            max_epochs=QUICK_EPOCHS if options.quick else None,
+            on_trial=report,
+        )
+        content: dict[str, Any] = {
+            "dataset": dataset, "trials": trials, "complete": result.n_complete,
+            "pruned": result.n_pruned, "failed": result.n_failed,
+        }  # fmt: skip
+        for which, found in (("default", result.default), ("best", result.best)):
+            content[which] = {
+                "setting": found.setting,
+                "val_accuracy": found.val_accuracy,
+                "test_accuracy": found.test_accuracy,
+            }
+        append_json_line(folder, name, content)
+    return notes
+
+
+def render(folder: Path, options: Options) -> Rendered:
+    """Show which setting won, beside the one the paper reports with."""
+    name = f"{NAME}-quick" if options.quick else NAME
+    blocks = tuple(block for _, block in _read(folder, name))
+    note = "One split each; the validation part chose. The paper reports with its one setting."
+    return Rendered("Appendix B.2: the search of hyper-parameters", blocks, notes=(note,))
+
+
+def _read(folder: Path, name: str) -> list[tuple[str, Block]]:
+    return read_lines_of(folder, name, _read_block, "a search's record")
+
+
+def _read_block(line: bytes) -> tuple[str, Block]:
+    """Read one line, as its dataset and what is shown of it; what cannot be shown raises."""
+    content = json.loads(line)
+    rows = [
+        Row(title, _cells(content[which]))
+        for which, title in (("default", "the paper's setting"), ("best", "search's best"))
+    ]
+    dataset = content["dataset"]
+    heading = (
+        f"{DATASET_TITLES.get(dataset, dataset)}: {content['complete']} trials, "
+        f"{content['pruned']} given up early, {content['failed']} failed"
+    )
+    columns = (*CHOSEN, "validation", "test")
+    return dataset, Block(heading, columns, tuple(rows), first_column="Setting")
+
+
+def _cells(found: dict[str, Any]) -> tuple[str, ...]:
+    setting = [f"{found['setting'][name]:g}" for name in CHOSEN]
+    scores = [f"{100 * found[part]:.2f}" for part in ("val_accuracy", "test_accuracy")]
+    return (*setting, *scores)

@@ -1,0 +1,117 @@
+"""Table 4: vertical and horizontal stacking at 16, 32 and 64 filters (appendix A.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from graphfilter.bench import Record
+from graphfilter.filters import HorizontalFilter, StackedFilter
+from graphfilter.graph import Graph
+from graphfilter.models import FilterNetwork
+from graphfilter.paper.accuracy_tables import SHARED
+from graphfilter.paper.forms import Block, Rendered, Row
+from graphfilter.paper.matrix import OnStep, Options, at_hand, pairs_of, run_matrix
+from graphfilter.paper.published_accuracy import DATASET_TITLES, DEPTHS, TABLE_4
+from graphfilter.paper.records import known_records, open_records, read_target_records
+from graphfilter.paper.versus import select, versus
+from graphfilter.systems import System, get_system
+
+NAME = "table4"
+DATASETS = ("pubmed", "cora", "wisconsin", "cornell_geomgcn")
+QUICK = ("wisconsin",)
+TIME_NOTE = (
+    "#Iteration and Time are those of 64 filters. Time is an epoch's, evaluation included, as a "
+    "run's share of the runs trained side by side with it, on {devices}; the paper trained one "
+    "run at a time on an RTX Titan."
+)
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Builds SGF with another number of filters; unlike a lambda, it travels to processes."""
+
+    horizontal: bool
+    n_filters: int
+
+    def __call__(self, graph: Graph, generator: torch.Generator) -> FilterNetwork:
+        make = HorizontalFilter if self.horizontal else StackedFilter
+        network_filter = make(self.n_filters)
+        return FilterNetwork(graph.n_features, graph.n_classes, network_filter, generator=generator)
+
+
+def stacking_system(base: str, n_filters: int) -> System | str:
+    """Return SGF or SGF-Horizontal with this many filters; 16 is that of the registry."""
+    if n_filters == DEPTHS[0]:
+        return base
+    known = get_system(base)
+    return System(
+        f"{base}-{n_filters}",
+        f"{known.title} ({n_filters})",
+        Stack(base == "sgf-horizontal", n_filters),
+        operator=known.operator,
+        config=known.config,
+        setting=known.setting,
+        reference=known.reference,
+    )
+
+
+def collect(folder: Path, options: Options, on_step: OnStep | None) -> list[str]:
+    """Run what is not on record; return notes on what was left out."""
+    datasets, notes = at_hand(QUICK if options.quick else DATASETS)
+    systems = [stacking_system(base, depth) for depth in reversed(DEPTHS) for base in TABLE_4]
+    known = {} if options.quick else known_records(folder, SHARED)
+    file = open_records(folder, f"{NAME}-quick" if options.quick else NAME)
+    pairs = pairs_of(datasets, systems, options)
+    run_matrix(pairs, file, known=known, jobs=options.jobs, on_step=on_step)
+    return notes
+
+
+def render(folder: Path, options: Options) -> Rendered:
+    """Build the table from the records of a folder."""
+    records = read_target_records(folder, f"{NAME}-quick" if options.quick else NAME)
+    devices = ", ".join(sorted({record.device for record in records}))
+    return Rendered(
+        "Table 4: accuracy of vertical and horizontal stacking by the number of filters",
+        tuple(_block(records, base) for base in TABLE_4),
+        notes=(TIME_NOTE.format(devices=devices),),
+    )
+
+
+def _block(records: Sequence[Record], base: str) -> Block:
+    there = {record.dataset for record in records}
+    columns = (*(str(depth) for depth in DEPTHS), "#Iteration", "Time")
+    rows = []
+    # In the paper's order.
+    for dataset in dict.fromkeys([*TABLE_4[base], *DATASETS, *QUICK]):
+        if dataset not in there:
+            continue
+        printed = TABLE_4[base].get(dataset)
+        cells = []
+        for depth in DEPTHS:
+            runs = _runs(records, dataset, base, depth)
+            cells.append(versus(runs, printed and printed.accuracies[depth]))
+        deepest = [r for r in _runs(records, dataset, base, DEPTHS[-1]) if r.ok]
+        epochs = [r.epochs for r in deepest]
+        times = [1000 * r.seconds_per_epoch for r in deepest if r.seconds_per_epoch is not None]
+        cells.append(_beside(epochs, "", printed and printed.iterations))
+        cells.append(_beside(times, " ms", printed and printed.milliseconds))
+        rows.append(Row(DATASET_TITLES.get(dataset, dataset), tuple(cells)))
+    heading = f"{get_system(base).title}, stratified 0.6/0.2/0.2 splits"
+    return Block(heading, columns, tuple(rows), first_column="Datasets")
+
+
+def _runs(records: Sequence[Record], dataset: str, base: str, depth: int) -> list[Record]:
+    system = stacking_system(base, depth)
+    return select(records, dataset, system if isinstance(system, str) else system.name)
+
+
+def _beside(values: Sequence[float], unit: str, printed: float | None) -> str:
+    if not values:
+        return ""
+    paper = "" if printed is None else f" (paper {printed:.1f})"
+    return f"{np.mean(values):.1f}{unit}{paper}"

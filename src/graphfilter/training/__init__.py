@@ -1,0 +1,10 @@
+"""The one training loop: one run or many side by side, stopped early, resumable to the bit.
+
+Takes any network of ``models``; knows no system, no dataset and no estimator.
+"""
+
+from graphfilter.training.config import TrainConfig
+from graphfilter.training.loop import Progress, runs_in_a_cohort, train
+from graphfilter.training.run import FitResult, Run
+
+__all__ = ["FitResult", "Progress", "Run", "TrainConfig", "runs_in_a_cohort", "train"]

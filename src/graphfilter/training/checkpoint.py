@@ -1,0 +1,117 @@
+"""The state of training on disk, so that what is interrupted goes on where it was."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from graphfilter.errors import ModelFileError
+from graphfilter.operators import Operator
+from graphfilter.operators.sparse import SparseFeatures
+from graphfilter.splits import Split
+from graphfilter.storage import read_tensors, write_tensors
+from graphfilter.training.run import Run
+
+
+@dataclass
+class Checkpoint:
+    """Everything that changes while training, and where it is kept (nowhere without a path)."""
+
+    runs: Sequence[Run]
+    optimizer: torch.optim.Optimizer
+    generators: Sequence[torch.Generator]
+    path: str | Path | None
+    key: str
+    epoch: int = 0
+    seconds: float = 0.0
+
+    def save(self) -> None:
+        """Write the state, whole or not at all."""
+        if self.path is None:
+            return
+        tensors: dict[str, Tensor] = {}
+        for r, (run, generator) in enumerate(zip(self.runs, self.generators, strict=True)):
+            tensors |= {f"run{r}.{name}": value for name, value in run.tensors().items()}
+            tensors[f"run{r}.generator"] = generator.get_state()
+        for i, moments in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"adam{i}.{name}": value for name, value in moments.items()}
+        write_tensors(
+            self.path,
+            tensors,
+            {
+                "kind": "checkpoint",
+                "key": self.key,
+                "epoch": self.epoch,
+                "seconds": self.seconds,
+                "runs": [run.counters() for run in self.runs],
+            },
+        )
+
+    def load(self) -> None:
+        """Go on from the file where there is one; otherwise stay at the start."""
+        if self.path is None or not Path(self.path).exists():
+            return
+        tensors, content = read_tensors(self.path)
+        if content.get("kind") != "checkpoint" or content.get("key") != self.key:
+            raise ModelFileError(
+                f"{self.path}: a checkpoint of another run (other data, setting or version). "
+                "Repeat the interrupted command unchanged, or start anew without resuming."
+            )
+        try:
+            self._take(tensors, content)
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise ModelFileError(
+                f"{self.path}: a damaged checkpoint ({error}). Start anew without resuming."
+            ) from None
+
+    def _take(self, tensors: dict[str, Tensor], content: dict[str, Any]) -> None:
+        for r, (run, generator) in enumerate(zip(self.runs, self.generators, strict=True)):
+            start = f"run{r}."
+            own = {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
+            generator.set_state(own.pop("generator"))
+            run.load(own, content["runs"][r])
+        state: dict[int, dict[str, Tensor]] = {}
+        for name, value in tensors.items():
+            if name.startswith("adam"):
+                number, _, moment = name[len("adam") :].partition(".")
+                state.setdefault(int(number), {})[moment] = value
+        groups = self.optimizer.state_dict()["param_groups"]
+        self.optimizer.load_state_dict({"state": state, "param_groups": groups})
+        self.epoch = int(content["epoch"])
+        self.seconds = float(content["seconds"])
+
+
+def fingerprint(
+    config: Any,
+    seeds: Sequence[int],
+    splits: Sequence[Split],
+    labels: Tensor,
+    class_weight: Tensor | None,
+    models: Sequence[nn.Module],
+    operator: Operator,
+    x: Tensor | SparseFeatures,
+) -> str:
+    """Name a run by all that decides its course: setting, first weights, graph and features."""
+    digest = hashlib.blake2b(digest_size=16)
+    where = (operator.device.type, torch.__version__)
+    digest.update(repr((asdict(config), list(seeds), operator, where)).encode())
+    for split in splits:
+        for part in (split.train, split.val):
+            digest.update(part.tobytes())
+    matrix = operator.matrix
+    for array in (matrix.indptr, matrix.indices, matrix.data):
+        digest.update(array.tobytes())
+    tensors = [labels, *(x.tensors() if isinstance(x, SparseFeatures) else [x])]
+    for tensor in tensors if class_weight is None else [*tensors, class_weight]:
+        digest.update(tensor.cpu().numpy().tobytes())
+    for model in models:
+        digest.update(repr(model).encode())
+        for value in model.state_dict().values():
+            digest.update(value.detach().cpu().numpy().tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,48 @@
+"""TrainConfig: how to train."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from graphfilter.errors import ConfigError, check_count, check_name, check_number
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """How to train; the defaults are the paper's one setting.
+
+    Parameters
+    ----------
+    max_epochs : int
+    patience : int
+        Stop after this many epochs without a better validation score. The count starts when the
+        run has begun to learn, that is, when its training accuracy first beats always answering
+        the largest class: a loss that creeps for 200 epochs is no reason to give up.
+    monitor : {'accuracy', 'loss'}
+        The validation score that chooses the best weights.
+    filter_learning_rate, learning_rate : float
+        For the filter's scalars and for the linear layers (a quarter: the filter should find the
+        frequency first).
+    filter_weight_decay, weight_decay : float
+        L2 penalties, as Adam adds them to the gradient.
+    """
+
+    max_epochs: int = 1500
+    patience: int = 200
+    monitor: Literal["accuracy", "loss"] = "accuracy"
+    filter_learning_rate: float = 0.01
+    learning_rate: float = 0.0025
+    filter_weight_decay: float = 5e-4
+    weight_decay: float = 5e-4
+
+    def __post_init__(self) -> None:
+        check_name("monitor", self.monitor, ("accuracy", "loss"))
+        for name in ("max_epochs", "patience"):
+            check_count(name, getattr(self, name))
+        for name in ("filter_learning_rate", "learning_rate"):
+            if not check_number(name, getattr(self, name)) > 0:
+                raise ConfigError(f"{name} must be positive; got {getattr(self, name)}.")
+        for name in ("filter_weight_decay", "weight_decay"):
+            if not check_number(name, getattr(self, name)) >= 0:
+                raise ConfigError(f"{name} must not be negative; got {getattr(self, name)}.")

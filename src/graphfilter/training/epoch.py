@@ -1,0 +1,184 @@
+"""One epoch of several runs at once: a training step of each, then a look at its scores.
+
+Every run is a slice of the same tensors. On a GPU the second epoch is captured as a CUDA graph and
+replayed from then on: a small graph's epoch is hundreds of kernels of a few microseconds, which
+Python cannot launch as fast as they run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import torch
+from torch import Tensor
+
+from graphfilter.models.network import SideBySide
+from graphfilter.operators import Operator
+from graphfilter.operators.sparse import SparseFeatures
+from graphfilter.training.run import Run, keep_best
+
+
+class Epoch:
+    """What happens in an epoch of these runs; call it as often as they train.
+
+    Parameters
+    ----------
+    runs, generators : sequences of R
+        Their networks, vertices and dropout; more than one only of ``SideBySide`` networks of one
+        kind and setting.
+    operator, x, labels : as for :func:`graphfilter.training.train`
+    class_weight : Tensor (n_classes,) or None
+    optimizer : torch.optim.Optimizer
+        Of all their weights.
+    """
+
+    def __init__(
+        self,
+        runs: Sequence[Run],
+        generators: Sequence[torch.Generator],
+        operator: Operator,
+        x: Tensor | SparseFeatures,
+        labels: Tensor,
+        class_weight: Tensor | None,
+        optimizer: torch.optim.Optimizer,
+    ) -> None:
+        self._runs = runs
+        self._generators = generators
+        self._operator = operator
+        self._x = x
+        self._optimizer = optimizer
+        self._models = [run.model for run in runs]
+        self._train = _Vertices([run.train for run in runs], None, labels, class_weight)
+        self._scored = _Vertices(
+            [run.train for run in runs], [run.val for run in runs], labels, class_weight
+        )
+        captured = operator.device.type == "cuda" and isinstance(self._models[0], SideBySide)
+        self._replay = _Replay(generators, operator.device) if captured else None
+
+    def __call__(self) -> None:
+        """Train and score every run, and let it take note."""
+        if self._replay is None:
+            values = self._epoch().cpu().numpy()
+        else:
+            with torch.cuda.device(self._operator.device):
+                values = self._replay(self._epoch).cpu().numpy()
+        pairs = zip(self._runs, values.T, strict=True)
+        keep_best([run for run, column in pairs if run.update(column[:4], column[4:])])
+
+    def _epoch(self) -> Tensor:
+        """Return loss, training accuracy, validation loss and accuracy, and the scalars: (·, R)."""
+        for model in self._models:
+            model.train()
+        losses = self._train.mean_loss(self._logits(self._generators))
+        self._optimizer.zero_grad(set_to_none=True)
+        losses.sum().backward()
+        self._optimizer.step()
+        for model in self._models:
+            model.eval()
+        with torch.no_grad():
+            scores = self._scored.scores(self._logits([None] * len(self._models)))
+            scalars = torch.stack([run.scalars() for run in self._runs], dim=1)
+            return torch.cat([losses.detach()[None].double(), scores, scalars.double()])
+
+    def _logits(self, generators: Sequence[torch.Generator | None]) -> Tensor:
+        models, operator, x = self._models, self._operator, self._x
+        first = models[0]
+        if isinstance(first, SideBySide):
+            return first.together(models, operator, x, generators)
+        return first(operator, x, generators[0])[:, None]
+
+
+class _Vertices:
+    """The vertices a loss or score is taken over, by run, with their weights."""
+
+    def __init__(
+        self,
+        train: Sequence[Tensor],
+        val: Sequence[Tensor] | None,
+        labels: Tensor,
+        class_weight: Tensor | None,
+    ) -> None:
+        parts = [train] if val is None else [train, val]
+        self._rows = torch.cat([index for part in parts for index in part]).unique()
+        truth = labels[self._rows]
+        self._n_runs = len(train)
+        self._truth = truth[:, None].expand(-1, self._n_runs).reshape(-1)
+        own = torch.ones(len(labels), device=labels.device)
+        if class_weight is not None:
+            # A vertex without a label is in no part; which weight it takes is never seen.
+            own = class_weight[labels.clamp(min=0)]
+        weights = torch.zeros(len(parts), len(labels), self._n_runs, device=labels.device)
+        for p, part in enumerate(parts):
+            for r, index in enumerate(part):
+                weights[p, index, r] = own[index].float()
+        self._weights = weights[:, self._rows]
+        self._sums = self._weights.sum(1, dtype=torch.float64)
+
+    def mean_loss(self, logits: Tensor) -> Tensor:
+        """Return the mean loss on the first part, by run: logits (n, R, C) give (R,)."""
+        weighted = self._weights[0] * self._losses(logits.index_select(0, self._rows))
+        return weighted.sum(0) / self._sums[0].to(logits.dtype)
+
+    def scores(self, logits: Tensor) -> Tensor:
+        """Return training accuracy, validation loss and validation accuracy: (3, R).
+
+        NaN where there are no vertices.
+        """
+        logits = logits.index_select(0, self._rows)
+        right = (logits.argmax(2).view(-1) == self._truth).view(-1, self._n_runs)
+        # In float64, so that counts are exact and equal accuracies compare as equal.
+        right = (self._weights * right).sum(1, dtype=torch.float64) / self._sums
+        loss = (self._weights[1] * self._losses(logits)).sum(0, dtype=torch.float64)
+        return torch.stack([right[0], loss / self._sums[1], right[1]])
+
+    def _losses(self, logits: Tensor) -> Tensor:
+        """Return the cross entropy of each: (m, R, C) give (m, R)."""
+        # Classes first: torch sums over long rows several times faster than over many short ones.
+        by_class = logits.reshape(len(self._truth), -1).T.contiguous()
+        losses = by_class.logsumexp(0) - by_class.gather(0, self._truth[None])[0]
+        return losses.view(-1, self._n_runs)
+
+
+# What one thread captures must not contain what another one launches.
+_CAPTURING = threading.Lock()
+
+
+class _Replay:
+    """Runs a function on a GPU: as it is at first, then captured and replayed."""
+
+    def __init__(self, generators: Sequence[torch.Generator], device: torch.device) -> None:
+        self._generators = generators
+        self._stream = _stream(device)
+        self._graph: torch.cuda.CUDAGraph | None = None
+        self._warm = False
+        self._result = torch.empty(0)
+
+    def __call__(self, function: Callable[[], Tensor]) -> Tensor:
+        if self._graph is None:
+            with _CAPTURING:
+                self._stream.wait_stream(torch.cuda.current_stream())
+                if not self._warm:
+                    self._warm = True
+                    with torch.cuda.stream(self._stream):
+                        result = function()
+                    torch.cuda.current_stream().wait_stream(self._stream)
+                    return result
+                self._graph = self._capture(function)
+        self._graph.replay()
+        return self._result
+
+    def _capture(self, function: Callable[[], Tensor]) -> torch.cuda.CUDAGraph:
+        graph = torch.cuda.CUDAGraph()
+        for generator in self._generators:
+            graph.register_generator_state(generator)
+        with torch.cuda.graph(graph, stream=self._stream, capture_error_mode="thread_local"):
+            self._result = function()
+        return graph
+
+
+@cache
+def _stream(device: torch.device) -> torch.cuda.Stream:
+    """Return the one stream epochs run on: each stream keeps workspaces of its own for ever."""
+    return torch.cuda.Stream(device)

@@ -1,0 +1,62 @@
+"""Training progress as log lines, for those who train without a progress bar."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from graphfilter.training.loop import Progress
+
+LOGGER = logging.getLogger("graphfilter")
+SECONDS_BETWEEN_LINES = 2.0
+
+
+@contextmanager
+def logged_progress(
+    on_epoch: Callable[[Progress], None] | None = None,
+) -> Iterator[Callable[[Progress], None]]:
+    """Yield an ``on_epoch`` callback that also logs a line every two seconds and at the end.
+
+    The lines go to the logger ``graphfilter`` at level INFO. Where nobody has configured logging,
+    they go to standard error while the block runs.
+    """
+    handler = None
+    level = LOGGER.level
+    if not LOGGER.hasHandlers():
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        LOGGER.addHandler(handler)
+        LOGGER.setLevel(logging.INFO)
+    last: Progress | None = None
+    logged = time.monotonic()
+
+    def report(progress: Progress) -> None:
+        nonlocal last, logged
+        last = progress
+        if time.monotonic() - logged >= SECONDS_BETWEEN_LINES:
+            logged = time.monotonic()
+            _log(progress)
+        if on_epoch is not None:
+            on_epoch(progress)
+
+    try:
+        yield report
+    finally:
+        if last is not None:
+            _log(last)
+        if handler is not None:
+            LOGGER.removeHandler(handler)
+            LOGGER.setLevel(level)
+
+
+def _log(progress: Progress) -> None:
+    LOGGER.info(
+        "epoch %d of at most %d: loss %.3f, validation accuracy %.1f %%",
+        progress.epoch,
+        progress.max_epochs,
+        progress.loss,
+        100 * progress.val_accuracy,
+    )

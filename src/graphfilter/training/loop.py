@@ -1,0 +1,211 @@
+"""The one training loop: one run or many side by side, stopped early, resumable to the bit."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from graphfilter.errors import ConfigError, GraphError
+from graphfilter.models.network import FilterNetwork, SideBySide
+from graphfilter.operators import Operator
+from graphfilter.operators.sparse import SparseFeatures
+from graphfilter.splits import Split
+from graphfilter.training.checkpoint import Checkpoint, fingerprint
+from graphfilter.training.config import TrainConfig
+from graphfilter.training.epoch import Epoch
+from graphfilter.training.run import FitResult, Run
+
+# Of runs side by side on a CPU: more make it wait for memory, fewer for Python.
+VERTICES_IN_CACHE = 4096
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a caller may show after an epoch: averages over the runs still training."""
+
+    epoch: int
+    max_epochs: int
+    loss: float
+    train_accuracy: float
+    val_accuracy: float
+    n_training: int
+    runs: Sequence[Run] = field(repr=False)
+
+    def scalars(self) -> dict[str, NDArray[Any]]:
+        """Return the filter's scalars of the first run after this epoch, by name."""
+        return self.runs[0].filter_scalars()
+
+    def stop(self) -> None:
+        """End training after this epoch; every run keeps the best weights it has had."""
+        for run in self.runs:
+            run.stopped = run.stopped or "asked"
+
+
+def train(
+    models: Sequence[nn.Module],
+    operator: Operator,
+    x: Tensor | SparseFeatures,
+    labels: Tensor,
+    splits: Sequence[Split],
+    config: TrainConfig = TrainConfig(),  # noqa: B008 - frozen
+    *,
+    seeds: Sequence[int],
+    class_weight: Tensor | None = None,
+    on_epoch: Callable[[Progress], None] | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_seconds: float = 10.0,
+    resume: bool = False,
+) -> list[FitResult]:
+    """Train each model on its split; those of one kind and setting run side by side.
+
+    Run r gives what it gives when trained alone with the same seed, to rounding, and stops by
+    itself. Same seed, same machine, same bits.
+
+    Parameters
+    ----------
+    models : sequence of R networks
+        Trained in place; the results hold copies of their best weights.
+    operator, x : as the networks take them
+    labels : int64 Tensor (n,)
+        Class numbers, -1 where unknown.
+    splits : sequence of R splits
+        An empty validation part means no early stopping and the last weights.
+    seeds : sequence of R ints
+        For each run's dropout.
+    class_weight : Tensor (n_classes,), optional
+        Weighs the training loss and the scores that choose the best weights.
+    on_epoch : callable, optional
+        Told the :class:`Progress` after every epoch; it may read the filter from it, and stop.
+    checkpoint : path, optional
+        Where to keep the state while training, every ``checkpoint_seconds``, when interrupted
+        and at the end.
+    resume : bool
+        Go on from ``checkpoint`` where there is one: the end is the same to the bit as without
+        the interruption.
+    """
+    _check(models, splits, seeds, labels)
+    device = operator.device
+    generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
+    runs = [
+        Run(model, split, labels, class_weight, monitor=config.monitor, patience=config.patience)
+        for model, split in zip(models, splits, strict=True)
+    ]
+    optimizer = _make_optimizer(models, config)
+    state = Checkpoint(
+        runs=runs, optimizer=optimizer, generators=generators, path=checkpoint,
+        key=fingerprint(config, seeds, splits, labels, class_weight, models, operator, x)
+        if checkpoint
+        else "",
+    )  # fmt: skip
+    if resume:
+        state.load()
+    started = saved = time.perf_counter()
+    before = state.seconds
+    members: list[int] = []
+    epochs: list[Epoch] = []
+    while state.epoch < config.max_epochs and any(run.training for run in runs):
+        state.epoch += 1
+        training = [r for r, run in enumerate(runs) if run.training]
+        if training != members:
+            members = training
+            epochs = [
+                Epoch(
+                    [runs[r] for r in part], [generators[r] for r in part],
+                    operator, x, labels, class_weight, optimizer,
+                )
+                for part in _cohorts(members, models, operator)
+            ]  # fmt: skip
+        for epoch in epochs:
+            epoch()
+        state.seconds = before + time.perf_counter() - started
+        try:
+            if on_epoch is not None:
+                on_epoch(_progress(state.epoch, config.max_epochs, runs))
+        except BaseException:
+            # The caller gives up, at the end of a whole epoch: keep what was done.
+            state.save()
+            raise
+        if time.perf_counter() - saved > checkpoint_seconds:
+            state.save()
+            saved = time.perf_counter()
+    # Whoever is stopped after training, and before what was learned is saved, need not train again.
+    state.save()
+    optimizer.zero_grad(set_to_none=True)
+    return [run.result(state.seconds) for run in runs]
+
+
+def runs_in_a_cohort(operator: Operator) -> float:
+    """Say how many runs of one kind share tensors: all on a GPU, what fits a cache on a CPU."""
+    if operator.device.type != "cpu":
+        return math.inf
+    return max(1, VERTICES_IN_CACHE // max(operator.n, 1))
+
+
+def _cohorts(
+    members: list[int], models: Sequence[nn.Module], operator: Operator
+) -> list[list[int]]:
+    """Divide runs into those that run side by side: networks of one kind and setting."""
+    kinds: dict[str, list[int]] = {}
+    for r in members:
+        together = isinstance(models[r], SideBySide)
+        kinds.setdefault(repr(models[r]) if together else f"run {r}", []).append(r)
+    cohorts = []
+    for alike in kinds.values():
+        size = int(min(runs_in_a_cohort(operator), len(alike)))
+        cohorts += [alike[i : i + size] for i in range(0, len(alike), size)]
+    return cohorts
+
+
+def _make_optimizer(models: Sequence[nn.Module], config: TrainConfig) -> torch.optim.Optimizer:
+    """Make one Adam for all runs: it works entry by entry, so they do not mix."""
+    filters = [p for m in models if isinstance(m, FilterNetwork) for p in m.filter_parameters()]
+    in_filters = set(filters)
+    every = [p for m in models for p in m.parameters()]
+    groups = [
+        {
+            "params": filters,
+            "lr": config.filter_learning_rate,
+            "weight_decay": config.filter_weight_decay,
+        },
+        {
+            "params": [p for p in every if p not in in_filters],
+            "lr": config.learning_rate,
+            "weight_decay": config.weight_decay,
+        },
+    ]
+    # On a GPU the step is captured with the rest of the epoch.
+    on_gpu = every[0].device.type == "cuda"
+    return torch.optim.Adam([g for g in groups if g["params"]], fused=True, capturable=on_gpu)
+
+
+def _progress(epoch: int, max_epochs: int, runs: Sequence[Run]) -> Progress:
+    shown = [run for run in runs if run.training] or list(runs)
+    names = ("loss", "train_accuracy", "val_accuracy")
+    means = {name: sum(run.history[name][-1] for run in shown) / len(shown) for name in names}
+    n_training = sum(run.training for run in runs)
+    return Progress(epoch, max_epochs, **means, n_training=n_training, runs=runs)
+
+
+def _check(
+    models: Sequence[nn.Module], splits: Sequence[Split], seeds: Sequence[int], labels: Tensor
+) -> None:
+    if not len(models) == len(splits) == len(seeds) >= 1:
+        raise ConfigError(
+            "there must be as many models as splits and seeds; "
+            f"got {len(models)}, {len(splits)} and {len(seeds)}."
+        )
+    for split in splits:
+        split.check(len(labels))
+        if not len(split.train):
+            raise GraphError("a split must have at least one training vertex; got none.")
+        for part in (split.train, split.val):
+            if len(part) and (labels[torch.from_numpy(part.copy())] < 0).any():
+                raise GraphError("training and validation vertices must be labelled.")

@@ -1,0 +1,56 @@
+"""What a caller is told after an epoch, and that it can end the training there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphfilter import SGFClassifier
+from graphfilter.cli.progress import training_bar
+from graphfilter.data import make_csbm
+from graphfilter.training import Progress
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return make_csbm(n_vertices=60, frequency=0.3, mean_degree=6, n_features=4)
+
+
+def make(max_epochs: int = 8, n_members: int = 2) -> SGFClassifier:
+    return SGFClassifier(n_layers=3, max_epochs=max_epochs, n_members=n_members, random_state=0)
+
+
+def test_progress_tells_means_and_the_first_filter_as_history_has_them(graph) -> None:
+    told: list[tuple[Progress, dict]] = []
+    clf = make().fit(graph=graph, on_epoch=lambda p: told.append((p, p.scalars())))
+    for epoch, (progress, scalars) in enumerate(told):
+        for name in ("loss", "train_accuracy", "val_accuracy"):
+            mean = np.mean([result.history[name][epoch] for result in clf.results_])
+            assert getattr(progress, name) == pytest.approx(mean)
+        for name in ("alpha", "beta"):
+            np.testing.assert_array_equal(scalars[name], clf.history_[name][epoch + 1])
+    assert len(told) == 8
+
+
+def test_stopping_leaves_what_so_many_epochs_would_have(graph) -> None:
+    def stop_at_five(progress: Progress) -> None:
+        if progress.epoch == 5:
+            progress.stop()
+
+    stopped, short = make(1000).fit(graph=graph, on_epoch=stop_at_five), make(5).fit(graph=graph)
+    assert [r.stopped for r in stopped.results_] == ["asked", "asked"]
+    assert [r.n_epochs for r in stopped.results_] == [5, 5]
+    assert [r.best_epoch for r in stopped.results_] == [r.best_epoch for r in short.results_]
+    np.testing.assert_array_equal(stopped.predict_proba(), short.predict_proba())
+
+
+def test_a_second_training_has_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    with training_bar(show=True) as report:
+        assert report is not None
+        for epoch in (1, 2, 3, 1, 2):
+            report(Progress(epoch, 9, 0.5, 0.5, 0.5, 1, []))
+    shown = capsys.readouterr().err
+    assert "training" in shown
+    assert "epoch 3/9" in shown
+    assert "comparing" in shown
+    assert "epoch 2/9" in shown

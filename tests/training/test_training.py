@@ -1,0 +1,402 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from graphfilter.data import make_csbm
+from graphfilter.errors import ConfigError, GraphError, ModelFileError
+from graphfilter.filters import ChebyshevFilter, IdentityFilter, StackedFilter
+from graphfilter.graph import Graph
+from graphfilter.models import FilterNetwork
+from graphfilter.operators import adjacency, augmented_adjacency
+from graphfilter.splits import Split, stratified
+from graphfilter.training import Progress, TrainConfig, train
+from graphfilter.training import epoch as epoch_module
+from graphfilter.training import loop as loop_module
+from graphfilter.training.run import FitResult, Run, keep_best
+
+QUICK = TrainConfig(max_epochs=30)
+
+
+class Stop(Exception):  # noqa: N818 - not an error
+    pass
+
+
+class Setting:
+    """A small graph, and how to train networks on it."""
+
+    def __init__(self) -> None:
+        self.graph = make_csbm(n_vertices=80, frequency=0.4, mean_degree=6, n_features=10)
+        self.operator = augmented_adjacency(self.graph)
+        self.x = torch.tensor(self.graph.features)
+        self.labels = torch.tensor(self.graph.labels)
+
+    def networks(self, seeds, **options) -> list[FilterNetwork]:
+        return [
+            FilterNetwork(
+                10, 2, StackedFilter(4), hidden_size=8,
+                generator=torch.Generator().manual_seed(seed), **options,
+            )
+            for seed in seeds
+        ]  # fmt: skip
+
+    def train(self, seeds, config=QUICK, **options) -> list[FitResult]:
+        splits = [stratified(self.graph.labels, seed) for seed in seeds]
+        networks = options.pop("networks", None) or self.networks(seeds)
+        return train(
+            networks, self.operator, self.x, self.labels, splits, config, seeds=seeds, **options
+        )
+
+
+@pytest.fixture(scope="module")
+def setting() -> Setting:
+    return Setting()
+
+
+def same_bits(a: FitResult, b: FitResult) -> bool:
+    return (
+        a.best_epoch == b.best_epoch
+        and a.stopped == b.stopped
+        and a.state.keys() == b.state.keys()
+        and all(torch.equal(a.state[k], b.state[k]) for k in a.state)
+        and all(np.array_equal(a.history[k], b.history[k], equal_nan=True) for k in a.history)
+    )
+
+
+def test_train_same_seed_gives_same_bits(setting: Setting) -> None:
+    torch.manual_seed(1)
+    (one,) = setting.train([3])
+    torch.manual_seed(2)
+    (same,) = setting.train([3])
+    (other,) = setting.train([4])
+    assert same_bits(one, same)
+    assert not same_bits(one, other)
+
+
+def test_train_leaves_global_randomness_alone(setting: Setting) -> None:
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    setting.train([0])
+    assert torch.equal(torch.rand(3), expected)
+
+
+@pytest.mark.parametrize("dropout_on", ["linear", "every_layer"])
+@pytest.mark.parametrize("in_cache", [1, 160, 4096])
+def test_runs_side_by_side_equal_runs_alone(
+    setting: Setting, dropout_on: str, in_cache: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each with its own seed, split and stopping: the patience is short enough to differ.
+
+    One, two or all four of them share tensors.
+    """
+    monkeypatch.setattr(loop_module, "VERTICES_IN_CACHE", in_cache)
+    config = TrainConfig(max_epochs=120, patience=8)
+    seeds = [0, 1, 2, 3]
+    networks = setting.networks(seeds, dropout_on=dropout_on)
+    together = setting.train(seeds, config, networks=networks)
+    assert len({result.n_epochs for result in together}) > 1
+    for seed, result in zip(seeds, together, strict=True):
+        (alone,) = setting.train(
+            [seed], config, networks=setting.networks([seed], dropout_on=dropout_on)
+        )
+        assert alone.n_epochs == result.n_epochs
+        assert alone.best_epoch == result.best_epoch
+        for name, curve in alone.history.items():
+            np.testing.assert_allclose(result.history[name], curve, atol=2e-4)
+        for name, value in alone.state.items():
+            torch.testing.assert_close(result.state[name], value, atol=2e-4, rtol=1e-3)
+
+
+def test_networks_of_different_settings_train_as_alone(setting: Setting) -> None:
+    rates = [0.9, 0.0, 0.9]
+    networks = [setting.networks([seed], dropout=rate)[0] for seed, rate in enumerate(rates)]
+    results = setting.train([0, 1, 2], networks=networks)
+    for seed, rate in enumerate(rates):
+        (alone,) = setting.train([seed], networks=setting.networks([seed], dropout=rate))
+        np.testing.assert_allclose(results[seed].history["loss"], alone.history["loss"], atol=2e-4)
+
+
+def test_train_leaves_no_gradients_behind(setting: Setting) -> None:
+    networks = setting.networks([0])
+    setting.train([0], networks=networks)
+    assert all(p.grad is None for p in networks[0].parameters())
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.parametrize("seeds", [[0], [0, 1, 2]])
+def test_captured_epochs_give_the_bits_of_plain_ones(
+    seeds: list[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """On a GPU: captured, not captured, and interrupted while captured."""
+    setting = Setting()
+    setting.operator = setting.operator.to("cuda")
+    setting.x, setting.labels = setting.x.cuda(), setting.labels.cuda()
+
+    def run(**options) -> list[FitResult]:
+        networks = [network.cuda() for network in setting.networks(seeds)]
+        return setting.train(seeds, networks=networks, **options)
+
+    def give_up(progress: Progress) -> None:
+        if progress.epoch == 12:
+            raise Stop
+
+    captured = run()
+    with pytest.raises(Stop):
+        run(on_epoch=give_up, checkpoint=tmp_path / "state")
+    resumed = run(checkpoint=tmp_path / "state", resume=True)
+    monkeypatch.setattr(epoch_module._Replay, "__call__", lambda self, function: function())
+    plain = run()
+    for a, b, c in zip(captured, resumed, plain, strict=True):
+        assert same_bits(a, b)
+        assert same_bits(a, c)
+
+
+@pytest.mark.parametrize("stop_at", [1, 7, 20])
+def test_resumed_run_ends_with_the_same_bits(
+    setting: Setting, tmp_path: Path, stop_at: int
+) -> None:
+    def give_up(progress: Progress) -> None:
+        if progress.epoch == stop_at:
+            raise Stop
+
+    config = TrainConfig(max_epochs=60, patience=10)
+    whole = setting.train([0, 1], config)
+    path = tmp_path / "checkpoint.safetensors"
+    with pytest.raises(Stop):
+        setting.train([0, 1], config, checkpoint=path, on_epoch=give_up)
+    epochs = []
+    resumed = setting.train(
+        [0, 1], config, checkpoint=path, resume=True, on_epoch=lambda p: epochs.append(p.epoch)
+    )
+    assert epochs[0] == stop_at + 1
+    assert all(same_bits(a, b) for a, b in zip(whole, resumed, strict=True))
+
+
+def test_resume_without_a_checkpoint_starts_at_the_beginning(
+    setting: Setting, tmp_path: Path
+) -> None:
+    (one,) = setting.train([0])
+    (same,) = setting.train([0], checkpoint=tmp_path / "none.safetensors", resume=True)
+    assert same_bits(one, same)
+
+
+SCRIPT = """
+import sys, torch
+from graphfilter.training import epoch as epoch_module
+from graphfilter.training import loop as loop_module
+from graphfilter.data import make_csbm
+from graphfilter.filters import StackedFilter
+from graphfilter.models import FilterNetwork
+from graphfilter.operators import augmented_adjacency
+from graphfilter.splits import stratified
+from graphfilter.storage import write_tensors
+from graphfilter.training import TrainConfig, train
+
+torch.set_num_threads(1)
+graph = make_csbm(n_vertices=300, mean_degree=6, n_features=10)
+network = FilterNetwork(10, 2, StackedFilter(8), generator=torch.Generator().manual_seed(0))
+(result,) = train(
+    [network], augmented_adjacency(graph), torch.tensor(graph.features),
+    torch.tensor(graph.labels), [stratified(graph.labels, 0)],
+    TrainConfig(max_epochs=400, patience=400), seeds=[0], checkpoint=sys.argv[1],
+    checkpoint_seconds=0.02, resume=True, on_epoch=lambda p: print(p.epoch, flush=True),
+)
+write_tensors(sys.argv[2], result.state, {"best_epoch": result.best_epoch})
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kills a process with SIGKILL")
+@pytest.mark.parametrize("kill_at", [37, 211])
+def test_killed_run_resumes_to_the_same_bits(tmp_path: Path, kill_at: int) -> None:
+    script = tmp_path / "run.py"
+    script.write_text(textwrap.dedent(SCRIPT))
+
+    def start(name: str) -> list[str]:
+        return [sys.executable, str(script), str(tmp_path / f"{name}.ckpt"), str(tmp_path / name)]
+
+    subprocess.run(start("whole"), check=True, stdout=subprocess.DEVNULL)
+    with subprocess.Popen(start("killed"), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if int(line) >= kill_at:
+                os.kill(process.pid, signal.SIGKILL)
+                break
+    assert not (tmp_path / "killed").exists()
+    assert (tmp_path / "killed.ckpt").exists()
+    subprocess.run(start("killed"), check=True, stdout=subprocess.DEVNULL)
+    assert (tmp_path / "killed").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_checkpoint_of_another_run_is_refused(setting: Setting, tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.safetensors"
+
+    def give_up(progress: Progress) -> None:
+        raise Stop
+
+    with pytest.raises(Stop):
+        setting.train([0], checkpoint=path, on_epoch=give_up)
+    for seeds, config in (([1], QUICK), ([0], replace(QUICK, learning_rate=0.1))):
+        with pytest.raises(ModelFileError, match="another run"):
+            setting.train(seeds, config, checkpoint=path, resume=True)
+    with pytest.raises(ModelFileError, match="another run"):
+        setting.train([0], checkpoint=path, resume=True, class_weight=torch.tensor([1.0, 2.0]))
+    x, setting.x = setting.x, setting.x + 1
+    with pytest.raises(ModelFileError, match="another run"):
+        setting.train([0], checkpoint=path, resume=True)
+    setting.x = x
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(ModelFileError, match="truncated"):
+        setting.train([0], checkpoint=path, resume=True)
+
+
+def scores(run: Run, *epochs: tuple[float, float, float]) -> Run:
+    """Feed a run (training accuracy, validation loss, validation accuracy) by epoch."""
+    for train_accuracy, val_loss, val_accuracy in epochs:
+        if run.update(np.array([1.0, train_accuracy, val_loss, val_accuracy]), np.zeros(4)):
+            keep_best([run])
+    return run
+
+
+def make_run(**options) -> Run:
+    labels = torch.tensor([0, 0, 0, 1, 0, 1])
+    split = Split(np.array([0, 1, 2, 3]), np.array([4, 5]), np.array([], dtype=int))
+    network = FilterNetwork(2, 2, StackedFilter(2))
+    return Run(network, split, labels, None, **{"monitor": "accuracy", "patience": 3, **options})
+
+
+def test_patience_waits_until_learning_has_begun() -> None:
+    """Training accuracy stays at the share of the largest class: nothing is learned yet."""
+    run = scores(make_run(), *[(0.75, 0.7, 0.5)] * 50)
+    assert run.training
+    scores(run, (0.80, 0.7, 0.5), (0.75, 0.7, 0.5))
+    assert run.training
+    scores(run, (0.75, 0.7, 0.5))
+    assert run.stopped == "patience"
+
+
+def test_patience_starts_again_with_a_better_score() -> None:
+    run = scores(make_run(), (0.9, 0.7, 0.5), (0.9, 0.7, 0.4), (0.9, 0.7, 0.4), (0.9, 0.7, 0.6))
+    assert run.training
+    assert run.best_epoch == 4
+    scores(run, *[(0.9, 0.7, 0.5)] * 3)
+    assert run.stopped == "patience"
+
+
+def test_equal_accuracies_are_told_apart_by_loss() -> None:
+    run = scores(make_run(), (0.9, 0.7, 0.5), (0.9, 0.6, 0.5), (0.9, 0.65, 0.5))
+    assert run.best_epoch == 2
+    scores(run, (0.9, 0.5, 0.5))
+    assert run.best_epoch == 4
+    assert run.stopped == "patience"
+
+
+def test_monitored_loss_chooses_the_lowest() -> None:
+    run = scores(make_run(monitor="loss"), (0.9, 0.7, 0.5), (0.9, 0.6, 0.1), (0.9, 0.65, 0.9))
+    assert run.best_epoch == 2
+
+
+def test_best_weights_are_copies() -> None:
+    run = scores(make_run(), (0.9, 0.7, 0.5))
+    before = run.best["head.weight"].clone()
+    with torch.no_grad():
+        run.model.head.weight.add_(1.0)
+    assert torch.equal(run.best["head.weight"], before)
+    assert torch.equal(run.result(0.0).state["head.weight"], before)
+
+
+def test_class_weights_move_the_chance_level() -> None:
+    labels = torch.tensor([0, 0, 0, 1, 0, 1])
+    split = Split(np.array([0, 1, 2, 3]), np.array([4, 5]), np.array([], dtype=int))
+    weights = torch.tensor([1.0, 3.0])
+    network = FilterNetwork(2, 2, StackedFilter(2))
+    run = Run(network, split, labels, weights, monitor="accuracy", patience=3)
+    assert run.chance == pytest.approx(0.5)
+
+
+def test_train_without_validation_keeps_the_last_weights(setting: Setting) -> None:
+    everything = Split(np.arange(80), np.array([], dtype=int), np.array([], dtype=int))
+    (result,) = train(
+        setting.networks([0]), setting.operator, setting.x, setting.labels, [everything],
+        TrainConfig(max_epochs=12, patience=2), seeds=[0],
+    )  # fmt: skip
+    assert result.best_epoch == result.n_epochs == 12
+    assert result.stopped == "max_epochs"
+
+
+def test_train_history_follows_the_filter(setting: Setting) -> None:
+    (result,) = setting.train([0])
+    assert result.history["alpha"].shape == (31, 4)
+    np.testing.assert_array_equal(result.history["alpha"][0], 0.5)
+    best = result.history["beta"][result.best_epoch]
+    np.testing.assert_array_equal(best, result.state["filter.beta"].numpy())
+
+
+def test_train_stops_a_run_that_diverges(setting: Setting) -> None:
+    """Beyond its interval a Chebyshev series explodes (the paper's lambda_max = 1.5)."""
+    networks = [
+        FilterNetwork(10, 2, ChebyshevFilter(400, lambda_max=0.2, lambda_min=0.1)),
+    ]
+    (result,) = setting.train([0], networks=networks)
+    assert result.stopped == "diverged"
+    assert all(torch.isfinite(value).all() for value in result.state.values())
+
+
+def test_train_learns_what_the_features_cannot_say() -> None:
+    """A graph of high frequency with features that are noise: only the filter can tell."""
+    rng = np.random.default_rng(0)
+    pairs = [(i, 60 + j) for i in range(60) for j in rng.choice(60, 15, replace=False)]
+    labels = np.repeat([0, 1], 60)
+    features = rng.normal(size=(120, 6)).astype(np.float32)
+    graph = Graph.from_edges(pairs, features=features, labels=labels)
+    accuracies = {}
+    for name, make in (("stacked", StackedFilter), ("none", IdentityFilter)):
+        network = FilterNetwork(6, 2, make(), generator=torch.Generator().manual_seed(0))
+        split = stratified(labels, 0)
+        operator, x = adjacency(graph), torch.tensor(features)
+        (result,) = train(
+            [network], operator, x, torch.tensor(labels), [split],
+            TrainConfig(max_epochs=500), seeds=[0],
+        )  # fmt: skip
+        network.load_state_dict(result.state)
+        predicted = network.eval()(operator, x).argmax(1).numpy()
+        accuracies[name] = (predicted == labels)[split.test].mean()
+    assert accuracies["stacked"] == 1.0
+    assert accuracies["none"] < 0.75
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_epochs": 0}, "max_epochs must be a whole number from 1"),
+        ({"learning_rate": 0.0}, "learning_rate must be positive"),
+        ({"weight_decay": -1.0}, "weight_decay must not be negative"),
+        ({"monitor": "acuracy"}, "did you mean 'accuracy'"),
+    ],
+)
+def test_config_refuses_impossible_settings(options: dict, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        TrainConfig(**options)
+
+
+def test_train_checks_what_it_is_given(setting: Setting) -> None:
+    split = stratified(setting.graph.labels, 0)
+    args = (setting.operator, setting.x)
+    with pytest.raises(ConfigError, match="as many models as splits"):
+        train(setting.networks([0]), *args, setting.labels, [split, split], seeds=[0])
+    hidden = setting.labels.clone()
+    hidden[split.train[0]] = -1
+    with pytest.raises(GraphError, match="must be labelled"):
+        train(setting.networks([0]), *args, hidden, [split], seeds=[0])
+    nothing = Split(np.array([], dtype=int), split.val, split.test)
+    with pytest.raises(GraphError, match="at least one training vertex"):
+        train(setting.networks([0]), *args, setting.labels, [nothing], seeds=[0])
