@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from graphfilter.errors import GraphError
-from graphfilter.graph.edges import as_pairs, as_vertices, build_csr, check_weights, index_type
+from graphfilter.graph.edges import as_pairs, build_csr, check_weights, index_type
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_as_pairs_refuses_what_is_no_edge_list(edges: object, problem: str) -> N
 @pytest.mark.parametrize(
     ("weights", "problem"),
     [
-        ([1.0], r"one number an edge \(2\); got \(1,\)"),
+        ([1.0], r"one number per edge \(2\); got \(1,\)"),
         ([[1.0, 2.0]], r"got \(1, 2\)"),
         (["light", "heavy"], "must be numbers"),
         ([1.0, -2.0], "not be negative; got -2"),
@@ -94,7 +94,7 @@ def test_build_csr_adds_repeats_and_keeps_the_larger_direction() -> None:
     np.testing.assert_array_equal(weights, [3, 3, 7, 7])
     assert notes == [
         "2 repeated edges merged.",
-        "1 edge had a weight a direction: the larger was kept.",
+        "1 edge had one weight per direction: the larger was kept.",
     ]
 
 
@@ -158,26 +158,3 @@ def test_build_csr_chooses_each_index_type_by_what_it_counts(
     assert (indptr.dtype, indices.dtype) == (np.int64, np.int16)
     indptr, indices, _, _ = build_csr(path[:1], None, 9)
     assert (indptr.dtype, indices.dtype) == (np.int16, np.int64)
-
-
-def test_as_vertices_takes_numbers_in_order_and_masks() -> None:
-    np.testing.assert_array_equal(as_vertices([3, 0], 4), [3, 0])
-    np.testing.assert_array_equal(as_vertices([True, False, False, True], 4), [0, 3])
-
-
-@pytest.mark.parametrize(
-    ("index", "problem"),
-    [
-        ([], "at least one"),
-        ([False, False, False], "at least one"),
-        ([0.0, 1.0], "at least one vertex number"),
-        ([[0, 1]], r"shape \(1, 2\)"),
-        ([True, False], r"must have 3 entries; got shape \(2,\)"),
-        ([-1, 0], r"0\.\.2; got -1\.\.0"),
-        ([0, 3], r"0\.\.2; got 0\.\.3"),
-        ([1, 1], "distinct"),
-    ],
-)
-def test_as_vertices_refuses_what_is_no_choice_of_vertices(index: object, problem: str) -> None:
-    with pytest.raises(GraphError, match=problem):
-        as_vertices(index, 3)

@@ -173,5 +173,5 @@ def test_from_pyg_refuses_data_without_edges() -> None:
 def test_of_refuses_a_graph_of_another_size() -> None:
     graph = Graph.from_edges([[0, 1]])
     for source in (graph, graph.adjacency):
-        with pytest.raises(GraphError, match="must have 5 vertices, one a row of X; got 2"):
+        with pytest.raises(GraphError, match="must have 5 vertices, one per row of X; got 2"):
             Graph.of(source, n_vertices=5)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphfilter.errors import GraphError
-from graphfilter.graph.labels import encode_labels
+from graphfilter.graph.labels import UNLABELLED, encode_labels, match_labels
 
 
 class NotAvailable:
@@ -31,7 +31,16 @@ class NotAvailable:
         (["b", "a", "b"], [1, 0, 1], ["a", "b"]),
         (["b", None, "", "   ", float("nan"), -1, "a"], [1, -1, -1, -1, -1, -1, 0], ["a", "b"]),
         (["a", NotAvailable()], [0, -1], ["a"]),
-        ([" a", "a", "a b"], [0, 1, 2], [" a", "a", "a b"]),
+        ([" a", "a", "a b"], [0, 0, 1], ["a", "a b"]),
+        (
+            ["b", "NA", " n/a", "a", "?", "None", "NULL", "NaN", "-1.0"],
+            [1, *[-1] * 2, 0, *[-1] * 5],
+            ["a", "b"],
+        ),
+        (["10", "9.0", "9", " 10.00"], [1, 0, 0, 1], ["9", "10"]),
+        (["1", "01", "1.0"], [1, 0, 2], ["01", "1", "1.0"]),
+        (["1.0", "-1.0", ""], [1, 0, -1], ["-1", "1"]),
+        (["1", "k", "1.0"], [0, 2, 1], ["1", "1.0", "k"]),
         ([7, -1, 3], [1, -1, 0], [3, 7]),
         ([7, None, 3], [1, -1, 0], [3, 7]),
         ([7.0, np.nan, -1.0, 2.5], [1, -1, -1, 0], [2.5, 7.0]),
@@ -83,6 +92,31 @@ def test_encode_labels_reads_minus_one_as_unlabelled_beside_any_other_class() ->
     assert encode_labels([-1, 2])[0].tolist() == [-1, 0]
 
 
+@pytest.mark.parametrize("word", ["none", "NA", "?", "-1", "null"])
+def test_one_class_beside_words_for_unlabelled_must_be_decided_by_the_user(word: str) -> None:
+    with pytest.raises(GraphError, match=r"two classes or more; got 'fraud' alone beside .*unlab"):
+        encode_labels(["fraud", word, word])
+    codes, classes = encode_labels(["fraud", word, ""], unlabelled=("",))
+    assert codes.tolist() == [classes.tolist().index("fraud"), classes.tolist().index(word), -1]
+    assert encode_labels(["fraud", "", None])[0].tolist() == [0, -1, -1]
+
+
+def test_unlabelled_replaces_the_spellings() -> None:
+    labels = ["a", "Unknown ", "NA", "b"]
+    codes, classes = encode_labels(labels, unlabelled=("unknown",))
+    assert classes.tolist() == ["NA", "a", "b"]
+    assert codes.tolist() == [1, -1, 0, 2]
+    with pytest.raises(GraphError, match="several spellings"):
+        encode_labels(labels, unlabelled="unknown")
+
+
+def test_match_labels_reads_names_as_encode_labels_does() -> None:
+    classes = np.array(["1", "10", "a"], dtype=object)
+    codes, known = match_labels([" 1", "1.0", "10.", "a ", "b", "NA", None], classes)
+    assert codes.tolist() == [0, 0, 1, 2, -1, -1, -1]
+    assert known.tolist() == [True] * 5 + [False] * 2
+
+
 @pytest.mark.parametrize(
     ("labels", "problem"),
     [
@@ -90,7 +124,7 @@ def test_encode_labels_reads_minus_one_as_unlabelled_beside_any_other_class() ->
         ({"v": "a"}, "sequence.*got dict"),
         ({"a", "b"}, "sequence.*got set"),
         (5, "sequence.*got int"),
-        ([[1, 2], [3, 4]], r"one value a vertex; got shape \(2, 2\)"),
+        ([[1, 2], [3, 4]], r"one value per vertex; got shape \(2, 2\)"),
         ([[1], [1, 2]], "unequal length"),
         (["a", ["b"]], "hashable"),
         (np.array([np.arange(2), None], dtype=object), "hashable"),
@@ -111,7 +145,7 @@ def test_encode_labels_leaves_its_input_alone() -> None:
     assert labels.flags.writeable
 
 
-names = st.text(min_size=1).filter(str.strip)
+names = st.text(min_size=1).filter(lambda name: name.strip().lower() not in UNLABELLED)
 missing = st.sampled_from([None, "", " ", float("nan"), -1])
 
 
@@ -120,10 +154,12 @@ def test_encode_labels_classes_give_the_labels_back(labels: list[Any]) -> None:
     codes, classes = encode_labels(labels)
     assert len(codes) == len(labels)
     for code, label in zip(codes, labels, strict=True):
-        if code >= 0:
-            assert classes[code] == label
-        else:
+        if code < 0:
             assert label is None or label != label or label == -1 or not label.strip()
+        elif isinstance(label, str):
+            assert label.strip().startswith(classes[code]) or label.strip()[:2] == "-0"
+        else:
+            assert classes[code] == label
     assert sorted(set(codes[codes >= 0].tolist())) == list(range(len(classes)))
 
 

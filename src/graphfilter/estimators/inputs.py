@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 from graphfilter.errors import ConfigError, GraphError
 from graphfilter.graph import Graph
 from graphfilter.graph.labels import encode_labels
+from graphfilter.splits import check_vertices
 
 if TYPE_CHECKING:
     from graphfilter.estimators.base import VertexClassifier
@@ -111,14 +112,8 @@ def _vertex_numbers(X: Any, bound: Graph) -> Index:
     index = np.asarray(X)
     if index.ndim == 2 and index.shape[1] == 1:
         index = index[:, 0]
-    if index.ndim != 1 or not np.issubdtype(index.dtype, np.integer):
-        raise GraphError(
-            "this estimator is bound to a graph: X must be vertex numbers, (m,) or (m, 1); "
-            f"got shape {index.shape} of {index.dtype}."
-        )
-    if len(index) and (index.min() < 0 or index.max() >= bound.n_vertices):
-        raise GraphError(f"vertex numbers must lie in 0..{bound.n_vertices - 1}.")
-    return index.astype(np.int64)
+    what = "X, as the estimator is bound to a graph,"
+    return check_vertices(index, bound.n_vertices, what, repeats=True)
 
 
 def _encode(y: ArrayLike) -> tuple[Index, NDArray[Any]]:

@@ -13,6 +13,21 @@ from graphfilter.graph.edges import on_host
 from graphfilter.splits import Split
 
 
+def parts_of(source: Any, attributes: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Take any graph of another library apart, with these attributes on top; None: not one."""
+    rest = dict(attributes)
+    if sp.issparse(source):
+        return {**parts_of_scipy(source), **rest}
+    if type(source).__module__.partition(".")[0] == "networkx" or (
+        hasattr(source, "nodes") and hasattr(source, "edges")
+    ):
+        weight, labels = rest.pop("weight", "weight"), rest.pop("labels", None)
+        return {**parts_of_networkx(source, weight, labels), **rest}
+    if hasattr(source, "edge_index"):
+        return {**parts_of_pyg(source), **rest}
+    return None
+
+
 def parts_of_scipy(matrix: Any) -> dict[str, Any]:
     """Take a square sparse matrix apart; values that are all 1 are no weights."""
     if matrix.shape[0] != matrix.shape[1]:

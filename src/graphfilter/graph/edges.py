@@ -46,7 +46,7 @@ def check_weights(weights: ArrayLike, n_edges: int) -> NDArray[np.float32]:
     """Check edge weights: one each, finite, not negative."""
     values = np.asarray(on_host(weights))
     if values.shape != (n_edges,):
-        raise GraphError(f"weights must be one number an edge ({n_edges}); got {values.shape}.")
+        raise GraphError(f"weights must be one number per edge ({n_edges}); got {values.shape}.")
     if values.dtype.kind == "c":
         raise GraphError("weights must be real; got complex values.")
     try:
@@ -59,25 +59,6 @@ def check_weights(weights: ArrayLike, n_edges: int) -> NDArray[np.float32]:
     if (values < 0).any():
         raise GraphError(f"weights must not be negative; got {values.min():g}.")
     return values
-
-
-def as_vertices(index: ArrayLike, n: int) -> NDArray[Any]:
-    """Check a choice among n vertices, distinct numbers or a mask, and return numbers."""
-    index = np.asarray(index)
-    if index.dtype == bool:
-        if index.shape != (n,):
-            raise GraphError(f"a mask of vertices must have {n} entries; got shape {index.shape}.")
-        index = np.flatnonzero(index)
-    if index.ndim != 1 or index.size == 0 or index.dtype.kind not in "iu":
-        raise GraphError(
-            "vertices must be a list of at least one vertex number, or a mask; "
-            f"got shape {index.shape} of {index.dtype}."
-        )
-    if index.min() < 0 or index.max() >= n:
-        raise GraphError(f"vertices must lie in 0..{n - 1}; got {index.min()}..{index.max()}.")
-    if len(np.unique(index)) != len(index):
-        raise GraphError("vertices must be distinct; got one twice.")
-    return index
 
 
 def build_csr(
@@ -168,4 +149,4 @@ def _note_unequal_weights(directed: sp.csr_array, reverse: sp.csr_array) -> list
     n_unequal = int(abs(directed - reverse).multiply(in_both).astype(bool).sum()) // 2
     if not n_unequal:
         return []
-    return [f"{count(n_unequal, 'edge')} had a weight a direction: the larger was kept."]
+    return [f"{count(n_unequal, 'edge')} had one weight per direction: the larger was kept."]

@@ -1,8 +1,23 @@
-"""Labels as users give them, and as class numbers with -1 for *unlabelled*."""
+"""Labels as users give them, and as class numbers with -1 for *unlabelled*.
+
+One rule holds for arrays, lists and tables alike:
+
+- **Unlabelled** is None, NaN, ``pandas.NA``, the number -1, and text that is blank or reads NA,
+  N/A, NaN, null, None, ?, -1 or -1.0, in upper or lower case. ``unlabelled=`` replaces that list
+  of spellings. Where the only labels are -1 and 1, both are classes: read as *unlabelled*, -1
+  would leave one class, with which nothing can be learned.
+- **A class name** is text without blanks around it. Where all names are plain decimal numbers
+  (no leading zeros), '1' and '1.0' are one class, called '1', and classes are in the order of
+  numbers.
+- Where a single class is left beside words that read as unlabelled ('fraud' and 'none'), it is
+  not for us to guess whether those words are a class: that is an error.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -10,24 +25,35 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphfilter.errors import GraphError
 
+UNLABELLED = ("", "na", "n/a", "nan", "null", "none", "?", "-1", "-1.0")
 
-def encode_labels(labels: ArrayLike | Iterable[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+_DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?")
+
+
+def encode_labels(
+    labels: ArrayLike | Iterable[Any], *, unlabelled: Sequence[str] = UNLABELLED
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Number the classes of ``labels``; unlabelled vertices get -1.
 
-    Unlabelled is -1, None, NaN or an empty string. One exception keeps a common encoding of two
-    classes usable: where the only labels are -1 and 1, both are classes (read as *unlabelled*,
-    -1 would leave a single class, with which nothing can be learned).
+    What is unlabelled and how a class is called is said at the top of this module.
+
+    Parameters
+    ----------
+    labels : sequence (n,)
+        Strings, numbers or any hashables.
+    unlabelled : sequence of str
+        The spellings that mean *unlabelled* in text, compared without case or blanks around.
 
     Returns
     -------
     codes : int64 array (n,)
     classes : array (n_classes,)
-        The original names, sorted; ``classes[codes]`` gives the labels back.
+        The names, sorted; ``classes[codes]`` gives the labels back.
 
     Examples
     --------
-    >>> encode_labels(["b", None, "a", ""])
-    (array([ 1, -1,  0, -1]), array(['a', 'b'], dtype=object))
+    >>> encode_labels(["b", None, "a ", "", "NA"])
+    (array([ 1, -1,  0, -1, -1]), array(['a', 'b'], dtype=object))
     >>> encode_labels([3, -1, 5])
     (array([ 0, -1,  1]), array([3, 5]))
     >>> encode_labels([-1, 1, 1])
@@ -37,22 +63,61 @@ def encode_labels(labels: ArrayLike | Iterable[Any]) -> tuple[NDArray[np.int64],
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
-        raise GraphError(f"labels must be one value a vertex; got shape {values.shape}.")
+        raise GraphError(f"labels must be one value per vertex; got shape {values.shape}.")
     if values.dtype.kind in "UST":
         values = values.astype(object)
     if values.dtype.kind not in "Oiufb":
         raise GraphError(f"labels must be strings or numbers; got {values.dtype}.")
+    if values.dtype.kind == "O":
+        items = values.tolist()
+        try:
+            place = {value: i for i, value in enumerate(dict.fromkeys(items))}
+        except TypeError:
+            raise GraphError("labels must be hashable: strings or numbers.") from None
+        codes, classes = encode_distinct(list(place), unlabelled)
+        return codes[[place[value] for value in items]], classes
     if values.dtype.kind == "f" and np.isinf(values).any():
         raise GraphError("labels must not be infinite; leave unknown ones empty, NaN or -1.")
-    known = ~_is_missing(values)
-    if known.any() and _is_number(values, 1)[known].all():
-        known |= _is_number(values, -1)
+    known = ~(np.isnan(values) | (values == -1)) if values.dtype.kind == "f" else values != -1
+    if known.any() and (values[known] == 1).all():
+        known |= values == -1
     codes = np.full(len(values), -1, dtype=np.int64)
-    if values.dtype.kind == "O":
-        classes, codes[known] = _number_objects(values[known].tolist())
-    else:
-        classes, codes[known] = np.unique(values[known], return_inverse=True)
+    classes, codes[known] = np.unique(values[known], return_inverse=True)
     return codes, classes
+
+
+def encode_distinct(
+    values: Sequence[Any], unlabelled: Sequence[str] = UNLABELLED
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Number the different values that a column of labels holds, as :func:`encode_labels` does.
+
+    Returns
+    -------
+    codes : int64 array, one per value
+        Different spellings of a class have the same number.
+    classes : object array (n_classes,)
+    """
+    if isinstance(unlabelled, str):
+        raise GraphError(f"unlabelled must be several spellings, ({unlabelled!r},); got one text.")
+    spellings = frozenset(word.strip().lower() for word in unlabelled)
+    known = [not _is_unlabelled(value, spellings) for value in values]
+    if any(known) and all(_is_number(v, 1) for v, keep in zip(values, known, strict=True) if keep):
+        known = [keep or _is_number(v, -1) for v, keep in zip(values, known, strict=True)]
+    kept = [value for value, keep in zip(values, known, strict=True) if keep]
+    names = _class_names(kept)
+    classes = _sorted(set(names))
+    words = [v for v, keep in zip(values, known, strict=True) if not keep and isinstance(v, str)]
+    words = sorted({word.strip() for word in words} - {""})
+    if len(classes) == 1 and words:
+        raise GraphError(
+            f"labels must have two classes or more; got {classes[0]!r} alone beside "
+            f"{', '.join(map(repr, words[:3]))}, which reads as unlabelled. If that is a class, "
+            "say what is not one: unlabelled=('',); if not, leave those labels empty."
+        )
+    number = {name: i for i, name in enumerate(classes)}
+    codes = np.full(len(values), -1, dtype=np.int64)
+    codes[np.array(known, dtype=bool)] = [number[name] for name in names]
+    return codes, np.fromiter(classes, dtype=object, count=len(classes))
 
 
 def match_labels(
@@ -69,10 +134,13 @@ def match_labels(
     """
     values = _as_array(labels)
     if values.ndim != 1:
-        raise GraphError(f"labels must be one value a vertex; got shape {values.shape}.")
+        raise GraphError(f"labels must be one value per vertex; got shape {values.shape}.")
     number = {name: i for i, name in enumerate(classes.tolist())}
-    codes = np.fromiter((number.get(v, -1) for v in values.tolist()), np.int64, len(values))
-    known = ~_is_missing(values) | (codes >= 0)
+    items = values.tolist()
+    codes = np.fromiter((_find(number, v) for v in items), np.int64, len(items))
+    spellings = frozenset(UNLABELLED)
+    missing = np.fromiter((_is_unlabelled(v, spellings) for v in items), bool, len(items))
+    known = ~missing | (codes >= 0)
     if known.any() and not (codes[known] >= 0).any():
         raise GraphError(
             f"no label is one of the classes {', '.join(map(str, classes[:10]))}; "
@@ -86,7 +154,7 @@ def _as_array(labels: ArrayLike | Iterable[Any]) -> NDArray[Any]:
         return np.asarray(labels)
     if isinstance(labels, str | bytes | Mapping | Set) or not isinstance(labels, Iterable):
         raise GraphError(
-            "labels must be a sequence, one value a vertex in the order of the vertices; "
+            "labels must be a sequence, one value per vertex in the order of the vertices; "
             f"got {type(labels).__name__}."
         )
     items = list(labels)
@@ -97,44 +165,65 @@ def _as_array(labels: ArrayLike | Iterable[Any]) -> NDArray[Any]:
         return np.asarray(items)
     except ValueError:
         raise GraphError(
-            "labels must be one value a vertex; got lists of unequal length."
+            "labels must be one value per vertex; got lists of unequal length."
         ) from None
 
 
-def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
-    if values.dtype.kind == "f":
-        return np.isnan(values) | (values == -1)
-    if values.dtype.kind == "O":
-        missing = np.fromiter(map(_is_blank, values), dtype=bool, count=len(values))
-        return missing | _is_number(values, -1)
-    return _is_number(values, -1)
-
-
-def _is_blank(value: Any) -> bool:
-    if value is None or (isinstance(value, str) and not value.strip()):
+def _is_unlabelled(value: Any, spellings: frozenset[str]) -> bool:
+    if isinstance(value, str):
+        return value.strip().lower() in spellings
+    if value is None or _is_number(value, -1):
         return True
     try:
         return bool(value != value)  # NaN alone differs from itself
     except TypeError:
         return True  # pandas.NA compares to something without a truth value
     except ValueError:
-        return False  # an array in a cell: unhashable, which is reported later
+        return False  # an array in a cell: unhashable, which is reported elsewhere
 
 
-def _is_number(values: NDArray[Any], number: int) -> NDArray[np.bool_]:
-    if values.dtype.kind == "O":
-        equal = (isinstance(v, int | float | np.number) and v == number for v in values)
-        return np.fromiter(equal, dtype=bool, count=len(values))
-    return np.asarray(values == number, dtype=bool)
+def _is_number(value: Any, number: int) -> bool:
+    if isinstance(value, str):
+        return _plain(value.strip()) == str(number)
+    return isinstance(value, int | float | np.number) and bool(value == number)
 
 
-def _number_objects(values: list[Any]) -> tuple[NDArray[Any], list[int]]:
+def _class_names(values: list[Any]) -> list[Any]:
+    """Return the name of the class that each value stands for."""
+    names = [value.strip() if isinstance(value, str) else value for value in values]
+    if all(isinstance(name, str) and _DECIMAL.fullmatch(name) for name in names):
+        return [_plain(name) for name in names]
+    return names
+
+
+def _plain(word: str) -> str:
+    """Write a decimal number without zeros behind the point; leave anything else alone.
+
+    >>> _plain("1.0"), _plain("2.50"), _plain("-0"), _plain("1.x")
+    ('1', '2.5', '0', '1.x')
+    """
+    if not _DECIMAL.fullmatch(word):
+        return word
+    word = word.rstrip("0").rstrip(".") if "." in word else word
+    return "0" if word == "-0" else word
+
+
+def _sorted(names: set[Any]) -> list[Any]:
+    """Sort as numbers where all are, in text or not; by type and text where types are mixed."""
     try:
-        names = sorted(set(values))
+        if all(math.isfinite(float(name)) for name in names):
+            return sorted(names, key=lambda name: (float(name), str(name)))
+    except (TypeError, ValueError, OverflowError):
+        pass
+    try:
+        return sorted(names)
     except TypeError:
-        try:
-            names = sorted(set(values), key=lambda v: (type(v).__name__, str(v)))
-        except TypeError:
-            raise GraphError("labels must be hashable: strings or numbers.") from None
-    number = {name: i for i, name in enumerate(names)}
-    return np.fromiter(names, dtype=object, count=len(names)), [number[v] for v in values]
+        return sorted(names, key=lambda name: (type(name).__name__, str(name)))
+
+
+def _find(number: Mapping[Any, int], value: Any) -> int:
+    """Return the number of the class that a label names, -1 where it names none."""
+    if isinstance(value, str) and value not in number:
+        word = value.strip()
+        value = word if word in number else _plain(word)
+    return number.get(value, -1)

@@ -19,6 +19,7 @@ from graphfilter.spectral.rayleigh import (
     normalised_adjacency,
     rayleigh_quotient,
 )
+from graphfilter.splits import check_vertices
 
 METHODS = ("unbiased", "induced", "naive")
 
@@ -164,21 +165,7 @@ def _sample_moments(
 def check_index(graph: Graph, index: ArrayLike) -> NDArray[np.int64]:
     """Return vertex indices, checked: in range, each once, all labelled."""
     labels = check_labels(graph)
-    given = np.asarray(index)
-    if given.dtype == bool and given.shape == (graph.n_vertices,):
-        given = np.flatnonzero(given)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise GraphError(
-            "index must be a list of vertex numbers, or a boolean mask with one entry a vertex; "
-            f"got shape {given.shape} of {given.dtype}."
-        )
-    given = given.astype(np.int64)
-    if given.size and (given.min() < 0 or given.max() >= graph.n_vertices):
-        raise GraphError(
-            f"index must lie in 0..{graph.n_vertices - 1}; got {given.min()}..{given.max()}."
-        )
-    if len(np.unique(given)) != len(given):
-        raise GraphError("index must list a vertex once; got one twice. Pass np.unique(index).")
+    given = check_vertices(index, graph.n_vertices, "index")
     unlabelled = given[labels[given] < 0]
     if len(unlabelled):
         raise GraphError(

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphfilter.errors import GraphError
+from graphfilter.splits.vertices import check_vertices
 
 Index = NDArray[np.int64]
 
@@ -36,7 +37,9 @@ class Split:
 
     def __post_init__(self) -> None:
         for part in ("train", "val", "test"):
-            index = _as_index(getattr(self, part), part)
+            index = np.sort(
+                check_vertices(getattr(self, part), None, f"the split's {part} vertices")
+            )
             index.flags.writeable = False
             object.__setattr__(self, part, index)
         for a, b in (("train", "val"), ("train", "test"), ("val", "test")):
@@ -58,12 +61,7 @@ class Split:
     def check(self, n_vertices: int) -> None:
         """Raise unless every index is a vertex of a graph of this size."""
         for name in ("train", "val", "test"):
-            index = getattr(self, name)
-            if len(index) and (index[0] < 0 or index[-1] >= n_vertices):
-                raise GraphError(
-                    f"the split's {name} vertices must lie in 0..{n_vertices - 1}; "
-                    f"got {index[0]}..{index[-1]}."
-                )
+            check_vertices(getattr(self, name), n_vertices, f"the split's {name} vertices")
 
     def __repr__(self) -> str:
         sizes = f"train={len(self.train)}, val={len(self.val)}, test={len(self.test)}"
@@ -102,7 +100,7 @@ def stratified(labels: ArrayLike, seed: int, fractions: Sequence[float] = (0.6, 
 def per_class(
     labels: ArrayLike, seed: int, train_fraction: float = 0.6, val_fraction: float = 0.2
 ) -> Split:
-    """Draw the split of GPR-GNN and later spectral papers: equal training counts a class.
+    """Draw the split of GPR-GNN and later spectral papers: equal training counts per class.
 
     ``round(train_fraction * n / C)`` training vertices of *each* class, then
     ``round(val_fraction * n)`` of the rest for validation. Small classes are used up in training
@@ -133,25 +131,10 @@ def fraction(labels: ArrayLike, seed: int, train_fraction: float) -> Split:
     return Split(drawn.train, drawn.val, drawn.test, rule=f"fraction {train_fraction:g}")
 
 
-def _as_index(values: ArrayLike, part: str) -> Index:
-    index = np.asarray(values)
-    if index.dtype == bool:
-        index = np.flatnonzero(index)
-    if index.ndim != 1 or (index.size and not np.issubdtype(index.dtype, np.integer)):
-        raise GraphError(
-            f"the split's {part} part must be a list of vertex indices or a boolean mask; "
-            f"got shape {index.shape} of {index.dtype}."
-        )
-    unique = np.unique(index).astype(np.int64)
-    if len(unique) != len(index):
-        raise GraphError(f"the split's {part} part lists a vertex twice.")
-    return unique
-
-
 def _as_labels(labels: ArrayLike) -> NDArray[np.int64]:
     codes = np.asarray(labels)
     if codes.ndim != 1 or not np.issubdtype(codes.dtype, np.integer):
-        raise GraphError("labels must be one integer a vertex, -1 for unlabelled.")
+        raise GraphError("labels must be one integer per vertex, -1 for unlabelled.")
     return codes.astype(np.int64)
 
 

@@ -1,0 +1,28 @@
+"""A short name for the content of a graph, the same wherever and whenever it is read."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+if TYPE_CHECKING:
+    from graphfilter.graph.graph import Graph
+
+
+def checksum_of(graph: Graph) -> str:
+    """Return a checksum of the edges, weights, features, labels and fixed splits."""
+    digest = hashlib.sha256()
+    features = graph.features
+    arrays = [graph.indptr, graph.indices, graph.weights, graph.labels]
+    if features is not None and sp.issparse(features):
+        arrays += [features.indptr, features.indices, features.data]
+    else:
+        arrays.append(features)
+    arrays += [part for s in graph.splits for part in (s.train, s.val, s.test)]
+    for array in arrays:
+        content = b"-" if array is None else np.ascontiguousarray(array).tobytes()
+        digest.update(len(content).to_bytes(8, "little") + content)
+    return digest.hexdigest()[:32]

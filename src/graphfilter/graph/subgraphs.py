@@ -1,0 +1,57 @@
+"""Parts of a graph: what is left when some of its vertices are taken out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from graphfilter.errors import GraphError
+from graphfilter.graph.edges import build_csr
+from graphfilter.splits import Split, check_vertices
+
+if TYPE_CHECKING:
+    from graphfilter.graph.graph import Graph
+
+    AnyGraph = TypeVar("AnyGraph", bound=Graph)
+
+
+def induced_subgraph(graph: AnyGraph, index: ArrayLike) -> AnyGraph:
+    """Return the graph on these vertices, in this order, with the edges among them."""
+    chosen = check_vertices(index, graph.n_vertices)
+    if not len(chosen):
+        raise GraphError("vertices must be at least one to make a graph of; got none.")
+    kept = graph.adjacency[chosen][:, chosen].tocoo()
+    indptr, indices, data, _ = build_csr(
+        np.stack([kept.row, kept.col], axis=1),
+        None if graph.weights is None else kept.data.astype(np.float32),
+        len(chosen),
+    )
+    names = graph.vertex_names
+    new_number = np.full(graph.n_vertices, -1)
+    new_number[chosen] = np.arange(len(chosen))
+    return replace(
+        graph,
+        indptr=indptr,
+        indices=indices,
+        weights=data,
+        features=None if graph.features is None else graph.features[chosen],
+        labels=None if graph.labels is None else graph.labels[chosen],
+        vertex_names=None if names is None else tuple(names[i] for i in chosen),
+        splits=tuple(_renumber(split, new_number) for split in graph.splits),
+    )
+
+
+def largest_component(graph: AnyGraph) -> AnyGraph:
+    """Return the subgraph of the largest connected component."""
+    _, component = sp.csgraph.connected_components(graph.adjacency, directed=False)
+    return induced_subgraph(graph, component == np.bincount(component).argmax())
+
+
+def _renumber(split: Split, new_number: NDArray[np.int64]) -> Split:
+    """Carry a split over, less the vertices that are gone (those with the new number -1)."""
+    parts = [new_number[part] for part in (split.train, split.val, split.test)]
+    return Split(*(part[part >= 0] for part in parts), rule=split.rule)
