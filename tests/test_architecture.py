@@ -52,6 +52,7 @@ HEAVY = {
     "starlette",
     "uvicorn",
     "matplotlib",
+    "msgspec",
     "networkx",
     "optuna",
     "plotly",

@@ -30,10 +30,11 @@ from graphfilter.paper import (
 )
 from graphfilter.paper.matrix import Options, Step, at_hand, pairs_of, run_matrix
 from graphfilter.paper.published_accuracy import CHOSEN
-from graphfilter.paper.records import open_records, pack, read_target_records
+from graphfilter.paper.records import open_records, read_target_records
 from graphfilter.paper.targets import TARGETS
 from graphfilter.paper.versus import versus
 from graphfilter.splits import Split
+from graphfilter.storage import pack_lines
 
 QUICK = Options(quick=True, device="cpu")
 
@@ -81,7 +82,7 @@ def test_target_goes_on_from_records_plain_or_packed(tmp_path: Path) -> None:
     assert len(whole.splitlines()) == 4
     # Killed in the middle of the third line, packed, and started again.
     (tmp_path / "table5-quick.jsonl").write_bytes(b"\n".join(whole.split(b"\n")[:3])[:-9])
-    packed = pack(tmp_path, "table5-quick")
+    packed = pack_lines(tmp_path, "table5-quick")
     assert gzip.decompress(packed.read_bytes()).count(b"\n") == 2
     steps: list[Step] = []
     table.collect(tmp_path, QUICK, steps.append)
@@ -97,8 +98,8 @@ def test_target_goes_on_from_records_plain_or_packed(tmp_path: Path) -> None:
 
 def test_packed_records_are_the_same_bytes_for_the_same_records(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"x": 1}\n')
-    first = pack(tmp_path, "a").read_bytes()
-    assert pack(tmp_path, "a").read_bytes() == first
+    first = pack_lines(tmp_path, "a").read_bytes()
+    assert pack_lines(tmp_path, "a").read_bytes() == first
     (tmp_path / "b.jsonl.gz").write_bytes(first[:-3])
     with pytest.raises(DataFileError, match=r"b\.jsonl\.gz: cannot be read"):
         read_target_records(tmp_path, "b")

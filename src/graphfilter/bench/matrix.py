@@ -14,6 +14,7 @@ from graphfilter.bench.record import Record, RecordFile
 from graphfilter.errors import ConfigError, check_name
 from graphfilter.graph.scaling import SCALINGS
 from graphfilter.runtime.devices import pick_device
+from graphfilter.storage import one_writer
 from graphfilter.systems import System, get_system
 
 
@@ -104,12 +105,13 @@ def run_benchmark(
     for pair in pairs:
         _ = pair.config  # an impossible max_epochs is an error now, not a failed run later
     board = _Board(pairs, file, jobs, on_progress)
-    if jobs == 1:
-        load = GraphLoader()
-        for pair in pairs:
-            run_pair(pair, load, lambda event, pair=pair: board.handle(pair, event))
-    else:
-        run_in_processes(pairs, jobs, board.handle, board.end)
+    with one_writer(out):
+        if jobs == 1:
+            load = GraphLoader()
+            for pair in pairs:
+                run_pair(pair, load, lambda event, pair=pair: board.handle(pair, event))
+        else:
+            run_in_processes(pairs, jobs, board.handle, board.end)
     return board.records()
 
 

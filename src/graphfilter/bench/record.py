@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-import math
 import platform
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
 
 from graphfilter.errors import DataFileError
-from graphfilter.storage import append_lines, read_lines
+from graphfilter.storage import LinesFile, convert, matches, to_plain
 from graphfilter.version import __version__
 
 Scores = dict[str, dict[str, Any]]
-T = TypeVar("T")
 
 
 def current_versions() -> dict[str, str]:
@@ -95,23 +90,24 @@ class Record:
             self.dataset, self.model, self.split_rule, self.split_index, self.seed, self.scaling,
             self.config,
         )  # fmt: skip
-        return json.dumps(_plain(parts), sort_keys=True)
+        return json.dumps(to_plain(parts), sort_keys=True)
 
     @property
     def key(self) -> str:
         """Everything that decides the result but machine and versions: what is skipped by."""
-        found = json.dumps(_plain((self.data_checksum, self.network)), sort_keys=True)
+        found = json.dumps(to_plain((self.data_checksum, self.network)), sort_keys=True)
         return f"{self.asked} {found}"
 
     def to_json(self) -> str:
         """Return the record as one line of JSON; numbers that are not finite become null."""
-        return json.dumps(_plain(asdict(self)), allow_nan=False)
+        return json.dumps(to_plain(asdict(self)), allow_nan=False)
 
     @classmethod
     def from_json(cls, line: str | bytes) -> Self:
         """Read one line; ValueError where it is not JSON, TypeError where it is no Record."""
-        record = from_plain(cls, json.loads(line))
-        if not fits(record.scores, dict[str, dict[str, float | None]]):
+        # Missing versions are unknown ones, not those of today.
+        record = convert(cls, {"versions": {}} | json.loads(line))
+        if not matches(record.scores, dict[str, dict[str, float | None]]):
             raise TypeError("scores must be numbers, by part and metric")
         if record.ok and not _is_scored(record.scores):
             raise TypeError("scores of a run that is ok must have its sizes and accuracy")
@@ -133,29 +129,11 @@ def _is_scored(scores: Scores) -> bool:
 A_RECORD = "a benchmark record"
 
 
-class RecordFile:
-    """Records in a JSON-lines file, appended whole as runs end.
-
-    A line that is broken is left out: its run is simply not there. A last one that was cut when
-    the process was killed goes from the file before the first append.
-    """
+class RecordFile(LinesFile[Record]):
+    """Records in a JSON-lines file, appended as runs end."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self.records: list[Record] = []
-        self.n_cut = 0
-        if self.path.exists():
-            self.records, self.n_cut = read_lines(self.path, Record.from_json, A_RECORD)
-
-    def append(self, records: Iterable[Record]) -> None:
-        """Write the records' lines, in one piece, to the disk."""
-        if self.path.suffix == ".gz":
-            raise DataFileError(self.path, "is packed, to be kept; unpack it with gunzip first.")
-        records = list(records)
-        if not self.records:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        append_lines(self.path, [record.to_json() for record in records])
-        self.records += records
+        super().__init__(path, Record.from_json, Record.to_json, A_RECORD)
 
 
 def read_records(path: str | Path) -> list[Record]:
@@ -163,52 +141,3 @@ def read_records(path: str | Path) -> list[Record]:
     if not Path(path).is_file():
         raise DataFileError(path, "there is no such file; graphfilter bench --out writes one.")
     return RecordFile(path).records
-
-
-def from_plain(kind: type[T], content: Any) -> T:
-    """Make a dataclass of what JSON held; TypeError unless its fields are there, and no others."""
-    hints = _hints(kind)
-    if not isinstance(content, dict) or set(content) != set(hints):
-        raise TypeError(f"must hold {', '.join(hints)}")
-    for name, hint in hints.items():
-        if not fits(content[name], hint):
-            raise TypeError(f"{name} must be {hint}")
-    return kind(**content)
-
-
-_hints = cache(get_type_hints)
-
-
-def fits(value: Any, hint: Any) -> bool:
-    """Say whether what JSON held is of a type; a whole number is a float, a truth no number.
-
-    >>> fits([1, 2.5], list[float]), fits([1, None], list[float]), fits(True, int)
-    (True, False, False)
-    """
-    origin, of = get_origin(hint), get_args(hint)
-    if hint is Any:
-        return True
-    if origin is Literal:
-        return value in of
-    if origin is UnionType:
-        return any(fits(value, one) for one in of)
-    if origin is list:
-        return isinstance(value, list) and all(fits(v, of[0]) for v in value)
-    if origin is dict:
-        return isinstance(value, dict) and all(fits(v, of[1]) for v in value.values())
-    if hint is NoneType or isinstance(value, bool):
-        return value is None and hint is NoneType
-    return isinstance(value, int | float if hint is float else hint)
-
-
-def _plain(value: Any) -> Any:
-    """Return what JSON can hold."""
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

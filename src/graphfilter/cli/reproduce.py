@@ -16,12 +16,11 @@ from graphfilter.errors import ConfigError, GraphFilterError, check_name
 from graphfilter.paper.forms import Rendered, text_rows, to_csv, to_latex, to_markdown
 from graphfilter.paper.matrix import QUICK_EPOCHS, QUICK_RUNS, Options, Step
 from graphfilter.paper.page import write_reproduction
-from graphfilter.paper.records import pack
 from graphfilter.paper.targets import MEASURED, TARGETS, Target
 from graphfilter.paper.versus import NOISE
 from graphfilter.report.figures import save_figure
 from graphfilter.runtime.devices import pick_device
-from graphfilter.storage import whole_file
+from graphfilter.storage import pack_lines, whole_file
 
 REPORT_FILE = "report.html"
 OUT, RUNNING = "What to leave", "How to run"
@@ -141,7 +140,7 @@ def _one(
         rendered = replace(rendered, title=title, notes=(*rendered.notes, QUICK_NOTE))
     written = _write(rendered, out, target.records(options))
     if source is None and gzip:
-        written.append(pack(out, target.records(options)).name)
+        written.append(pack_lines(out, target.records(options)).name)
     _show(rendered)
     say(f"Written to {out}: {', '.join(written)}.")
     if failed:

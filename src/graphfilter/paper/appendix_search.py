@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from graphfilter.bench.protocol import GraphLoader
-from graphfilter.bench.search import SearchProgress, search
+from graphfilter.bench.search import Found, SearchProgress, search
 from graphfilter.paper.forms import Block, Rendered, Row
 from graphfilter.paper.matrix import QUICK_EPOCHS, OnStep, Options, Step, at_hand
 from graphfilter.paper.published_accuracy import CHOSEN, DATASET_TITLES
-from graphfilter.paper.records import append_json_line, find_lines, read_lines_of
+from graphfilter.paper.records import append_json_line, read_lines_of
 from graphfilter.runtime.devices import pick_device
+from graphfilter.storage import convert, find_lines
 
 NAME = "search"
 DATASETS = ("cora", "wisconsin", "chameleon")
 QUICK = ("wisconsin",)
 TRIALS = 50
 QUICK_TRIALS = 3
+
+
+@dataclass(frozen=True)
+class SearchRecord:
+    """What a search of one dataset found: how its trials ended, and two of them."""
+
+    dataset: str
+    trials: int
+    complete: int
+    pruned: int
+    failed: int
+    default: Found
+    best: Found
 
 
 def collect(folder: Path, options: Options, on_step: OnStep | None) -> list[str]:
@@ -48,17 +62,11 @@ def collect(folder: Path, options: Options, on_step: OnStep | None) -> list[str]
             max_epochs=QUICK_EPOCHS if options.quick else None,
             on_trial=report,
         )
-        content: dict[str, Any] = {
-            "dataset": dataset, "trials": trials, "complete": result.n_complete,
-            "pruned": result.n_pruned, "failed": result.n_failed,
-        }  # fmt: skip
-        for which, found in (("default", result.default), ("best", result.best)):
-            content[which] = {
-                "setting": found.setting,
-                "val_accuracy": found.val_accuracy,
-                "test_accuracy": found.test_accuracy,
-            }
-        append_json_line(folder, name, content)
+        record = SearchRecord(
+            dataset, trials, result.n_complete, result.n_pruned, result.n_failed,
+            default=result.default, best=result.best,
+        )  # fmt: skip
+        append_json_line(folder, name, asdict(record))
     return notes
 
 
@@ -76,21 +84,20 @@ def _read(folder: Path, name: str) -> list[tuple[str, Block]]:
 
 def _read_block(line: bytes) -> tuple[str, Block]:
     """Read one line, as its dataset and what is shown of it; what cannot be shown raises."""
-    content = json.loads(line)
-    rows = [
-        Row(title, _cells(content[which]))
-        for which, title in (("default", "the paper's setting"), ("best", "search's best"))
-    ]
-    dataset = content["dataset"]
+    record = convert(SearchRecord, json.loads(line))
+    rows = (
+        Row("the paper's setting", _cells(record.default)),
+        Row("search's best", _cells(record.best)),
+    )
     heading = (
-        f"{DATASET_TITLES.get(dataset, dataset)}: {content['complete']} trials, "
-        f"{content['pruned']} given up early, {content['failed']} failed"
+        f"{DATASET_TITLES.get(record.dataset, record.dataset)}: {record.complete} trials, "
+        f"{record.pruned} given up early, {record.failed} failed"
     )
     columns = (*CHOSEN, "validation", "test")
-    return dataset, Block(heading, columns, tuple(rows), first_column="Setting")
+    return record.dataset, Block(heading, columns, rows, first_column="Setting")
 
 
-def _cells(found: dict[str, Any]) -> tuple[str, ...]:
-    setting = [f"{found['setting'][name]:g}" for name in CHOSEN]
-    scores = [f"{100 * found[part]:.2f}" for part in ("val_accuracy", "test_accuracy")]
+def _cells(found: Found) -> tuple[str, ...]:
+    setting = [f"{found.setting[name]:g}" for name in CHOSEN]
+    scores = [f"{100 * value:.2f}" for value in (found.val_accuracy, found.test_accuracy)]
     return (*setting, *scores)

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 
 from graphfilter.bench import Record
-from graphfilter.bench.record import fits
 from graphfilter.filters import StackedFilter
 from graphfilter.paper.accuracy_tables import SHARED
 from graphfilter.paper.drawing import COLOURS, FREQUENCY_AXIS, GREY, unframe
@@ -19,6 +18,7 @@ from graphfilter.paper.matrix import OnStep, Options, at_hand, pairs_of, run_mat
 from graphfilter.paper.published_accuracy import DATASET_TITLES, TABLE_5
 from graphfilter.paper.records import known_records, open_records, read_target_records
 from graphfilter.paper.versus import select, versus
+from graphfilter.storage import matches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,7 +95,7 @@ def responses(record: Record, frequency: np.ndarray) -> tuple[np.ndarray, np.nda
 def _has_filter(record: Record) -> bool:
     """Say whether a run left a filter that can be drawn; one that diverged did not."""
     alpha, beta = (record.filter.get(name, []) for name in ("alpha", "beta"))
-    if not (record.ok and fits(alpha, list[float]) and fits(beta, list[float])):
+    if not (record.ok and matches(alpha, list[float]) and matches(beta, list[float])):
         return False
     return 0 < len(alpha) == len(beta) and "operator" in record.config
 

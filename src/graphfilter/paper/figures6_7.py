@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from graphfilter.bench.record import from_plain
 from graphfilter.errors import ConfigError, GraphError
 from graphfilter.graph import Graph
 from graphfilter.paper.drawing import COLOURS, MARKERS, unframe
 from graphfilter.spectral import estimate_label_frequency, frequency_range, label_frequency
+from graphfilter.storage import convert
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,7 @@ class FrequencyRecord:
     @classmethod
     def from_json(cls, line: str | bytes) -> Self:
         """Read one line; ValueError or TypeError where it is no such record."""
-        record = from_plain(cls, json.loads(line))
+        record = convert(cls, json.loads(line))
         if record.method not in _ROWS or not np.isfinite(record.truth):
             raise ValueError("an estimate must be of a known method, and of a known truth")
         return record

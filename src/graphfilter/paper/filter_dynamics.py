@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from graphfilter.bench import draw_split
 from graphfilter.bench.protocol import GraphLoader
-from graphfilter.bench.record import current_versions, from_plain
+from graphfilter.bench.record import current_versions
 from graphfilter.paper.forms import Rendered
 from graphfilter.paper.matrix import QUICK_EPOCHS, OnStep, Options, Step, at_hand
 from graphfilter.paper.published_accuracy import DATASET_TITLES, RANDOM_DYNAMICS
-from graphfilter.paper.records import append_json_line, find_lines, read_lines_of
+from graphfilter.paper.records import append_json_line, read_lines_of
 from graphfilter.runtime.devices import device_title, pick_device
+from graphfilter.storage import convert, find_lines
 from graphfilter.systems import get_system
 from graphfilter.systems.pipeline import Inputs, train_runs
 
@@ -56,7 +57,7 @@ class DynamicsRecord:
     @classmethod
     def from_json(cls, line: str | bytes) -> Self:
         """Read one line; ValueError or TypeError where it is no such record."""
-        record = from_plain(cls, json.loads(line))
+        record = convert(cls, {"versions": {}} | json.loads(line))
         shape = np.shape(record.alpha)
         if shape != np.shape(record.beta) or shape[:1] != (len(record.epochs),) or 0 in shape:
             raise ValueError("alpha and beta must have a row an epoch and an entry a layer")

@@ -20,7 +20,7 @@ from graphfilter.graph.edges import count
 from graphfilter.paper.forms import Block, Rendered
 from graphfilter.paper.matrix import Options
 from graphfilter.paper.published_accuracy import LITERATURE_TITLES, N_RUNS
-from graphfilter.paper.records import find_lines, read_json_lines, read_target_records
+from graphfilter.paper.records import read_json_lines, read_target_records
 from graphfilter.paper.targets import MEASURED, TARGETS, Target
 from graphfilter.paper.versus import NOISE, Versus
 from graphfilter.report.benchmark import TimeTable, made_with, time_table
@@ -28,6 +28,7 @@ from graphfilter.report.learned import LearnedFilter, learned_filters
 from graphfilter.report.numbers import Axis
 from graphfilter.report.shell import render_page, write_page
 from graphfilter.report.standings import LEVEL, listed
+from graphfilter.storage import find_lines
 from graphfilter.systems import get_system
 
 if TYPE_CHECKING:

@@ -19,8 +19,9 @@ from graphfilter.paper import (
 )
 from graphfilter.paper.forms import Rendered
 from graphfilter.paper.matrix import OnStep, Options
-from graphfilter.paper.records import find_lines, remedy
+from graphfilter.paper.records import remedy
 from graphfilter.paper.versus import Versus
+from graphfilter.storage import find_lines
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,58 @@
 """Files on disk: written atomically, read without ever running code. Knows no graph and no model.
 
-:mod:`.files` has the atomic writer, JSON and JSON lines; :mod:`.tensors` has safetensors.
+What belongs here is whatever reads or writes bytes and could serve another project as it is:
+
+- :mod:`.atomic`: the one writer, which every other file of the package goes through;
+- :mod:`.locks`: locks that end with their process;
+- :mod:`.convert`: dataclasses from JSON and back, types checked;
+- :mod:`.json_files`, :mod:`.lines`, :mod:`.tensors`: the formats.
+
+It may import ``errors`` and nothing else of the package.
 """
 
-from graphfilter.storage.files import (
-    append_lines,
+from graphfilter.storage.atomic import atomic_file, check_target
+from graphfilter.storage.convert import convert, matches, to_plain
+from graphfilter.storage.json_files import (
+    read_checked_json,
     read_json,
-    read_lines,
-    whole_file,
-    whole_lines,
+    write_checked_json,
     write_json,
 )
+from graphfilter.storage.lines import (
+    LinesFile,
+    append_lines,
+    find_lines,
+    one_writer,
+    pack_lines,
+    read_lines,
+    split_lines,
+    unpack_lines,
+)
+from graphfilter.storage.locks import locked
 from graphfilter.storage.tensors import read_tensors, write_tensors
 
+whole_file = atomic_file
+
 __all__ = [
+    "LinesFile",
     "append_lines",
+    "atomic_file",
+    "check_target",
+    "convert",
+    "find_lines",
+    "locked",
+    "matches",
+    "one_writer",
+    "pack_lines",
+    "read_checked_json",
     "read_json",
     "read_lines",
     "read_tensors",
+    "split_lines",
+    "to_plain",
+    "unpack_lines",
     "whole_file",
-    "whole_lines",
+    "write_checked_json",
     "write_json",
     "write_tensors",
 ]

@@ -1,33 +1,54 @@
-"""Tensors on disk that cannot run code: safetensors files."""
+"""Tensors on disk that cannot run code: safetensors files with a checksum."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.errors import ModelFileError
-from graphfilter.storage.files import whole_file
+from graphfilter.errors import DataFileError, ModelFileError
+from graphfilter.storage.atomic import atomic_file
+from graphfilter.storage.json_files import CHECKSUM
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+_OURS = "graphfilter"
+
 
 def write_tensors(
     path: str | os.PathLike[str], tensors: Mapping[str, Tensor], metadata: Mapping[str, Any]
-) -> None:
-    """Write tensors and JSON-able metadata to one safetensors file, whole or not at all."""
+) -> str:
+    """Write tensors and JSON-able metadata to one safetensors file atomically.
+
+    Returns
+    -------
+    checksum : str
+        Of tensors and metadata together, as it stands in the file.
+    """
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     own = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
-    with whole_file(path) as temporary:
-        save_file(own, temporary, metadata={"graphfilter": json.dumps(metadata)})
+    text = json.dumps(metadata)
+    checksum = _checksum(own, text)
+    with atomic_file(path) as temporary:
+        try:
+            save_file(own, temporary, metadata={_OURS: text, CHECKSUM: checksum})
+        except SafetensorError as error:
+            # What the system said, a full disk for example, comes as text.
+            raise DataFileError(path, f"cannot be written ({_first_line(error)}).") from None
+    return checksum
 
 
 def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what :func:`write_tensors` wrote; anything else is a :class:`ModelFileError`."""
+    """Read what :func:`write_tensors` wrote; anything else is a :class:`ModelFileError`.
+
+    A changed bit is found by the checksum; files of version 0.1.0 have none.
+    """
     from safetensors import SafetensorError, safe_open
 
     if not Path(path).is_file():
@@ -36,15 +57,37 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             tensors: dict[str, Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        content = json.loads(metadata["graphfilter"])
+        content = json.loads(metadata[_OURS])
     except (SafetensorError, OSError, ValueError, TypeError, RecursionError) as error:
-        # Only the first line: torch's own errors carry its whole C++ stack.
-        problem = str(error).partition("\n")[0]
         raise ModelFileError(
-            f"{path}: truncated, or not a safetensors file ({problem}). Save the model again."
+            f"{path}: truncated, or not a safetensors file ({_first_line(error)}). "
+            "Save the model again."
         ) from None
     except KeyError:
         raise ModelFileError(f"{path}: a safetensors file, but not one of graphfilter's.") from None
     if not isinstance(content, dict):
         raise ModelFileError(f"{path}: a safetensors file, but not one of graphfilter's.")
+    found = metadata.get(CHECKSUM)
+    if found is not None and found != _checksum(tensors, metadata[_OURS]):
+        raise ModelFileError(
+            f"{path}: must be as it was saved; its checksum says that it was changed. "
+            "Restore it from a copy, or fit again."
+        )
     return tensors, content
+
+
+def _checksum(tensors: Mapping[str, Tensor], text: str) -> str:
+    """Return the SHA-256 of the metadata and of every tensor's name, type, shape and bytes."""
+    import torch
+
+    digest = hashlib.sha256(json.dumps([text, len(tensors)]).encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(json.dumps([name, str(tensor.dtype), list(tensor.shape)]).encode())
+        if tensor.numel():
+            digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def _first_line(error: Exception) -> str:
+    """Return the first line of an error: torch's own carry its whole C++ stack."""
+    return str(error).partition("\n")[0]

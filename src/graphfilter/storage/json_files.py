@@ -1,0 +1,56 @@
+"""JSON files of ours, written atomically, with a checksum where a changed bit would do harm."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from graphfilter.errors import ModelFileError
+from graphfilter.storage.atomic import atomic_file
+
+CHECKSUM = "sha256"
+
+
+def write_json(path: str | os.PathLike[str], content: Any) -> None:
+    """Write JSON atomically."""
+    text = json.dumps(content, indent=2, allow_nan=False) + "\n"
+    with atomic_file(path) as temporary:
+        temporary.write_text(text, "utf-8")
+
+
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """Read JSON that we wrote; anything else is a :class:`ModelFileError`."""
+    try:
+        return json.loads(Path(path).read_text("utf-8"))
+    except FileNotFoundError:
+        raise ModelFileError(f"{path}: there is no such file.") from None
+    except (OSError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise ModelFileError(f"{path}: not readable as JSON ({error}).") from None
+
+
+def write_checked_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
+    """Write a JSON object atomically, with a checksum of its content beside it."""
+    write_json(path, {**content, CHECKSUM: checksum_of(content)})
+
+
+def read_checked_json(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a JSON object and hold it to its checksum; files of version 0.1.0 have none."""
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise ModelFileError(f"{path}: must hold a JSON object; it does not. Save it again.")
+    found = content.pop(CHECKSUM, None)
+    if found is not None and found != checksum_of(content):
+        raise ModelFileError(
+            f"{path}: must be as it was saved; its checksum says that it was changed. "
+            "Restore it from a copy, or fit again."
+        )
+    return content
+
+
+def checksum_of(content: Any) -> str:
+    """Return the SHA-256 of what JSON holds, whatever its spacing and order."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

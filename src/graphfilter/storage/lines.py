@@ -1,0 +1,192 @@
+"""Files of JSON lines: appended to while they grow, gzipped to be kept."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from graphfilter.errors import DataFileError
+from graphfilter.storage.atomic import atomic_file, check_target, unwritable
+from graphfilter.storage.locks import locked
+
+T = TypeVar("T")
+
+# A line is a record, of a few thousand characters; a longer one would fill the memory as objects.
+MOST_IN_A_LINE = 4 << 20
+# A small gzipped file can hold gigabytes: stop unpacking here. Records come to a few megabytes.
+MOST_UNPACKED = 64 << 20
+_CHUNK = 1 << 20
+
+
+class LinesFile(Generic[T]):
+    """Records in a file of JSON lines, each appended atomically.
+
+    A broken line is left out: its run is simply not there. A last line that was cut when its
+    process was killed is removed from the file before the first append.
+
+    Parameters
+    ----------
+    path : path
+        Need not exist yet.
+    read, write : callable
+        A line to a record (ValueError, TypeError or LookupError where it is none) and back.
+    what : str
+        What a line must be, for errors.
+    """
+
+    def __init__(
+        self, path: str | Path, read: Callable[[bytes], T], write: Callable[[T], str], what: str
+    ) -> None:
+        self.path = Path(path)
+        self._write = write
+        self.records: list[T] = []
+        self.n_cut = 0
+        if self.path.exists():
+            self.records, self.n_cut = read_lines(self.path, read, what)
+
+    def append(self, records: Iterable[T]) -> None:
+        """Append the lines of records, in one piece."""
+        if self.path.suffix == ".gz":
+            raise DataFileError(self.path, "is packed, to be kept; unpack it with gunzip first.")
+        records = list(records)
+        if not self.records:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        append_lines(self.path, [self._write(record) for record in records])
+        self.records += records
+
+
+@contextmanager
+def one_writer(path: str | Path) -> Iterator[None]:
+    """Keep other processes from appending to the same file for the length of the block."""
+    path = check_target(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    busy = f"{path}: another process is writing to it; wait for its end, or give another --out."
+    with locked(path.with_name(f".{path.name}.lock"), busy):
+        yield
+
+
+def split_lines(path: Path) -> tuple[list[bytes], bytes]:
+    """Return the lines of a file, plain or gzipped, and what was cut after the last of them."""
+    try:
+        content = _unpack(path) if path.suffix == ".gz" else path.read_bytes()
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataFileError(path, f"cannot be read: {reason}.") from None
+    *lines, cut = content.split(b"\n")
+    return lines, cut
+
+
+def _unpack(path: Path) -> bytes:
+    content = bytearray()
+    with gzip.open(path) as stream:
+        while chunk := stream.read(_CHUNK):
+            content += chunk
+            if len(content) > MOST_UNPACKED:
+                problem = f"must unpack to at most {MOST_UNPACKED >> 20} MB; it holds more."
+                raise DataFileError(path, f"{problem} If that is right, unpack it with gunzip.")
+    return bytes(content)
+
+
+def read_lines(path: Path, read: Callable[[bytes], T], what: str) -> tuple[list[T], int]:
+    """Read a file of JSON lines, plain or gzipped; return also how many lines are broken.
+
+    A line that ``read`` refuses (ValueError, TypeError or LookupError) is left out, and so is a
+    last line that was cut when its process was killed. Where there are lines and not one is
+    ``what`` it must be, the file is not ours: a :class:`DataFileError`.
+    """
+    lines, cut = split_lines(path)
+    found: list[T] = []
+    broken: list[int] = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            if len(line) > MOST_IN_A_LINE:
+                raise ValueError("too long to be a record")
+            found.append(read(line))
+        except (ValueError, TypeError, LookupError, RecursionError):
+            broken.append(number)
+    if cut.strip():
+        broken.append(len(lines) + 1)
+    if broken and not found and (broken[0] <= len(lines) or not cut.lstrip().startswith(b"{")):
+        problem = f"must be {what} of this version of graphfilter; it is not, and was left alone."
+        raise DataFileError(path, f"{problem} Begin a new file.", line=broken[0])
+    return found, len(broken)
+
+
+def append_lines(path: Path, lines: Iterable[str]) -> None:
+    """Append lines and sync them to the disk; on an error the file is as it was.
+
+    What was cut after the last whole line is removed first.
+    """
+    check_target(path)
+    content = "".join(f"{line}\n" for line in lines).encode()
+    try:
+        with path.open("ab", buffering=0) as stream:
+            size = _drop_cut_line(path)
+            try:
+                _write_all(stream, content)
+                os.fsync(stream.fileno())
+            except OSError:
+                stream.truncate(size)
+                raise
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def _write_all(stream: Any, content: bytes) -> None:
+    """Write every byte: near a limit the system takes a part and says so only by its size."""
+    view = memoryview(content)
+    while view:
+        view = view[stream.write(view) :]
+
+
+def _drop_cut_line(path: Path) -> int:
+    """Remove a last line without its end, so that the next is not glued to it; return the size."""
+    with path.open("r+b") as stream:
+        size = stream.seek(0, os.SEEK_END)
+        if not size:
+            return 0
+        stream.seek(-1, os.SEEK_END)
+        if stream.read(1) != b"\n":
+            stream.seek(0)
+            size = stream.read().rfind(b"\n") + 1
+            stream.truncate(size)
+    return size
+
+
+def find_lines(folder: Path, name: str) -> Path | None:
+    """Find ``name.jsonl``, which still grows, or else ``name.jsonl.gz``, which is packed."""
+    for path in (folder / f"{name}.jsonl", folder / f"{name}.jsonl.gz"):
+        if path.is_file():
+            return path
+    return None
+
+
+def unpack_lines(folder: Path, name: str) -> Path:
+    """Make packed lines plain again, unless plain ones are there; return the plain file."""
+    plain, packed = folder / f"{name}.jsonl", find_lines(folder, name)
+    if packed is not None and packed != plain:
+        with atomic_file(plain) as temporary:
+            temporary.write_bytes(_whole_lines(packed))
+    return plain
+
+
+def pack_lines(folder: Path, name: str) -> Path:
+    """Gzip lines and remove the plain file. The same lines give the same bytes."""
+    packed = folder / f"{name}.jsonl.gz"
+    content = _whole_lines(find_lines(folder, name) or packed)
+    with atomic_file(packed) as temporary:
+        temporary.write_bytes(gzip.compress(content, mtime=0))
+    (folder / f"{name}.jsonl").unlink(missing_ok=True)
+    return packed
+
+
+def _whole_lines(path: Path) -> bytes:
+    lines, _ = split_lines(path)
+    return b"".join(line + b"\n" for line in lines)
