@@ -411,7 +411,7 @@ def test_write_tables_leaves_the_old_files_where_it_fails(
         raise OSError("disk full")
 
     monkeypatch.setattr("graphfilter.data.export._write_vertices", fail)
-    with pytest.raises(DataFileError, match=r"cannot be written \(disk full"):
+    with pytest.raises(DataFileError, match="cannot be written: disk full"):
         write_tables(Graph.from_edges([[0, 1], [1, 2]]), tmp_path)
     assert [path.read_bytes() for path in paths] == before
     assert sorted(tmp_path.iterdir()) == sorted(paths)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import pickle
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from graphfilter import Graph, SGFClassifier, Split
 from graphfilter.data import make_bipartite
 from graphfilter.errors import ConfigError, GraphError, GraphFilterError, ModelFileError
+from graphfilter.storage import read_checked_json, write_checked_json
 
 
 @parametrize_with_checks([SGFClassifier(max_epochs=100, random_state=0)])
@@ -195,20 +195,20 @@ def _corrupt_not_ours(run: Path) -> None:
 
 
 def _corrupt_version(run: Path) -> None:
-    config = json.loads((run / "config.json").read_text())
-    (run / "config.json").write_text(json.dumps({**config, "format": 99}))
+    config = read_checked_json(run / "config.json")
+    write_checked_json(run / "config.json", {**config, "format": 99})
 
 
 def _corrupt_mismatch(run: Path) -> None:
-    config = json.loads((run / "config.json").read_text())
+    config = read_checked_json(run / "config.json")
     config["parameters"]["hidden_size"] = 7
-    (run / "config.json").write_text(json.dumps(config))
+    write_checked_json(run / "config.json", config)
 
 
 def _corrupt_parameter(run: Path) -> None:
-    config = json.loads((run / "config.json").read_text())
+    config = read_checked_json(run / "config.json")
     config["parameters"]["colour"] = "red"
-    (run / "config.json").write_text(json.dumps(config))
+    write_checked_json(run / "config.json", config)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def _corrupt_parameter(run: Path) -> None:
         (_corrupt_version, "must be of format 1; got 99"),
         (_corrupt_mismatch, "do not fit together"),
         (_corrupt_parameter, "do not fit together"),
-        (lambda run: (run / "config.json").write_text("[]"), "format"),
+        (lambda run: (run / "config.json").write_text("[]"), "JSON object"),
         (lambda run: (run / "config.json").write_text("{"), "not readable as JSON"),
         (lambda run: (run / "config.json").unlink(), "no such file"),
         (lambda run: (run / "model.safetensors").unlink(), "no such file"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphfilter.data.tables import ID_NAMES, LABEL_NAMES, SPLIT_NAMES
-from graphfilter.errors import DataFileError, GraphError
+from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
+from graphfilter.storage import atomic_file, make_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,20 +39,10 @@ def write_tables(graph: Graph, folder: str | PathLike[str]) -> tuple[Path, Path]
     ids = _ids(graph)
     writers = {"edges.csv": _write_edges, "vertices.csv": _write_vertices}
     paths = [folder / name for name in writers]
-    aside = [path.with_name(f".{path.name}.{os.getpid()}.tmp") for path in paths]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for temporary, write in zip(aside, writers.values(), strict=True):
-            write(graph, ids, temporary)
-        for temporary, path in zip(aside, paths, strict=True):
-            temporary.replace(path)
-    except OSError as error:
-        problem = f"cannot be written ({error.strerror or error}). Choose another folder."
-        raise DataFileError(folder, problem) from None
-    finally:
-        if folder.is_dir():
-            for temporary in aside:
-                temporary.unlink(missing_ok=True)
+    make_folder(folder)
+    with ExitStack() as stack:
+        for path, write in zip(paths, writers.values(), strict=True):
+            write(graph, ids, stack.enter_context(atomic_file(path)))
     return paths[0], paths[1]
 
 

@@ -12,7 +12,12 @@ from scipy.sparse import csr_array
 from graphfilter.errors import GraphFilterError, ModelFileError, check_count
 from graphfilter.graph import Graph
 from graphfilter.graph.scaling import FeatureScaler
-from graphfilter.storage import read_json, read_tensors, write_json, write_tensors
+from graphfilter.storage import (
+    read_checked_json,
+    read_tensors,
+    write_checked_json,
+    write_tensors,
+)
 from graphfilter.version import __version__
 
 if TYPE_CHECKING:
@@ -41,11 +46,11 @@ def save_classifier(
     }
     for i, member in enumerate(classifier.members_):
         tensors |= {f"member{i}.{k}": v for k, v in member.state_dict().items()}
-    write_tensors(
+    checksum = write_tensors(
         folder / MODEL_FILE, tensors, {"kind": "model", "format": FORMAT, "version": __version__}
     )
     bound = classifier.graph
-    write_json(
+    write_checked_json(
         folder / CONFIG_FILE,
         {
             "format": FORMAT,
@@ -56,6 +61,7 @@ def save_classifier(
             "n_features": classifier.n_features_in_ if bound is None else bound.n_features,
             "scaling": classifier.scaler_.scaling,
             "has_edges": classifier.has_edges_,
+            "model_sha256": checksum,
             **({} if run is None else {"run": run}),
         },
     )
@@ -68,8 +74,8 @@ def load_classifier(cls: type[Classifier], folder: str | Path) -> Classifier:
         raise ModelFileError(
             f"{folder}: there is no such folder; give the folder of a saved model."
         )
-    config = read_json(folder / CONFIG_FILE)
-    tensors, metadata = read_tensors(folder / MODEL_FILE)
+    config = read_checked_json(folder / CONFIG_FILE)
+    tensors, metadata = read_tensors(folder / MODEL_FILE, config.get("model_sha256"))
     for name, content in ((CONFIG_FILE, config), (MODEL_FILE, metadata)):
         found = content.get("format") if isinstance(content, dict) else None
         if found != FORMAT:

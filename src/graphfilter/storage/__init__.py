@@ -10,7 +10,7 @@ What belongs here is whatever reads or writes bytes and could serve another proj
 It may import ``errors`` and nothing else of the package.
 """
 
-from graphfilter.storage.atomic import atomic_file, check_target
+from graphfilter.storage.atomic import atomic_file, check_target, make_folder
 from graphfilter.storage.convert import convert, matches, to_plain
 from graphfilter.storage.json_files import (
     read_checked_json,
@@ -41,6 +41,7 @@ __all__ = [
     "convert",
     "find_lines",
     "locked",
+    "make_folder",
     "matches",
     "one_writer",
     "pack_lines",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -60,8 +61,19 @@ def check_target(path: str | os.PathLike[str]) -> Path:
 def unwritable(path: str | os.PathLike[str], error: OSError) -> DataFileError:
     """Return the error of a file that the system did not let us write."""
     reason = os.strerror(error.errno) if error.errno else error
-    remedy = "Make room, or give another place; what was there before is unchanged."
+    if error.errno == errno.ENOENT:
+        remedy = "Give a folder that exists."
+    else:
+        remedy = "Make room, or give another place; what was there before is unchanged."
     return DataFileError(path, f"cannot be written: {reason}. {remedy}")
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, where they are not there yet."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(folder, error) from None
 
 
 def sweep(folder: Path) -> None:

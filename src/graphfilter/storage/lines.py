@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from graphfilter.errors import DataFileError
-from graphfilter.storage.atomic import atomic_file, check_target, unwritable
+from graphfilter.storage.atomic import atomic_file, check_target, make_folder, unwritable
 from graphfilter.storage.locks import locked
 
 T = TypeVar("T")
@@ -55,7 +55,7 @@ class LinesFile(Generic[T]):
             raise DataFileError(self.path, "is packed, to be kept; unpack it with gunzip first.")
         records = list(records)
         if not self.records:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path.parent)
         append_lines(self.path, [self._write(record) for record in records])
         self.records += records
 
@@ -64,7 +64,7 @@ class LinesFile(Generic[T]):
 def one_writer(path: str | Path) -> Iterator[None]:
     """Keep other processes from appending to the same file for the length of the block."""
     path = check_target(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     busy = f"{path}: another process is writing to it; wait for its end, or give another --out."
     with locked(path.with_name(f".{path.name}.lock"), busy):
         yield

@@ -44,10 +44,13 @@ def write_tensors(
     return checksum
 
 
-def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def read_tensors(
+    path: str | os.PathLike[str], checksum: str | None = None
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what :func:`write_tensors` wrote; anything else is a :class:`ModelFileError`.
 
-    A changed bit is found by the checksum; files of version 0.1.0 have none.
+    A changed bit is found by the checksum in the file, and by the one given, which is what
+    :func:`write_tensors` returned; files of version 0.1.0 have none.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -67,8 +70,8 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[
         raise ModelFileError(f"{path}: a safetensors file, but not one of graphfilter's.") from None
     if not isinstance(content, dict):
         raise ModelFileError(f"{path}: a safetensors file, but not one of graphfilter's.")
-    found = metadata.get(CHECKSUM)
-    if found is not None and found != _checksum(tensors, metadata[_OURS]):
+    expected = {metadata.get(CHECKSUM), checksum} - {None}
+    if expected and expected != {_checksum(tensors, metadata[_OURS])}:
         raise ModelFileError(
             f"{path}: must be as it was saved; its checksum says that it was changed. "
             "Restore it from a copy, or fit again."

@@ -20,8 +20,6 @@ All but ``edges`` may be absent, as long as something says how many vertices the
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -39,10 +37,11 @@ from graphfilter.data.arrays import (
     reading,
     splits_from_masks,
 )
-from graphfilter.errors import DataFileError, GraphError
+from graphfilter.errors import GraphError
 from graphfilter.graph import Features, Graph
 from graphfilter.graph.edges import count
 from graphfilter.splits import Split
+from graphfilter.storage import atomic_file
 
 REMEDY = "Write it again with graphfilter.data.readers.write_npz, or get it again."
 PARTS = ("train", "val", "test")
@@ -69,33 +68,13 @@ def read_npz(path: AnyPath) -> Graph:
 
 
 def write_npz(graph: Graph, path: AnyPath) -> None:
-    """Write a graph in the package's own format, whole or not at all.
+    """Write a graph in the package's own format, atomically.
 
     Reading it gives an equal graph, with splits of the rules *public* and *sgf* after the others.
     """
-    target = Path(path)
     arrays = _arrays(graph)
-    try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        raise DataFileError(
-            path, f"cannot be written: {error.strerror}. Choose a folder that exists."
-        ) from None
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            np.savez_compressed(stream, allow_pickle=False, **arrays)
-        # mkstemp makes private files; this one should be like any other the user writes.
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)  # noqa: PTH101
-        os.replace(temporary, target)  # noqa: PTH105
-    except OSError as error:
-        problem = (
-            f"cannot be written: {error.strerror or error}. Make room or choose another place."
-        )
-        raise DataFileError(path, problem) from error
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    with atomic_file(path) as temporary, temporary.open("wb") as stream:
+        np.savez_compressed(stream, allow_pickle=False, **arrays)
 
 
 def _graph(arrays: dict[str, NDArray[Any]], stem: str) -> Graph:
