@@ -25,7 +25,7 @@ from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.filters import StackedFilter
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import Operator
-from graphfilter.paper.drawing import COLOURS, GREY
+from graphfilter.report.palette import COLOURS, GREY
 from graphfilter.training import TrainConfig
 from graphs import RandomGraph, make_graph
 from harness import (

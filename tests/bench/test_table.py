@@ -6,7 +6,7 @@ from scipy import stats
 
 from graphfilter.bench import Record, summarise
 from graphfilter.errors import ConfigError
-from graphfilter.metrics.significance import corrected_t_test, holm
+from graphfilter.metrics import corrected_t_test
 
 N_TEST, N_TRAIN = 20, 60
 
@@ -36,50 +36,6 @@ def make_records(dataset: str, model: str, values, **changes) -> list[Record]:
 GOOD = [0.80, 0.84, 0.79, 0.86, 0.81]
 CLOSE = [0.79, 0.85, 0.78, 0.84, 0.82]
 BAD = [0.60, 0.63, 0.58, 0.66, 0.62]
-
-
-def test_corrected_t_test_is_the_paired_one_on_a_single_split() -> None:
-    expected = stats.ttest_rel(GOOD, CLOSE).pvalue
-    assert corrected_t_test(np.subtract(GOOD, CLOSE), 0.0) == pytest.approx(expected, rel=1e-12)
-
-
-def test_corrected_t_test_equals_its_formula() -> None:
-    """Differences 1, 2, 3: mean 2, variance 1, so t = 2 / sqrt(1/3 + 1/3) = sqrt(6)."""
-    t = np.sqrt(6)
-    # Student's distribution with two degrees of freedom has a closed form.
-    expected = 1 - t / np.sqrt(2 + t**2)
-    assert corrected_t_test([1.0, 2.0, 3.0], 1 / 3) == pytest.approx(expected, rel=1e-12)
-
-
-def test_corrected_t_test_keeps_its_level_where_the_plain_one_does_not() -> None:
-    """Differences that share a part, as overlapping splits make them: no true difference."""
-    rng = np.random.default_rng(0)
-    n_runs, ratio, n_tries = 10, 1 / 3, 2000
-    # Nadeau & Bengio's model: runs correlate by n_test / (n_test + n_train).
-    rho = ratio / (1 + ratio)
-    shared = np.sqrt(rho) * rng.standard_normal((n_tries, 1))
-    own = np.sqrt(1 - rho) * rng.standard_normal((n_tries, n_runs))
-    differences = shared + own
-    plain = np.mean([corrected_t_test(d, 0.0) < 0.05 for d in differences])
-    corrected = np.mean([corrected_t_test(d, ratio) < 0.05 for d in differences])
-    assert plain > 0.25
-    assert 0.03 < corrected < 0.07
-
-
-@pytest.mark.parametrize(("difference", "p"), [(0.0, 1.0), (0.1, 0.0)])
-def test_corrected_t_test_of_constant_differences(difference: float, p: float) -> None:
-    assert corrected_t_test([difference] * 5, 0.3) == p
-
-
-def test_holm_equals_a_worked_example() -> None:
-    """Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1; the last is raised to the third."""
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-
-
-def test_holm_is_at_most_one_and_leaves_a_single_test_alone() -> None:
-    assert holm([0.9, 0.8, 0.7]).tolist() == [1.0, 1.0, 1.0]
-    assert holm([0.2]).tolist() == [0.2]
-    assert holm([]).tolist() == []
 
 
 def test_summary_equals_numpy_and_scipy() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from graphfilter.bench import read_records
 from graphfilter.paper.page import write_reproduction
-from graphfilter.report.benchmark import write_benchmark
+from graphfilter.report.benchmark_page import write_benchmark
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 

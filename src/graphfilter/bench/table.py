@@ -12,13 +12,10 @@ import numpy as np
 
 from graphfilter.bench.record import Record
 from graphfilter.errors import ConfigError, check_name
-from graphfilter.metrics.significance import corrected_t_test, holm
+from graphfilter.metrics import FEWEST_RUNS, SIGNIFICANCE, corrected_t_test, holm
 
 METRICS = ("accuracy", "macro_f1", "log_loss")
 LOWER_IS_BETTER = ("log_loss",)
-SIGNIFICANCE = 0.05
-# With fewer, differences that happen to be equal make a variance of zero, and luck a certainty.
-FEWEST_RUNS = 5
 
 
 @dataclass(frozen=True)
@@ -74,8 +71,8 @@ def summarise(
 
     The best of a dataset is the best mean among the models with the most runs: one that failed on
     the hard splits does not win by it. The others are compared with it on the runs they share, by
-    a paired t-test corrected for overlapping splits (:func:`.statistics.corrected_t_test` says
-    why not Wilcoxon's), then corrected for their number (:func:`.statistics.holm`).
+    a paired t-test corrected for overlapping splits (:func:`graphfilter.metrics.corrected_t_test`
+    says why not Wilcoxon's), then corrected for their number (:func:`graphfilter.metrics.holm`).
 
     Parameters
     ----------

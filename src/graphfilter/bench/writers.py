@@ -7,7 +7,8 @@ import io
 import re
 from collections.abc import Callable, Sequence
 
-from graphfilter.bench.table import FEWEST_RUNS, SIGNIFICANCE, Cell, Summary
+from graphfilter.bench.table import Cell, Summary
+from graphfilter.metrics import FEWEST_RUNS, SIGNIFICANCE
 
 TITLES = {
     "accuracy": "Test accuracy in %",

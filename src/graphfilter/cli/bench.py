@@ -27,7 +27,7 @@ from graphfilter.bench.writers import legend, title
 from graphfilter.cli import sources
 from graphfilter.cli.screen import complain, out, runs_bar, say, show_table, tell
 from graphfilter.errors import ConfigError, DataFileError, check_name
-from graphfilter.report.benchmark import page_of, write_benchmark
+from graphfilter.report.benchmark_page import page_of, write_benchmark
 from graphfilter.systems import SYSTEMS
 
 FORMATS = ("text", "markdown", "csv", "latex")

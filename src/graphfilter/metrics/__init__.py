@@ -1,6 +1,34 @@
-"""How good an answer is, and whether one is better than another: numbers in, numbers out."""
+"""How good predictions are, and whether one system is better than another.
+
+``scores`` holds what is computed from probabilities and labels, ``significance`` the tests and
+intervals. A new metric goes into ``scores.score``. Numbers in, numbers out: beyond ``errors`` and
+``splits``, nothing of this package is imported.
+"""
 
 from graphfilter.metrics.scores import calibration_error, score, score_parts
-from graphfilter.metrics.significance import corrected_t_test, holm
+from graphfilter.metrics.significance import (
+    FEWEST_RUNS,
+    LEVEL,
+    SIGNIFICANCE,
+    corrected_t_test,
+    holm,
+    mcnemar_test,
+    mean_interval,
+    welch_t_test,
+    wilson_interval,
+)
 
-__all__ = ["calibration_error", "corrected_t_test", "holm", "score", "score_parts"]
+__all__ = [
+    "FEWEST_RUNS",
+    "LEVEL",
+    "SIGNIFICANCE",
+    "calibration_error",
+    "corrected_t_test",
+    "holm",
+    "mcnemar_test",
+    "mean_interval",
+    "score",
+    "score_parts",
+    "welch_t_test",
+    "wilson_interval",
+]

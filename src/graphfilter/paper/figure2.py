@@ -12,12 +12,12 @@ import torch
 from graphfilter.bench import Record
 from graphfilter.filters import StackedFilter
 from graphfilter.paper.accuracy_tables import SHARED
-from graphfilter.paper.drawing import COLOURS, FREQUENCY_AXIS, GREY, unframe
 from graphfilter.paper.forms import Block, Rendered, Row
 from graphfilter.paper.matrix import OnStep, Options, at_hand, pairs_of, run_matrix
 from graphfilter.paper.published_accuracy import DATASET_TITLES, TABLE_5
 from graphfilter.paper.records import known_records, open_records, read_target_records
 from graphfilter.paper.versus import select, versus
+from graphfilter.report.palette import COLOURS, FAINT, FREQUENCY_AXIS, GREY, unframe
 from graphfilter.storage import matches
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _has_filter(record: Record) -> bool:
 
 def _draw_panel(axes: Axes, records: Sequence[Record]) -> None:
     frequency = np.linspace(0, 2, 401)
-    axes.axhline(0, color="#cccccc", linewidth=0.8, zorder=0)
+    axes.axhline(0, color=FAINT, linewidth=0.8, zorder=0)
     pairs = [responses(record, frequency) for record in records]
     for i, (start, learned) in enumerate(pairs):
         if i == 0:

@@ -12,13 +12,13 @@ from graphfilter.bench.pair import Pair
 from graphfilter.bench.protocol import GraphLoader
 from graphfilter.data.readers import write_npz
 from graphfilter.paper.accuracy_tables import EVERY_LAYER
-from graphfilter.paper.drawing import COLOURS, MARKERS, unframe
 from graphfilter.paper.forms import Block, Rendered, Row
 from graphfilter.paper.matrix import OnStep, Options, Step, at_hand, pairs_of, run_matrix
 from graphfilter.paper.published_accuracy import DATASET_TITLES
 from graphfilter.paper.records import open_records, read_target_records
 from graphfilter.paper.rewiring import rewire
 from graphfilter.paper.versus import Versus, select, versus
+from graphfilter.report.palette import COLOURS, MARKERS, unframe
 from graphfilter.systems import get_system
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from graphfilter.errors import ConfigError, GraphError
 from graphfilter.graph import Graph
-from graphfilter.paper.drawing import COLOURS, MARKERS, unframe
+from graphfilter.report.palette import COLOURS, MARKERS, unframe
 from graphfilter.spectral import estimate_label_frequency, frequency_range, label_frequency
 from graphfilter.storage import convert
 

@@ -12,22 +12,21 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scipy.stats import t as student
-
 from graphfilter.bench import Record
 from graphfilter.errors import DataFileError, GraphFilterError
 from graphfilter.graph.edges import count
+from graphfilter.metrics import mean_interval
 from graphfilter.paper.forms import Block, Rendered
 from graphfilter.paper.matrix import Options
 from graphfilter.paper.published_accuracy import LITERATURE_TITLES, N_RUNS
 from graphfilter.paper.records import read_json_lines, read_target_records
 from graphfilter.paper.targets import MEASURED, TARGETS, Target
 from graphfilter.paper.versus import NOISE, Versus
-from graphfilter.report.benchmark import TimeTable, made_with, time_table
-from graphfilter.report.learned import LearnedFilter, learned_filters
+from graphfilter.report.benchmark_page import TimeTable, made_with, time_table
+from graphfilter.report.html import render_page, write_page
+from graphfilter.report.learned_filters import LearnedFilter, learned_filters
 from graphfilter.report.numbers import Axis
-from graphfilter.report.shell import render_page, write_page
-from graphfilter.report.standings import LEVEL, listed
+from graphfilter.report.ranking import listed
 from graphfilter.storage import find_lines
 from graphfilter.systems import get_system
 
@@ -168,11 +167,8 @@ def panels(block: Block) -> list[tuple[str, Axis, list[Dot]]]:
 
 def _dot(title: str, cell: Versus) -> Dot:
     paper = math.nan if cell.published is None else cell.published.mean
-    if cell.n < 2 or not cell.deviation:
-        return Dot(title, cell, math.nan, math.nan, paper)
-    error = cell.deviation / math.sqrt(cell.n - 1)
-    reach = float(student.ppf((1 + LEVEL) / 2, cell.n - 1)) * error
-    return Dot(title, cell, max(0.0, cell.mean - reach), min(100.0, cell.mean + reach), paper)
+    low, high = mean_interval(cell.mean, cell.deviation, cell.n)
+    return Dot(title, cell, 0.0 if low < 0 else low, 100.0 if high > 100 else high, paper)
 
 
 def _show(target: Target, folder: Path, options: Options) -> Shown:

@@ -7,14 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
 
 from graphfilter.bench import Record
+from graphfilter.metrics import FEWEST_RUNS, SIGNIFICANCE, welch_t_test
 from graphfilter.paper.published_accuracy import N_RUNS, Accuracy
 
-SIGNIFICANCE = 0.05
-# Of fewer runs a test says next to nothing.
-FEWEST_RUNS = 5
 NOISE = (
     "≈ the difference is within noise: Welch's t-test on means and deviations of both, "
     f"two-sided, p > {SIGNIFICANCE:g}; ▲ we are above, ▼ below; not tested below {FEWEST_RUNS} "
@@ -48,24 +45,19 @@ class Versus:
 
     @property
     def p_value(self) -> float | None:
-        r"""That two sets of runs of one system differ this much (Welch's t-test).
+        """The p-value of Welch's t-test on the means and deviations of both.
 
-        .. math:: t = \frac{\bar a - \bar b}{\sqrt{s_a^2 / (n_a - 1) + s_b^2 / (n_b - 1)}}
-
-        with population deviations s. The runs of both are drawn from the same graph in the same
-        way, so that they are independent given the graph, and no correction for overlapping
-        splits is due. None where there is nothing to compare or nothing to tell the noise from.
+        The runs of both are drawn from the same graph in the same way, so that they are
+        independent given the graph, and no correction for overlapping splits is due. None where
+        there is nothing to compare, or too few runs to tell the noise from.
         """
-        if self.difference is None or self.n < FEWEST_RUNS:
+        if self.published is None or self.difference is None or self.n < FEWEST_RUNS:
             return None
-        ours = self.deviation**2 / (self.n - 1)
-        theirs = ((self.published and self.published.deviation) or 0.0) ** 2 / (N_RUNS - 1)
-        error = ours + theirs
-        if error == 0:
+        theirs = self.published.deviation or 0.0
+        if not self.deviation and not theirs:
             # Printed with two digits.
             return 1.0 if abs(self.difference) < 0.005 else 0.0
-        df = error**2 / (ours**2 / (self.n - 1) + theirs**2 / (N_RUNS - 1))
-        return float(2 * student.sf(abs(self.difference) / math.sqrt(error), df))
+        return welch_t_test(self.mean, self.deviation, self.n, self.published.mean, theirs, N_RUNS)
 
     @property
     def mark(self) -> str:

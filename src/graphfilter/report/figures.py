@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.filters import Filter
+from graphfilter.report.palette import COLOURS, FAINT, FREQUENCY_AXIS, GREY, unframe
 from graphfilter.storage import whole_file
 
 if TYPE_CHECKING:
@@ -18,11 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from graphfilter.spectral import Density
-
-# Okabe and Ito's colours, which the colour-blind tell apart.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
-GREY = "#8a8a8a"
-FREQUENCY_AXIS = "graph frequency   (0: neighbours agree, 2: they disagree)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +100,7 @@ def draw_spectrum(
     axes.set_xlabel(FREQUENCY_AXIS)
     axes.set_ylabel("density")
     axes.set_title(title)
-    _unframe(axes)
+    unframe(axes)
     columns = 1 if len(names) < 12 else 2
     figure.legend(loc="outside right upper", fontsize="small", ncols=columns)
     return figure
@@ -130,7 +126,7 @@ def eigenvalue_of(frequency: NDArray[np.float64], operator: str) -> NDArray[np.f
 def _draw_view(axes: Axes, view: FilterView) -> None:
     frequency = np.linspace(0, 2, 401)
     lam = eigenvalue_of(frequency, view.operator)
-    axes.axhline(0, color="#cccccc", linewidth=0.8, zorder=0)
+    axes.axhline(0, color=FAINT, linewidth=0.8, zorder=0)
     axes.plot(
         frequency, view.start.response(lam), color=GREY, linestyle="--", label="before training"
     )
@@ -151,8 +147,4 @@ def _draw_view(axes: Axes, view: FilterView) -> None:
     axes.set_title(view.title)
     if view.corner:
         axes.text(0.98, 0.96, view.corner, transform=axes.transAxes, ha="right", va="top")
-    _unframe(axes)
-
-
-def _unframe(axes: Axes) -> None:
-    axes.spines[["top", "right"]].set_visible(False)
+    unframe(axes)

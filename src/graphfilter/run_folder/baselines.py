@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.graph import Graph
-from graphfilter.report.baseline import BASELINES, Baseline
+from graphfilter.report.conclusion import BASELINES, Baseline
 from graphfilter.runtime.devices import pick_device
 from graphfilter.splits import Split
 from graphfilter.systems import get_system

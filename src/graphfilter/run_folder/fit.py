@@ -19,7 +19,7 @@ from graphfilter.estimators.saving import CONFIG_FILE, MODEL_FILE
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.graph import Graph
 from graphfilter.graph.edges import count
-from graphfilter.report.page import RunFacts, write_report
+from graphfilter.report.run_page import RunFacts, write_report
 from graphfilter.run_folder.baselines import train_baselines
 from graphfilter.run_folder.contents import draw_run, measure, parts, write_predictions
 from graphfilter.splits import Split, stratified

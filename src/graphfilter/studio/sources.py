@@ -12,7 +12,7 @@ from typing import Any
 
 from graphfilter.data import Columns, dataset_names, describe, load_dataset, locate, read_tables
 from graphfilter.errors import ConfigError, DataFileError, GraphFilterError
-from graphfilter.report.page import describe_size
+from graphfilter.report.run_page import describe_size
 from graphfilter.run_folder.fit import Source, plan_fit
 
 TABLE_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")

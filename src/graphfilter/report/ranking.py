@@ -1,4 +1,4 @@
-"""How systems stand to each other on each dataset, with intervals and in words."""
+"""The systems of a benchmark ranked on each dataset, with intervals and in words."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
 
 from graphfilter.bench import Cell, Record, Summary
-from graphfilter.bench.table import FEWEST_RUNS, LOWER_IS_BETTER
+from graphfilter.bench.table import LOWER_IS_BETTER
+from graphfilter.metrics import FEWEST_RUNS, mean_interval
 from graphfilter.report.numbers import Axis, percent
 from graphfilter.systems import find_system
 
-LEVEL = 0.95
 MOST_NAMES = 5
 METRIC_NAMES = {"accuracy": "accuracy", "macro_f1": "macro F1", "log_loss": "log loss"}
 
@@ -37,15 +36,15 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """The systems on one dataset: the best first, those that never ended left out."""
+class Ranking:
+    """The systems on one dataset: the best first, those without a finished run left out."""
 
     dataset: str
     metric: str
     entries: tuple[Entry, ...]
 
     def titles(self, verdict: str) -> list[str]:
-        """Name the systems of a verdict."""
+        """Return the titles of the systems with a verdict."""
         return [entry.title for entry in self.entries if entry.verdict == verdict]
 
     @property
@@ -75,30 +74,30 @@ class Standing:
         return f"{said}."
 
 
-def standings(summary: Summary, records: Sequence[Record]) -> list[Standing]:
+def rank_systems(summary: Summary, records: Sequence[Record]) -> list[Ranking]:
     """Order the systems of a table on each of its datasets."""
     sign = 1 if summary.metric in LOWER_IS_BETTER else -1
     found = []
     for dataset in summary.datasets:
         ratio = _test_train_ratio(dataset, summary.split_rule, records)
         entries = [
-            Entry(system_title(model), cell, *mean_interval(cell, ratio, summary.metric))
+            Entry(system_title(model), cell, *_interval(cell, ratio, summary.metric))
             for model in summary.models
             if (cell := summary.cells.get((dataset, model))) is not None and cell.n
         ]
         entries.sort(key=lambda e: (e.verdict != "best", sign * e.cell.mean))
-        found.append(Standing(dataset, summary.metric, tuple(entries)))
+        found.append(Ranking(dataset, summary.metric, tuple(entries)))
     return found
 
 
-def headline(found: Sequence[Standing]) -> str:
+def headline(found: Sequence[Ranking]) -> str:
     """Say in one sentence which systems hold their own everywhere."""
     titles = by_mean(found)
     if not titles:
         return "No run ended well: the reasons stand under failures."
     if len(titles) == 1:
         return f"{titles[0]} was run alone: there is nothing to compare it with."
-    tested = [standing for standing in found if standing.is_tested]
+    tested = [ranking for ranking in found if ranking.is_tested]
     if not tested:
         return (
             f"No difference was tested, which takes {FEWEST_RUNS} runs a system on the same "
@@ -123,22 +122,12 @@ def headline(found: Sequence[Standing]) -> str:
     return f"{said}{'' if len(leaders) == len(titles) else '; no other system is'}."
 
 
-def mean_interval(cell: Cell, test_train_ratio: float, metric: str) -> tuple[float, float]:
-    r"""Return the 95 % interval of a mean over J splits that share vertices.
-
-    .. math:: \bar x \pm t_{J-1} \sqrt{(1/J + n_\mathrm{test}/n_\mathrm{train})\, s^2}
-
-    the variance of the test that the verdicts come from
-    (:func:`graphfilter.metrics.significance.corrected_t_test`); NaN where runs do not differ, from
-    which nothing can be said of their spread.
-    """
-    if cell.n < 2 or not cell.deviation:
-        return math.nan, math.nan
-    variance = cell.deviation**2 * cell.n / (cell.n - 1)
-    error = math.sqrt((1 / cell.n + test_train_ratio) * variance)
-    reach = float(student.ppf((1 + LEVEL) / 2, cell.n - 1)) * error
+def _interval(cell: Cell, test_train_ratio: float, metric: str) -> tuple[float, float]:
+    """Return the 95 % interval of a cell's mean, within the values that the metric can take."""
+    low, high = mean_interval(cell.mean, cell.deviation, cell.n, test_train_ratio)
     most = math.inf if metric == "log_loss" else 1.0
-    return max(0.0, cell.mean - reach), min(most, cell.mean + reach)
+    # Compared this way round, NaN stays NaN.
+    return 0.0 if low < 0 else low, most if high > most else high
 
 
 def formatter(metric: str) -> Callable[[float], str]:
@@ -168,10 +157,10 @@ def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def by_mean(found: Sequence[Standing]) -> list[str]:
+def by_mean(found: Sequence[Ranking]) -> list[str]:
     """List every system once, the best on average first."""
     means: dict[str, list[float]] = {}
-    for entry in (entry for standing in found for entry in standing.entries):
+    for entry in (entry for ranking in found for entry in ranking.entries):
         means.setdefault(entry.title, []).append(entry.cell.mean)
     sign = 1 if found and found[0].metric in LOWER_IS_BETTER else -1
     return sorted(means, key=lambda title: sign * float(np.mean(means[title])))

@@ -15,15 +15,15 @@ import numpy as np
 from graphfilter.bench import Cell, Record, Summary, summarise
 from graphfilter.bench.writers import legend, title
 from graphfilter.graph.edges import count
-from graphfilter.report.learned import LearnedFilter, learned_filters
-from graphfilter.report.shell import render_page, write_page
-from graphfilter.report.standings import (
+from graphfilter.report.html import render_page, write_page
+from graphfilter.report.learned_filters import LearnedFilter, learned_filters
+from graphfilter.report.ranking import (
     METRIC_NAMES,
-    Standing,
+    Ranking,
     by_mean,
     formatter,
     headline,
-    standings,
+    rank_systems,
     system_title,
 )
 from graphfilter.systems import find_system
@@ -43,14 +43,14 @@ class Table:
 
     title: str
     summary: Summary
-    standings: list[Standing]
+    rankings: list[Ranking]
     filters: dict[str, list[LearnedFilter]]
     times: TimeTable
 
     @property
     def models(self) -> list[str]:
         """The systems, the best on average first."""
-        order = {title: i for i, title in enumerate(by_mean(self.standings))}
+        order = {title: i for i, title in enumerate(by_mean(self.rankings))}
         return sorted(
             self.summary.models, key=lambda model: order.get(system_title(model), len(order))
         )
@@ -104,7 +104,7 @@ def render_benchmark(
         metric=METRIC_NAMES[metric],
         form=formatter(metric),
         spread=_spread(metric),
-        headlines=[(table, headline(table.standings)) for table in tables],
+        headlines=[(table, headline(table.rankings)) for table in tables],
         tables=tables,
         legend=legend("Bold:", "≈"),
         failures=_failures(records),
@@ -129,7 +129,11 @@ def _table(summary: Summary, records: Sequence[Record]) -> Table:
     wanted = (summary.split_rule, summary.scaling)
     mine = [record for record in records if (record.split_rule, record.scaling) == wanted]
     return Table(
-        title(summary), summary, standings(summary, mine), learned_filters(mine), time_table(mine)
+        title(summary),
+        summary,
+        rank_systems(summary, mine),
+        learned_filters(mine),
+        time_table(mine),
     )
 
 

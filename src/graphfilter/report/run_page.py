@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.graph import Graph
 from graphfilter.graph.edges import count
-from graphfilter.report.answer import answer
-from graphfilter.report.baseline import Baseline
 from graphfilter.report.classes import (
     MOST_VERTICES,
     calibration_data,
@@ -23,6 +21,7 @@ from graphfilter.report.classes import (
     least_sure,
     most_doubted,
 )
+from graphfilter.report.conclusion import Baseline, conclude
 from graphfilter.report.curves import (
     coefficient_data,
     describe_shape,
@@ -30,8 +29,8 @@ from graphfilter.report.curves import (
     response_at,
     training_data,
 )
+from graphfilter.report.html import plotly_source, render_page, write_page
 from graphfilter.report.numbers import plain
-from graphfilter.report.shell import plotly_source, render_page, write_page
 from graphfilter.spectral import Diagnosis, diagnose, label_energy, spectral_density
 from graphfilter.spectral.diagnosis import describe_agreement
 from graphfilter.splits import Split
@@ -87,7 +86,7 @@ def render_report(facts: RunFacts) -> str:
     predicted = probabilities.argmax(axis=1)
     diagnosis = diagnose(graph)
     density = spectral_density(graph)
-    found = answer(
+    found = conclude(
         part,
         truth,
         predicted,
@@ -106,7 +105,7 @@ def render_report(facts: RunFacts) -> str:
         "report.html.j2",
         name=graph.name,
         facts=facts,
-        answer=found,
+        conclusion=found,
         size=describe_size(graph),
         kind=_kind(diagnosis),
         shape=describe_shape(learned, density),

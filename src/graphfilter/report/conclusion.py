@@ -1,4 +1,7 @@
-"""The answer first: how good the model is, whether the graph helps, whether adapting is needed."""
+"""The top of a run's report: how good the model is, whether the graph and adapting help.
+
+Plain models, trained on the same split, stand beside the fitted one (``run_folder`` trains them).
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,29 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binomtest, norm
 
-from graphfilter.report.baseline import LOW_PASS, NO_GRAPH, TWO_STEPS, Baseline
+from graphfilter.metrics import SIGNIFICANCE, mcnemar_test, wilson_interval
 from graphfilter.report.numbers import percent
 
-LEVEL = 0.95
+# APPNP is low-pass on every graph. SGC squares the adjacency, so that the highest frequency
+# passes as well as the lowest: it is shown beside, and does not answer whether low-pass will do.
+NO_GRAPH, LOW_PASS, TWO_STEPS = "mlp", "appnp", "sgc"
+BASELINES = {
+    NO_GRAPH: "the same network without the graph",
+    LOW_PASS: "a fixed low-pass filter: neighbours are always averaged",
+    TWO_STEPS: "a fixed two-step average; passes the highest frequency as well as the lowest",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """What a plain model says of every vertex, trained on the same split."""
+
+    name: str
+    title: str
+    meaning: str
+    predicted: NDArray[np.int64]
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -33,14 +53,14 @@ class Score:
 
     @property
     def verdict(self) -> str:
-        """How the fitted model stands to this one: better, worse, or alike (p >= 0.05)."""
-        if self.difference is None or self.p_value is None or self.p_value >= 1 - LEVEL:
+        """How the fitted model stands to this one: better, worse, or alike (p > 0.05)."""
+        if self.difference is None or self.p_value is None or self.p_value > SIGNIFICANCE:
             return "alike"
         return "better" if self.difference > 0 else "worse"
 
 
 @dataclass(frozen=True)
-class Answer:
+class Conclusion:
     """What the top of the page says.
 
     Attributes
@@ -63,45 +83,13 @@ class Answer:
     reason: str
 
 
-def wilson_interval(n_right: int, n: int, level: float = LEVEL) -> tuple[float, float]:
-    r"""Return Wilson's interval for a share, which holds its level for few vertices too.
-
-    .. math:: \frac{\hat p + z^2/2n \pm z \sqrt{\hat p (1 - \hat p)/n + z^2/4n^2}}{1 + z^2/n}
-
-    >>> low, high = wilson_interval(10, 10)
-    >>> round(low, 3), high
-    (0.722, 1.0)
-    """
-    z = float(norm.ppf((1 + level) / 2))
-    share = n_right / n
-    centre = share + z**2 / (2 * n)
-    spread = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    low, high = (centre - spread) / (1 + z**2 / n), (centre + spread) / (1 + z**2 / n)
-    # Exact at the ends, where rounding would leave a hair.
-    return float(low) if n_right else 0.0, float(high) if n_right < n else 1.0
-
-
-def paired_p_value(ours: NDArray[np.bool_], theirs: NDArray[np.bool_]) -> float:
-    """Return McNemar's exact two-sided p value for two models scored on the same vertices.
-
-    Only vertices that one has right and the other wrong tell them apart; were the models equally
-    good, each of those would fall to either side like a coin.
-
-    >>> paired_p_value(np.array([True] * 6), np.array([False] * 6))
-    0.03125
-    """
-    wins = int(np.count_nonzero(ours & ~theirs))
-    losses = int(np.count_nonzero(theirs & ~ours))
-    return 1.0 if wins + losses == 0 else float(binomtest(wins, wins + losses).pvalue)
-
-
-def answer(
+def conclude(
     part: str,
     truth: NDArray[np.int64],
     predicted: NDArray[np.int64],
     training: NDArray[np.int64],
     baselines: Sequence[tuple[Baseline, NDArray[np.int64]]] = (),
-) -> Answer:
+) -> Conclusion:
     """Compare the fitted model with the baselines.
 
     Parameters
@@ -125,7 +113,7 @@ def answer(
     scores.append(guessing)
     reason = _where_from(named, guessing) if NO_GRAPH in named else ""
     headline = _headline(ours, named, part)
-    return Answer(part, len(truth), tuple(scores), headline, reason)
+    return Conclusion(part, len(truth), tuple(scores), headline, reason)
 
 
 def _score(
@@ -139,11 +127,11 @@ def _score(
     if ours is None:
         return Score(title, meaning, accuracy, low, high)
     gained = float(ours.mean()) - accuracy
-    return Score(title, meaning, accuracy, low, high, gained, paired_p_value(ours, right))
+    return Score(title, meaning, accuracy, low, high, gained, mcnemar_test(ours, right))
 
 
 def _headline(ours: Score, named: dict[str, Score], part: str) -> str:
-    """Say it in one sentence."""
+    """Return the conclusion in one sentence."""
     where = {
         "test": "of the vertices it never saw",
         "val": "of the validation vertices, which also chose the best epoch",
@@ -170,7 +158,7 @@ def _headline(ours: Score, named: dict[str, Score], part: str) -> str:
 
 
 def _where_from(named: dict[str, Score], guessing: Score) -> str:
-    """Say whether features, graph or both carry the classes."""
+    """Return whether features, graph or both carry the classes, in words."""
     alone, fixed, steps = named[NO_GRAPH], named[LOW_PASS], named.get(TWO_STEPS)
     knows = alone.low > guessing.accuracy
     said = {

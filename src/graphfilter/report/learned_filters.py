@@ -16,7 +16,7 @@ from graphfilter.filters import Filter
 from graphfilter.graph import Graph
 from graphfilter.models import FilterNetwork
 from graphfilter.report.curves import FREQUENCIES, describe_shape, response_at
-from graphfilter.report.standings import system_title
+from graphfilter.report.ranking import system_title
 from graphfilter.spectral import Density
 from graphfilter.systems import find_system
 

@@ -1,0 +1,40 @@
+"""Scores of probabilities against hand-made cases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphfilter.metrics import calibration_error, score, score_parts
+from graphfilter.splits import Split
+
+
+def test_score_of_certain_and_right_answers_is_perfect() -> None:
+    probabilities = np.eye(3)[[0, 1, 2, 0]]
+    got = score(probabilities, np.array([0, 1, 2, 0]))
+    assert (got["n_vertices"], got["accuracy"], got["macro_f1"]) == (4, 1.0, 1.0)
+    assert got["log_loss"] == pytest.approx(0.0, abs=1e-9)
+    assert got["calibration_error"] == 0.0
+
+
+def test_macro_f1_averages_the_classes_that_are_present() -> None:
+    """Class 0: precision 2/3, recall 1; class 1: precision 1, recall 1/2; class 2 is absent."""
+    probabilities = np.eye(3)[[0, 0, 0, 1]]
+    got = score(probabilities, np.array([0, 0, 1, 1]))
+    assert got["macro_f1"] == pytest.approx((0.8 + 2 / 3) / 2)
+
+
+def test_calibration_error_is_the_gap_between_confidence_and_accuracy() -> None:
+    probabilities = np.tile([0.75, 0.25], (4, 1))
+    assert calibration_error(probabilities, np.array([0, 0, 0, 1])) == pytest.approx(0.0)
+    assert calibration_error(probabilities, np.array([0, 0, 0, 0])) == pytest.approx(0.25)
+
+
+def test_parts_are_scored_apart_without_their_unlabelled_vertices() -> None:
+    split = Split(np.array([0, 1]), np.array([2]), np.array([3, 4]))
+    labels = np.array([0, 1, -1, 1, -1])
+    got = score_parts(np.eye(2)[[0, 0, 0, 1, 1]], labels, split)
+    assert {part: (s["n_vertices"], s["accuracy"]) for part, s in got.items()} == {
+        "train": (2, 0.5),
+        "test": (1, 1.0),
+    }

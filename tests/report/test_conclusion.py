@@ -1,0 +1,78 @@
+"""The conclusion on top of a report: who is compared with whom, and the words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphfilter.report.conclusion import (
+    BASELINES,
+    LOW_PASS,
+    NO_GRAPH,
+    TWO_STEPS,
+    Baseline,
+    conclude,
+)
+
+
+def make_conclusion(*, alone: int, fixed: int, steps: int = 0, ours: int = 90, part: str = "test"):
+    """Compare models that have the first so many of 100 vertices of two classes right."""
+    truth = np.tile([0, 1], 50)
+
+    def guess(n_right: int) -> np.ndarray:
+        return np.where(np.arange(100) < n_right, truth, 1 - truth)
+
+    n_right = {NO_GRAPH: alone, LOW_PASS: fixed, TWO_STEPS: steps}
+    baselines = [
+        (Baseline(name, name.upper(), BASELINES[name], guess(n), 0.0), guess(n))
+        for name, n in n_right.items()
+    ]
+    return conclude(part, truth, guess(ours), np.array([1, 1, 0]), baselines)
+
+
+def test_conclusion_scores_every_model_on_the_same_vertices() -> None:
+    found = make_conclusion(alone=60, fixed=85, steps=90)
+    assert [s.accuracy for s in found.scores] == [0.9, 0.6, 0.85, 0.9, 0.5]
+    assert [s.verdict for s in found.scores] == ["alike", "better", "alike", "alike", "better"]
+    assert found.scores[1].difference == pytest.approx(0.3)
+    assert found.scores[-1].title == "largest class"
+
+
+@pytest.mark.parametrize(
+    ("alone", "fixed", "graph", "adapting"),
+    [
+        (60, 88, "the graph helps", "about as well"),
+        (89, 60, "no clear difference", "does worse"),
+        (100, 100, "the graph misleads", "does better"),
+    ],
+)
+def test_headline_says_whether_graph_and_adapting_help(
+    alone: int, fixed: int, graph: str, adapting: str
+) -> None:
+    headline = make_conclusion(alone=alone, fixed=fixed).headline
+    assert graph in headline
+    assert adapting in headline
+    assert headline.count(".") == 1 + headline.replace("\xa0", " ").count(".0 %")
+
+
+def test_reason_names_what_carries_the_classes() -> None:
+    assert "features and the graph both" in make_conclusion(alone=70, fixed=50).reason
+    assert "comes from the graph" in make_conclusion(alone=50, fixed=50).reason
+    assert "features alone carry" in make_conclusion(alone=89, fixed=89).reason
+    assert "Trust the features" in make_conclusion(alone=100, fixed=50).reason
+    assert "more labels" in make_conclusion(ours=52, alone=50, fixed=50).reason
+
+
+def test_reason_tells_when_another_fixed_filter_does_as_well() -> None:
+    assert "SGC" in make_conclusion(alone=50, fixed=60, steps=90).reason
+    assert "SGC" not in make_conclusion(alone=50, fixed=60, steps=60).reason
+    assert "Train longer" in make_conclusion(alone=50, fixed=60, ours=70, steps=100).reason
+
+
+def test_conclusion_without_baselines_claims_nothing_of_the_graph() -> None:
+    truth = np.array([0, 1, 1])
+    found = conclude("val", truth, truth, truth)
+    assert "no baselines" in found.headline
+    assert "validation" in found.headline
+    assert found.reason == ""
+    assert len(found.scores) == 2
