@@ -5,8 +5,12 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 RESULTS := benchmarks/results
 
+# Threads that wait must not take a core from those that work; OpenMP reads this when it loads.
+export OMP_WAIT_POLICY ?= PASSIVE
+export KMP_BLOCKTIME ?= 0
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench bench-gpu clean
+.PHONY: help demo test fuzz lint format bench bench-gpu clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,6 +20,9 @@ demo: $(STAMP)  ## Watch one setting adapt to a low-, a middle- and a high-frequ
 
 test: $(STAMP)  ## Run the tests
 	$(BIN)/python -m pytest -q -n auto
+
+fuzz: $(STAMP)  ## Look for inputs that break it: random ones, a thousand per property
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -q -n auto -m 'hypothesis or fuzz' tests
 
 lint: $(STAMP)  ## Check style (ruff) and types (pyright)
 	$(BIN)/ruff check .
@@ -28,7 +35,7 @@ format: $(STAMP)  ## Format the code and mend what ruff can
 
 bench: $(STAMP)  ## Measure time and memory on the CPU beside peers, and write docs/performance.md
 	$(BIN)/python benchmarks/epoch.py --threads 1 --out $(RESULTS)/epoch-cpu.json
-	for name in layer memory growth loading; do \
+	for name in layer memory growth loading contention; do \
 		$(BIN)/python benchmarks/$$name.py --out $(RESULTS)/$$name-cpu.json || exit 1; done
 	$(BIN)/python benchmarks/write_docs.py
 

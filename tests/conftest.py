@@ -1,12 +1,17 @@
 """Small named graphs, and the real datasets where they are at hand."""
 
+# ruff: noqa: E402 - threads are set before torch loads.
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-# Before torch loads: threads that wait must not take a core from those that work.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+from graphfilter.runtime.threads import prepare_threads
+
+# The tests run side by side, a process per core: threads within each would only contend. Set
+# before torch loads, and inherited by every process that a test starts.
+os.environ.setdefault("GRAPHFILTER_THREADS", "1")
+prepare_threads()
 
 import numpy as np
 import pytest
@@ -16,16 +21,15 @@ from hypothesis import settings
 
 from graphfilter.graph import Graph
 
-# A test never fails for being slow.
-settings.register_profile("graphfilter", deadline=None)
-settings.load_profile("graphfilter")
+# A test never fails for being slow, and draws the same examples every time; make fuzz looks for
+# new ones.
+settings.register_profile("same", deadline=None, derandomize=True)
+settings.register_profile("fuzz", deadline=None, max_examples=1000, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 # Without a GPU the Triton kernels run in Triton's interpreter; it reads this when imported.
 if not torch.cuda.is_available():
     os.environ.setdefault("TRITON_INTERPRET", "1")
-
-# The tests run side by side, a process a core: threads within each would only contend.
-torch.set_num_threads(1)
 
 SMALL_GRAPHS = ("path", "cycle", "star", "two_components", "isolated", "weighted", "edgeless")
 

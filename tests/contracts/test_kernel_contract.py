@@ -194,8 +194,7 @@ def test_walk(
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads_share_the_rows_of_the_compiled_kernel(threads: int, monkeypatch) -> None:
     """However the rows are divided, and with a hub that is most of the work."""
-    monkeypatch.setattr(native_rows, "WORTH_A_THREAD", 1)
-    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    monkeypatch.setattr(native_rows, "threads_worth", lambda multiplications: threads)
     factors = factors_of("laplacian", star_and_ring(200))
     n = factors.shape[0]
     x, weights = columns(n, 2, 8).float(), columns(5, 2, seed=1).float()

@@ -15,6 +15,7 @@ import torch
 from graphfilter.bench.pair import Epoch, Pair, Skipped, run_pair
 from graphfilter.bench.protocol import GraphLoader
 from graphfilter.bench.record import Record
+from graphfilter.runtime.threads import worker_environment
 
 Handle = Callable[[Pair, Record | Skipped | Epoch], None]
 
@@ -26,7 +27,7 @@ def run_in_processes(
 
     A process a pair, not a pool: one that is killed (for its memory, say) takes no other down,
     and all that it held on a GPU is freed. ``on_end`` is told how each ended. Torch's threads
-    are divided among the processes.
+    are divided among the processes, and wait for each other without taking a core.
     """
     # Spawned: a forked process must not use torch's threads or CUDA.
     context = get_context("spawn")
@@ -38,8 +39,8 @@ def run_in_processes(
             while left and len(running) < jobs:
                 pair = left.pop()
                 receiver, sender = context.Pipe(duplex=False)
-                process = context.Process(target=_work, args=(pair, threads, sender), daemon=True)
-                with _ignoring_interrupts():
+                process = context.Process(target=_work, args=(pair, sender), daemon=True)
+                with _ignoring_interrupts(), worker_environment(threads):
                     process.start()
                 # Or the pipe would never say that the other end is gone.
                 sender.close()
@@ -78,7 +79,6 @@ def _ignoring_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _work(pair: Pair, threads: int, sender: Connection) -> None:
-    torch.set_num_threads(threads)
+def _work(pair: Pair, sender: Connection) -> None:
     run_pair(pair, GraphLoader(), sender.send)
     sender.close()

@@ -26,9 +26,11 @@ from graphfilter.graph.scaling import FeatureScaler
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import make_operator, to_tensor
 from graphfilter.runtime.devices import pick_device
+from graphfilter.runtime.threads import threads_for
 from graphfilter.splits import Split, stratified
 from graphfilter.training import Progress, TrainConfig, train
 from graphfilter.training.logged import logged_progress
+from graphfilter.training.loop import multiplications
 from graphfilter.training.run import FitResult
 
 
@@ -163,7 +165,7 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         x = to_tensor(self.scaler_.transform(target.features), device=device)  # pyright: ignore
         # Copies: what was fitted stays where it is, also while another thread predicts.
         members = [copy.deepcopy(member).to(device).eval() for member in self.members_]
-        with torch.no_grad():
+        with torch.no_grad(), threads_for(multiplications(members, operator, x)):
             if all(isinstance(member, FilterNetwork) for member in members):
                 logits = FilterNetwork.together(members, operator, x, [None] * len(members))
             else:

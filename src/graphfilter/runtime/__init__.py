@@ -1,1 +1,5 @@
-"""The machine: which device computes. Imports nothing of the package but its errors."""
+"""The machine: its threads, and which device computes.
+
+Imports nothing of the package but its errors; ``threads`` says how those who import us keep a
+busy machine from slowing them down.
+"""

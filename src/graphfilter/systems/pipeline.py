@@ -18,9 +18,11 @@ from graphfilter.graph.scaling import FeatureScaler
 from graphfilter.models import FilterNetwork, SideBySide
 from graphfilter.operators import make_operator, to_tensor
 from graphfilter.operators.sparse import SparseFeatures
+from graphfilter.runtime.threads import threads_for
 from graphfilter.splits import Split
 from graphfilter.systems import System
 from graphfilter.training import Progress, TrainConfig, runs_in_a_cohort, train
+from graphfilter.training.loop import multiplications
 from graphfilter.training.run import FitResult
 
 OnEpoch = Callable[[Progress], None]
@@ -149,7 +151,7 @@ def train_networks(
     for network, result in zip(networks, results, strict=True):
         network.load_state_dict(result.state)
         network.eval()
-        with torch.no_grad():
+        with torch.no_grad(), threads_for(multiplications([network], operator, inputs.x)):
             logits = network(operator, inputs.x, None)
         outcomes.append(
             Outcome(

@@ -17,6 +17,7 @@ from graphfilter.errors import ConfigError, GraphError
 from graphfilter.models.network import FilterNetwork, SideBySide
 from graphfilter.operators import Operator
 from graphfilter.operators.sparse import SparseFeatures
+from graphfilter.runtime.threads import threads_for
 from graphfilter.splits import Split
 from graphfilter.training.checkpoint import Checkpoint, fingerprint
 from graphfilter.training.config import TrainConfig
@@ -110,6 +111,7 @@ def train(
     started = saved = time.perf_counter()
     before = state.seconds
     members: list[int] = []
+    work = multiplications(models, operator, x)
     epochs: list[Epoch] = []
     while state.epoch < config.max_epochs and any(run.training for run in runs):
         state.epoch += 1
@@ -123,8 +125,9 @@ def train(
                 )
                 for part in _cohorts(members, models, operator)
             ]  # fmt: skip
-        for epoch in epochs:
-            epoch()
+        with threads_for(work):
+            for epoch in epochs:
+                epoch()
         state.seconds = before + time.perf_counter() - started
         try:
             if on_epoch is not None:
@@ -147,6 +150,19 @@ def runs_in_a_cohort(operator: Operator) -> float:
     if operator.device.type != "cpu":
         return math.inf
     return max(1, VERTICES_IN_CACHE // max(operator.n, 1))
+
+
+def multiplications(
+    models: Sequence[nn.Module], operator: Operator, x: Tensor | SparseFeatures
+) -> int:
+    """Return the size of the largest product of these networks, in sparse multiplications."""
+    weights = [p for model in models for p in model.parameters() if p.ndim == 2]
+    width = max((min(weight.shape) for weight in weights), default=1)
+    runs = int(min(runs_in_a_cohort(operator), len(models)))
+    # A row is read and written besides its entries; a dense product does sixteen at a time.
+    rows = len(operator.rows.factors.columns) + 4 * operator.n
+    inputs = x.numel() // 16 if isinstance(x, Tensor) else len(x.values)
+    return runs * width * max(rows, inputs)
 
 
 def _cohorts(

@@ -14,6 +14,7 @@ from torch.nn.functional import pad
 
 from graphfilter.operators.kernels.factors import Factors
 from graphfilter.operators.kernels.torch_rows import TorchRows
+from graphfilter.runtime.threads import threads_worth
 
 LIBRARY = Path(__file__).with_name("native.so")
 
@@ -21,8 +22,6 @@ LIBRARY = Path(__file__).with_name("native.so")
 INTERFACE = 1
 # Columns are padded to a multiple of this: one vector register, one line of a cache.
 LANES = 16
-# Multiplications of a product, about 30 µs, for which another thread is worth waiting for.
-WORTH_A_THREAD = 2**20
 
 _POINTER, _COUNT, _NUMBER = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 
@@ -140,7 +139,7 @@ class NativeRows(TorchRows):
         n = len(offsets) - 1
         # A row costs about as much as four of its entries: it is read, added up and written.
         in_all = len(columns) + 4 * n
-        parts = min(torch.get_num_threads(), max(in_all * width // WORTH_A_THREAD, 1))
+        parts = threads_worth(in_all * width)
         if parts not in self._cuts:
             work = offsets.long() + 4 * torch.arange(n + 1)
             inner = torch.searchsorted(work, torch.arange(1, parts) * in_all // parts)

@@ -1,0 +1,208 @@
+"""How many threads compute, and how they wait for each other.
+
+Threads that wait by spinning take the cores from those that work: beside one other busy process
+that made training ten times slower. Whatever starts a process of ours (the command line, the
+studio, workers, tests) therefore calls :func:`prepare_threads` before torch loads, because OpenMP
+reads its settings once, when it is loaded. Who imports the package as a library does the same in
+the first lines of the program::
+
+    from graphfilter.runtime.threads import prepare_threads
+
+    prepare_threads()
+
+or sets ``OMP_WAIT_POLICY=PASSIVE`` in the environment. ``GRAPHFILTER_THREADS`` is the number of
+threads; without it, as many as there are cores that this process may use. Small products are
+computed on one thread (:func:`threads_for`). The choice depends on sizes and settings, never on
+load, so that the same seed gives the same bits on a busy machine too.
+
+This module is imported without torch.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from graphfilter.errors import ConfigError
+
+VARIABLE = "GRAPHFILTER_THREADS"
+WAITING = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}
+# Multiplications of a sparse product, some 100 µs, for which it is worth waking another thread.
+WORTH_A_THREAD = 2**22
+
+_forked = False
+
+
+def prepare_threads() -> None:
+    """Set how OpenMP's threads wait and how many there are; call it before torch loads.
+
+    What the user has set in the environment stays, but ``GRAPHFILTER_THREADS`` comes first.
+    """
+    for name, value in WAITING.items():
+        os.environ.setdefault(name, value)
+    if VARIABLE in os.environ:
+        os.environ["OMP_NUM_THREADS"] = str(_configured())
+    os.environ.setdefault("OMP_NUM_THREADS", str(usable_cores()))
+
+
+@contextmanager
+def worker_environment(threads: int) -> Iterator[None]:
+    """Within, processes that are started get so many threads, which wait passively."""
+    set_here = {**WAITING, "OMP_NUM_THREADS": str(threads), VARIABLE: str(threads)}
+    before = {name: os.environ.get(name) for name in set_here}
+    os.environ.update(set_here)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def thread_limit() -> int:
+    """Return the most threads to use: ``GRAPHFILTER_THREADS``, or the cores there are.
+
+    In a forked child 1: OpenMP's other threads have stayed with its parent.
+    """
+    if _forked:
+        return 1
+    return _configured() if VARIABLE in os.environ else usable_cores()
+
+
+@cache
+def usable_cores() -> int:
+    """Return the cores that this process may use: those of its affinity, within its quota."""
+    return max(1, math.ceil(min(_affinity(), _quota(Path("/")))))
+
+
+def threads_worth(multiplications: int) -> int:
+    """Return the threads to share a product of this size among."""
+    import torch
+
+    most = min(torch.get_num_threads(), thread_limit())
+    return max(1, min(most, multiplications // WORTH_A_THREAD))
+
+
+@contextmanager
+def threads_for(multiplications: int) -> Iterator[None]:
+    """Within, torch computes on one thread where products of this size are too small to share."""
+    import torch
+
+    outside = _Outside.enter()
+    enclosing = getattr(_inside, "threads", None)
+    enough = multiplications >= 2 * WORTH_A_THREAD
+    _inside.threads = min(outside, thread_limit()) if enough else 1
+    torch.set_num_threads(_inside.threads)
+    try:
+        yield
+    finally:
+        _inside.threads = enclosing
+        torch.set_num_threads(min(enclosing or _Outside.threads, _Outside.threads))
+        _Outside.leave()
+
+
+# The threads chosen by the innermost threads_for of each Python thread.
+_inside = threading.local()
+
+
+class _Outside:
+    """The number of threads that was set before the first of all who are inside now.
+
+    A Python thread that starts inside another's :func:`threads_for` would take that one's number
+    for the user's: results would depend on which came first.
+    """
+
+    lock = threading.Lock()
+    n_inside = 0
+    threads = 1
+
+    @classmethod
+    def enter(cls) -> int:
+        import torch
+
+        with cls.lock:
+            if not cls.n_inside:
+                cls.threads = torch.get_num_threads()
+            cls.n_inside += 1
+            return cls.threads
+
+    @classmethod
+    def leave(cls) -> None:
+        with cls.lock:
+            cls.n_inside -= 1
+
+
+def _configured() -> int:
+    text = os.environ[VARIABLE].strip()
+    if not re.fullmatch("[1-9][0-9]{0,3}", text):
+        raise ConfigError(
+            f"{VARIABLE} must be a whole number from 1 to 9999; got {os.environ[VARIABLE]!r}. "
+            "Unset it to use every core."
+        )
+    return int(text)
+
+
+def _affinity() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _quota(system: Path) -> float:
+    """Return the cores that control groups (version 1 or 2) grant this process, or infinity."""
+    least = math.inf
+    for line in _read(system / "proc/self/cgroup").splitlines():
+        _, _, rest = line.partition(":")
+        controllers, _, own = rest.partition(":")
+        mount = system / "sys/fs/cgroup"
+        if controllers:
+            if "cpu" not in controllers.split(","):
+                continue
+            mount = mount / "cpu"
+        # A group is bound by those that it is in, too; in a container the outer ones are hidden.
+        group = Path(own.strip().lstrip("/"))
+        for place in (group, *group.parents):
+            least = min(least, _granted(mount / place))
+    return least
+
+
+def _granted(group: Path) -> float:
+    """Return the cores that one control group grants, or infinity."""
+    words = _read(group / "cpu.max").split() or [
+        *_read(group / "cpu.cfs_quota_us").split(),
+        *_read(group / "cpu.cfs_period_us").split(),
+    ]
+    if len(words) != 2 or not all(word.isdigit() for word in words) or "0" in words:
+        return math.inf
+    return int(words[0]) / int(words[1])
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _after_fork() -> None:
+    """Compute on one thread in a forked child: it would wait for ever for its parent's others."""
+    torch = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "set_num_threads"):
+        return
+    global _forked
+    _forked = True
+    _Outside.lock, _Outside.threads = threading.Lock(), 1
+    torch.set_num_threads(1)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
