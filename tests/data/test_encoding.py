@@ -119,7 +119,7 @@ def test_a_new_table_must_have_the_columns_and_kinds_of_the_old() -> None:
         encode(encoder, Age=["1"])
     with pytest.raises(DataFileError, match="'old' is not a number"):
         encode(encoder, age=["old"])
-    with pytest.raises(DataFileError, match="must hold a number a row; got list"):
+    with pytest.raises(DataFileError, match="must hold one number per row; got list"):
         encode(encoder, age=[[1], [2]])
 
 

@@ -294,7 +294,7 @@ def test_files_that_are_no_tables_are_errors(tmp_path: Path) -> None:
 def test_lines_are_counted_over_many_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphfilter.data.tables._BLOCK_BYTES", 64)
+    monkeypatch.setattr("graphfilter.data.readers.csv_table.BLOCK_BYTES", 64)
     rows = ["a,b,1"] * 100
     graph = read(tmp_path, "\n".join(["source,target,weight", *rows]))
     assert graph.edge_weights is not None

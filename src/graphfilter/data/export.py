@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfilter.data.tables import ID_NAMES, LABEL_NAMES, SPLIT_NAMES
+from graphfilter.data.columns import ID_NAMES, LABEL_NAMES, SPLIT_NAMES
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
 from graphfilter.storage import atomic_file, make_folder
@@ -25,7 +25,7 @@ def write_tables(graph: Graph, folder: str | PathLike[str]) -> tuple[Path, Path]
     """Write ``edges.csv`` and ``vertices.csv``, which :func:`read_tables` reads back.
 
     Edges are source, target and, in a weighted graph, weight. Vertices are id, label if there
-    are any, split if there is a fixed one (the first), then one column a feature: its name, or
+    are any, split if there is a fixed one (the first), then one column per feature: its name, or
     ``f0``, ``f1``, ... A feature with a name that reading would take for something else, such
     as ``label``, is written as ``feature_label``. Ids and classes come back as strings.
 

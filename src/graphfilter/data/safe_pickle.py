@@ -4,8 +4,8 @@ Old datasets come as pickles, and a pickle is a program: loading one calls whate
 it can call nothing. The few names that genuine files need become *stand-ins* that only keep what
 they are handed; no class of numpy, scipy or networkx is ever called by the file. The arrays are
 built from the stand-ins afterwards, by code of ours that checks every length first. Before that,
-a scan of the opcodes refuses those that no genuine file has and lengths that the file does not
-hold, so a small file cannot ask for much memory or time.
+a scan of the opcodes (:mod:`.pickle_scan`) refuses those that no genuine file has and lengths that
+the file does not hold, so a small file cannot ask for much memory or time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import pickle
 import re
 import warnings
 from pathlib import Path
-from pickletools import opcodes
 from typing import Any, NoReturn
 
 import numpy as np
@@ -24,30 +23,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.data.arrays import PARSE_ERRORS, AnyPath, make_csr, reading
+from graphfilter.data.pickle_scan import REMEDY, check_opcodes
 from graphfilter.errors import DataFileError, GraphError
 
 MAX_BYTES = 1 << 30
-MAX_OPCODES = 20_000_000
-REMEDY = "Download the file again, from its original source."
-
-_OPCODES = {opcode.code: opcode for opcode in opcodes}
-_TUPLES = frozenset(("TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"))
-_VALUES = frozenset(
-    ("NONE", "NEWTRUE", "NEWFALSE", "BININT", "BININT1", "BININT2", "LONG1", "BINFLOAT")
-)
-_STRINGS = frozenset(
-    ("BINSTRING", "SHORT_BINSTRING", "BINUNICODE", "SHORT_BINUNICODE", "BINBYTES", "SHORT_BINBYTES")
-)
-_MAKERS = frozenset(
-    ("EMPTY_LIST", "EMPTY_DICT", "EMPTY_TUPLE", "GLOBAL", "STACK_GLOBAL", "REDUCE", "NEWOBJ")
-)
-_PUSHES = _TUPLES | _VALUES | _STRINGS | _MAKERS
-_PUTS = frozenset(("BINPUT", "LONG_BINPUT", "MEMOIZE"))
-_GETS = frozenset(("BINGET", "LONG_BINGET"))
-_OTHERS = frozenset(
-    ("PROTO", "FRAME", "MARK", "APPEND", "APPENDS", "SETITEM", "SETITEMS", "BUILD", "STOP")
-)
-_ALLOWED = _PUSHES | _PUTS | _GETS | _OTHERS
+MAX_DIMENSIONS = 8
 
 _DTYPES = re.compile(r"b1|[iu][1248]|f[248]|[SU][1-9][0-9]{0,5}|O8?")
 
@@ -104,6 +84,8 @@ class _Array(_StandIn):
         dtype = dtype_.build()
         if not isinstance(shape, tuple) or not all(type(k) is int and k >= 0 for k in shape):
             raise GraphError("an array's shape must be whole numbers; it is not.")
+        if len(shape) > MAX_DIMENSIONS:
+            raise GraphError(f"an array must have at most {MAX_DIMENSIONS} dimensions.")
         if dtype.hasobject:
             if math.prod(shape) != 1 or not isinstance(raw, list) or len(raw) != 1:
                 raise GraphError("an array of objects must hold exactly one; it does not.")
@@ -203,7 +185,7 @@ def loads(data: bytes, path: AnyPath) -> Any:
         with warnings.catch_warnings():
             # pickletools warns on odd escapes in names; those names are refused anyway.
             warnings.simplefilter("ignore")
-            _check_opcodes(data, path)
+            check_opcodes(data, path)
         return _finish(_Unpickler(data, path).load())
 
 
@@ -233,40 +215,6 @@ class _Unpickler(pickle.Unpickler):
             problem = f"this pickle asks for {asked!r}, which is not data, and was refused"
             raise DataFileError(self._path, f"{problem}. Do not trust it. {REMEDY}")
         return stand_in
-
-
-def _check_opcodes(data: bytes, path: AnyPath) -> None:
-    """Refuse what no genuine file has, before anything is built.
-
-    Reading every argument here finds lengths beyond the end of the file. Memo numbers are
-    bounded because the unpickler makes room for all lower ones. A tuple may not be used twice:
-    hashing a few dozen tuples of shared tuples takes for ever.
-    """
-    stream = io.BytesIO(data)
-    is_tuple: dict[int, bool] = {}
-    name = last = ""
-    n_opcodes = 0
-    while name != "STOP":
-        n_opcodes += 1
-        if n_opcodes > MAX_OPCODES:
-            raise DataFileError(path, f"must have at most {MAX_OPCODES} opcodes. {REMEDY}")
-        code = stream.read(1)
-        if not code:
-            raise DataFileError(path, f"is cut off. {REMEDY}")
-        opcode = _OPCODES.get(code.decode("latin-1"))
-        name = "" if opcode is None else opcode.name
-        if opcode is None or name not in _ALLOWED:
-            problem = f"is not a pickle, or has an opcode ({name or code!r}) that is refused"
-            raise DataFileError(path, f"{problem} at byte {stream.tell() - 1}. {REMEDY}")
-        argument: Any = None if opcode.arg is None else opcode.arg.reader(stream)
-        if name in _PUTS:
-            key = len(is_tuple) if argument is None else argument
-            if last not in _PUSHES or key > len(data):
-                raise DataFileError(path, f"has a memo that no genuine pickle has. {REMEDY}")
-            is_tuple[key] = last in _TUPLES
-        elif name in _GETS and is_tuple.get(argument, True):
-            raise DataFileError(path, f"uses a tuple, or what it never made, twice. {REMEDY}")
-        last = name
 
 
 def _finish(value: Any) -> Any:

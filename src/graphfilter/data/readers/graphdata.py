@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from graphfilter.data.arrays import PARSE_ERRORS, AnyPath, check_labels, reading
-from graphfilter.data.safe_pickle import MAX_BYTES, read_pickled_array
+from graphfilter.data.arrays import AnyPath, check_labels, open_archive, open_member, reading
+from graphfilter.data.limits import Budget
+from graphfilter.data.safe_pickle import read_pickled_array
 from graphfilter.errors import DataFileError
 from graphfilter.graph import Graph
 
@@ -38,11 +38,13 @@ def read_graphdata(path: AnyPath) -> Graph:
 
 
 def _read_member(path: AnyPath, key: str) -> Any:
-    with reading(path, REMEDY, PARSE_ERRORS), zipfile.ZipFile(path) as archive:
+    with open_archive(path, REMEDY) as archive:
         if f"{key}.npy" not in archive.namelist():
             found = ", ".join(sorted(archive.namelist())[:12]) or "nothing"
-            raise DataFileError(path, f"must hold {key!r}; it holds {found}. {REMEDY}")
-        with archive.open(f"{key}.npy") as member:
-            # The size that an archive states may be a lie: read no more than is allowed.
-            data = member.read(MAX_BYTES + 1)
+            raise DataFileError(path, f"must hold {key!r}; it holds {found[:200]}. {REMEDY}")
+        # Reading gives no more than the size that the archive states, which is counted first.
+        size = archive.getinfo(f"{key}.npy").file_size
+        Budget(path).spend(2 * size, f"{key!r} unpacks to {size:,} bytes")
+        with open_member(archive, key) as member:
+            data = member.read()
     return read_pickled_array(data, path)

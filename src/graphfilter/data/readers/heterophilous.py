@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import scipy.sparse as sp
 
 from graphfilter.data.arrays import (
@@ -36,7 +37,7 @@ def read_heterophilous(path: AnyPath) -> Graph:
         return Graph.from_edges(
             check_edges(arrays["edges"]),
             len(features),
-            features=sp.csr_array(features),
+            features=sp.csr_array(features.astype(np.float32)),
             labels=check_labels(arrays["node_labels"]),
             splits=splits_from_masks([arrays[key] for key in masks], len(features)),
             name=Path(path).stem,

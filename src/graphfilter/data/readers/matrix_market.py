@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from graphfilter.data.arrays import AnyPath, reading
+from graphfilter.data.limits import VERTEX_BYTES, Budget
 from graphfilter.errors import DataFileError
 from graphfilter.graph import Graph
 
@@ -34,6 +35,7 @@ def read_matrix_market(path: AnyPath) -> Graph:
     n_rows, n_columns, n_entries = _numbers(path, i, size, 3)
     if n_rows != n_columns:
         raise DataFileError(path, f"must be square; got {n_rows} x {n_columns}. {REMEDY}", line=i)
+    Budget(path).spend(VERTEX_BYTES * n_rows, f"line {i} names {n_rows:,} vertices")
     pairs, weights = [], []
     for i, words in rows:
         if len(words) != n_fields:
@@ -58,7 +60,7 @@ def read_matrix_market(path: AnyPath) -> Graph:
 
 
 def _read_header(path: AnyPath, line: str) -> int:
-    """Check the first line; give the number of fields an entry has."""
+    """Check the first line; return the number of fields per entry."""
     words = line.lower().split()
     good = len(words) == 5 and words[:3] == ["%%matrixmarket", "matrix", "coordinate"]
     if not good or words[3] not in FIELDS or words[4] not in SYMMETRIES:

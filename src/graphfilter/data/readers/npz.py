@@ -1,11 +1,11 @@
-"""The package's own format: one npz file a graph, without pickles.
+"""The package's own format: one npz file per graph, without pickles.
 
 =====================================  ==========================================================
 ``edges`` (m, 2)                       every undirected edge once
 ``x_indptr, x_indices, x_data,``       sparse features in CSR form; or ``x`` (n, d), dense
 ``x_shape``
 ``y`` (n,)                             class numbers 0..c-1, -1 for unlabelled
-``train_masks, val_masks,``            boolean (k, n), one row a fixed split;
+``train_masks, val_masks,``            boolean (k, n), one row per fixed split;
 ``test_masks``                         ``split_rules`` (k,) names their rules, otherwise *fixed*
 ``public_train, ..._val, ..._test``    boolean (n,): the public Planetoid split
 ``sgf_train, ..._val, ..._test``       boolean (n,): the split of the paper's code
@@ -32,16 +32,17 @@ from graphfilter.data.arrays import (
     AnyPath,
     check_edges,
     check_labels,
+    check_text,
     load_arrays,
     make_csr,
     reading,
     splits_from_masks,
 )
+from graphfilter.data.limits import VERTEX_BYTES, Budget
 from graphfilter.errors import GraphError
 from graphfilter.graph import Features, Graph
 from graphfilter.graph.edges import count
 from graphfilter.splits import Split
-from graphfilter.storage import atomic_file
 
 REMEDY = "Write it again with graphfilter.data.readers.write_npz, or get it again."
 PARTS = ("train", "val", "test")
@@ -64,60 +65,68 @@ def read_npz(path: AnyPath) -> Graph:
     """
     arrays = load_arrays(path, ["edges"], _OPTIONAL, remedy=REMEDY)
     with reading(path, REMEDY):
-        return _graph(arrays, Path(path).stem)
+        return _graph(arrays, path)
 
 
-def write_npz(graph: Graph, path: AnyPath) -> None:
-    """Write a graph in the package's own format, atomically.
-
-    Reading it gives an equal graph, with splits of the rules *public* and *sgf* after the others.
-    """
-    arrays = _arrays(graph)
-    with atomic_file(path) as temporary, temporary.open("wb") as stream:
-        np.savez_compressed(stream, allow_pickle=False, **arrays)
-
-
-def _graph(arrays: dict[str, NDArray[Any]], stem: str) -> Graph:
+def _graph(arrays: dict[str, NDArray[Any]], path: AnyPath) -> Graph:
     features = _features(arrays)
-    n = _n_vertices(arrays, features)
+    n = _n_vertices(arrays, features, path)
     graph = Graph.from_edges(
         check_edges(arrays["edges"]),
         n,
         features=features,
-        weights=arrays.get("weights"),
-        name=str(arrays.get("name", stem)),
+        weights=_numbers(arrays, "weights"),
+        name=_name(arrays, Path(path).stem),
         vertex_names=_strings(arrays, "vertex_names"),
         feature_names=_strings(arrays, "feature_names"),
     )
-    notes = [*(_strings(arrays, "notes") or ()), *graph.notes]
+    notes = [*map(str, _strings(arrays, "notes") or ()), *graph.notes]
     splits = _splits(arrays, graph.n_vertices)
     y = arrays.get("y")
     if y is not None:
-        unlabelled = arrays.get("unlabelled", np.zeros(len(y), dtype=bool))
+        unlabelled = arrays.get("unlabelled", np.zeros(y.shape, dtype=bool))
         if unlabelled.dtype != bool or unlabelled.shape != y.shape:
-            raise GraphError("'unlabelled' must be one boolean a vertex; it is not.")
-        y = np.where(unlabelled, -1, y)
+            raise GraphError("'unlabelled' must be one boolean per vertex; it is not.")
+        y = np.where(unlabelled, -1, check_labels(y, np.iinfo(np.int64).max))
         splits, dropped = drop_from_splits(splits, np.flatnonzero(unlabelled))
         notes += note_unlabelled(int(unlabelled.sum()), dropped)
         graph = _with_labels(graph, y, arrays.get("classes"))
     return graph.replace(splits=splits, notes=tuple(dict.fromkeys(notes)))
 
 
-def _n_vertices(arrays: dict[str, NDArray[Any]], features: Any) -> int | None:
+def _n_vertices(arrays: dict[str, NDArray[Any]], features: Any, path: AnyPath) -> int | None:
     if features is not None:
         return features.shape[0]
     if "n_vertices" in arrays:
         if arrays["n_vertices"].shape != () or arrays["n_vertices"].dtype.kind not in "iu":
             raise GraphError("'n_vertices' must be one whole number; it is not.")
-        return int(arrays["n_vertices"])
+        n = int(arrays["n_vertices"])
+        Budget(path).spend(VERTEX_BYTES * max(n, 0), f"a graph of {n:,} vertices")
+        return n
     return len(arrays["y"]) if "y" in arrays and arrays["y"].ndim == 1 else None
 
 
+def _numbers(arrays: dict[str, NDArray[Any]], key: str) -> NDArray[Any] | None:
+    if key in arrays and arrays[key].dtype.kind not in "biuf":
+        raise GraphError(f"{key!r} must be numbers; got {arrays[key].dtype}.")
+    return arrays.get(key)
+
+
+def _name(arrays: dict[str, NDArray[Any]], stem: str) -> str:
+    name = arrays.get("name")
+    if name is None:
+        return stem
+    if name.shape != () or name.dtype.kind != "U":
+        raise GraphError(f"'name' must be one text; got shape {name.shape} of {name.dtype}.")
+    check_text([name.item()], "'name'")
+    return name.item()
+
+
 def _features(arrays: dict[str, NDArray[Any]]) -> Features | None:
-    if "x" in arrays:
-        if arrays["x"].dtype.kind not in "biuf":
-            raise GraphError(f"'x' must be numbers; got {arrays['x'].dtype}.")
-        return arrays["x"]
+    if (x := _numbers(arrays, "x")) is not None:
+        if x.ndim != 2:
+            raise GraphError(f"'x' must be a table (n, d); got shape {x.shape}.")
+        return x
     found = [key for key in CSR_KEYS if key in arrays]
     if not found:
         return None
@@ -136,6 +145,7 @@ def _with_labels(graph: Graph, y: NDArray[Any], classes: NDArray[Any] | None) ->
     else:
         if classes.ndim != 1 or len(set(classes.tolist())) != len(classes):
             raise GraphError("'classes' must be a list of different names; it is not.")
+        check_text(classes.tolist(), "'classes'")
         codes = check_labels(y, len(classes))
         if classes.dtype.kind == "U":  # as encode_labels gives them
             classes = classes.astype(object)
@@ -191,60 +201,6 @@ def _strings(arrays: dict[str, NDArray[Any]], key: str) -> list[Any] | None:
         return None
     if arrays[key].ndim != 1:
         raise GraphError(f"{key!r} must be a list of names; got shape {arrays[key].shape}.")
-    return arrays[key].tolist()
-
-
-def _arrays(graph: Graph) -> dict[str, NDArray[Any]]:
-    arrays: dict[str, Any] = {"edges": graph.edges, "n_vertices": np.int64(graph.n_vertices)}
-    if graph.weights is not None:
-        arrays["weights"] = graph.edge_weights
-    x = graph.features
-    if isinstance(x, np.ndarray):
-        arrays["x"] = x
-    elif x is not None:
-        arrays |= dict(zip(CSR_KEYS, (x.data, x.indices, x.indptr), strict=False))
-        arrays["x_shape"] = np.array(x.shape)
-    if graph.labels is not None:
-        arrays["y"] = graph.labels
-        arrays["classes"] = _plain(graph.classes, "classes")
-    for key in ("vertex_names", "feature_names"):
-        if getattr(graph, key) is not None:
-            arrays[key] = _plain(np.array(getattr(graph, key), dtype=object), key)
-    if graph.notes:
-        arrays["notes"] = np.array(graph.notes)
-    arrays["name"] = np.array(graph.name)
-    return arrays | _split_arrays(graph)
-
-
-def _split_arrays(graph: Graph) -> dict[str, Any]:
-    rules = [split.rule for split in graph.splits]
-    alone = {rule for rule in SINGLE_RULES if rules.count(rule) == 1}
-    rows = [split for split in graph.splits if split.rule not in alone]
-    arrays: dict[str, Any] = {}
-    for part in PARTS:
-        masks = np.zeros((len(rows), graph.n_vertices), dtype=bool)
-        for mask, split in zip(masks, rows, strict=True):
-            mask[getattr(split, part)] = True
-        if rows:
-            arrays[f"{part}_masks"] = masks
-    if any(split.rule != "fixed" for split in rows):
-        arrays["split_rules"] = np.array([split.rule for split in rows])
-    for split in graph.splits:
-        if split.rule in alone:
-            for part in PARTS:
-                mask = np.zeros(graph.n_vertices, dtype=bool)
-                mask[getattr(split, part)] = True
-                arrays[f"{split.rule}_{part}"] = mask
-    return arrays
-
-
-def _plain(names: NDArray[Any], what: str) -> NDArray[Any]:
-    """Turn names into an array that needs no pickle; without any, of strings if of objects."""
-    if names.dtype != object:
-        return names
-    array = np.array(names.tolist()) if len(names) else np.empty(0, dtype="U1")
-    if names.ndim != 1 or array.dtype.kind not in "biufU" or array.tolist() != names.tolist():
-        raise GraphError(
-            f"{what} must be all strings or all numbers to be written; convert them first."
-        )
-    return array
+    names = arrays[key].tolist()
+    check_text(names, repr(key))
+    return names

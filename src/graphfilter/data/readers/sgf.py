@@ -36,7 +36,7 @@ def read_sgf(folder: AnyPath, name: str) -> Graph:
         return Graph.from_edges(
             check_edges(content["graph"]),
             len(content["X"]),
-            features=sp.csr_array(content["X"]),
+            features=sp.csr_array(content["X"].astype(np.float32)),
             labels=check_labels(content["y"]),
             splits=[split],
             name=name,
