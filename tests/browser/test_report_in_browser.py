@@ -10,7 +10,7 @@ import pytest
 from graphfilter import SGFClassifier, load_dataset
 from graphfilter.data import make_csbm
 from graphfilter.graph import Graph
-from graphfilter.run_folder.fit import REPORT_FILE, Source, fit_folder, plan_fit
+from graphfilter.run_folder import REPORT_FILE, Source, fit_folder, plan_fit
 
 PLOTS = ("filter", "coefficient", "training", "degree", "frequency", "confusion", "calibration")
 HOSTILE = '</script><script>hacked=1</script><img src=x onerror="hacked=1"><b>'

@@ -13,8 +13,8 @@ from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
 from graphfilter.graph import Graph
 from graphfilter.report.conclusion import BASELINES
+from graphfilter.run_folder import REPORT_FILE, Source, fit_folder, plan_fit
 from graphfilter.run_folder.baselines import train_baselines
-from graphfilter.run_folder.fit import REPORT_FILE, Source, fit_folder, plan_fit
 from graphfilter.splits import Split, stratified
 from graphfilter.training import Progress
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from graphfilter.data import make_karate
-from graphfilter.run_folder.fit import Source
+from graphfilter.run_folder import Source
 
 
 @dataclass(frozen=True)

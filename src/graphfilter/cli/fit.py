@@ -18,7 +18,7 @@ from graphfilter.cli.screen import complain, say, show_table, tell
 from graphfilter.cli.sources import column_choices, read_source
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.graph.edges import count
-from graphfilter.run_folder.fit import (
+from graphfilter.run_folder import (
     CHECKPOINT_FILE,
     FitSummary,
     check_folder,

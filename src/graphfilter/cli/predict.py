@@ -14,8 +14,7 @@ from graphfilter.cli.sources import read_source
 from graphfilter.data import Columns
 from graphfilter.errors import ConfigError
 from graphfilter.graph.edges import count
-from graphfilter.run_folder.contents import write_predictions
-from graphfilter.run_folder.fit import load_run, predict_graph, with_features
+from graphfilter.run_folder import load_run, predict_graph, with_features, write_predictions
 
 
 def predict(
@@ -48,13 +47,13 @@ def predict(
     if not out.parent.is_dir():
         raise ConfigError(f"{out.parent}: there is no such folder to write {out.name} to.")
     classifier, about, encoder = load_run(run)
-    told = about.get("columns") or {}
+    told = about.columns or Columns()
     columns = Columns(
         label=label,
-        id=id or told.get("id"),
-        source=source or told.get("source"),
-        target=target or told.get("target"),
-        weight=weight or told.get("weight"),
+        id=id or told.id,
+        source=source or told.source,
+        target=target or told.target,
+        weight=weight or told.weight,
     )
     found = read_source(
         edges=edges, vertices=vertices, dataset=dataset, graph=graph,
@@ -72,7 +71,7 @@ def predict(
         truth = np.array([str(c) for c in new.classes])[new.labels[known]]
         accuracy = (names[probabilities[known].argmax(axis=1)] == truth).mean()
         labelled = count(int(known.sum()), "labelled vertex", "labelled vertices")
-        seen = with_features(new)[0].checksum() == about.get("data_checksum")
+        seen = with_features(new)[0].checksum() == about.data_checksum
         warning = " This is the graph it was trained on: metrics.json has its test part."
         say(f"Accuracy on the {labelled}: {accuracy:.1%}.{warning if seen else ''}")
     say(f"{count(new.n_vertices, 'vertex', 'vertices')} predicted, written to {out}.")

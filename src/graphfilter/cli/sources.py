@@ -12,7 +12,7 @@ from graphfilter.cli.screen import waiting
 from graphfilter.data import Columns, TableEncoder, load_dataset, read_tables
 from graphfilter.data.readers import read_graph
 from graphfilter.errors import ConfigError
-from graphfilter.run_folder.fit import Source
+from graphfilter.run_folder import Source
 
 TABLES = "Your own graph"
 OTHER = "Other graphs"

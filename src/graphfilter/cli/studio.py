@@ -12,7 +12,7 @@ import typer
 from graphfilter.cli import sources
 from graphfilter.cli.screen import say, tell
 from graphfilter.cli.sources import column_choices, read_source
-from graphfilter.run_folder.fit import Source
+from graphfilter.run_folder import Source
 from graphfilter.studio.server import UPLOAD_LIMIT_MB, Studio, serve
 
 

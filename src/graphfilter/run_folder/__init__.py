@@ -1,1 +1,43 @@
-"""The folder a ``fit`` leaves behind: a model, predictions, metrics and a report."""
+"""The folder a ``fit`` leaves behind: a model, predictions, metrics, a picture and a report.
+
+What belongs here is whatever decides on the content of such a folder, a file per subject:
+
+- :mod:`.plan`: checks and decisions before anything is written;
+- :mod:`.layout`: the names of the files, and who may write to the folder;
+- :mod:`.fit`: the one way a folder is filled; :mod:`.baselines` trains what it compares with;
+- :mod:`.description`, :mod:`.run_metrics`, :mod:`.predictions`, :mod:`.filter_picture`: its files;
+- :mod:`.predict`: using the folder afterwards.
+
+It may import everything but the studio and the command line, which both fit through it.
+"""
+
+from graphfilter.run_folder.description import RunDescription
+from graphfilter.run_folder.fit import FitSummary, fit_folder
+from graphfilter.run_folder.layout import (
+    CHECKPOINT_FILE,
+    REPORT_FILE,
+    RUN_FILES,
+    check_folder,
+)
+from graphfilter.run_folder.plan import Plan, Source, plan_fit, with_features
+from graphfilter.run_folder.predict import load_run, predict_graph
+from graphfilter.run_folder.predictions import write_predictions
+from graphfilter.run_folder.run_metrics import RunMetrics
+
+__all__ = [
+    "CHECKPOINT_FILE",
+    "REPORT_FILE",
+    "RUN_FILES",
+    "FitSummary",
+    "Plan",
+    "RunDescription",
+    "RunMetrics",
+    "Source",
+    "check_folder",
+    "fit_folder",
+    "load_run",
+    "plan_fit",
+    "predict_graph",
+    "with_features",
+    "write_predictions",
+]

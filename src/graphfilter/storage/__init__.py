@@ -28,7 +28,7 @@ from graphfilter.storage.lines import (
     split_lines,
     unpack_lines,
 )
-from graphfilter.storage.locks import locked
+from graphfilter.storage.locks import in_use, locked
 from graphfilter.storage.tensors import read_tensors, write_tensors
 
 whole_file = atomic_file
@@ -40,6 +40,7 @@ __all__ = [
     "check_target",
     "convert",
     "find_lines",
+    "in_use",
     "locked",
     "make_folder",
     "matches",

@@ -46,6 +46,7 @@ class LinesFile(Generic[T]):
         self._write = write
         self.records: list[T] = []
         self.n_cut = 0
+        check_target(path)
         if self.path.exists():
             self.records, self.n_cut = read_lines(self.path, read, what)
 

@@ -42,6 +42,18 @@ def locked(path: str | os.PathLike[str], busy: str) -> Iterator[None]:
             os.close(descriptor)
 
 
+def in_use(path: str | os.PathLike[str]) -> bool:
+    """Return whether another process holds a lock file."""
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        return lock(descriptor) is False
+    finally:
+        os.close(descriptor)
+
+
 def lock(descriptor: int, *, wait: bool = False) -> bool | None:
     """Lock an open file against other processes; return whether it is ours now.
 

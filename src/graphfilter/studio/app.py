@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.operators import OPERATORS
 from graphfilter.report.html import TEMPLATES, make_environment, plotly_source
-from graphfilter.run_folder.fit import REPORT_FILE, RUN_FILES
+from graphfilter.run_folder import REPORT_FILE, RUN_FILES
 from graphfilter.storage import whole_file
 from graphfilter.studio.runs import RunQueue, RunSetting
 from graphfilter.studio.sources import Sources, UploadSizeError

@@ -20,7 +20,7 @@ from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.report.curves import FREQUENCIES, stacked_response
 from graphfilter.report.numbers import plain, spread_out
-from graphfilter.run_folder.fit import fit_folder, plan_fit
+from graphfilter.run_folder import fit_folder, plan_fit
 from graphfilter.studio.sources import Entry
 from graphfilter.training import Progress
 

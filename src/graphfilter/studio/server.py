@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from graphfilter.errors import ConfigError
-from graphfilter.run_folder.fit import Source
+from graphfilter.run_folder import Source
 from graphfilter.studio.app import Handlers, make_app
 from graphfilter.studio.runs import RunQueue
 from graphfilter.studio.sources import Sources

@@ -13,7 +13,7 @@ from typing import Any
 from graphfilter.data import Columns, dataset_names, describe, load_dataset, locate, read_tables
 from graphfilter.errors import ConfigError, DataFileError, GraphFilterError
 from graphfilter.report.run_page import describe_size
-from graphfilter.run_folder.fit import Source, plan_fit
+from graphfilter.run_folder import Source, plan_fit
 
 TABLE_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 # What is sent beyond the limit is read and thrown away up to so many times it, so that the

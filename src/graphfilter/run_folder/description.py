@@ -1,0 +1,69 @@
+"""How a run came about: the part of ``config.json`` beside the model."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphfilter.data import Columns
+from graphfilter.run_folder.plan import Plan
+
+
+@dataclass(frozen=True)
+class RunDescription:
+    """What a run was made from, so that it can be repeated and its tables read alike.
+
+    Attributes
+    ----------
+    command : str
+        The command line that repeats it; empty where there was none.
+    origin : dict
+        The files, or the dataset.
+    data_checksum : str
+        Of the graph as it was fitted.
+    encoder : dict or None
+        Of the vertex table, as :meth:`TableEncoder.to_dict` gives it.
+    columns : Columns or None
+        Which columns of the tables are what, where the user said so.
+    vertex_features : bool
+        False where each vertex was its own feature for want of others.
+    stopped : list of str
+        Why each member stopped training.
+    """
+
+    command: str = ""
+    seed: int = 0
+    origin: dict[str, Any] = field(default_factory=dict)
+    data_checksum: str = ""
+    split_rule: str = ""
+    encoder: dict[str, Any] | None = None
+    columns: Columns | None = None
+    vertex_features: bool = True
+    python: str = ""
+    libraries: dict[str, str] = field(default_factory=dict)
+    stopped: list[str] = field(default_factory=list)
+
+
+def describe_run(plan: Plan, *, seed: int, command: str, stopped: list[str]) -> RunDescription:
+    """Describe the run that is being made, on this machine."""
+    encoder = plan.source.encoder
+    return RunDescription(
+        command=command,
+        seed=seed,
+        origin=dict(plan.source.origin),
+        data_checksum=plan.graph.checksum(),
+        split_rule=plan.split.rule,
+        encoder=None if encoder is None else encoder.to_dict(),
+        columns=plan.source.columns,
+        vertex_features=plan.has_features,
+        python=platform.python_version(),
+        libraries=_library_versions(),
+        stopped=stopped,
+    )
+
+
+def _library_versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("torch", "numpy", "scipy", "scikit-learn")}

@@ -1,0 +1,79 @@
+"""The files of a run folder, and whether a run may be written to one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from graphfilter.errors import ConfigError
+from graphfilter.estimators.saving import CONFIG_FILE, MODEL_FILE
+from graphfilter.storage import in_use, locked, make_folder
+
+CHECKPOINT_FILE = "checkpoint.safetensors"
+PREDICTIONS_FILE = "predictions.csv"
+METRICS_FILE = "metrics.json"
+FILTER_FILE = "filter.png"
+REPORT_FILE = "report.html"
+RUN_FILES = (
+    PREDICTIONS_FILE, METRICS_FILE, FILTER_FILE, REPORT_FILE, MODEL_FILE, CONFIG_FILE,
+    CHECKPOINT_FILE,
+)  # fmt: skip
+
+# The lock, and temporary files of a killed process: not the user's.
+_OWN = ".graphfilter-"
+_LOCK_FILE = f"{_OWN}lock"
+
+
+@contextmanager
+def open_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Iterator[Path]:
+    """Make a run folder ours for the length of the block; an earlier run goes if asked.
+
+    The lock ends with this process, however it ends.
+    """
+    folder = check_folder(out, overwrite=overwrite, resume=resume)
+    make_folder(folder)
+    with locked(folder / _LOCK_FILE, _busy(folder)):
+        # Another fit may have finished since.
+        _check_contents(folder, overwrite=overwrite, resume=resume)
+        if overwrite:
+            for name in RUN_FILES:
+                (folder / name).unlink(missing_ok=True)
+        yield folder
+
+
+def check_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Path:
+    """Check the run folder before any work: nothing of the user's is lost without a word."""
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder}: a file is in the way; give the name of a folder.")
+    if in_use(folder / _LOCK_FILE):
+        raise ConfigError(_busy(folder))
+    _check_contents(folder, overwrite=overwrite, resume=resume)
+    return folder
+
+
+def _busy(folder: Path) -> str:
+    return f"{folder}: another fit is writing to it; wait for its end, or give another --out."
+
+
+def _check_contents(folder: Path, *, overwrite: bool, resume: bool) -> None:
+    present = {p.name for p in folder.iterdir()} if folder.exists() else set()
+    present = {name for name in present if not name.startswith(_OWN)}
+    if resume and overwrite:
+        raise ConfigError("--resume continues a run, --overwrite starts anew: choose one.")
+    if resume and CONFIG_FILE in present:
+        raise ConfigError(
+            f"{folder}: holds a finished run; there is nothing to resume. "
+            "Pass --overwrite to fit it again."
+        )
+    if not resume and not overwrite and CHECKPOINT_FILE in present:
+        raise ConfigError(
+            f"{folder}: holds an interrupted run; pass --resume to continue it, or --overwrite "
+            "to start anew."
+        )
+    if not resume and not overwrite and present:
+        raise ConfigError(
+            f"{folder}: exists and is not empty; pass --overwrite to replace the run in it, or "
+            "give another --out."
+        )

@@ -1,0 +1,111 @@
+"""What is decided before a fit: the features, the classes and the split. Nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphfilter.data import Columns
+from graphfilter.data.encoding import TableEncoder
+from graphfilter.errors import GraphError
+from graphfilter.graph import Graph
+from graphfilter.graph.edges import count
+from graphfilter.splits import Split, stratified
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A graph and how it was read, so that a new one can be read alike."""
+
+    graph: Graph
+    encoder: TableEncoder | None = None
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    columns: Columns | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A graph made ready for fitting, and what the user should know of it."""
+
+    source: Source
+    graph: Graph
+    split: Split
+    notes: tuple[str, ...]
+    has_features: bool
+
+
+def plan_fit(source: Source, seed: int) -> Plan:
+    """Check a graph for fitting and choose its split; nothing is written."""
+    graph, feature_notes = with_features(source.graph)
+    class_notes = check_classes(graph)
+    split, split_notes = choose_split(graph, seed)
+    notes = (*graph.notes, *feature_notes, *class_notes, *split_notes)
+    return Plan(source, graph, split, notes, has_features=not feature_notes)
+
+
+def with_features(graph: Graph) -> tuple[Graph, tuple[str, ...]]:
+    """Give a graph without features the identity of each vertex as one."""
+    if graph.features is not None:
+        return graph, ()
+    identity = sp.eye_array(graph.n_vertices, dtype=np.float32, format="csr")
+    note = (
+        "There are no vertex features: each vertex is its own, so only this graph can be predicted."
+    )
+    return graph.replace(features=identity), (note,)
+
+
+def check_classes(graph: Graph) -> tuple[str, ...]:
+    """Raise unless two classes have labelled vertices; note those that have only one."""
+    counts = np.zeros(0, dtype=int)
+    if graph.labels is not None:
+        counts = np.bincount(graph.labels[graph.labels >= 0], minlength=graph.n_classes)
+    n_present = int(np.count_nonzero(counts))
+    if n_present == 0:
+        raise GraphError("no vertex is labelled; name the column of the labels with --label.")
+    if n_present == 1:
+        only = graph.classes[int(counts.argmax())]
+        raise GraphError(f"there must be at least two classes; every label is {str(only)!r}.")
+    return tuple(
+        f"class {str(name)!r} has one labelled vertex: it is trained on and cannot be tested."
+        for name, n in zip(graph.classes, counts, strict=True)
+        if n == 1
+    )
+
+
+def choose_split(graph: Graph, seed: int) -> tuple[Split, tuple[str, ...]]:
+    """Take the split that came with the tables, or draw the paper's from the labelled vertices."""
+    assert graph.labels is not None
+    given = next((s for s in graph.splits if s.rule == "given"), None)
+    if given is None:
+        split = stratified(graph.labels, seed)
+        return split, (f"split drawn: {_sizes(split)} ({split.rule}, seed {seed}).",)
+    known = graph.labels >= 0
+    train, val, test = (part[known[part]] for part in (given.train, given.val, given.test))
+    if not len(train):
+        raise GraphError("the split column must mark at least one labelled vertex as 'train'.")
+    rule = "given"
+    if not len(val):
+        inner = np.full(graph.n_vertices, -1)
+        inner[train] = graph.labels[train]
+        drawn = stratified(inner, seed, (0.75, 0.25, 0.0))
+        train, val = drawn.train, drawn.val
+        rule = "given; validation drawn from train"
+    split = Split(train, val, test, rule=rule)
+    notes = [f"split taken from the table: {_sizes(split)} ({rule})."]
+    untrained = np.setdiff1d(graph.labels[known], graph.labels[train])
+    notes += [
+        f"class {str(graph.classes[c])!r} has no training vertex: it can never be predicted."
+        for c in untrained
+    ]
+    unused = int(known.sum()) - sum(map(len, (train, val, test)))
+    if unused:
+        notes.append(f"{count(unused, 'labelled vertex is', 'labelled vertices are')} in no part.")
+    return split, tuple(notes)
+
+
+def _sizes(split: Split) -> str:
+    return f"{len(split.train):,} train, {len(split.val):,} val, {len(split.test):,} test"

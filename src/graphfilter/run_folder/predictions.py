@@ -1,0 +1,52 @@
+"""``predictions.csv``: a row per vertex."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.graph import Graph
+from graphfilter.splits import Split
+from graphfilter.storage import atomic_file
+
+UNLABELLED = "unlabelled"
+UNUSED = "unused"
+
+
+def write_predictions(
+    path: str | PathLike[str],
+    graph: Graph,
+    classes: NDArray[Any],
+    probabilities: NDArray[np.float64],
+    split: Split | None = None,
+) -> None:
+    """Write per vertex: id, predicted label, its probability, that of every class, and its part."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    best = probabilities.argmax(axis=1)
+    names = [str(c) for c in classes]
+    ids = graph.vertex_names or range(graph.n_vertices)
+    columns: dict[str, Any] = {
+        "id": pa.array([str(name) for name in ids]),
+        "predicted": pa.array([names[b] for b in best]),
+        "probability": probabilities.max(axis=1).round(6),
+    }
+    for c, name in enumerate(names):
+        columns[f"p_{name}"] = probabilities[:, c].round(6)
+    if split is not None:
+        columns["part"] = pa.array(parts_of(graph, split).tolist())
+    with atomic_file(path) as temporary:
+        csv.write_csv(pa.table(columns), temporary)
+
+
+def parts_of(graph: Graph, split: Split) -> NDArray[np.str_]:
+    """Name each vertex's part: train, val, test, unlabelled, or unused (labelled, in no part)."""
+    part = split.part_of(graph.n_vertices).astype("<U10")
+    unknown = np.ones(graph.n_vertices, bool) if graph.labels is None else graph.labels < 0
+    part[(part == "") & unknown] = UNLABELLED
+    part[part == ""] = UNUSED
+    return part

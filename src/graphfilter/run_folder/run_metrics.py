@@ -1,0 +1,79 @@
+"""``metrics.json``: how well a run did, and what its filter learned."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.graph import Graph
+from graphfilter.metrics import score_parts
+from graphfilter.spectral import estimate_label_frequency
+from graphfilter.splits import Split
+
+
+class RunMetrics(TypedDict):
+    """The content of ``metrics.json``; lists have an entry per member.
+
+    ``scores`` are by part: n_vertices, accuracy, macro_f1, log_loss, calibration_error.
+    ``filter`` holds the learned scalars of each member and its coefficients theta.
+    """
+
+    scores: dict[str, dict[str, Any]]
+    split_rule: str
+    label_frequency: dict[str, float | None]
+    label_frequency_mean: float | None
+    filter: list[dict[str, list[float]]]
+    epochs: list[int]
+    best_epoch: list[int]
+    stopped: list[str]
+    seconds: float
+    peak_memory_mb: float | None
+
+
+def measure_run(
+    classifier: SGFClassifier, graph: Graph, probabilities: NDArray[np.float64], split: Split
+) -> RunMetrics:
+    """Return the content of ``metrics.json``."""
+    assert graph.labels is not None
+    known = np.flatnonzero(graph.labels >= 0)
+    frequency = estimate_label_frequency(graph, known)
+    results = classifier.results_
+    return {
+        "scores": score_parts(probabilities, graph.labels, split),
+        "split_rule": split.rule,
+        "label_frequency": {
+            str(name): _number(value)
+            for name, value in zip(graph.classes, frequency.value, strict=True)
+        },
+        "label_frequency_mean": _number(frequency.mean),
+        "filter": [_filter_numbers(f) for f in classifier.filters_],
+        "epochs": [result.n_epochs for result in results],
+        "best_epoch": [result.best_epoch for result in results],
+        "stopped": [result.stopped for result in results],
+        "seconds": results[0].seconds,
+        "peak_memory_mb": peak_memory_mb(),
+    }
+
+
+def peak_memory_mb() -> float | None:
+    """Return the largest resident size of this process so far, where the system tells."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
+
+
+def _filter_numbers(learned: Any) -> dict[str, list[float]]:
+    numbers = {name: p.detach().tolist() for name, p in learned.named_parameters()}
+    return {**numbers, "theta": learned.coefficients().detach().tolist()}
+
+
+def _number(value: float) -> float | None:
+    """Return None for NaN, which JSON does not know."""
+    return float(value) if np.isfinite(value) else None
