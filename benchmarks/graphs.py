@@ -56,7 +56,7 @@ class RandomGraph:
     def operator(self, dtype: torch.dtype = torch.float32) -> Operator:
         """Return its augmented normalised adjacency, on the device the graph is on."""
         return Operator.from_csr(
-            self.offsets, self.columns, device=self.columns.device, dtype=dtype
+            self.offsets, self.columns, device=self.columns.device, dtype=dtype, check=False
         )
 
 

@@ -26,7 +26,7 @@ import torch
 
 import graphfilter
 from graphfilter.errors import ConfigError, GraphFilterError, check_count
-from graphfilter.operators.kernels.native_rows import native_library
+from graphfilter.operators.kernels.native_kernel import native_library
 from graphfilter.storage import write_json
 
 Record = dict[str, Any]

@@ -15,30 +15,36 @@ from graphfilter.data.synthetic import make_karate
 from graphfilter.filters import StackedFilter, apply_filters
 from graphfilter.graph import Graph
 from graphfilter.operators import OPERATORS, Operator, make_operator
-from graphfilter.operators.kernels import Factors, Rows, make_rows, native_rows
-from graphfilter.operators.kernels.native_rows import NativeRows, native_library
-from graphfilter.operators.kernels.torch_rows import TorchRows
+from graphfilter.operators.kernels import (
+    FactoredMatrix,
+    ProductKernel,
+    Step,
+    make_kernel,
+    native_kernel,
+)
+from graphfilter.operators.kernels.native_kernel import NativeKernel, native_library
+from graphfilter.operators.kernels.torch_kernel import TorchKernel
 from graphfilter.operators.polynomial import Basis, apply_polynomial
 
 WHERE = "cuda" if torch.cuda.is_available() else "cpu"
 HAS_TRITON = importlib.util.find_spec("triton") is not None
 MISSING = pytest.mark.skipif(not HAS_TRITON, reason="triton is not installed")
 NOT_BUILT = pytest.mark.skipif(native_library() is None, reason="the CPU kernel was not built")
-Maker = Callable[[Factors, torch.dtype], Rows]
+Maker = Callable[[FactoredMatrix, torch.dtype], ProductKernel]
 
 
-def triton_rows(factors: Factors, dtype: torch.dtype) -> Rows:
-    from graphfilter.operators.kernels.triton_rows import TritonRows
+def make_triton(matrix: FactoredMatrix, dtype: torch.dtype) -> ProductKernel:
+    from graphfilter.operators.kernels.triton_kernel import TritonKernel
 
-    return TritonRows(factors.to(WHERE), dtype)
+    return TritonKernel(matrix.to(WHERE), dtype)
 
 
 KERNELS = [
-    pytest.param(TorchRows, torch.float64, 1e-12, id="torch-float64"),
-    pytest.param(TorchRows, torch.float32, 1e-5, id="torch-float32"),
-    pytest.param(NativeRows, torch.float32, 1e-5, id="native-float32", marks=NOT_BUILT),
-    pytest.param(triton_rows, torch.float32, 1e-5, id="triton-float32", marks=MISSING),
-    pytest.param(triton_rows, torch.bfloat16, 2e-2, id="triton-bfloat16", marks=MISSING),
+    pytest.param(TorchKernel, torch.float64, 1e-12, id="torch-float64"),
+    pytest.param(TorchKernel, torch.float32, 1e-5, id="torch-float32"),
+    pytest.param(NativeKernel, torch.float32, 1e-5, id="native-float32", marks=NOT_BUILT),
+    pytest.param(make_triton, torch.float32, 1e-5, id="triton-float32", marks=MISSING),
+    pytest.param(make_triton, torch.bfloat16, 2e-2, id="triton-bfloat16", marks=MISSING),
 ]
 kernels = pytest.mark.parametrize(("make", "dtype", "tolerance"), KERNELS)
 
@@ -59,8 +65,8 @@ def weighted() -> Graph:
 GRAPHS = {"star_and_ring": star_and_ring, "weighted": weighted}
 
 
-def factors_of(kind: str, graph: Graph) -> Factors:
-    return make_operator(kind, graph).rows.factors
+def matrix_of(kind: str, graph: Graph) -> FactoredMatrix:
+    return make_operator(kind, graph).kernel.matrix
 
 
 def columns(*shape: int, seed: int = 0) -> Tensor:
@@ -78,23 +84,23 @@ def close(got: Tensor, expected: Tensor, tolerance: float) -> None:
 @pytest.mark.parametrize("graph", GRAPHS)
 @pytest.mark.parametrize("width", [1, 7, 192, 200])
 def test_multiply(make: Maker, dtype, tolerance, kind: str, graph: str, width: int) -> None:
-    factors = factors_of(kind, GRAPHS[graph]())
-    rows = make(factors, dtype)
-    n = factors.shape[0]
+    matrix = matrix_of(kind, GRAPHS[graph]())
+    kernel = make(matrix, dtype)
+    n = matrix.shape[0]
     x, out = columns(n, width), columns(n, width, seed=1)
-    expected = 1.5 * torch.from_numpy(factors.matrix().toarray()) @ x - 0.5 * out
-    got = out.to(rows.factors.device, dtype)
-    rows.multiply(x.to(got), out=got, scale=1.5, keep=-0.5)
+    expected = 1.5 * torch.from_numpy(matrix.to_scipy().toarray()) @ x - 0.5 * out
+    got = out.to(kernel.matrix.device, dtype)
+    kernel.multiply(x.to(got), out=got, scale=1.5, keep=-0.5)
     close(got, expected, tolerance)
 
 
 @kernels
 def test_what_is_not_kept_is_not_read(make: Maker, dtype, tolerance) -> None:
-    factors = factors_of("laplacian", star_and_ring())
-    rows = make(factors, dtype)
-    x = columns(factors.shape[0], 3).to(rows.factors.device, dtype)
+    matrix = matrix_of("laplacian", star_and_ring())
+    kernel = make(matrix, dtype)
+    x = columns(matrix.shape[0], 3).to(kernel.matrix.device, dtype)
     out = torch.full_like(x, float("nan"))
-    assert rows.multiply(x, out=out) is out
+    assert kernel.multiply(x, out=out) is out
     assert out.isfinite().all()
 
 
@@ -104,52 +110,17 @@ def test_values_by_group_on_a_matrix_that_is_not_square(
     make: Maker, dtype, tolerance, groups: int
 ) -> None:
     matrix = sp.random_array((11, 6), density=0.4, rng=0).tocsr()
-    rows = make(Factors.from_scipy(matrix), dtype)
+    kernel = make(FactoredMatrix.from_scipy(matrix), dtype)
     x, values = columns(6, groups * 5), columns(groups, matrix.nnz, seed=1)
     parts = [
         sp.csr_array((v.numpy(), matrix.indices, matrix.indptr), shape=matrix.shape) @ part.numpy()
         for v, part in zip(values, x.chunk(groups, 1), strict=True)
     ]
     expected = torch.from_numpy(np.concatenate(parts, axis=1))
-    device = rows.factors.device
+    device = kernel.matrix.device
     got = torch.empty(11, groups * 5, device=device, dtype=dtype)
-    rows.multiply(x.to(got), out=got, values=values.to(got))
+    kernel.multiply(x.to(got), out=got, values=values.to(got))
     close(got, expected, tolerance)
-
-
-@kernels
-@pytest.mark.parametrize("kind", OPERATORS)
-@pytest.mark.parametrize(("groups", "width"), [(3, 5), (3, 64), (2, 200), (40, 8)])
-@pytest.mark.parametrize("factor", [(1.0, 0.0, 0.0), (2.0, -0.5, -1.0)])
-def test_advance_walks_sums_and_multiplies(
-    make: Maker,
-    dtype,
-    tolerance,
-    kind: str,
-    groups: int,
-    width: int,
-    factor: tuple[float, float, float],
-) -> None:
-    factors = factors_of(kind, star_and_ring())
-    rows = make(factors, dtype)
-    n, (scale, skip, keep) = factors.shape[0], factor
-    x, before, sums, other = (columns(n, groups, width, seed=s) for s in range(4))
-    weights = columns(groups, seed=9)
-    matrix = torch.from_numpy(factors.matrix().toarray())
-    made = torch.einsum("ij,jgc->igc", scale * matrix, x) + skip * x + keep * before
-    total = sums + weights[:, None] * made
-    products = (made * other).sum((0, 2))
-
-    device, exact = rows.factors.device, torch.promote_types(dtype, torch.float32)
-    current, previous, so_far = (rows.enter(z.to(device, dtype)) for z in (x, before, sums))
-    against, dots = other.to(device, dtype), torch.empty(groups, device=device, dtype=exact)
-    rows.advance(
-        current, previous, scale=scale, skip=skip, keep=keep, total=so_far,
-        weights=weights.to(device, exact), against=against, products=dots,
-    )  # fmt: skip
-    close(rows.leave(previous), made, tolerance)
-    close(rows.leave(so_far), total, tolerance)
-    close(dots, products, 5 * tolerance)
 
 
 STEPS = {
@@ -160,18 +131,28 @@ STEPS = {
 
 
 @kernels
-@pytest.mark.parametrize(("groups", "width"), [(3, 5), (1, 80)])
-@pytest.mark.parametrize(("basis", "degree"), [*((b, 3) for b in STEPS), ("powers", 0)])
-def test_walk(
-    make: Maker, dtype, tolerance, groups: int, width: int, basis: str, degree: int
-) -> None:
+@pytest.mark.parametrize(
+    ("kind", "graph", "groups", "width", "basis", "degree"),
+    [
+        *((kind, graph, 3, 5, "shifted", 3) for kind in OPERATORS for graph in GRAPHS),
+        *(("augmented_adjacency", "weighted", 3, 64, basis, 3) for basis in STEPS),
+        ("laplacian", "weighted", 1, 80, "chebyshev", 3),
+        ("laplacian", "weighted", 2, 200, "powers", 2),
+        ("adjacency", "weighted", 40, 8, "chebyshev", 2),
+        ("adjacency", "weighted", 3, 5, "powers", 0),
+    ],
+)
+def test_recurrence(
+    make: Maker, dtype, tolerance, kind: str, graph: str, groups: int, width: int, basis: str,
+    degree: int,
+) -> None:  # fmt: skip
     """The sum of all terms and the inner product of each, against dense float64."""
-    factors = factors_of("augmented_adjacency", weighted())
-    rows, dense = make(factors, dtype), torch.from_numpy(factors.matrix().toarray())
-    n, device = len(dense), rows.factors.device
+    matrix = matrix_of(kind, GRAPHS[graph]())
+    kernel, dense = make(matrix, dtype), torch.from_numpy(matrix.to_scipy().toarray())
+    n, device = len(dense), kernel.matrix.device
     x, other = (columns(n, groups, width, seed=s).to(dtype).double() for s in (0, 1))
     weights = columns(degree + 1, groups, seed=2)
-    steps = [STEPS[basis].step_factors(k) for k in range(degree)]
+    steps = [STEPS[basis].step_of(k) for k in range(degree)]
     terms = [x]
     for scale, skip, keep in steps:
         before = terms[-2] if len(terms) > 1 else torch.zeros_like(x)
@@ -181,11 +162,11 @@ def test_walk(
     products = torch.stack([(term * other).sum((0, 2)) for term in terms])
     exact = torch.promote_types(dtype, torch.float32)
     given = x.to(device, dtype), weights.to(device, exact), steps
-    total, dots = rows.walk(*given, other.to(device, dtype))
-    close(total, expected.flatten(1), 2 * tolerance)
+    total, dots = kernel.apply_recurrence(*given, other.to(device, dtype))
+    close(total, expected.flatten(1), 3 * tolerance)
     assert dots is not None
     close(dots, products, 20 * tolerance)
-    alone, nothing = rows.walk(*given)
+    alone, nothing = kernel.apply_recurrence(*given)
     assert nothing is None
     torch.testing.assert_close(alone, total)
 
@@ -194,30 +175,32 @@ def test_walk(
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads_share_the_rows_of_the_compiled_kernel(threads: int, monkeypatch) -> None:
     """However the rows are divided, and with a hub that is most of the work."""
-    monkeypatch.setattr(native_rows, "threads_worth", lambda multiplications: threads)
-    factors = factors_of("laplacian", star_and_ring(200))
-    n = factors.shape[0]
+    monkeypatch.setattr(native_kernel, "threads_worth", lambda multiplications: threads)
+    matrix = matrix_of("laplacian", star_and_ring(200))
+    n = matrix.shape[0]
     x, weights = columns(n, 2, 8).float(), columns(5, 2, seed=1).float()
-    steps = [Basis.chebyshev(0.0, 2.0).step_factors(k) for k in range(4)]
-    rows, reference = NativeRows(factors, torch.float32), TorchRows(factors, torch.float32)
+    steps = [Basis.chebyshev(0.0, 2.0).step_of(k) for k in range(4)]
+    kernel, reference = NativeKernel(matrix, torch.float32), TorchKernel(matrix, torch.float32)
     for got, expected in zip(
-        rows.walk(x, weights, steps, x), reference.walk(x, weights, steps, x), strict=True
+        kernel.apply_recurrence(x, weights, steps, x),
+        reference.apply_recurrence(x, weights, steps, x),
+        strict=True,
     ):
         torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-4)
     flat = x.view(n, 16)
-    got = rows.multiply(flat, out=torch.empty_like(flat))
+    got = kernel.multiply(flat, out=torch.empty_like(flat))
     torch.testing.assert_close(got, reference.multiply(flat, out=torch.empty_like(flat)))
 
 
 @NOT_BUILT
 def test_the_compiled_kernel_runs_on_a_cpu_and_torch_where_it_was_not_built(monkeypatch) -> None:
-    factors = factors_of("adjacency", make_karate())
-    assert type(make_rows(factors, torch.float32)) is NativeRows
-    assert type(make_rows(factors, torch.float64)) is TorchRows
-    monkeypatch.setattr(native_rows, "LIBRARY", native_rows.LIBRARY.with_name("absent.so"))
+    matrix = matrix_of("adjacency", make_karate())
+    assert type(make_kernel(matrix, torch.float32)) is NativeKernel
+    assert type(make_kernel(matrix, torch.float64)) is TorchKernel
+    monkeypatch.setattr(native_kernel, "LIBRARY", native_kernel.LIBRARY.with_name("absent.so"))
     native_library.cache_clear()
     try:
-        assert type(make_rows(factors, torch.float32)) is TorchRows
+        assert type(make_kernel(matrix, torch.float32)) is TorchKernel
     finally:
         native_library.cache_clear()
 
@@ -226,23 +209,19 @@ def test_the_compiled_kernel_runs_on_a_cpu_and_torch_where_it_was_not_built(monk
 @pytest.mark.parametrize("kind", OPERATORS)
 def test_long_rows_are_cut_into_pieces(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a limit of seven entries the hub's 39 make six pieces, and nothing changes."""
-    from graphfilter.operators.kernels import triton_rows as module
+    from graphfilter.operators.kernels import triton_kernel as module
 
-    factors = factors_of(kind, star_and_ring())
-    x = columns(factors.shape[0], 2, 20).to(WHERE, torch.float32)
+    matrix = matrix_of(kind, star_and_ring())
+    x = columns(matrix.shape[0], 2, 20).to(WHERE, torch.float32)
+    weights = columns(3, 2, seed=1).to(WHERE, torch.float32)
+    steps = [Step(1.0, 0.0, 0.0), Step(2.0, 0.5, -1.0)]
     results = []
     for longest in (7, 512):
         monkeypatch.setattr(module, "LONGEST", longest)
-        rows = triton_rows(factors, torch.float32)
-        current, total, dots = rows.enter(x), torch.zeros_like(x), torch.zeros(2, device=WHERE)
-        previous = torch.empty_like(current)
-        rows.advance(
-            current, previous, scale=1.0, skip=0.0, keep=0.0, total=total,
-            weights=torch.ones(2, device=WHERE), against=x, products=dots,
-        )  # fmt: skip
-        results.append((previous, total, dots))
+        kernel = make_triton(matrix, torch.float32)
+        results.append(kernel.apply_recurrence(x, weights, steps, x))
     for cut, whole in zip(*results, strict=True):
-        torch.testing.assert_close(cut, whole, rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(cut, whole, rtol=1e-5, atol=1e-5)
 
 
 @MISSING
@@ -252,7 +231,7 @@ def test_filters_side_by_side_through_the_fused_kernel(kind: str) -> None:
     graph = make_karate()
     reference = make_operator(kind, graph, dtype=torch.float64)
     fused = make_operator(kind, graph, device=WHERE)
-    fused.rows = triton_rows(fused.rows.factors, torch.float32)
+    fused.kernel = make_triton(fused.kernel.matrix, torch.float32)
     results = []
     for operator in (reference, fused):
         filters = [StackedFilter(5, "uniform", seed).to(operator.device) for seed in range(3)]
@@ -269,7 +248,7 @@ def test_filters_side_by_side_through_the_fused_kernel(kind: str) -> None:
 def test_columns_in_any_layout_through_the_fused_kernel() -> None:
     """Transposed columns and a transposed gradient give what contiguous ones do."""
     operator = make_operator("adjacency", make_karate(), device=WHERE)
-    operator.rows = triton_rows(operator.rows.factors, torch.float32)
+    operator.kernel = make_triton(operator.kernel.matrix, torch.float32)
     x = columns(6, operator.n).to(WHERE, torch.float32).T
     torch.testing.assert_close(operator @ x, operator @ x.contiguous())
     weights = columns(4, seed=1).to(WHERE, torch.float32)

@@ -148,7 +148,7 @@ def test_operator_multiply_overwrites_garbage_where_nothing_is_kept() -> None:
 @pytest.mark.parametrize(
     ("x", "problem"),
     [
-        (torch.ones(5, 2), r"one row a vertex \(4\); got shape \(5, 2\)"),
+        (torch.ones(5, 2), r"one row per vertex \(4\); got shape \(5, 2\)"),
         (torch.tensor(1.0), r"got shape \(\)"),
         (torch.ones(4, 2, dtype=torch.float64), "float32 on cpu, the signal torch.float64"),
         (torch.ones(4, 2, dtype=torch.int64), "signal torch.int64"),

@@ -156,7 +156,7 @@ def test_polynomial_refuses_second_derivatives() -> None:
 
 def test_polynomial_refuses_columns_of_another_graph() -> None:
     operator = laplacian(Graph.from_edges([[0, 1]]))
-    with pytest.raises(GraphError, match="one row a vertex"):
+    with pytest.raises(GraphError, match="one row per vertex"):
         apply_polynomial(operator, Basis.powers(), torch.ones(2), torch.ones(3, 1))
 
 

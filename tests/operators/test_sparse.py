@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from graphfilter.operators.kernels import Factors
+from graphfilter.operators.kernels import FactoredMatrix
 from graphfilter.operators.sparse import SparseFeatures
 
 tables = hnp.arrays(
@@ -88,7 +88,7 @@ def test_sparse_features_hold_a_copy() -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_csr_equals_the_matrix(dtype: torch.dtype) -> None:
     matrix = sp.random_array((4, 6), density=0.5, rng=0).tocsr()
-    tensor = Factors.from_scipy(matrix).csr(dtype)
+    tensor = FactoredMatrix.from_scipy(matrix).to_csr_tensor(dtype)
     assert tensor.dtype == dtype
     assert tensor.col_indices().dtype == tensor.crow_indices().dtype == torch.int32
     expected = torch.from_numpy(matrix.toarray()).to(dtype)
@@ -98,6 +98,6 @@ def test_csr_equals_the_matrix(dtype: torch.dtype) -> None:
 def test_csr_widens_indices_that_do_not_fit() -> None:
     """A matrix of one stored entry, wider than int32 can number."""
     wide = sp.csr_array((np.ones(1), np.array([2**31]), np.array([0, 1])), shape=(1, 2**31 + 1))
-    tensor = Factors.from_scipy(wide).csr(torch.float32)
+    tensor = FactoredMatrix.from_scipy(wide).to_csr_tensor(torch.float32)
     assert tensor.col_indices().dtype == torch.int64
     assert tensor.col_indices().tolist() == [2**31]

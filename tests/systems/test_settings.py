@@ -1,6 +1,6 @@
 """How every system is trained, written out, so that no setting changes unnoticed.
 
-The results on record were made in these settings; a change to one belongs into the changelog.
+The results on record were made in these settings; a change to one belongs in the changelog.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from graphfilter.errors import GraphError
 from graphfilter.graph.edges import count, on_host
 from graphfilter.graph.labels import encode_labels
+from graphfilter.graph.sparse_checks import check_sparse
 
 # A float32 array (n, d) or a scipy csr_array of the same; scipy ships no types to say so with.
 Features = Any
@@ -89,6 +90,7 @@ def as_features(features: Any, n: int) -> Features | None:
     """Return features as float32, dense or in CSR form; they must be finite."""
     if features is None:
         return None
+    check_sparse(features, "the features")
     if not sp.issparse(features):
         try:
             features = np.asarray(on_host(features))

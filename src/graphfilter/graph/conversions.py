@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from graphfilter.errors import GraphError
 from graphfilter.graph.edges import on_host
+from graphfilter.graph.sparse_checks import check_sparse
 from graphfilter.splits import Split
 
 
@@ -30,6 +31,7 @@ def parts_of(source: Any, attributes: Mapping[str, Any]) -> dict[str, Any] | Non
 
 def parts_of_scipy(matrix: Any) -> dict[str, Any]:
     """Take a square sparse matrix apart; values that are all 1 are no weights."""
+    check_sparse(matrix, "an adjacency matrix")
     if matrix.shape[0] != matrix.shape[1]:
         raise GraphError(f"an adjacency matrix must be square; got shape {matrix.shape}.")
     entries = sp.coo_array(matrix)

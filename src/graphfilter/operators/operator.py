@@ -23,7 +23,11 @@ from torch import Tensor
 
 from graphfilter.errors import GraphError, check_name
 from graphfilter.graph import Graph
-from graphfilter.operators.kernels import Factors, make_rows
+from graphfilter.graph.sparse_checks import check_sparse
+from graphfilter.operators.kernels import FactoredMatrix, ProductKernel, make_kernel
+
+# How far a matrix may be from symmetric, beside its largest entry: the rounding of float32.
+_ASYMMETRY = 1e-6
 
 
 class Operator:
@@ -31,8 +35,9 @@ class Operator:
 
     Parameters
     ----------
-    matrix : scipy sparse matrix (n, n), or Factors
-        Symmetric.
+    matrix : scipy sparse matrix (n, n), or FactoredMatrix
+        Symmetric and finite. A scipy matrix is checked to be so, to rounding; a FactoredMatrix is
+        taken to be symmetric.
     interval : (float, float)
         Bounds of its spectrum.
     kind : str
@@ -46,24 +51,28 @@ class Operator:
         Number of vertices.
     radius : float
         The largest absolute value in the interval, a bound of its norm.
-    rows : Rows
-        The kernel of its products.
+    kernel : ProductKernel
+        What multiplies.
     """
 
     def __init__(
         self,
-        matrix: sp.csr_array | Factors,
+        matrix: sp.csr_array | FactoredMatrix,
         interval: tuple[float, float],
         kind: str,
         *,
         device: torch.device | str | None = None,
         dtype: torch.dtype = torch.float32,
     ) -> None:
-        factors = matrix if isinstance(matrix, Factors) else Factors.from_scipy(matrix)
-        factors = factors if device is None else factors.to(device)
+        if not isinstance(matrix, FactoredMatrix):
+            matrix = _checked_matrix(matrix)
+        if matrix.shape[0] != matrix.shape[1]:
+            raise GraphError(f"an operator must be square; got shape {matrix.shape}.")
         self.interval = interval
         self.kind = kind
-        self.rows = make_rows(factors, dtype)
+        self.kernel: ProductKernel = make_kernel(
+            matrix if device is None else matrix.to(device), dtype
+        )
 
     @classmethod
     def from_csr(
@@ -74,32 +83,38 @@ class Operator:
         kind: str = "augmented_adjacency",
         device: torch.device | str | None = None,
         dtype: torch.dtype = torch.float32,
+        check: bool = True,
     ) -> Operator:
         """Make an operator of an unweighted graph that lies in torch tensors, on any device.
 
-        For graphs too large to be copied: the tensors are used as they are, unchecked.
+        For graphs too large to be copied: the tensors are used as they are, and must not be
+        written to afterwards.
 
         Parameters
         ----------
         offsets, columns : int64 Tensor (n + 1,), int32 Tensor (m,)
-            CSR adjacency, symmetric, without self loops.
+            CSR adjacency, symmetric, without self loops. That its numbers lie in range is
+            checked; that it is symmetric and without loops is not.
         kind : str
             One of :data:`OPERATORS`.
+        check : bool
+            False leaves out the pass over the numbers, for those who know them to be right: a
+            number out of range is then read outside of memory.
         """
-        adjacency = Factors(offsets, columns, len(offsets) - 1)
+        adjacency = FactoredMatrix(offsets, columns, len(offsets) - 1, checked=not check)
         return _make(adjacency, offsets.diff(), kind, device=device, dtype=dtype)
 
     @property
     def n(self) -> int:
-        return self.rows.factors.shape[0]
+        return self.kernel.matrix.shape[0]
 
     @property
     def device(self) -> torch.device:
-        return self.rows.factors.device
+        return self.kernel.matrix.device
 
     @property
     def dtype(self) -> torch.dtype:
-        return self.rows.dtype
+        return self.kernel.dtype
 
     @property
     def radius(self) -> float:
@@ -108,11 +123,11 @@ class Operator:
     @property
     def matrix(self) -> sp.csr_array:
         """The matrix itself, multiplied out in float64."""
-        return self.rows.factors.matrix()
+        return self.kernel.matrix.to_scipy()
 
     def csr(self) -> Tensor:
         """Return the matrix as a torch CSR tensor in this operator's precision."""
-        return self.rows.csr
+        return self.kernel.csr
 
     def to(
         self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
@@ -122,7 +137,7 @@ class Operator:
         dtype = self.dtype if dtype is None else dtype
         if device == self.device and dtype == self.dtype:
             return self
-        return Operator(self.rows.factors, self.interval, self.kind, device=device, dtype=dtype)
+        return Operator(self.kernel.matrix, self.interval, self.kind, device=device, dtype=dtype)
 
     def __matmul__(self, x: Tensor) -> Tensor:
         """Multiply one column (n,) or several (n, c); differentiable."""
@@ -131,14 +146,17 @@ class Operator:
         return _Product.apply(flat, self).reshape(x.shape)  # pyright: ignore
 
     def multiply(self, x: Tensor, *, out: Tensor, scale: float = 1.0, keep: float = 0.0) -> Tensor:
-        """Write ``scale * (self @ x) + keep * out`` to ``out``, outside autograd."""
-        return self.rows.multiply(x, out=out, scale=scale, keep=keep)
+        """Write ``scale * (self @ x) + keep * out`` to ``out``, outside autograd.
+
+        Both are contiguous (n, c), in this operator's precision and on its device.
+        """
+        return self.kernel.multiply(x, out=out, scale=scale, keep=keep)
 
     def check_columns(self, x: Tensor) -> None:
-        """Raise unless ``x`` has one row a vertex and this operator's precision and device."""
+        """Raise unless ``x`` has one row per vertex and this operator's precision and device."""
         if x.ndim == 0 or x.shape[0] != self.n:
             raise GraphError(
-                f"a signal must have one row a vertex ({self.n}); got shape {tuple(x.shape)}."
+                f"a signal must have one row per vertex ({self.n}); got shape {tuple(x.shape)}."
             )
         if x.dtype != self.dtype or x.device != self.device:
             raise GraphError(
@@ -189,11 +207,11 @@ OPERATORS: dict[str, Callable[..., Operator]] = {
 
 def make_operator(kind: str, graph: Graph, **where: Any) -> Operator:
     """Make the operator of this name for a graph, ``device`` and ``dtype`` as given."""
-    structure = Factors.from_scipy(graph.adjacency, values=graph.weights is not None)
+    structure = FactoredMatrix.from_scipy(graph.adjacency, values=graph.weights is not None)
     return _make(structure, torch.from_numpy(graph.degrees.astype(np.float64)), kind, **where)
 
 
-def _make(structure: Factors, degrees: Tensor, kind: str, **where: Any) -> Operator:
+def _make(structure: FactoredMatrix, degrees: Tensor, kind: str, **where: Any) -> Operator:
     """Normalise an adjacency; see the table at the top."""
     check_name("operator", kind, OPERATORS)
     degrees = degrees.double()
@@ -208,7 +226,7 @@ def _make(structure: Factors, degrees: Tensor, kind: str, **where: Any) -> Opera
 
 
 def _operator(
-    structure: Factors,
+    structure: FactoredMatrix,
     scale: Tensor,
     diagonal: Tensor,
     sign: float,
@@ -216,5 +234,26 @@ def _operator(
     kind: str,
     where: dict[str, Any],
 ) -> Operator:
-    factors = replace(structure, scale=scale, diagonal=diagonal, sign=sign)
-    return Operator(factors, interval, kind, **where)
+    matrix = replace(structure, scale=scale, diagonal=diagonal, sign=sign)
+    return Operator(matrix, interval, kind, **where)
+
+
+def _checked_matrix(matrix: Any) -> FactoredMatrix:
+    """Take a symmetric scipy sparse matrix; raise where it is not one."""
+    if not sp.issparse(matrix):
+        raise GraphError(
+            f"an operator must be a scipy sparse matrix; got {type(matrix).__name__}. "
+            "Make one with scipy.sparse.csr_array(matrix)."
+        )
+    check_sparse(matrix, "an operator")
+    matrix = sp.csr_array(matrix)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise GraphError(f"an operator must be square; got shape {matrix.shape}.")
+    taken = FactoredMatrix.from_scipy(matrix)
+    difference = abs(matrix - matrix.T)
+    if difference.nnz and difference.max() > _ASYMMETRY * abs(matrix).max():
+        raise GraphError(
+            "an operator must be symmetric; entries differ from their mirror images by up to "
+            f"{difference.max():g}. Average the two: (matrix + matrix.T) / 2."
+        )
+    return taken

@@ -8,7 +8,7 @@ symmetric, so with :math:`G = \partial\ell/\partial y` of :math:`y = f(P) x`
 
 Both come from one pass over :math:`B_0 G, B_1 G, \dots`, the same pass as the forward's. Nothing
 but x is stored and three buffers of its size are live, where autograd through the loop keeps at
-least one a product.
+least one per product.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from graphfilter.errors import GraphError
+from graphfilter.operators.kernels import Step
 from graphfilter.operators.operator import Operator
 
 Dropout = Callable[[Tensor], Tensor]
@@ -74,12 +76,10 @@ class Basis:
                 rows[k + 1] -= back * rows[k - 1]
         return weights.double() @ torch.from_numpy(rows).to(weights.device)
 
-    def step_factors(self, k: int) -> tuple[float, float, float]:
-        r"""Return (scale, skip, keep) of :math:`B_{k+1} = \mathrm{scale}\, P B_k +
-        \mathrm{skip}\, B_k + \mathrm{keep}\, B_{k-1}`.
-        """
+    def step_of(self, k: int) -> Step:
+        r"""Return how :math:`B_{k+1}(P)` is made of :math:`B_k(P)` and :math:`B_{k-1}(P)`."""
         step, back = self.factors(k)
-        return step * self.scale, step * self.shift, -back
+        return Step(step * self.scale, step * self.shift, -back)
 
     def factors(self, k: int) -> tuple[float, float]:
         """Return step and back of :math:`B_{k+1}`; the first product has neither."""
@@ -99,6 +99,11 @@ def apply_polynomial(operator: Operator, basis: Basis, weights: Tensor, x: Tenso
     """
     operator.check_columns(x)
     grouped = weights if weights.ndim == 2 else weights[:, None]
+    if x.ndim != 2 or grouped.numel() == 0 or x.shape[1] % grouped.shape[1]:
+        raise GraphError(
+            "columns (n, c) must divide into one equal group per polynomial, each with at least "
+            f"one weight; got shapes {tuple(x.shape)} and {tuple(weights.shape)}."
+        )
     exact = torch.promote_types(x.dtype, torch.float32)
     return _Polynomial.apply(x, grouped.to(exact), operator, basis)  # pyright: ignore
 
@@ -141,7 +146,7 @@ class _Polynomial(torch.autograd.Function):
 def _accumulate(
     operator: Operator, basis: Basis, weights: Tensor, x: Tensor, against: Tensor | None
 ) -> tuple[Tensor, Tensor | None]:
-    r"""Walk :math:`B_0x, B_1x, \dots`, once.
+    r"""Make :math:`B_0x, B_1x, \dots`, once.
 
     Returns their sum with ``weights`` and, where ``against`` is given, the inner product of each
     with it.
@@ -150,8 +155,9 @@ def _accumulate(
     ------
     weights, inner products : (K + 1, g);  x, against, sum : (n, g * c)
     """
-    shape = (len(x), weights.shape[1], -1)
+    shape = (len(x), weights.shape[1], x.shape[1] // weights.shape[1])
     if against is not None:
         against = against.reshape(shape).contiguous()
-    steps = [basis.step_factors(k) for k in range(len(weights) - 1)]
-    return operator.rows.walk(x.reshape(shape).contiguous(), weights.contiguous(), steps, against)
+    steps = [basis.step_of(k) for k in range(len(weights) - 1)]
+    columns = x.reshape(shape).contiguous()
+    return operator.kernel.apply_recurrence(columns, weights.contiguous(), steps, against)

@@ -10,8 +10,10 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from graphfilter.errors import GraphError
 from graphfilter.graph import Features
-from graphfilter.operators.kernels import Factors, Rows, make_rows
+from graphfilter.graph.sparse_checks import check_sparse
+from graphfilter.operators.kernels import FactoredMatrix, ProductKernel, make_kernel
 
 # Above this share of non-zeros a dense product is faster than a sparse one.
 DENSE_ABOVE = 0.3
@@ -22,6 +24,13 @@ class SparseFeatures:
 
     Only the stored entries are ever touched: by the product, by its gradient (a product with
     the transpose, kept beside it) and by dropout.
+
+    Parameters
+    ----------
+    matrix : csr_array (n, d)
+        Finite; copied.
+    device, dtype
+        Where it multiplies, and what the weights are stored in.
     """
 
     def __init__(
@@ -31,26 +40,28 @@ class SparseFeatures:
         device: torch.device | str = "cpu",
         dtype: torch.dtype = torch.float32,
     ) -> None:
+        check_sparse(matrix, "the features")
+        matrix = sp.csr_array(matrix)
         numbered = sp.csr_array(
-            (np.arange(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape
+            (np.arange(matrix.nnz), matrix.indices[: matrix.nnz], matrix.indptr), shape=matrix.shape
         )
         transposed = numbered.T.tocsr()
         self.shape: tuple[int, int] = matrix.shape
         self._order = torch.from_numpy(transposed.data).to(device)
         transposed.data = matrix.data[transposed.data]
-        self._forward = _rows(matrix, device, dtype)
-        self._backward = _rows(transposed, device, dtype)
+        self._forward = _kernel(matrix, device, dtype)
+        self._backward = _kernel(transposed, device, dtype)
 
     @property
     def values(self) -> Tensor:
         """The stored entries, row by row."""
-        values = self._forward.factors.values
+        values = self._forward.matrix.values
         assert values is not None
         return values
 
     def tensors(self) -> list[Tensor]:
         """Return offsets, columns and values of the stored entries."""
-        return [self._forward.factors.offsets, self._forward.factors.columns, self.values]
+        return [self._forward.matrix.offsets, self._forward.matrix.columns, self.values]
 
     def to_dense(self) -> Tensor:
         """Return X with its zeros."""
@@ -63,17 +74,26 @@ class SparseFeatures:
         ----------
         weight : Tensor (d, c)
         values : Tensor (g, m), optional
-            Stand in for the stored entries: row i for the i-th of g equal groups of columns.
+            Replace the stored entries: row i for the i-th of g equal groups of columns.
         """
         return _Projection.apply(weight, self, values)  # pyright: ignore
 
     def product(self, weight: Tensor, values: Tensor | None, *, transposed: bool) -> Tensor:
         """Return X W or XᵀW, outside autograd."""
-        rows = self._backward if transposed else self._forward
+        kernel = self._backward if transposed else self._forward
+        if weight.ndim != 2:
+            raise GraphError(
+                f"what features multiply must have rows and columns; got shape {weight.shape}."
+            )
+        if values is not None and values.shape[1:] != self.values.shape:
+            raise GraphError(
+                f"values must have one number per stored entry ({len(self.values)}) in each row; "
+                f"got shape {tuple(values.shape)}."
+            )
         if transposed and values is not None:
             values = values.index_select(1, self._order)
         out = weight.new_empty(self.shape[int(transposed)], weight.shape[1])
-        return rows.multiply(weight.contiguous(), out=out, values=values)
+        return kernel.multiply(weight.contiguous(), out=out, values=values)
 
 
 class _Projection(torch.autograd.Function):
@@ -88,10 +108,10 @@ class _Projection(torch.autograd.Function):
         return ctx.x.product(grad, ctx.values, transposed=True), None, None
 
 
-def _rows(matrix: sp.csr_array, device: torch.device | str, dtype: torch.dtype) -> Rows:
-    factors = Factors.from_scipy(matrix)
-    assert factors.values is not None
-    return make_rows(replace(factors, values=factors.values.to(dtype)).to(device), dtype)
+def _kernel(matrix: sp.csr_array, device: torch.device | str, dtype: torch.dtype) -> ProductKernel:
+    taken = FactoredMatrix.from_scipy(matrix)
+    assert taken.values is not None
+    return make_kernel(replace(taken, values=taken.values.to(dtype)).to(device), dtype)
 
 
 def to_tensor(

@@ -1,10 +1,25 @@
-"""How one product with a sparse matrix runs on a device.
+"""How products with a sparse matrix run on a device.
 
-:class:`Rows` is the contract: torch's CSR product everywhere (:mod:`.torch_rows`), the reference,
-and fused Triton kernels on CUDA (:mod:`.triton_rows`). The operator's device and precision choose.
+:class:`FactoredMatrix` holds the matrix; a :class:`ProductKernel` multiplies with it. Which one
+runs is decided once per matrix, by :func:`make_kernel`:
+
+=================== ======================================================== ===================
+kernel              runs                                                     precisions
+=================== ======================================================== ===================
+``triton_kernel``   on CUDA, where Triton is installed and works             float32, bfloat16
+``native_kernel``   on a CPU, where ``native.c`` was compiled at install     float32
+``torch_kernel``    everywhere else, and wherever float64 is asked for       all
+=================== ======================================================== ===================
+
+All of them are held to dense float64 products by ``tests/contracts/test_kernel_contract.py``.
 """
 
-from graphfilter.operators.kernels.factors import Factors
-from graphfilter.operators.kernels.rows import Rows, inner_products, make_rows
+from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
+from graphfilter.operators.kernels.product_kernel import (
+    ProductKernel,
+    Step,
+    inner_products,
+    make_kernel,
+)
 
-__all__ = ["Factors", "Rows", "inner_products", "make_rows"]
+__all__ = ["FactoredMatrix", "ProductKernel", "Step", "inner_products", "make_kernel"]

@@ -1,4 +1,7 @@
-"""Products on the GPU by the fused Triton layer."""
+"""Products on a GPU by the fused Triton programs of ``triton_programs``.
+
+They run for float32 and bfloat16 on CUDA wherever Triton works; cuSPARSE, by torch, otherwise.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphfilter.operators.kernels import triton_layer
-from graphfilter.operators.kernels.factors import Factors
-from graphfilter.operators.kernels.rows import Rows
+from graphfilter.operators.kernels import triton_programs
+from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
+from graphfilter.operators.kernels.product_kernel import ProductKernel, Step
 
 # Jitted functions are launched by a subscript, which type checkers do not know of.
-_layer: Any = triton_layer
+_programs: Any = triton_programs
 
 # Rows of more entries than this are cut into pieces of this many.
 LONGEST = 256
@@ -24,70 +27,59 @@ WIDEST = 128
 BYTES_AT_A_TIME = 2048
 
 
-class TritonRows(Rows):
-    r"""See :class:`~graphfilter.operators.kernels.Rows`.
+class TritonKernel(ProductKernel):
+    r"""See :class:`~graphfilter.operators.kernels.ProductKernel`; float32 and bfloat16 on CUDA.
 
-    A walk runs on :math:`u = S x`, where :math:`P = \mathrm{diag}(d) \pm S A S` becomes
-    :math:`\mathrm{diag}(d) \pm S^2 A`: one scale a row instead of one a neighbour.
+    A recurrence runs on :math:`u = S x`, where :math:`P = \mathrm{diag}(d) \pm S A S` becomes
+    :math:`\mathrm{diag}(d) \pm S^2 A`: one scale per row instead of one per neighbour.
     """
 
-    def __init__(self, factors: Factors, dtype: torch.dtype) -> None:
-        super().__init__(factors, dtype)
-        self._pieces = _Pieces(factors.offsets)
-        self._values = None if factors.values is None else factors.values.float().contiguous()
-        self._diagonal = None if factors.diagonal is None else factors.diagonal.float()
-        self._scale = self._row_scale = self._walk_scale = self._unscale = None
-        if factors.scale is not None:
-            scale = factors.scale.double()
+    def __init__(self, matrix: FactoredMatrix, dtype: torch.dtype) -> None:
+        super().__init__(matrix, dtype)
+        self._pieces = _Pieces(matrix.offsets)
+        self._values = None if matrix.values is None else matrix.values.float().contiguous()
+        self._diagonal = None if matrix.diagonal is None else matrix.diagonal.float()
+        self._scale = self._row_scale = self._squared_scale = self._unscale = None
+        if matrix.scale is not None:
+            scale = matrix.scale.double()
             self._scale = scale.float()
-            self._row_scale = (factors.sign * scale).float()
-            self._walk_scale = (factors.sign * scale.square()).float()
+            self._row_scale = (matrix.sign * scale).float()
+            self._squared_scale = (matrix.sign * scale.square()).float()
             self._unscale = scale.reciprocal().float()
 
-    def multiply(
-        self,
-        x: Tensor,
-        *,
-        out: Tensor,
-        scale: float = 1.0,
-        keep: float = 0.0,
-        values: Tensor | None = None,
-    ) -> Tensor:
-        entries = self._values if values is None else values.contiguous()
+    def _multiply(
+        self, x: Tensor, out: Tensor, scale: float, keep: float, values: Tensor | None
+    ) -> None:
         groups = 1 if values is None else len(values)
-        shape = (len(out), groups, -1)
         self._launch(
-            x, out.view(shape), entries,
+            x, out.view(len(out), groups, -1), self._values if values is None else values,
             scale=scale, keep=keep, column_scale=self._scale, row_scale=self._row_scale,
         )  # fmt: skip
-        return out
 
-    def enter(self, x: Tensor) -> Tensor:
+    def _to_scaled(self, x: Tensor) -> Tensor:
         if self._scale is None:
-            return super().enter(x)
+            return super()._to_scaled(x)
         # In one pass, also where x is stored in half precision and the scale is not.
         made = torch.empty(x.shape, dtype=x.dtype, device=x.device)
         return torch.mul(x, self._scale[:, None, None], out=made)
 
-    def leave(self, y: Tensor) -> Tensor:
+    def _from_scaled(self, y: Tensor) -> Tensor:
         return y if self._unscale is None else y.mul_(self._unscale[:, None, None])
 
-    def advance(
+    def _advance(
         self,
         current: Tensor,
         previous: Tensor,
-        *,
-        scale: float,
-        skip: float,
-        keep: float,
+        step: Step,
         total: Tensor,
         weights: Tensor,
-        against: Tensor | None = None,
-        products: Tensor | None = None,
+        against: Tensor | None,
+        products: Tensor | None,
     ) -> None:
+        scale, skip, keep = step
         dots = self._launch(
             current, previous, self._values, scale=scale, skip=skip, keep=keep,
-            row_scale=self._walk_scale, total=total, weights=weights, against=against,
+            row_scale=self._squared_scale, total=total, weights=weights, against=against,
         )  # fmt: skip
         if products is not None and dots is not None:
             torch.sum(dots, (1, 2), out=products)
@@ -107,9 +99,7 @@ class TritonRows(Rows):
         weights: Tensor | None = None,
         against: Tensor | None = None,
     ) -> Tensor | None:
-        """Run the layer; return the inner products by group, part and row, where asked for."""
-        for tensor in (x, out, total, weights, against):
-            assert tensor is None or tensor.is_contiguous()
+        """Run the programs; return the inner products by group, part and row, where asked for."""
         n, groups, group_width = out.shape
         by_group = values is not None and values.ndim == 2 and groups > 1
         wide, together = _tile(group_width, 1 if by_group else groups)
@@ -126,8 +116,8 @@ class TritonRows(Rows):
             "dot_scales": own, "scale": scale, "skip": skip, "keep": keep, "n_dots": n,
         }  # fmt: skip
         gathering: dict[str, Any] = {
-            "columns": self.factors.columns, "values": values, "column_scales": column_scale,
-            "value_stride": len(self.factors.columns) if by_group else 0,
+            "columns": self.matrix.columns, "values": values, "column_scales": column_scale,
+            "value_stride": len(self.matrix.columns) if by_group else 0,
             "HAS_VALUES": values is not None, "HAS_SCALES": column_scale is not None,
         }  # fmt: skip
         flags: dict[str, Any] = {
@@ -158,19 +148,19 @@ class TritonRows(Rows):
         x, out = finishing["x"], finishing["out"]
         pieces = self._pieces
         if len(out):
-            _layer.whole_rows[(len(out), programs)](
-                offsets=self.factors.offsets, longest=LONGEST,
+            _programs.whole_rows[(len(out), programs)](
+                offsets=self.matrix.offsets, longest=LONGEST,
                 **finishing, **gathering, **flags, **sizes,
             )  # fmt: skip
         if pieces.n_rows:
             partial = torch.empty(
                 len(pieces.starts), sizes["width"], dtype=torch.float32, device=out.device
             )
-            _layer.pieces_of_long_rows[(len(pieces.starts), programs)](
+            _programs.pieces_of_long_rows[(len(pieces.starts), programs)](
                 x=x, partial=partial, piece_starts=pieces.starts, piece_ends=pieces.ends,
                 **gathering, **sizes,
             )  # fmt: skip
-            _layer.finish_long_rows[(pieces.n_rows, programs)](
+            _programs.finish_long_rows[(pieces.n_rows, programs)](
                 partial=partial, long_rows=pieces.rows, first_pieces=pieces.first,
                 **finishing, **flags, **sizes,
             )  # fmt: skip

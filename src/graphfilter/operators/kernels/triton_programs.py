@@ -1,4 +1,4 @@
-"""The fused layer on the GPU, written in Triton.
+"""The fused products on a GPU, written in Triton; ``triton_kernel`` launches them.
 
 One program makes one row of the output: it gathers the rows of its neighbours, sums them in
 float32 registers and finishes with everything else that needs this row (scaling, skip, the running
@@ -21,7 +21,7 @@ def _columns_of(
     block, group_width, n_groups,
     WIDE: tl.constexpr, PARTS: tl.constexpr, GROUPS: tl.constexpr, FILLED: tl.constexpr,
 ):  # fmt: skip
-    """Say which columns a program makes: a part of one group, or several whole ones.
+    """Choose the columns a program makes: a part of one group, or several whole ones.
 
     Returns the group of each, its place among all columns, and whether it exists.
     """
@@ -106,7 +106,7 @@ def whole_rows(
     ENTRIES: tl.constexpr, WIDE: tl.constexpr, PARTS: tl.constexpr, GROUPS: tl.constexpr,
     FILLED: tl.constexpr,
 ):  # fmt: skip
-    """Make every row of at most ``longest`` entries: one program a row and part of its columns."""
+    """Make every row of at most ``longest`` entries: one program per row and column part."""
     row = tl.program_id(0).to(tl.int64)
     block = tl.program_id(1)
     group, places, inside = _columns_of(block, group_width, n_groups, WIDE, PARTS, GROUPS, FILLED)

@@ -1,4 +1,7 @@
-"""Products on a CPU by the compiled kernel of ``native.c``, where it was built."""
+"""Products on a CPU by the compiled kernel of ``native.c``.
+
+It runs for float32 on a CPU wherever it was built at install; torch's products run otherwise.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from graphfilter.operators.kernels.factors import Factors
-from graphfilter.operators.kernels.torch_rows import TorchRows
+from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
+from graphfilter.operators.kernels.product_kernel import Step
+from graphfilter.operators.kernels.torch_kernel import TorchKernel
 from graphfilter.runtime.threads import threads_worth
 
 LIBRARY = Path(__file__).with_name("native.so")
@@ -47,14 +51,14 @@ def native_library() -> ctypes.CDLL | None:
     return library
 
 
-class NativeRows(TorchRows):
-    """See :class:`~graphfilter.operators.kernels.Rows`; float32 on a CPU.
+class NativeKernel(TorchKernel):
+    """See :class:`~graphfilter.operators.kernels.ProductKernel`; float32 on a CPU.
 
-    What the kernel does not take (other widths, values of another type) torch multiplies.
+    What the compiled kernel does not take (other widths, wide indices) torch multiplies.
     """
 
-    def __init__(self, factors: Factors, dtype: torch.dtype) -> None:
-        super().__init__(factors, dtype)
+    def __init__(self, matrix: FactoredMatrix, dtype: torch.dtype) -> None:
+        super().__init__(matrix, dtype)
         assert dtype == torch.float32
         self._cuts: dict[int, Tensor] = {}
 
@@ -65,20 +69,15 @@ class NativeRows(TorchRows):
         assert library is not None
         return library
 
-    def multiply(
-        self,
-        x: Tensor,
-        *,
-        out: Tensor,
-        scale: float = 1.0,
-        keep: float = 0.0,
-        values: Tensor | None = None,
-    ) -> Tensor:
-        offsets, columns, stored = self._matrix
-        entries = stored[None] if values is None else values.contiguous()
-        width = x.shape[1] // max(len(entries), 1)
+    def _multiply(
+        self, x: Tensor, out: Tensor, scale: float, keep: float, values: Tensor | None
+    ) -> None:
+        offsets, columns, stored = self._csr_parts
+        entries = stored[None] if values is None else values
+        width = x.shape[1] // len(entries)
         if width % LANES or not self._takes(x, out, entries):
-            return super().multiply(x, out=out, scale=scale, keep=keep, values=values)
+            super()._multiply(x, out, scale, keep, values)
+            return
         parts, cuts = self._parts(width)
         for group, own in enumerate(entries):
             place = 4 * group * width
@@ -86,30 +85,25 @@ class NativeRows(TorchRows):
                 width, x.shape[1], offsets.data_ptr(), columns.data_ptr(), own.data_ptr(),
                 x.data_ptr() + place, out.data_ptr() + place, scale, keep, parts, cuts.data_ptr(),
             )  # fmt: skip
-        return out
 
-    def walk(
-        self,
-        x: Tensor,
-        weights: Tensor,
-        steps: Sequence[tuple[float, float, float]],
-        against: Tensor | None = None,
+    def _apply_recurrence(
+        self, x: Tensor, weights: Tensor, steps: Sequence[Step], against: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
-        if not steps or not self._takes(x, weights, x if against is None else against):
-            return super().walk(x, weights, steps, against)
+        if not steps or not self._takes(x):
+            return super()._apply_recurrence(x, weights, steps, against)
         n, groups, width = x.shape
         missing = -(groups * width) % LANES
         stride = groups * width + missing
         by_column = _padded(weights.repeat_interleave(width, 1), missing)
         flat = _padded(x.view(n, -1), missing)
-        sums, one, two = (torch.empty(n, stride) for _ in range(3))
+        sums, one, two = (x.new_empty(n, stride) for _ in range(3))
         factors = (ctypes.c_double * (3 * len(steps)))(*itertools.chain.from_iterable(steps))
         parts, cuts = self._parts(stride)
         other = dots = None
         if against is not None:
             other = _padded(against.view(n, -1), missing)
-            dots = torch.zeros(parts, len(weights), stride, dtype=torch.float64)
-        offsets, columns, values = self._matrix
+            dots = x.new_zeros(parts, len(weights), stride, dtype=torch.float64)
+        offsets, columns, values = self._csr_parts
         self._library().graphfilter_walk(
             stride, len(steps), offsets.data_ptr(), columns.data_ptr(), values.data_ptr(),
             flat.data_ptr(), None if other is None else other.data_ptr(), by_column.data_ptr(),
@@ -123,30 +117,30 @@ class NativeRows(TorchRows):
         return total, kept.sum(2).to(weights.dtype)
 
     @cached_property
-    def _matrix(self) -> tuple[Tensor, Tensor, Tensor]:
+    def _csr_parts(self) -> tuple[Tensor, Tensor, Tensor]:
         """Offsets, columns and values of M."""
         return self.csr.crow_indices(), self.csr.col_indices(), self.csr.values()
 
     def _takes(self, *tensors: Tensor) -> bool:
-        """Say whether the kernel can read these, and this matrix."""
-        return self._matrix[1].dtype == torch.int32 and all(
-            t.dtype == torch.float32 and t.is_contiguous() and t.numel() for t in tensors
-        )
+        """Return whether the compiled kernel reads this matrix, and these are not empty."""
+        return self._csr_parts[1].dtype == torch.int32 and all(t.numel() for t in tensors)
 
     def _parts(self, width: int) -> tuple[int, Tensor]:
         """Divide the rows among threads by their work; return how many, and where they are cut."""
-        offsets, columns, _ = self._matrix
+        offsets, columns, _ = self._csr_parts
         n = len(offsets) - 1
         # A row costs about as much as four of its entries: it is read, added up and written.
         in_all = len(columns) + 4 * n
         parts = threads_worth(in_all * width)
         if parts not in self._cuts:
-            work = offsets.long() + 4 * torch.arange(n + 1)
-            inner = torch.searchsorted(work, torch.arange(1, parts) * in_all // parts)
-            self._cuts[parts] = torch.cat([torch.tensor([0]), inner, torch.tensor([n])])
+            # On the CPU, whatever torch's default device.
+            work = offsets.long() + 4 * torch.arange(n + 1, device="cpu")
+            shares = torch.arange(1, parts, device="cpu") * in_all // parts
+            inner = torch.searchsorted(work, shares).tolist()
+            self._cuts[parts] = torch.tensor([0, *inner, n], device="cpu")
         return parts, self._cuts[parts]
 
 
 def _padded(x: Tensor, missing: int) -> Tensor:
-    """Return x with so many columns of zeros more; x itself, not a copy, where there are none."""
+    """Return x with this many more columns of zeros; x itself, not a copy, where there are none."""
     return pad(x, (0, missing)) if missing else x

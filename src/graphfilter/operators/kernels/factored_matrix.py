@@ -1,0 +1,195 @@
+r"""A sparse matrix kept in the factors its kernels need: :math:`M = \mathrm{diag}(d) + S A S`."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from graphfilter.errors import GraphError
+from graphfilter.graph.edges import index_type
+from graphfilter.graph.sparse_checks import check_sparse
+
+_INDEX_TYPES = (torch.int32, torch.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class FactoredMatrix:
+    r"""The CSR matrix :math:`M = \mathrm{diag}(d) \pm S A S`, kept in its factors.
+
+    An unweighted graph then needs no values at all: :math:`A_{ij} = 1` wherever it is stored, and
+    the normalisation is one number per vertex.
+
+    The kernels trust it: construction checks its shapes always, and its entries unless ``checked``
+    says that they are right. Whoever writes to the tensors afterwards must keep them so.
+
+    Attributes
+    ----------
+    offsets, columns : Tensor (n + 1,), (m,)
+        CSR structure of A. int32 where the numbers fit; offsets may be int64 alone.
+    n_columns : int
+    values : Tensor (m,) or None
+        Entries of A; None where all are 1.
+    scale, diagonal : Tensor (n,) or None
+        S and d; None where they are 1 and 0.
+    sign : float
+        Of the product S A S.
+    checked : bool
+        Whether the entries are known to be right; True after construction.
+    """
+
+    offsets: Tensor
+    columns: Tensor
+    n_columns: int
+    values: Tensor | None = None
+    scale: Tensor | None = None
+    diagonal: Tensor | None = None
+    sign: float = 1.0
+    checked: bool = False
+
+    def __post_init__(self) -> None:
+        assert self.sign == 1 or self.scale is not None
+        self._check_shapes()
+        if not self.checked:
+            self._check_entries()
+            object.__setattr__(self, "checked", True)
+
+    @classmethod
+    def from_scipy(cls, matrix: Any, *, values: bool = True) -> FactoredMatrix:
+        """Take a scipy CSR matrix as A; ``values=False`` says that all its entries are 1."""
+        check_sparse(matrix, "a matrix")
+        index = index_type(max(matrix.nnz, *matrix.shape))
+        # scipy allows room after the last entry.
+        indices, data = matrix.indices[: matrix.nnz], matrix.data[: matrix.nnz]
+        if values and not np.isfinite(data).all():
+            raise GraphError("the entries of a matrix must be finite; got NaN or infinity.")
+        return cls(
+            torch.tensor(matrix.indptr.astype(index, copy=False)),
+            torch.tensor(indices.astype(index, copy=False)),
+            matrix.shape[1],
+            torch.tensor(np.asarray(data, dtype=np.float64)) if values else None,
+            checked=True,
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.offsets) - 1, self.n_columns
+
+    @property
+    def device(self) -> torch.device:
+        return self.columns.device
+
+    def to(self, device: torch.device | str) -> FactoredMatrix:
+        """Return the same matrix on another device."""
+        parts = ("offsets", "columns", "values", "scale", "diagonal")
+        moved = {k: v.to(device) for k in parts if (v := getattr(self, k)) is not None}
+        return replace(self, **moved)
+
+    def to_scipy(self) -> sp.csr_array:
+        """Return M itself, multiplied out in float64."""
+        on_host = self.to("cpu")
+        indptr, indices = on_host.offsets.numpy(), on_host.columns.numpy()
+        data = np.ones(len(indices)) if self.values is None else _double(on_host.values)
+        if on_host.scale is not None:
+            scale = _double(on_host.scale)
+            rows = np.repeat(scale, np.diff(indptr))
+            # The two scales first: their product is the same in both directions to the last bit.
+            data = self.sign * data * (rows * scale[indices])
+        for shared in (data, indices, indptr):
+            shared.flags.writeable = False
+        made = sp.csr_array((data, indices, indptr), shape=self.shape)
+        if on_host.diagonal is None:
+            return made
+        return (made + sp.diags_array(_double(on_host.diagonal))).tocsr()
+
+    def to_csr_tensor(self, dtype: torch.dtype) -> Tensor:
+        """Return M as a torch CSR tensor, with int32 indices where they fit.
+
+        torch's product on a CPU is several times faster with int32 than with int64 indices.
+        """
+        plain = self.scale is None and self.diagonal is None and self.values is not None
+        matrix = self if plain else FactoredMatrix.from_scipy(self.to_scipy()).to(self.device)
+        values = matrix.values
+        assert values is not None
+        return make_csr_tensor(matrix.offsets, matrix.columns, values.to(dtype), self.shape)
+
+    def _check_shapes(self) -> None:
+        """Raise unless the parts fit together; costs nothing, waits for no device."""
+        offsets, columns = self.offsets, self.columns
+        if offsets.ndim != 1 or columns.ndim != 1 or len(offsets) == 0:
+            raise GraphError(
+                "the offsets and columns of a CSR matrix must be one-dimensional, with one more "
+                f"offset than rows; got shapes {tuple(offsets.shape)} and {tuple(columns.shape)}."
+            )
+        if offsets.dtype not in _INDEX_TYPES or columns.dtype not in _INDEX_TYPES:
+            raise GraphError(
+                "the offsets and columns of a CSR matrix must be int32 or int64; "
+                f"got {offsets.dtype} and {columns.dtype}."
+            )
+        n, m = len(offsets) - 1, len(columns)
+        parts = {
+            "values": (self.values, m, "stored entry"),
+            "scale": (self.scale, n, "row"),
+            "diagonal": (self.diagonal, n, "row"),
+        }
+        for name, (part, length, of) in parts.items():
+            if part is not None and (part.shape != (length,) or not part.is_floating_point()):
+                raise GraphError(
+                    f"the {name} of a CSR matrix must be one number per {of} ({length}); "
+                    f"got {part.dtype} of shape {tuple(part.shape)}."
+                )
+        if n != self.n_columns and (self.scale is not None or self.diagonal is not None):
+            raise GraphError(
+                f"a matrix that is scaled must be square; got {n} rows, {self.n_columns} columns."
+            )
+        tensors = [offsets, columns, *(part for part, _, _ in parts.values() if part is not None)]
+        if any(t.device != columns.device or not t.is_contiguous() for t in tensors):
+            raise GraphError(
+                "the parts of a CSR matrix must be contiguous and lie on one device; got "
+                f"{', '.join(sorted({str(t.device) for t in tensors}))}."
+            )
+
+    def _check_entries(self) -> None:
+        """Raise unless every entry is inside the matrix and is finite; one pass over each part."""
+        offsets, columns = self.offsets, self.columns
+        first, last, m = int(offsets[0]), int(offsets[-1]), len(columns)
+        if first != 0 or last != m or bool((offsets[1:] < offsets[:-1]).any()):
+            raise GraphError(
+                "the offsets of a CSR matrix must not fall, and run from 0 to the number of its "
+                f"entries ({m}); they run from {first} to {last}."
+            )
+        if m:
+            low, high = int(columns.min()), int(columns.max())
+            if low < 0 or high >= self.n_columns:
+                raise GraphError(
+                    f"the column numbers of a CSR matrix must lie in 0..{self.n_columns - 1}; "
+                    f"got {low}..{high}."
+                )
+        for name in ("values", "scale", "diagonal"):
+            part = getattr(self, name)
+            if part is not None and not bool(part.isfinite().all()):
+                raise GraphError(f"the {name} of a CSR matrix must be finite; got NaN or infinity.")
+
+
+def make_csr_tensor(
+    rows: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, ...]
+) -> Tensor:
+    """Make a torch CSR tensor of its parts, which the caller knows to be right."""
+    with warnings.catch_warnings():
+        # torch announces once per process that CSR is "in beta" and, in some versions, that its
+        # invariants are not checked; nothing a user can act on.
+        warnings.filterwarnings("ignore", message="Sparse (CSR tensor|invariant)")
+        index = columns.dtype if len(columns) <= torch.iinfo(columns.dtype).max else torch.int64
+        return torch.sparse_csr_tensor(
+            rows.to(index), columns.to(index), values, size=shape, check_invariants=False
+        )
+
+
+def _double(values: Tensor | None) -> Any:
+    assert values is not None
+    return values.double().numpy()

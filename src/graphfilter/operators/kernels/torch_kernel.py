@@ -1,0 +1,54 @@
+"""Products by torch's own CSR routines.
+
+The reference; it runs where no faster kernel does: float64, other devices, and installations
+without a C compiler or Triton.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from graphfilter.operators.kernels.factored_matrix import make_csr_tensor
+from graphfilter.operators.kernels.product_kernel import ProductKernel, Step, inner_products
+
+
+class TorchKernel(ProductKernel):
+    """See :class:`~graphfilter.operators.kernels.ProductKernel`; any device and precision."""
+
+    def _multiply(
+        self, x: Tensor, out: Tensor, scale: float, keep: float, values: Tensor | None
+    ) -> None:
+        if values is None:
+            torch.addmm(out, self.csr, x, beta=keep, alpha=scale, out=out)
+            return
+        rows, columns = self.csr.crow_indices(), self.csr.col_indices()
+        groups = zip(values, x.chunk(len(values), 1), out.chunk(len(values), 1), strict=True)
+        for entries, part, target in groups:
+            csr = make_csr_tensor(rows, columns, entries, tuple(self.csr.shape))
+            if len(values) == 1:
+                torch.addmm(out, csr, x, beta=keep, alpha=scale, out=out)
+                return
+            target.copy_(torch.addmm(target, csr, part.contiguous(), beta=keep, alpha=scale))
+
+    def _advance(
+        self,
+        current: Tensor,
+        previous: Tensor,
+        step: Step,
+        total: Tensor,
+        weights: Tensor,
+        against: Tensor | None,
+        products: Tensor | None,
+    ) -> None:
+        scale, skip, keep = step
+        if skip:
+            # What a factor of zero multiplies may be anything, NaN included.
+            previous = previous.mul_(keep) if keep else previous.zero_()
+            previous.add_(current, alpha=skip)
+            keep = 1.0
+        n = len(current)
+        self._multiply(current.view(n, -1), previous.view(n, -1), scale, keep, None)
+        total.addcmul_(previous, weights[:, None])
+        if against is not None and products is not None:
+            inner_products(previous, against, out=products)
