@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,8 +29,9 @@ class Reply:
 class Client:
     """Sends requests as no browser would: any path, host and body."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, folder: Path = Path()) -> None:
         parts = urlsplit(url)
+        self.folder = folder
         self.host, self.port, self.base = parts.hostname or "", parts.port, parts.path
 
     def __call__(
@@ -78,4 +80,9 @@ def client() -> Iterator[Client]:
     from graphfilter.studio import Studio
 
     with Studio(Source(make_karate()), ("--dataset", "karate"), upload_limit_mb=1) as studio:
-        yield Client(studio.url)
+        yield Client(studio.url, studio.folder)
+
+
+@pytest.fixture
+def connect() -> type[Client]:
+    return Client

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import webbrowser
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -43,9 +42,7 @@ def studio(
     tell(["press Ctrl-C to end it; runs that were not downloaded are lost then."], quiet=quiet)
     if browser:
         webbrowser.open(running.url)
-    # Ctrl-C is how it ends.
-    with suppress(KeyboardInterrupt):
-        serve(running)
+    serve(running)
 
 
 def _start(

@@ -3,7 +3,7 @@
 What belongs here is whatever reads or writes bytes and could serve another project as it is:
 
 - :mod:`.atomic`: the one writer, which every other file of the package goes through;
-- :mod:`.locks`: locks that end with their process;
+- :mod:`.locks`: locks that end with their process; :mod:`.scratch`: folders that do;
 - :mod:`.convert`: dataclasses from JSON and back, types checked;
 - :mod:`.json_files`, :mod:`.lines`, :mod:`.tensors`: the formats.
 
@@ -29,6 +29,7 @@ from graphfilter.storage.lines import (
     unpack_lines,
 )
 from graphfilter.storage.locks import in_use, locked
+from graphfilter.storage.scratch import scratch_folder
 from graphfilter.storage.tensors import read_tensors, write_tensors
 
 whole_file = atomic_file
@@ -50,6 +51,7 @@ __all__ = [
     "read_json",
     "read_lines",
     "read_tensors",
+    "scratch_folder",
     "split_lines",
     "to_plain",
     "unpack_lines",

@@ -1,6 +1,15 @@
-"""The studio: a page on this machine, to train a filter and watch it take shape."""
+"""The studio: a page on this machine, to train a filter and watch it take shape.
 
-from graphfilter.studio.runs import RunSetting
+- :mod:`.server`: the socket, the token, the end;
+- :mod:`.app`: the pages and requests;
+- :mod:`.uploads`, :mod:`.graph_store`: tables that were sent, and the graphs to train on;
+- :mod:`.run_setting`, :mod:`.training_queue`: what a run is asked for, and the runs themselves.
+
+Every limit is held here, whatever the page allows. Runs are fitted by ``run_folder``, as the
+command line's are. It may import everything but the command line.
+"""
+
+from graphfilter.studio.run_setting import RunSetting
 from graphfilter.studio.server import Studio, serve
 
 __all__ = ["RunSetting", "Studio", "serve"]

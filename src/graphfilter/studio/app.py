@@ -14,9 +14,11 @@ from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.operators import OPERATORS
 from graphfilter.report.html import TEMPLATES, make_environment, plotly_source
 from graphfilter.run_folder import REPORT_FILE, RUN_FILES
-from graphfilter.storage import whole_file
-from graphfilter.studio.runs import RunQueue, RunSetting
-from graphfilter.studio.sources import Sources, UploadSizeError
+from graphfilter.storage import atomic_file
+from graphfilter.studio.graph_store import GraphStore
+from graphfilter.studio.run_setting import LIMITS, RunSetting
+from graphfilter.studio.training_queue import TrainingQueue
+from graphfilter.studio.uploads import UploadSizeError
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -43,20 +45,20 @@ Handler = Callable[["Request"], Awaitable["Response"]]
 class Handlers:
     """What each address does; blocking work goes to threads."""
 
-    def __init__(self, sources: Sources, runs: RunQueue, start: dict[str, Any] | None) -> None:
-        self.sources = sources
+    def __init__(self, graphs: GraphStore, runs: TrainingQueue) -> None:
+        self.graphs = graphs
         self.runs = runs
-        self.start = start
 
     async def page(self, request: Request) -> Response:
         from starlette.responses import HTMLResponse
 
         template = make_environment(OWN_TEMPLATES).get_template("studio.html.j2")
         start = {
-            "datasets": self.sources.at_hand(),
+            "datasets": self.graphs.at_hand(),
             "operators": sorted(OPERATORS),
-            "graph": self.start,
+            "graph": None if self.graphs.start is None else self.graphs.start.to_dict(),
             "setting": vars(RunSetting()),
+            "limits": LIMITS,
         }
         return HTMLResponse(template.render(start=start))
 
@@ -76,18 +78,18 @@ class Handlers:
 
     async def upload(self, request: Request) -> Response:
         name = unquote(request.headers.get("x-file-name", ""))
-        return answer({"key": await self.sources.receive(name, request.stream())})
+        return answer({"key": await self.graphs.uploads.receive(name, request.stream())})
 
     async def graph(self, request: Request) -> Response:
         from starlette.concurrency import run_in_threadpool
 
         asked = await read_request(request)
         if "dataset" in asked:
-            entry = await run_in_threadpool(self.sources.add_dataset, str(asked["dataset"]))
+            entry = await run_in_threadpool(self.graphs.add_dataset, str(asked["dataset"]))
         else:
             edges, vertices = str(asked.get("edges", "")), str(asked.get("vertices", ""))
             label = str(asked.get("label") or "") or None
-            entry = await run_in_threadpool(self.sources.add_tables, edges, vertices, label)
+            entry = await run_in_threadpool(self.graphs.add_tables, edges, vertices, label)
         return answer(await run_in_threadpool(entry.to_dict))
 
     async def list_runs(self, request: Request) -> Response:
@@ -98,7 +100,7 @@ class Handlers:
         setting = asked.get("setting", {})
         if not isinstance(setting, dict):
             raise ConfigError("the setting must be an object of names and values.")
-        entry = self.sources.get(str(asked.get("graph", "")))
+        entry = self.graphs.get(str(asked.get("graph", "")))
         return answer(self.runs.add(entry, RunSetting.from_dict(setting)).to_dict())
 
     async def command_run(self, request: Request) -> Response:
@@ -130,6 +132,7 @@ class Handlers:
 def make_app(handlers: Handlers, token: str, hosts: set[str]) -> Starlette:
     """Return the application; ``hosts`` are the values of Host it answers to."""
     from starlette.applications import Starlette
+    from starlette.requests import ClientDisconnect
     from starlette.routing import Route
 
     def guarded(handler: Handler) -> Handler:
@@ -139,6 +142,9 @@ def make_app(handlers: Handlers, token: str, hosts: set[str]) -> Starlette:
                                "the studio was started."}, 403)  # fmt: skip
             try:
                 response = await handler(request)
+            except ClientDisconnect:
+                # Broken off by the sender, who will not read this.
+                response = answer({"error": "the request was broken off."}, 400)
             except UploadSizeError as error:
                 response = answer({"error": str(error)}, 413)
             except GraphFilterError as error:
@@ -203,7 +209,7 @@ def pack(folder: Path) -> Path:
     """Zip the files of a run beside its folder."""
     packed = folder.with_suffix(".zip")
     if not packed.exists():
-        with whole_file(packed) as temporary, zipfile.ZipFile(
+        with atomic_file(packed) as temporary, zipfile.ZipFile(
             temporary, "w", zipfile.ZIP_DEFLATED
         ) as archive:  # fmt: skip
             for name in RUN_FILES:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import shutil
+import signal
 import socket
-import tempfile
 import threading
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any, Self
 
 from graphfilter.errors import ConfigError
 from graphfilter.run_folder import Source
+from graphfilter.storage import scratch_folder
 from graphfilter.studio.app import Handlers, make_app
-from graphfilter.studio.runs import RunQueue
-from graphfilter.studio.sources import Sources
+from graphfilter.studio.graph_store import GraphStore
+from graphfilter.studio.training_queue import TrainingQueue
 
 LOOPBACK = "127.0.0.1"
 UPLOAD_LIMIT_MB = 64
+# A request or an epoch under way gets so long to end when the studio does.
+SECONDS_TO_END = 1.0
+# The exit code of a process that ends by SIGTERM.
+TERMINATED = 128 + signal.SIGTERM
 
 
 class Studio:
@@ -30,12 +36,14 @@ class Studio:
     port : int
         0 takes any that is free.
     upload_limit_mb : int
-        The largest table that may be uploaded.
+        The largest table that may be uploaded, packed or not.
 
     Attributes
     ----------
     url : str
         Where it is, the token included.
+    folder : Path
+        Where uploads and runs are kept while it runs.
     """
 
     def __init__(
@@ -51,49 +59,93 @@ class Studio:
             raise ConfigError(f"the upload limit must be at least 1 MB; got {upload_limit_mb}.")
         with ExitStack() as stack:
             self._socket = stack.enter_context(_listen(port))
-            name = stack.enter_context(tempfile.TemporaryDirectory(prefix="graphfilter-studio-"))
-            sources = Sources(Path(name), upload_limit_mb << 20)
-            start = None if source is None else sources.add(source, arguments).to_dict()
-            runs = RunQueue(Path(name))
+            self.folder = stack.enter_context(scratch_folder("graphfilter-studio-"))
+            graphs = GraphStore(self.folder, upload_limit_mb << 20, source, arguments)
+            runs = TrainingQueue(self.folder)
             stack.callback(runs.close)
             self._stack = stack.pop_all()
         number = self._socket.getsockname()[1]
         token = secrets.token_urlsafe(24)
         self.url = f"http://{LOOPBACK}:{number}/{token}/"
         hosts = {f"{LOOPBACK}:{number}", f"localhost:{number}"}
-        app = make_app(Handlers(sources, runs, start), token, hosts)
+        app = make_app(Handlers(graphs, runs), token, hosts)
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, ws="none", lifespan="off",
             server_header=False,
         )  # fmt: skip
         self._server: Any = uvicorn.Server(config)
+        self._thread: threading.Thread | None = None
 
-    def run(self) -> None:
-        """Serve until interrupted."""
-        self._server.run(sockets=[self._socket])
+    def start(self) -> None:
+        """Serve on a thread of its own, where uvicorn leaves the signals alone."""
+        self._thread = threading.Thread(target=self._serve, name="studio-server", daemon=True)
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Wait until serving ends."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def close(self) -> None:
+        """Stop serving and training, and remove what was uploaded and trained."""
+        # Connections that are open are not waited for.
+        self._server.should_exit = self._server.force_exit = True
+        if self._thread is not None:
+            self._thread.join(timeout=30)
+        self._stack.close()
 
     def __enter__(self) -> Self:
-        """Serve on a thread."""
-        self._thread = threading.Thread(target=self.run, name="studio-server", daemon=True)
-        self._thread.start()
+        self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.should_exit = True
-        self._thread.join(timeout=30)
         self.close()
 
-    def close(self) -> None:
-        """Stop the runs and remove what was uploaded and trained."""
-        self._stack.close()
+    def _serve(self) -> None:
+        self._server.run(sockets=[self._socket])
+
+    def abandon(self) -> None:
+        """Remove the files now, whatever still runs: the process ends next."""
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def serve(studio: Studio) -> None:
-    """Serve until interrupted, then clean up."""
+    """Serve until Ctrl-C or SIGTERM, then clean up.
+
+    Python cannot end a thread that is in the middle of an epoch or reads a table. One that goes
+    on for longer than ``SECONDS_TO_END`` is given up, and the process with it.
+    """
+    before = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGTERM, _raise_exit)
+    code = 0
     try:
-        studio.run()
-    finally:
-        studio.close()
+        studio.start()
+        studio.wait()
+    except KeyboardInterrupt:
+        pass
+    except SystemExit:
+        code = TERMINATED
+    # A second signal must not break off the cleaning.
+    for number in before:
+        signal.signal(number, signal.SIG_IGN)
+    timer = threading.Timer(SECONDS_TO_END, _give_up, (studio, code))
+    timer.daemon = True
+    timer.start()
+    studio.close()
+    timer.cancel()
+    for number, handler in before.items():
+        signal.signal(number, handler)
+    if code:
+        raise SystemExit(code)
+
+
+def _raise_exit(number: int, frame: object) -> None:
+    raise SystemExit(TERMINATED)
+
+
+def _give_up(studio: Studio, code: int) -> None:
+    studio.abandon()
+    os._exit(code)
 
 
 def _listen(port: int) -> socket.socket:

@@ -13,7 +13,7 @@ from graphfilter import SGFClassifier
 from graphfilter.data import make_bipartite, make_karate
 from graphfilter.report.curves import response_at
 from graphfilter.splits import stratified
-from graphfilter.studio.runs import RunSetting
+from graphfilter.studio.run_setting import RunSetting
 
 # On the bipartite graph: slow enough to be met while it trains.
 LONG = {"max_epochs": 9999, "n_layers": 16, "baselines": False, "dropout": 0.5}

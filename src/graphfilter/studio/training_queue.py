@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,11 @@ import torch
 from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, GraphFilterError
-from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.report.curves import FREQUENCIES, stacked_response
 from graphfilter.report.numbers import plain, spread_out
 from graphfilter.run_folder import fit_folder, plan_fit
-from graphfilter.studio.sources import Entry
+from graphfilter.studio.graph_store import Entry
+from graphfilter.studio.run_setting import RunSetting
 from graphfilter.training import Progress
 
 MOST_POINTS = 150
@@ -29,57 +29,8 @@ SECONDS_BETWEEN_CURVES = 0.1
 WAITING, TRAINING, PAUSED, COMPARING = "waiting", "training", "paused", "comparing"
 DONE, STOPPED, FAILED = "done", "stopped", "failed"
 ENDED = (DONE, STOPPED, FAILED)
-
-
-@dataclass(frozen=True)
-class RunSetting:
-    """What may be changed from run to run; the defaults are the paper's."""
-
-    operator: str = "augmented_adjacency"
-    n_layers: int = 16
-    filter_init: float | str = 0.5
-    dropout: float = 0.7
-    max_epochs: int = 1500
-    seed: int = 0
-    baselines: bool = True
-
-    @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> RunSetting:
-        """Take a setting from a page; every value is checked as the command line's are."""
-        known = {f.name: f for f in fields(cls)}
-        if unknown := sorted(set(given) - set(known)):
-            raise ConfigError(f"unknown setting {unknown[0]!r}; known: {', '.join(known)}.")
-        setting = cls(**given)
-        for name in ("n_layers", "max_epochs", "seed"):
-            value = getattr(setting, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise ConfigError(f"{name} must be a whole number, not negative; got {value!r}.")
-        if not isinstance(setting.dropout, int | float):
-            raise ConfigError(f"dropout must be a number; got {setting.dropout!r}.")
-        if not isinstance(setting.baselines, bool):
-            raise ConfigError(f"baselines must be true or false; got {setting.baselines!r}.")
-        setting.classifier().check_parameters()
-        return setting
-
-    def classifier(self) -> SGFClassifier:
-        return SGFClassifier(
-            operator=self.operator,
-            n_layers=self.n_layers,
-            filter_init=self.filter_init,
-            dropout=self.dropout,
-            max_epochs=self.max_epochs,
-            random_state=self.seed,
-        )
-
-    def arguments(self) -> tuple[str, ...]:
-        """The words of the command line for what differs from the defaults."""
-        options = {"operator": "--operator", "n_layers": "--layers", "filter_init": "--init",
-                   "dropout": "--dropout", "max_epochs": "--epochs", "seed": "--seed"}  # fmt: skip
-        said = []
-        for name, option in options.items():
-            if getattr(self, name) != getattr(RunSetting(), name):
-                said += [option, str(getattr(self, name))]
-        return (*said, *(() if self.baselines else ("--no-baselines",)))
+# Each keeps its curves in memory and its folder on disk.
+MOST_RUNS = 200
 
 
 class _Closed(Exception):  # noqa: N818 - the end of the studio, not an error
@@ -107,9 +58,14 @@ class StudioRun:
     stop_asked: bool = False
     closed: bool = False
     kept: bool = False
+    start: Any = None
 
     def __post_init__(self) -> None:
         self.go_on.set()
+        start = self.setting.filter_init
+        if not isinstance(start, str):
+            flat = np.full(self.setting.n_layers, start)
+            self.start = plain(stacked_response(flat, flat, self.setting.operator))
 
     def train(self) -> None:
         """Fit into the folder, telling of every epoch; ends in one of the ended states."""
@@ -186,8 +142,6 @@ class StudioRun:
         """Return what the page draws."""
         points = list(self.points)
         shown = [points[i] for i in spread_out(len(points), MOST_POINTS)] if points else []
-        start = self.setting.filter_init
-        flat = np.full(self.setting.n_layers, start) if isinstance(start, int | float) else None
         return {
             "key": self.key,
             "graph": self.entry.source.graph.name,
@@ -203,13 +157,12 @@ class StudioRun:
             "scores": self.scores,
             "kept": self.kept,
             "x": plain(FREQUENCIES),
-            "start": None if flat is None
-            else plain(stacked_response(flat, flat, self.setting.operator)),
+            "start": self.start,
             **{"response": None, "alpha": None, "beta": None, **self.drawn},
         }  # fmt: skip
 
 
-class RunQueue:
+class TrainingQueue:
     """Trains runs one after the other on a thread of its own."""
 
     def __init__(self, folder: Path) -> None:
@@ -218,7 +171,12 @@ class RunQueue:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="studio-training")
 
     def add(self, entry: Entry, setting: RunSetting) -> StudioRun:
-        """Queue a run."""
+        """Queue a run; there is an end to how many a studio keeps."""
+        if len(self._runs) >= MOST_RUNS:
+            raise ConfigError(
+                f"a studio keeps at most {MOST_RUNS} runs. Download those you want, end it with "
+                "Ctrl-C and start it again."
+            )
         key = str(len(self._runs) + 1)
         run = StudioRun(key, entry, setting, self._folder / f"run-{key}")
         self._runs[key] = run

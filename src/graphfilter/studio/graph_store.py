@@ -1,0 +1,133 @@
+"""The graphs of a studio: named datasets that are at hand, and tables that were uploaded."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphfilter.data import Columns, dataset_names, describe, load_dataset, locate, read_tables
+from graphfilter.errors import ConfigError, GraphFilterError
+from graphfilter.report.run_page import describe_size
+from graphfilter.run_folder import Source, plan_fit
+from graphfilter.studio.uploads import Upload, Uploads
+
+# Graphs in memory: the oldest goes when there are more. Runs keep their own.
+MOST_GRAPHS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A graph that runs can be made on, and the words of the command line that name it."""
+
+    key: str
+    source: Source
+    arguments: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        graph = self.source.graph
+        notes = list(self.notes)
+        return {"key": self.key, "name": graph.name, "size": describe_size(graph), "notes": notes}
+
+
+class GraphStore:
+    """Keeps graphs in memory, each under a key, and the uploads they are read from.
+
+    Attributes
+    ----------
+    start : Entry or None
+        The graph that the studio was started with; it always stays.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        upload_limit: int,
+        source: Source | None = None,
+        arguments: tuple[str, ...] = (),
+    ) -> None:
+        self.uploads = Uploads(folder, upload_limit)
+        self._entries: dict[str, Entry] = {}
+        self._lock = threading.Lock()
+        self.start = None if source is None else _make_entry(source, arguments)
+
+    @staticmethod
+    def at_hand() -> list[dict[str, str]]:
+        """List the datasets that need no download: embedded ones first, then those on disk."""
+        embedded = [n for n in dataset_names() if describe(n).reader == "make"]
+        on_disk = [n for n in dataset_names() if n not in embedded and locate(n) is not None]
+        return [{"name": n, "summary": describe(n).summary} for n in (*embedded, *on_disk)]
+
+    def add(self, source: Source, arguments: tuple[str, ...]) -> Entry:
+        """Take in a graph, which must be fit for fitting."""
+        entry = _make_entry(source, arguments)
+        with self._lock:
+            self._entries[entry.key] = entry
+            if len(self._entries) > MOST_GRAPHS:
+                del self._entries[next(iter(self._entries))]
+        return entry
+
+    def add_dataset(self, name: str) -> Entry:
+        """Load a dataset that is at hand, once."""
+        dataset = describe(name)
+        if dataset.reader != "make" and locate(dataset.name) is None:
+            raise ConfigError(
+                f"{dataset.name} is not on this machine yet: graphfilter data get {dataset.name} "
+                "downloads it."
+            )
+        arguments = ("--dataset", dataset.name)
+        with self._lock:
+            for entry in self._entries.values():
+                if entry.arguments == arguments:
+                    return entry
+        graph = load_dataset(dataset.name)
+        return self.add(Source(graph, origin={"dataset": dataset.name}), arguments)
+
+    def add_tables(self, edges: str, vertices: str, label: str | None) -> Entry:
+        """Read two uploaded tables, with the errors of the command line; the files go then."""
+        first = self.uploads.take(edges)
+        try:
+            second = self.uploads.take(vertices)
+            try:
+                return self._read(first, second, label)
+            finally:
+                second.path.unlink(missing_ok=True)
+        finally:
+            first.path.unlink(missing_ok=True)
+
+    def _read(self, first: Upload, second: Upload, label: str | None) -> Entry:
+        try:
+            graph, encoder = read_tables(first.path, second.path, columns=Columns(label=label))
+        except GraphFilterError as error:
+            raise ConfigError(_named(str(error), first, second)) from None
+        name = second.name.split(".")[0]
+        notes = tuple(_named(note, first, second) for note in graph.notes)
+        graph = graph.replace(name=name, notes=notes)
+        origin = {"edges": first.name, "vertices": second.name}
+        arguments = ("--edges", first.name, "--vertices", second.name)
+        if label is not None:
+            arguments += ("--label", label)
+        return self.add(Source(graph, encoder, origin), arguments)
+
+    def get(self, key: str) -> Entry:
+        """Return the graph of this key."""
+        if self.start is not None and key == self.start.key:
+            return self.start
+        with self._lock:
+            if key not in self._entries:
+                raise ConfigError("there is no such graph; load or upload it again.")
+            return self._entries[key]
+
+
+def _make_entry(source: Source, arguments: tuple[str, ...]) -> Entry:
+    return Entry(secrets.token_hex(8), source, arguments, plan_fit(source, 0).notes)
+
+
+def _named(text: str, *uploads: Upload) -> str:
+    """Speak of uploads by the names the user knows, not by where they are kept."""
+    for upload in uploads:
+        text = text.replace(str(upload.path), upload.name).replace(upload.path.name, upload.name)
+    return text
