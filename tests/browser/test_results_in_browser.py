@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from graphfilter.bench import read_records
-from graphfilter.paper.page import write_reproduction
+from graphfilter.paper.reproduction_page import write_reproduction
 from graphfilter.report.benchmark_page import write_benchmark
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"

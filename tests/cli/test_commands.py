@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from graphfilter.cli import demo as demo_module
-from graphfilter.paper import measured
+from graphfilter.paper import figures6_7
 from graphfilter.paper.targets import TARGETS
 from graphfilter.systems import get_system
 
@@ -92,7 +92,7 @@ def test_reproduce_table1(graphfilter, tmp_path: Path, data_folder, monkeypatch)
 
 
 def test_reproduce_fig_frequency(graphfilter, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(measured, "FREQUENCY_DATASETS", ("csbm", "bipartite"))
+    monkeypatch.setattr(figures6_7, "DATASETS", ("csbm", "bipartite"))
     result = graphfilter("reproduce", "fig-frequency", "--out", tmp_path, "--quick")
     assert result.code == 0, result.err
     assert (tmp_path / "fig-frequency-quick.png").exists()

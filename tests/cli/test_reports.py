@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from graphfilter.paper import accuracy_tables, matrix, table5
-from graphfilter.paper.targets import TARGETS, Target
+from graphfilter.paper import accuracy_table, options, table2, table5
+from graphfilter.paper.target import Target
+from graphfilter.paper.targets import TARGETS
 
 BENCH = ("bench", "--datasets", "karate", "--models", "sgf,mlp", "--runs", 2, "--max-epochs", 3,
          "--device", "cpu", "--quiet")  # fmt: skip
@@ -45,11 +46,11 @@ def test_bench_report_rebuilds_the_page_from_the_records(graphfilter, tmp_path: 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let table2 and table5 run on the karate club, for two epochs."""
-    monkeypatch.setattr(matrix, "QUICK_EPOCHS", 2)
-    monkeypatch.setattr(accuracy_tables, "SYSTEMS", ("sgf", "mlp"))
+    monkeypatch.setattr(options, "QUICK_EPOCHS", 2)
+    monkeypatch.setattr(accuracy_table, "SYSTEMS", ("sgf", "mlp"))
     monkeypatch.setattr(table5, "QUICK", (("karate",), ()))
-    small = replace(accuracy_tables.TABLE2, quick=("karate",), beside=("karate",))
-    changed: Target = replace(TARGETS["table2"], collect=small.collect, render=small.render)
+    small = replace(table2.TABLE, quick=("karate",), beside=("karate",))
+    changed: Target = replace(TARGETS["table2"], collect=small.collect, build=small.build)
     monkeypatch.setitem(TARGETS, "table2", changed)
 
 

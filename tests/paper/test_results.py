@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from graphfilter.bench import read_records, summarise, to_markdown
+from graphfilter.bench import make_table, read_records, summarise, to_markdown
 from graphfilter.cli import main
+from graphfilter.paper.comparison import compare_accuracy, select
 from graphfilter.paper.published_accuracy import (
     DATASET_TITLES,
     LOW,
@@ -19,7 +20,6 @@ from graphfilter.paper.published_accuracy import (
     TABLE_3,
 )
 from graphfilter.paper.records import read_target_records
-from graphfilter.paper.versus import select, versus
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 
@@ -44,7 +44,7 @@ def test_records_of_a_benchmark_give_their_table(name: str) -> None:
     assert all(record.status == "ok" for record in records)
     (summary,) = summarise(records)
     table = (RESULTS / f"{name}.md").read_text(encoding="utf-8")
-    assert to_markdown(summary).strip() in table
+    assert to_markdown(make_table(summary)).strip() in table
 
 
 def test_sgf_solves_bipartite_where_an_mlp_is_at_chance() -> None:
@@ -95,6 +95,6 @@ def test_page_says_which_reading_matches_the_paper() -> None:
         published = {**TABLE_2["sgf"], **TABLE_3["sgf"]}[dataset]
         cells = [DATASET_TITLES[dataset], str(published)]
         for model, scaling in itertools.product(("sgf", "sgf-every-layer"), ("row", "none")):
-            ours = versus(select(records, dataset, model, scaling=scaling), published)
+            ours = compare_accuracy(select(records, dataset, model, scaling=scaling), published)
             cells.append(f"**{ours}**" if ours.mark == "≈" else str(ours))
         assert f"| {' | '.join(cells)} |" in page

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
-from graphfilter.paper.published import TABLE_1, Printed
-from graphfilter.paper.table1 import PUBLISHED_AS, table1
+from graphfilter.paper.published_frequency import TABLE_1, Printed
+from graphfilter.paper.table1 import PUBLISHED_AS, measure
 
 # r(Y) signed, r(Y) one-hot and r(X), as printed with two digits.
 MEASURED = {
@@ -77,7 +77,7 @@ def test_published_table_1_is_what_the_paper_prints(data_folder):
 
 @pytest.mark.parametrize("name", MEASURED)
 def test_table_1_comes_out_as_printed(data_folder, name):
-    (row,) = table1({name: read_graph(data_folder, name)})
+    (row,) = measure({name: read_graph(data_folder, name)})
     got = tuple(f"{m:.2f} ± {s:.2f}" for m, s in (row.signed, row.onehot, row.features))
     assert got == MEASURED[name]
     assert row.differs == DIFFERS.get(name, ())
@@ -85,7 +85,7 @@ def test_table_1_comes_out_as_printed(data_folder, name):
 
 
 def test_table_1_holds_for_the_bipartite_graph_of_the_paper():
-    (row,) = table1({"bipartite": make_bipartite()})
+    (row,) = measure({"bipartite": make_bipartite()})
     assert row.agrees
     assert row.signed[0] == pytest.approx(2 - 1 / (4 * 50), abs=1e-3)
     assert row.onehot == pytest.approx((1, 0), abs=1e-12)
@@ -105,10 +105,10 @@ def test_table_1_skips_zero_features_only_at_the_cost_of_the_printed_value(data_
 def test_table_1_keeps_the_order_of_the_paper_and_names_the_unknown():
     small = make_bipartite().subgraph(np.arange(900, 1100))
     graphs = dict.fromkeys(reversed(PUBLISHED_AS), small)
-    names = [PUBLISHED_AS[row.dataset] for row in table1(graphs)]
+    names = [PUBLISHED_AS[row.dataset] for row in measure(graphs)]
     assert list(dict.fromkeys(names)) == list(TABLE_1)
     with pytest.raises(ConfigError, match="did you mean 'cora'"):
-        table1({"Cora": small})
+        measure({"Cora": small})
 
 
 def test_printed_numbers_compare_in_their_own_digits():

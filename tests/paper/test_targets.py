@@ -12,44 +12,48 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from graphfilter import cli
-from graphfilter.bench import Record, read_records
+from graphfilter.bench import BenchProgress, Record, read_records, run_matrix
 from graphfilter.bench.search import Found, SearchResult
 from graphfilter.data import make_csbm
 from graphfilter.data.readers import write_npz
 from graphfilter.errors import ConfigError, DataFileError
 from graphfilter.filters import StackedFilter
 from graphfilter.paper import (
-    accuracy_tables,
+    accuracy_table,
     appendix_search,
     figure2,
     figure3,
     filter_dynamics,
-    matrix,
+    options,
+    table2,
+    table3,
     table4,
     table5,
 )
-from graphfilter.paper.matrix import Options, Step, at_hand, pairs_of, run_matrix
+from graphfilter.paper.collect import at_hand, pairs_of
+from graphfilter.paper.comparison import compare_accuracy
+from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import CHOSEN
 from graphfilter.paper.records import open_records, read_target_records
 from graphfilter.paper.targets import TARGETS
-from graphfilter.paper.versus import versus
 from graphfilter.splits import Split
 from graphfilter.storage import pack_lines
 
 QUICK = Options(quick=True, device="cpu")
+# The search has a test of its own.
+TRAINED = [name for name, t in TARGETS.items() if t.is_trained and name != "search"]
 
 
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every target run on the embedded karate club, for two epochs."""
-    monkeypatch.setattr(matrix, "QUICK_EPOCHS", 2)
-    monkeypatch.setattr(filter_dynamics, "QUICK_EPOCHS", 2)
+    monkeypatch.setattr(options, "QUICK_EPOCHS", 2)
     for module in (table4, figure2, figure3, filter_dynamics):
         monkeypatch.setattr(module, "QUICK", ("karate",))
     monkeypatch.setattr(table5, "QUICK", (("karate",), ()))
-    for name, table in (("table2", accuracy_tables.TABLE2), ("table3", accuracy_tables.TABLE3)):
+    for name, table in (("table2", table2.TABLE), ("table3", table3.TABLE)):
         small = replace(table, quick=("karate",), beside=("karate",))
-        changed = replace(TARGETS[name], collect=small.collect, render=small.render)
+        changed = replace(TARGETS[name], collect=small.collect, build=small.build)
         monkeypatch.setitem(TARGETS, name, changed)
 
 
@@ -57,7 +61,7 @@ def reproduce(*words: object) -> Result:
     return CliRunner().invoke(cli.app, ["reproduce", *map(str, words)])
 
 
-@pytest.mark.parametrize("name", [name for name in TARGETS if name != "search"])
+@pytest.mark.parametrize("name", TRAINED)
 def test_target_is_rebuilt_from_its_records_as_it_was_made(name: str, tmp_path: Path) -> None:
     out, again = tmp_path / "out", tmp_path / "again"
     done = reproduce(name, "--out", out, "--quick", "--device", "cpu", "--gzip", "--quiet")
@@ -84,7 +88,7 @@ def test_target_goes_on_from_records_plain_or_packed(tmp_path: Path) -> None:
     (tmp_path / "table5-quick.jsonl").write_bytes(b"\n".join(whole.split(b"\n")[:3])[:-9])
     packed = pack_lines(tmp_path, "table5-quick")
     assert gzip.decompress(packed.read_bytes()).count(b"\n") == 2
-    steps: list[Step] = []
+    steps: list[BenchProgress] = []
     table.collect(tmp_path, QUICK, steps.append)
     assert (steps[-1].done, steps[-1].total) == (4, 4)
     records = read_target_records(tmp_path, "table5-quick")
@@ -122,9 +126,9 @@ def test_matrix_in_processes_gives_what_it_gives_in_one(tmp_path: Path) -> None:
     path = tmp_path / "graph.npz"
     write_npz(make_csbm(60, n_features=4), path)
     systems = [table4.stacking_system("sgf-horizontal", 32)]
-    pairs = pairs_of(["csbm~0"], systems, QUICK)
+    pairs = pairs_of(["csbm~0"], systems, QUICK, file=path)
     for name, jobs in (("one", 1), ("many", 2)):
-        run_matrix(pairs, open_records(tmp_path, name), files={"csbm~0": path}, jobs=jobs)
+        run_matrix(pairs, open_records(tmp_path, name), jobs=jobs)
     one, many = (read_records(tmp_path / f"{name}.jsonl") for name in ("one", "many"))
     assert [(r.dataset, r.model, r.seed) for r in one] == [
         ("csbm~0", "sgf-horizontal-32", 0), ("csbm~0", "sgf-horizontal-32", 1),
@@ -132,19 +136,20 @@ def test_matrix_in_processes_gives_what_it_gives_in_one(tmp_path: Path) -> None:
     assert [r.scores for r in one] == [r.scores for r in many]
     # Under its recorded name and from another file, nothing is run again.
     other = path.rename(tmp_path / "elsewhere.npz")
-    run_matrix(pairs, open_records(tmp_path, "one"), files={"csbm~0": other})
+    pairs = pairs_of(["csbm~0"], systems, QUICK, file=other)
+    run_matrix(pairs, open_records(tmp_path, "one"))
     assert read_records(tmp_path / "one.jsonl") == one
 
 
 def test_matrix_records_failures_and_tries_them_again(tmp_path: Path) -> None:
     pairs = pairs_of(["karate"], ["mlp"], QUICK, split_rule="public")
-    steps: list[Step] = []
+    steps: list[BenchProgress] = []
     for _ in range(2):
-        run_matrix(pairs, open_records(tmp_path, "records"), on_step=steps.append)
+        run_matrix(pairs, open_records(tmp_path, "records"), on_progress=steps.append)
         assert steps[-1].failed == 2
     records = read_target_records(tmp_path, "records")
     assert len(records) == 4
-    assert versus(records).n_failed == 2
+    assert compare_accuracy(records).n_failed == 2
 
 
 def test_table_columns_hold_both_dropouts_and_both_scalings(tmp_path: Path) -> None:
@@ -159,21 +164,19 @@ def test_table_columns_hold_both_dropouts_and_both_scalings(tmp_path: Path) -> N
         for row, model in ((-2, "sgf"), (-1, "sgf-every-layer")):
             mine = [r for r in records if (r.model, r.scaling) == (model, scaling)]
             assert len(mine) == 2
-            assert block.rows[row].cells == (versus(mine),)
+            assert block.rows[row].cells == (compare_accuracy(mine),)
 
 
 def test_literature_is_run_on_both_split_rules_when_asked(tmp_path: Path, monkeypatch) -> None:
     """With stand-ins: the layers of PyTorch Geometric have tests of their own."""
     titles = {"sgc": "GCN", "mlp": "GAT"}
-    monkeypatch.setattr(accuracy_tables, "LITERATURE_TITLES", titles)
-    monkeypatch.setattr(accuracy_tables, "SYSTEMS", ("mlp",))
-    literature = dict.fromkeys(titles, accuracy_tables.LITERATURE_2["gcn"])
-    small = replace(
-        accuracy_tables.TABLE2, quick=("texas",), beside=("texas",), literature=literature
-    )
+    monkeypatch.setattr(accuracy_table, "LITERATURE_TITLES", titles)
+    monkeypatch.setattr(accuracy_table, "SYSTEMS", ("mlp",))
+    literature = dict.fromkeys(titles, table2.LITERATURE_2["gcn"])
+    small = replace(table2.TABLE, quick=("texas",), beside=("texas",), literature=literature)
     pairs = []
-    monkeypatch.setattr(accuracy_tables, "at_hand", lambda names: (list(names), []))
-    monkeypatch.setattr(accuracy_tables, "run_matrix", lambda p, *_, **__: pairs.extend(p))
+    monkeypatch.setattr(accuracy_table, "at_hand", lambda names: (list(names), []))
+    monkeypatch.setattr(accuracy_table, "collect_runs", lambda _f, _n, p, *_: pairs.extend(p))
     small.collect(tmp_path, replace(QUICK, literature=True), None)
     assert [(p.model, p.split_rule, p.scaling) for p in pairs] == [
         ("mlp", "stratified", "row"), ("mlp", "stratified", "none"),
@@ -253,7 +256,7 @@ def test_search_shows_the_papers_setting_beside_the_best_and_is_not_run_twice(
     for _ in range(2):
         appendix_search.collect(tmp_path, QUICK, None)
     assert calls == [appendix_search.QUICK_TRIALS]
-    (block,) = appendix_search.render(tmp_path, QUICK).blocks
+    (block,) = appendix_search.build(tmp_path, QUICK).blocks
     assert block.columns[0] == "dropout"
     assert [row.cells[0] for row in block.rows] == ["0.7", "0.4"]
     assert [row.cells[-2:] for row in block.rows] == [("85.00", "81.00"), ("90.00", "80.00")]
@@ -270,7 +273,6 @@ def test_options_and_datasets_are_checked() -> None:
 def test_reproduce_all_goes_through_every_target(tmp_path: Path, monkeypatch) -> None:
     from graphfilter.cli import reproduce as command
 
-    monkeypatch.setattr(command, "MEASURED", {})
     small = {name: TARGETS[name] for name in ("table5", "fig-dynamics")}
 
     def refuse(*_: object) -> list[str]:

@@ -1,25 +1,38 @@
-"""Systems side by side, on the same graphs, splits and loop; every run on record."""
+"""Systems side by side, on the same graphs, splits and training loop; every run on record.
 
-from graphfilter.bench.matrix import BenchProgress, run_benchmark
+``matrix`` runs pairs of a system and a dataset and writes a ``record`` per run, ``summary`` turns
+records into means and tests, ``tables`` writes tables in every form, ``search`` tunes a system.
+A new split rule goes into ``protocol``. Imports from ``systems``, ``metrics`` and the rooms before
+them; knows nothing of any paper.
+"""
+
+from graphfilter.bench.benchmark import run_benchmark
+from graphfilter.bench.matrix import BenchProgress, OnProgress, run_matrix
+from graphfilter.bench.pair import Pair
 from graphfilter.bench.protocol import draw_split
 from graphfilter.bench.record import Record, RecordFile, read_records
-from graphfilter.bench.table import Cell, Summary, summarise
-from graphfilter.bench.writers import text_table, to_csv, to_latex, to_markdown
+from graphfilter.bench.summary import CellSummary, Summary, summarise
+from graphfilter.bench.summary_table import make_table
+from graphfilter.bench.tables import text_rows, to_csv, to_latex, to_markdown
 from graphfilter.systems.pipeline import Comparison, compare
 
 __all__ = [
     "BenchProgress",
-    "Cell",
+    "CellSummary",
     "Comparison",
+    "OnProgress",
+    "Pair",
     "Record",
     "RecordFile",
     "Summary",
     "compare",
     "draw_split",
+    "make_table",
     "read_records",
     "run_benchmark",
+    "run_matrix",
     "summarise",
-    "text_table",
+    "text_rows",
     "to_csv",
     "to_latex",
     "to_markdown",

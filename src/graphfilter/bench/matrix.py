@@ -1,134 +1,114 @@
-"""Models × datasets × splits: a matrix of runs that can be stopped and started again."""
+"""The matrix of runs: pairs of a dataset and a system, run where they are not on record yet.
+
+There is one: ``bench`` fills it from names, ``paper`` from the systems of a table or figure.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from graphfilter.bench.pair import Epoch, Pair, Skipped, blank_records, run_pair
 from graphfilter.bench.processes import run_in_processes
-from graphfilter.bench.protocol import GraphLoader, check_split_rule, dataset_name
+from graphfilter.bench.protocol import GraphLoader
 from graphfilter.bench.record import Record, RecordFile
-from graphfilter.errors import ConfigError, check_name
-from graphfilter.graph.scaling import SCALINGS
-from graphfilter.runtime.devices import pick_device
 from graphfilter.storage import one_writer
-from graphfilter.systems import System, get_system
 
 
 @dataclass(frozen=True)
 class BenchProgress:
-    """How far a matrix is.
+    """How far a set of runs is.
 
     Attributes
     ----------
-    total, done, skipped, failed : int
-        Runs: asked for, ended (the other two included), there before, and failed now.
-    dataset, model, epoch, max_epochs
-        The pair that was last heard of.
+    done, total : int
+        Runs that have ended, skipped and failed ones included, and runs in all.
+    what : str
+        What was heard of last: "cora: sgf".
+    epoch, max_epochs : int
+        How far its training is; 0 where nothing is being trained.
+    skipped, failed : int
+        Runs that were on record before, and runs that failed now.
     seconds_left : float or None
         An estimate; None before anything is known.
     """
 
-    total: int
     done: int
-    skipped: int
-    failed: int
-    dataset: str
-    model: str
-    epoch: int
-    max_epochs: int
-    seconds_left: float | None
+    total: int
+    what: str
+    epoch: int = 0
+    max_epochs: int = 0
+    skipped: int = 0
+    failed: int = 0
+    seconds_left: float | None = None
 
 
-def run_benchmark(
-    datasets: Sequence[str | Path],
-    models: Sequence[str | System],
+OnProgress = Callable[[BenchProgress], None]
+
+
+def run_matrix(
+    pairs: Sequence[Pair],
+    file: RecordFile,
     *,
-    out: str | Path,
-    split_rule: str = "stratified",
-    runs: int = 10,
-    scaling: str = "auto",
-    device: str = "auto",
+    known: Mapping[str, Record] | None = None,
     jobs: int = 1,
-    max_epochs: int | None = None,
-    on_progress: Callable[[BenchProgress], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> list[Record]:
-    """Run every model on every dataset; return the records of this matrix, old and new.
+    """Run what is not on record; return the records of these pairs, old and new, in their order.
 
-    Every run is appended to ``out`` as it ends. Started again, what is there is skipped and what
-    failed is tried again. A run that fails is recorded with its reason, and the rest goes on.
+    Each run is appended to ``file`` as it ends. Runs on record are skipped and failed ones are
+    tried again. A run that fails is recorded with its reason, and the others go on.
 
     Parameters
     ----------
-    datasets : names of the registry, or paths of npz files
-    models : names of the registry, or systems
-    out : path
-        A JSON-lines file, new or of an earlier benchmark.
-    split_rule : {'stratified', 'per_class', 'fixed', 'public', 'fraction:F'}
-        Run r has seed r and split r. There is one public split: only the seed differs there.
-    runs : int
-    scaling : {'auto', 'none', 'row', 'standardise'}
-    device : {'auto', 'cpu', 'cuda', 'cuda:N'}
+    pairs : sequence of Pair
+        With ``jobs`` above 1, systems outside the registry must pickle.
+    known : mapping of key to Record, optional
+        Records of other files: what is among them is copied instead of run.
     jobs : int
-        Processes, a (dataset, model) pair each; the threads are divided among them.
-    max_epochs : int, optional
-        Instead of every system's own: for trying things out.
+        Processes, one pair each at a time; the threads are divided among them.
     on_progress : callable, optional
-        Told of every run that ends and, a few times a second, of the epochs.
+        Called after each run and, a few times per second, while training.
     """
-    for name, value in (("runs", runs), ("jobs", jobs)):
-        if value < 1:
-            raise ConfigError(f"{name} must be at least 1; got {value}.")
-    check_name("feature scaling", scaling, SCALINGS)
-    if jobs > 1 and any(isinstance(model, System) for model in models):
-        raise ConfigError("with jobs > 1 models must be names of the registry; got a System.")
-    file = RecordFile(out)
-    done = frozenset(record.key for record in file.records if record.ok)
-    pairs = [
-        Pair(
-            dataset=name,
-            model=model.name if isinstance(model, System) else get_system(model).name,
-            split_rule=check_split_rule(split_rule),
-            runs=runs,
-            scaling=scaling,
-            device=pick_device(device),
-            max_epochs=max_epochs,
-            given=model if isinstance(model, System) else None,
-            done=done,
-        )
-        for name in dict.fromkeys(dataset_name(dataset) for dataset in datasets)
-        for model in dict.fromkeys(models)
-    ]
     for pair in pairs:
         _ = pair.config  # an impossible max_epochs is an error now, not a failed run later
-    board = _Board(pairs, file, jobs, on_progress)
-    with one_writer(out):
+    board = _Board(pairs, file, known or {}, jobs, on_progress)
+    with one_writer(file.path):
         if jobs == 1:
             load = GraphLoader()
-            for pair in pairs:
+            for pair in board.pairs:
                 run_pair(pair, load, lambda event, pair=pair: board.handle(pair, event))
         else:
-            run_in_processes(pairs, jobs, board.handle, board.end)
+            run_in_processes(board.pairs, jobs, board.handle, board.end)
     return board.records()
 
 
 class _Board:
-    """Writes down what the pairs report, counts it, and reckons the time left."""
+    """Tells each pair which of its runs are done, records what it reports, and counts."""
 
     def __init__(
         self,
         pairs: Sequence[Pair],
         file: RecordFile,
+        known: Mapping[str, Record],
         jobs: int,
-        on_progress: Callable[[BenchProgress], None] | None,
+        on_progress: OnProgress | None,
     ) -> None:
         self.file, self.jobs, self.on_progress = file, jobs, on_progress
+        own = {record.key: record for record in file.records if record.ok}
+        self.known = {**known, **own}
+        self.on_file = set(own)
+        done: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for key, record in self.known.items():
+            done[record.dataset, record.model].add(key)
+        self.pairs = [replace(p, done=frozenset(done[p.dataset, p.model])) for p in pairs]
+        self.order = {id(pair): i for i, pair in enumerate(self.pairs)}
+        self.places: dict[str, int] = {}
         self.total = sum(pair.runs for pair in pairs)
-        self.left = {(pair.dataset, pair.model): pair.runs for pair in pairs}
-        self.keys: set[str] = set()
+        self.left: Counter[tuple[str, str]] = Counter()
+        for pair in pairs:
+            self.left[pair.dataset, pair.model] += pair.runs
         self.skipped = self.failed = 0
         self.seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
         for record in file.records:
@@ -137,11 +117,13 @@ class _Board:
     def handle(self, pair: Pair, event: Record | Skipped | Epoch) -> None:
         """Take what a pair emitted; records go to the disk first."""
         if isinstance(event, Record):
-            self.file.append([event])
+            self._append(event)
             self.failed += not event.ok
             self._count(pair, [event.key])
-            self._learn(event)
         elif isinstance(event, Skipped):
+            for key in event.keys:
+                if key not in self.on_file:
+                    self._append(self.known[key])
             self.skipped += len(event.keys)
             self._count(pair, event.keys)
         if self.on_progress is not None:
@@ -149,23 +131,28 @@ class _Board:
             self.on_progress(self._progress(pair, epoch))
 
     def end(self, pair: Pair, code: int) -> None:
-        """Record what a process that was killed left undone."""
+        """Record as failed what a killed process left undone."""
         if code == 0:
             return
         reason = f"its process ended with code {code}: killed, perhaps for want of memory"
-        there = {r.asked for r in self.file.records if r.ok or r.key in self.keys}
+        there = {r.asked for r in self.file.records if r.ok or r.key in self.places}
         for record in blank_records(pair):
             if record.asked not in there:
                 self.handle(pair, replace(record, status="failed", reason=reason))
 
     def records(self) -> list[Record]:
         """Return the records of this matrix, the last where a run has several."""
-        found = {record.key: record for record in self.file.records if record.key in self.keys}
-        order = {pair: i for i, pair in enumerate(self.left)}
-        return sorted(found.values(), key=lambda r: (order[r.dataset, r.model], r.seed))
+        found = {record.key: record for record in self.file.records if record.key in self.places}
+        return sorted(found.values(), key=lambda record: (self.places[record.key], record.seed))
+
+    def _append(self, record: Record) -> None:
+        self.file.append([record])
+        if record.ok:
+            self.on_file.add(record.key)
+        self._learn(record)
 
     def _count(self, pair: Pair, keys: Collection[str]) -> None:
-        self.keys.update(keys)
+        self.places.update(dict.fromkeys(keys, self.order[id(pair)]))
         self.left[pair.dataset, pair.model] -= len(keys)
 
     def _learn(self, record: Record) -> None:
@@ -175,14 +162,13 @@ class _Board:
     def _progress(self, pair: Pair, epoch: Epoch) -> BenchProgress:
         left = seconds_left(self.left, self.seconds)
         return BenchProgress(
+            done=self.total - self.left.total(),
             total=self.total,
-            done=self.total - sum(self.left.values()),
-            skipped=self.skipped,
-            failed=self.failed,
-            dataset=pair.dataset,
-            model=pair.model,
+            what=f"{pair.dataset}: {pair.model}",
             epoch=epoch.epoch,
             max_epochs=epoch.max_epochs,
+            skipped=self.skipped,
+            failed=self.failed,
             seconds_left=None if left is None else left / self.jobs,
         )
 
@@ -190,7 +176,7 @@ class _Board:
 def seconds_left(
     left: Mapping[tuple[str, str], int], seconds: Mapping[tuple[str, str], Sequence[float]]
 ) -> float | None:
-    """Reckon the time of the runs left, by (dataset, model), from those that ended.
+    """Estimate the time of the runs left, by (dataset, model), from those that ended.
 
     A run takes the mean of its pair; where none of the pair has ended, of its dataset; where none
     of that has, of all.

@@ -36,7 +36,16 @@ SECONDS_BETWEEN_NEWS = 0.2
 class Pair:
     """What to run: run r of a system on a dataset has seed r and split r.
 
-    ``given`` is a system that is not in the registry.
+    Attributes
+    ----------
+    dataset, model : str
+        The names that runs are recorded under.
+    given : System, optional
+        The system, where it is not the one that the registry has under this name.
+    file : str
+        An npz file with the graph, where the registry has no dataset of this name.
+    done : frozenset of str
+        Keys of the runs on record, which are skipped.
     """
 
     dataset: str
@@ -47,6 +56,7 @@ class Pair:
     device: str
     max_epochs: int | None = None
     given: System | None = None
+    file: str = ""
     done: frozenset[str] = frozenset()
 
     @property
@@ -100,7 +110,7 @@ def blank_records(pair: Pair) -> list[Record]:
 
 
 def run_pair(pair: Pair, load: GraphLoader, emit: Emit) -> None:
-    """Run what is not done yet; emit a record a run, as it ends.
+    """Run what is not done yet; emit one record per run, as it ends.
 
     Nothing but an interrupt escapes: what goes wrong in one run is written down, and the rest of
     the matrix goes on. So the excepts are broad here, and only here.
@@ -109,7 +119,7 @@ def run_pair(pair: Pair, load: GraphLoader, emit: Emit) -> None:
     records = blank_records(pair)
     network = None
     try:
-        graph, checksum = load(pair.dataset)
+        graph, checksum = load(pair.file or pair.dataset)
         records = [replace(record, data_checksum=checksum) for record in records]
         if system.build is not None:
             network = build_network(system, graph, seed=0)
@@ -136,7 +146,7 @@ def run_pair(pair: Pair, load: GraphLoader, emit: Emit) -> None:
 def _run_group(
     group: Sequence[tuple[Record, Split]], system: System, graph: Graph, pair: Pair, emit: Emit
 ) -> None:
-    """Run a group at once; where that fails, one after the other."""
+    """Run a group at once; where that fails, one run after the other."""
     failed = False
     try:
         records = _records(group, system, graph, pair, emit)

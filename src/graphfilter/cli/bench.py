@@ -14,16 +14,16 @@ from graphfilter.bench import (
     BenchProgress,
     Record,
     RecordFile,
+    make_table,
     read_records,
     run_benchmark,
     summarise,
-    text_table,
+    text_rows,
     to_csv,
     to_latex,
     to_markdown,
 )
-from graphfilter.bench.table import METRICS
-from graphfilter.bench.writers import legend, title
+from graphfilter.bench.summary import METRICS
 from graphfilter.cli import sources
 from graphfilter.cli.screen import complain, out, runs_bar, say, show_table, tell
 from graphfilter.errors import ConfigError, DataFileError, check_name
@@ -99,7 +99,7 @@ def bench(
         max_epochs = QUICK_EPOCHS
     names = list(SYSTEMS) if models == "all" else _listed(models)
     try:
-        with _matrix_bar(quiet=quiet) as report:
+        with matrix_bar(quiet=quiet) as report:
             records = run_benchmark(
                 _listed(datasets), names, out=out, split_rule=split_rule, runs=runs,
                 scaling=scaling, device=device, jobs=jobs, max_epochs=max_epochs,
@@ -181,19 +181,18 @@ def models() -> None:
 
 
 def _show(records: list[Record], format: str, metric: str) -> None:
-    summaries = summarise(records, metric)
+    tables = [make_table(summary) for summary in summarise(records, metric)]
     if format == "csv":
-        _raw(to_csv(summaries))
+        _raw(to_csv(tables))
         return
-    for summary in summaries:
+    for table in tables:
         if format == "text":
-            heads, rows = text_table(summary)
-            say(title(summary))
-            show_table(heads, rows)
+            say(table.title)
+            show_table(*text_rows(table.blocks[0]))
         else:
-            _raw(to_markdown(summary) if format == "markdown" else to_latex(summary))
+            _raw(to_markdown(table) if format == "markdown" else to_latex(table))
     if format == "text":
-        say(legend("*", "≈"))
+        say(tables[0].legend.text)
 
 
 def _raw(text: str) -> None:
@@ -216,15 +215,15 @@ def _listed(text: str) -> list[str]:
 
 
 @contextmanager
-def _matrix_bar(*, quiet: bool) -> Iterator[Callable[[BenchProgress], None]]:
+def matrix_bar(*, quiet: bool) -> Iterator[Callable[[BenchProgress], None]]:
     """Give a callback for run_benchmark that moves a bar and says how long it will take."""
     with runs_bar(quiet=quiet) as bar:
 
         def report(progress: BenchProgress) -> None:
-            where = f"{progress.dataset}: {progress.model}"
+            what = progress.what
             if progress.epoch:
-                where += f", epoch {progress.epoch}/{progress.max_epochs}"
-            bar(where, progress.done, progress.total, _note(progress))
+                what += f", epoch {progress.epoch}/{progress.max_epochs}"
+            bar(what, progress.done, progress.total, _note(progress))
 
         yield report
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from graphfilter.bench import BenchProgress, text_rows, to_csv, to_latex, to_markdown
 from graphfilter.cli import sources
-from graphfilter.cli.screen import complain, runs_bar, say, show_table, tell
+from graphfilter.cli.bench import matrix_bar
+from graphfilter.cli.screen import complain, say, show_table, tell
 from graphfilter.errors import ConfigError, GraphFilterError, check_name
-from graphfilter.paper.forms import Rendered, text_rows, to_csv, to_latex, to_markdown
-from graphfilter.paper.matrix import QUICK_EPOCHS, QUICK_RUNS, Options, Step
-from graphfilter.paper.page import write_reproduction
-from graphfilter.paper.targets import MEASURED, TARGETS, Target
-from graphfilter.paper.versus import NOISE
+from graphfilter.paper.options import QUICK_EPOCHS, QUICK_RUNS, Options
+from graphfilter.paper.reproduction_page import write_reproduction
+from graphfilter.paper.tables import Rendered, make_table
+from graphfilter.paper.target import Target
+from graphfilter.paper.targets import TARGETS
 from graphfilter.report.figures import save_figure
 from graphfilter.runtime.devices import pick_device
 from graphfilter.storage import pack_lines, whole_file
@@ -87,7 +87,7 @@ def reproduce(
 
     Example:  graphfilter reproduce table2 --out results --jobs 8
     """  # fmt: skip
-    targets = {**MEASURED, **TARGETS}
+    targets = dict(TARGETS)
     if show_list:
         for name, known in targets.items():
             say(f"{name:<20} {known.summary}")
@@ -103,7 +103,7 @@ def reproduce(
     failed = 0
     for name, wanted in targets.items():
         try:
-            packed = gzip and name not in MEASURED
+            packed = gzip and wanted.is_trained
             failed += _one(wanted, out, from_records, options, packed, quiet)
         except KeyboardInterrupt:
             complain(f"interrupted; every run that ended is in {out}. The same command goes on.")
@@ -125,14 +125,14 @@ def _one(
     """Run a target unless its records are given, then write and print it; count failed runs."""
     failed = 0
     if source is None:
-        with _bar(quiet=quiet) as report:
+        with matrix_bar(quiet=quiet) as report:
 
-            def on_step(step: Step) -> None:
+            def on_progress(progress: BenchProgress) -> None:
                 nonlocal failed
-                failed = step.failed
-                report(step)
+                failed = progress.failed
+                report(progress)
 
-            notes = target.collect(out, options, on_step)
+            notes = target.collect(out, options, on_progress)
         tell(notes, quiet=quiet)
     rendered = target.render(source or out, options)
     if options.quick:
@@ -151,10 +151,11 @@ def _one(
 def _write(rendered: Rendered, out: Path, name: str) -> list[str]:
     files = {}
     if rendered.blocks:
+        table = make_table(rendered)
         files = {
-            f"{name}.md": to_markdown(rendered),
-            f"{name}.csv": to_csv(rendered),
-            f"{name}.tex": to_latex(rendered),
+            f"{name}.md": to_markdown(table),
+            f"{name}.csv": to_csv([table]),
+            f"{name}.tex": to_latex(table),
         }
     for file, text in files.items():
         with whole_file(out / file) as temporary:
@@ -166,23 +167,12 @@ def _write(rendered: Rendered, out: Path, name: str) -> list[str]:
 
 
 def _show(rendered: Rendered) -> None:
-    say(rendered.title)
-    for block in rendered.blocks:
+    table = make_table(rendered)
+    say(table.title)
+    for block in table.blocks:
         heads, rows = text_rows(block)
         show_table(heads, rows, title=block.heading)
-    for note in rendered.notes:
+    for note in table.notes:
         say(note)
-    if "≈" in to_markdown(rendered):
-        say(f"In brackets ours less the paper's. {NOISE}")
-
-
-@contextmanager
-def _bar(*, quiet: bool) -> Iterator[Callable[[Step], None]]:
-    """Give a callback that moves a bar."""
-    with runs_bar(quiet=quiet) as bar:
-
-        def report(step: Step) -> None:
-            note = f", {step.failed} failed" if step.failed else ""
-            bar(step.what, step.done, step.total, note)
-
-        yield report
+    if table.legend.text:
+        say(table.legend.text)

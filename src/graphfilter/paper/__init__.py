@@ -1,1 +1,8 @@
-"""The paper's published numbers as data, and one file a table or figure that remeasures them."""
+"""*Adaptive Stacked Graph Filter*: its published numbers as data, and its experiments again.
+
+One file per table or figure, named after it: ``collect`` runs or measures what is not on record,
+``build`` makes the table or figure from the records, and ``TARGET`` at its end declares it. To add
+one, write such a file and list it in ``targets``. What several share: ``accuracy_table`` (Tables 2
+and 3), ``filter_dynamics`` (Figures 4 and 8), ``rewiring`` (Figure 3), ``collect``, ``comparison``
+and ``tables``. Imports from ``report`` and the rooms before it; runs are made by ``bench``.
+"""

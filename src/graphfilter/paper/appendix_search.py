@@ -6,12 +6,15 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from graphfilter.bench import OnProgress
 from graphfilter.bench.protocol import GraphLoader
 from graphfilter.bench.search import Found, SearchProgress, search
-from graphfilter.paper.forms import Block, Rendered, Row
-from graphfilter.paper.matrix import QUICK_EPOCHS, OnStep, Options, Step, at_hand
+from graphfilter.paper.collect import at_hand, report
+from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import CHOSEN, DATASET_TITLES
 from graphfilter.paper.records import append_json_line, read_lines_of
+from graphfilter.paper.tables import Block, Rendered, Row
+from graphfilter.paper.target import Target
 from graphfilter.runtime.devices import pick_device
 from graphfilter.storage import convert, find_lines
 
@@ -35,10 +38,10 @@ class SearchRecord:
     best: Found
 
 
-def collect(folder: Path, options: Options, on_step: OnStep | None) -> list[str]:
+def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
     """Search what is not on record; return notes on what was left out."""
     datasets, notes = at_hand(QUICK if options.quick else DATASETS)
-    name = f"{NAME}-quick" if options.quick else NAME
+    name = options.file_name(NAME)
     done = {dataset for dataset, _ in _read(folder, name)} if find_lines(folder, name) else set()
     trials = QUICK_TRIALS if options.quick else TRIALS
     load = GraphLoader()
@@ -46,10 +49,9 @@ def collect(folder: Path, options: Options, on_step: OnStep | None) -> list[str]
         if dataset in done:
             continue
 
-        def report(progress: SearchProgress, i: int = i, dataset: str = dataset) -> None:
-            if on_step is not None:
-                what = f"searching {dataset}: {progress.n_done} of {trials} trials"
-                on_step(Step(i, len(datasets), 0, what))
+        def on_trial(progress: SearchProgress, i: int = i, dataset: str = dataset) -> None:
+            what = f"searching {dataset}: {progress.n_done} of {trials} trials"
+            report(on_progress, i, len(datasets), what)
 
         graph, _ = load(dataset)
         result = search(
@@ -59,8 +61,8 @@ def collect(folder: Path, options: Options, on_step: OnStep | None) -> list[str]
             storage=folder / f"{name}.sqlite",
             scaling="row",
             device=pick_device(options.device),
-            max_epochs=QUICK_EPOCHS if options.quick else None,
-            on_trial=report,
+            max_epochs=options.max_epochs,
+            on_trial=on_trial,
         )
         record = SearchRecord(
             dataset, trials, result.n_complete, result.n_pruned, result.n_failed,
@@ -70,9 +72,9 @@ def collect(folder: Path, options: Options, on_step: OnStep | None) -> list[str]
     return notes
 
 
-def render(folder: Path, options: Options) -> Rendered:
+def build(folder: Path, options: Options) -> Rendered:
     """Show which setting won, beside the one the paper reports with."""
-    name = f"{NAME}-quick" if options.quick else NAME
+    name = options.file_name(NAME)
     blocks = tuple(block for _, block in _read(folder, name))
     note = "One split each; the validation part chose. The paper reports with its one setting."
     return Rendered("Appendix B.2: the search of hyper-parameters", blocks, notes=(note,))
@@ -94,10 +96,15 @@ def _read_block(line: bytes) -> tuple[str, Block]:
         f"{record.pruned} given up early, {record.failed} failed"
     )
     columns = (*CHOSEN, "validation", "test")
-    return record.dataset, Block(heading, columns, rows, first_column="Setting")
+    return record.dataset, Block(
+        heading, columns, rows, first_column="Setting", verbatim_columns=True
+    )
 
 
 def _cells(found: Found) -> tuple[str, ...]:
     setting = [f"{found.setting[name]:g}" for name in CHOSEN]
     scores = [f"{100 * value:.2f}" for value in (found.val_accuracy, found.test_accuracy)]
     return (*setting, *scores)
+
+
+TARGET = Target(NAME, "the search of hyper-parameters (appendix B.2)", collect, build)

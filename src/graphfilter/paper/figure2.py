@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from graphfilter.bench import Record
+from graphfilter.bench import OnProgress, Record
 from graphfilter.filters import StackedFilter
-from graphfilter.paper.accuracy_tables import SHARED
-from graphfilter.paper.forms import Block, Rendered, Row
-from graphfilter.paper.matrix import OnStep, Options, at_hand, pairs_of, run_matrix
+from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
+from graphfilter.paper.comparison import compare_accuracy, compare_runs, select
+from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import DATASET_TITLES, TABLE_5
-from graphfilter.paper.records import known_records, open_records, read_target_records
-from graphfilter.paper.versus import select, versus
+from graphfilter.paper.records import read_target_records
+from graphfilter.paper.tables import Block, Rendered, Row
+from graphfilter.paper.target import Target
 from graphfilter.report.palette import COLOURS, FAINT, FREQUENCY_AXIS, GREY, unframe
 from graphfilter.storage import matches
 
@@ -30,29 +31,26 @@ QUICK = ("wisconsin", "bipartite")
 ROWS = {"sgf": "from Ã", "sgf-laplacian": "from L"}
 
 
-def collect(folder: Path, options: Options, on_step: OnStep | None) -> list[str]:
+def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
     """Run what is not on record; return notes on what was left out."""
     datasets, notes = at_hand(QUICK if options.quick else DATASETS)
-    known = {} if options.quick else known_records(folder, SHARED)
-    file = open_records(folder, f"{NAME}-quick" if options.quick else NAME)
     pairs = pairs_of(datasets, ROWS, options)
-    run_matrix(pairs, file, known=known, jobs=options.jobs, on_step=on_step)
+    collect_runs(folder, NAME, pairs, options, on_progress)
     return notes
 
 
-def render(folder: Path, options: Options) -> Rendered:
+def build(folder: Path, options: Options) -> Rendered:
     """Draw the figure from the filters in the records of a folder."""
-    records = read_target_records(folder, f"{NAME}-quick" if options.quick else NAME)
+    records = read_target_records(folder, options.file_name(NAME))
     there = {record.dataset for record in records if record.model in ROWS}
     datasets = [d for d in dict.fromkeys((*DATASETS, *QUICK)) if d in there]
+    # The paper prints the accuracy of one of the two starts, in Table 5.
+    printed = {"sgf": TABLE_5["sgf"]}
     rows = [
         Row(
             f"SGF {title}",
             tuple(
-                versus(
-                    select(records, d, system), TABLE_5["sgf"].get(d) if system == "sgf" else None
-                )
-                for d in datasets
+                compare_runs(records, d, system, printed.get(system, {}).get(d)) for d in datasets
             ),
         )
         for system, title in ROWS.items()
@@ -93,7 +91,7 @@ def responses(record: Record, frequency: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def _has_filter(record: Record) -> bool:
-    """Say whether a run left a filter that can be drawn; one that diverged did not."""
+    """Return whether a run left a filter that can be drawn; one that diverged did not."""
     alpha, beta = (record.filter.get(name, []) for name in ("alpha", "beta"))
     if not (record.ok and matches(alpha, list[float]) and matches(beta, list[float])):
         return False
@@ -112,7 +110,7 @@ def _draw_panel(axes: Axes, records: Sequence[Record]) -> None:
     if pairs:
         mean = np.mean([learned for _, learned in pairs], axis=0)
         axes.plot(frequency, mean, color=COLOURS[0], linewidth=2.2, label="learned, mean")
-        accuracy = versus(records).mean
+        accuracy = compare_accuracy(records).mean
         corner = {"transform": axes.transAxes, "ha": "right", "va": "top"}
         behind = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 2}
         axes.text(0.97, 0.96, f"{accuracy:.1f} %", bbox=behind, **corner)
@@ -123,3 +121,6 @@ def _draw_panel(axes: Axes, records: Sequence[Record]) -> None:
         axes.set_ylim(min(seen) - room, max(seen) + 2 * room)
     axes.set_xlim(0, 2)
     unframe(axes)
+
+
+TARGET = Target(NAME, "filters learned from Ã and from L (Figure 2)", collect, build)

@@ -7,17 +7,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphfilter.bench import Record
-from graphfilter.bench.pair import Pair
+from graphfilter.bench import OnProgress, Pair, Record
 from graphfilter.bench.protocol import GraphLoader
 from graphfilter.data.readers import write_npz
-from graphfilter.paper.accuracy_tables import EVERY_LAYER
-from graphfilter.paper.forms import Block, Rendered, Row
-from graphfilter.paper.matrix import OnStep, Options, Step, at_hand, pairs_of, run_matrix
+from graphfilter.paper.accuracy_table import EVERY_LAYER
+from graphfilter.paper.collect import at_hand, collect_runs, pairs_of, report
+from graphfilter.paper.comparison import ComparedAccuracy, compare_runs
+from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import DATASET_TITLES
-from graphfilter.paper.records import open_records, read_target_records
+from graphfilter.paper.records import read_target_records
 from graphfilter.paper.rewiring import rewire
-from graphfilter.paper.versus import Versus, select, versus
+from graphfilter.paper.tables import Block, Rendered, Row
+from graphfilter.paper.target import Target
 from graphfilter.report.palette import COLOURS, MARKERS, unframe
 from graphfilter.systems import get_system
 
@@ -69,32 +70,29 @@ def systems_of(dataset: str) -> tuple[str, ...]:
     return (*SYSTEMS, EVERY_LAYER) if dataset in BOTH_READINGS else SYSTEMS
 
 
-def collect(folder: Path, options: Options, on_step: OnStep | None) -> list[str]:
+def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
     """Run what is not on record; return notes on what was left out."""
     datasets, notes = at_hand(QUICK if options.quick else DATASETS)
     shares = QUICK_SHARES if options.quick else SHARES
     load = GraphLoader()
-    file = open_records(folder, f"{NAME}-quick" if options.quick else NAME)
     # Processes get the rewired graphs as files, which nobody needs afterwards: the seed does.
     with tempfile.TemporaryDirectory() as place:
-        files: dict[str, Path] = {}
         pairs: list[Pair] = []
         for dataset in datasets:
             graph, _ = load(dataset)
             for share in shares:
                 name = rewired_name(dataset, share)
-                if on_step is not None:
-                    on_step(Step(0, 0, 0, f"rewiring {name}"))
-                files[name] = Path(place) / f"{len(files)}.npz"
-                write_npz(rewire(graph, share, SEED).replace(name=name), files[name])
-                pairs += pairs_of([name], systems_of(dataset), options)
-        run_matrix(pairs, file, files=files, jobs=options.jobs, on_step=on_step)
+                report(on_progress, 0, 0, f"rewiring {name}")
+                file = Path(place) / f"{name}.npz"
+                write_npz(rewire(graph, share, SEED).replace(name=name), file)
+                pairs += pairs_of([name], systems_of(dataset), options, file=file)
+        collect_runs(folder, NAME, pairs, options, on_progress)
     return notes
 
 
-def render(folder: Path, options: Options) -> Rendered:
+def build(folder: Path, options: Options) -> Rendered:
     """Draw the figure, and its numbers as tables, from the records of a folder."""
-    records = read_target_records(folder, f"{NAME}-quick" if options.quick else NAME)
+    records = read_target_records(folder, options.file_name(NAME))
     shares: dict[str, list[float]] = {}
     for record in records:
         dataset, share = split_name(record.dataset)
@@ -119,7 +117,7 @@ def render(folder: Path, options: Options) -> Rendered:
 
 
 def draw(records: Sequence[Record], shares: dict[str, list[float]]) -> Figure:
-    """Draw a panel a dataset: mean accuracy by share, one line a system, deviations as bands."""
+    """Draw one panel per dataset: accuracy by share, one line per system, deviations as bands."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(0.6 + 3.7 * len(shares), 4.1), layout="constrained")
@@ -140,7 +138,9 @@ def draw(records: Sequence[Record], shares: dict[str, list[float]]) -> Figure:
     return figure
 
 
-def _draw_line(axes: Axes, shares: Sequence[float], cells: Sequence[Versus], system: str) -> None:
+def _draw_line(
+    axes: Axes, shares: Sequence[float], cells: Sequence[ComparedAccuracy], system: str
+) -> None:
     second = system == EVERY_LAYER
     i = SYSTEMS.index("sgf" if second else system)
     x = [100 * share for share, cell in zip(shares, cells, strict=True) if cell.n]
@@ -162,5 +162,8 @@ def _draw_line(axes: Axes, shares: Sequence[float], cells: Sequence[Versus], sys
     axes.fill_between(x, low, high, color=colour, alpha=0.12, linewidth=0)
 
 
-def _cell(records: Sequence[Record], dataset: str, share: float, system: str) -> Versus:
-    return versus(select(records, rewired_name(dataset, share), system))
+def _cell(records: Sequence[Record], dataset: str, share: float, system: str) -> ComparedAccuracy:
+    return compare_runs(records, rewired_name(dataset, share), system)
+
+
+TARGET = Target(NAME, "accuracy when edges are swapped at random (Figure 3)", collect, build)

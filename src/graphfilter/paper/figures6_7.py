@@ -1,24 +1,41 @@
-"""Label frequency estimated from training labels, by training ratio (the paper's appendix A.2)."""
+"""Figures 6 and 7: label frequency estimated from few labels, by their share (appendix A.2)."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from graphfilter.bench import OnProgress
+from graphfilter.data import load_dataset
 from graphfilter.errors import ConfigError, GraphError
 from graphfilter.graph import Graph
+from graphfilter.paper.collect import at_hand, report
+from graphfilter.paper.options import Options
+from graphfilter.paper.records import read_lines_of
+from graphfilter.paper.tables import Rendered
+from graphfilter.paper.target import Target
 from graphfilter.report.palette import COLOURS, MARKERS, unframe
 from graphfilter.spectral import estimate_label_frequency, frequency_range, label_frequency
-from graphfilter.storage import convert
+from graphfilter.storage import atomic_file, convert
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+NAME = "fig-frequency"
+DATASETS = (
+    "cora", "citeseer", "pubmed", "photo_lcc", "computers_lcc",
+    "wisconsin", "cornell", "texas", "chameleon", "squirrel", "actor", "bipartite",
+)  # fmt: skip
+ENCODING = (
+    "Classes are encoded as ±½ on every dataset; Table 1 prints the frequencies of one-hot classes "
+    "for Wisconsin, Cornell, Texas and Chameleon, which are higher."
+)
 RATIOS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 _GROUPS = {
@@ -62,7 +79,7 @@ def frequency_estimates(
     """Estimate the label frequency from samples of each size, unbiased and naive.
 
     As in the paper, each vertex is in a sample with probability ``ratio``, independently, and ten
-    samples are drawn a ratio. The unbiased and the naive estimate see the same samples.
+    samples are drawn per ratio. The unbiased and the naive estimate see the same samples.
 
     Parameters
     ----------
@@ -95,7 +112,7 @@ def frequency_estimates(
 
 
 def draw(records: Sequence[FrequencyRecord]) -> Figure:
-    """Draw box plots of the estimates by training ratio, one column a frequency group.
+    """Draw box plots of the estimates by training ratio, one column per frequency group.
 
     The upper row shows the unbiased estimate, the lower the naive one; a dashed line in the
     colour of each dataset marks its true frequency.
@@ -182,3 +199,34 @@ def _legend(datasets: list[str], records: Sequence[FrequencyRecord]) -> list[Any
         )
         for i, name in enumerate(datasets)
     ]
+
+
+def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
+    """Sample the datasets that are at hand; return notes on those left out."""
+    names, notes = at_hand(DATASETS)
+    records: list[FrequencyRecord] = []
+    for i, name in enumerate(names):
+        report(on_progress, i, len(names), f"sampling {name}")
+        graph = load_dataset(name).replace(name=name)
+        known = graph if graph.labels is None else graph.subgraph(graph.labels >= 0)
+        records += frequency_estimates(known, n_samples=3 if options.quick else 10, seed=0)
+    with atomic_file(folder / f"{options.file_name(NAME)}.jsonl") as temporary:
+        temporary.write_text("".join(json.dumps(asdict(r)) + "\n" for r in records))
+    return notes
+
+
+def build(folder: Path, options: Options) -> Rendered:
+    """Draw the estimates on record."""
+    name = options.file_name(NAME)
+    records = read_lines_of(folder, name, FrequencyRecord.from_json, "an estimate of frequency")
+    title = "Figures 6 and 7: label frequency estimated from few labels"
+    return Rendered(title, figure=draw(records) if records else None, notes=(ENCODING,))
+
+
+TARGET = Target(
+    NAME,
+    "label frequency estimated from few labels (Figures 6, 7)",
+    collect,
+    build,
+    is_trained=False,
+)

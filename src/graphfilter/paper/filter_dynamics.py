@@ -1,4 +1,4 @@
-"""Figures 4 and 8: α and β of the 16 layers while training, from 0.5 and from a random start."""
+"""What Figures 4 and 8 share: α and β of the 16 layers while training."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.bench import draw_split
+from graphfilter.bench import OnProgress, draw_split
 from graphfilter.bench.protocol import GraphLoader
 from graphfilter.bench.record import current_versions
-from graphfilter.paper.forms import Rendered
-from graphfilter.paper.matrix import QUICK_EPOCHS, OnStep, Options, Step, at_hand
-from graphfilter.paper.published_accuracy import DATASET_TITLES, RANDOM_DYNAMICS
+from graphfilter.paper.collect import at_hand, report
+from graphfilter.paper.options import Options
+from graphfilter.paper.published_accuracy import DATASET_TITLES
 from graphfilter.paper.records import append_json_line, read_lines_of
+from graphfilter.paper.tables import Rendered
 from graphfilter.runtime.devices import device_title, pick_device
 from graphfilter.storage import convert, find_lines
 from graphfilter.systems import get_system
@@ -38,7 +39,7 @@ SEED = 0
 class DynamicsRecord:
     """The filter of one run, at the start, every ``EPOCHS_BETWEEN`` epochs and at the end.
 
-    ``alpha`` and ``beta`` have a row a moment in ``epochs`` and an entry a layer.
+    ``alpha`` and ``beta`` have one row per entry of ``epochs`` and one column per layer.
     """
 
     dataset: str
@@ -60,12 +61,12 @@ class DynamicsRecord:
         record = convert(cls, {"versions": {}} | json.loads(line))
         shape = np.shape(record.alpha)
         if shape != np.shape(record.beta) or shape[:1] != (len(record.epochs),) or 0 in shape:
-            raise ValueError("alpha and beta must have a row an epoch and an entry a layer")
+            raise ValueError("alpha and beta must have one row per epoch and one column per layer")
         return record
 
 
 @dataclass(frozen=True)
-class Dynamics:
+class FilterDynamics:
     """One of the two figures.
 
     Attributes
@@ -81,23 +82,22 @@ class Dynamics:
     model: str
     published: dict[str, float]
 
-    def collect(self, folder: Path, options: Options, on_step: OnStep | None) -> list[str]:
+    def collect(self, folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
         """Train what is not on record; return notes on what was left out."""
         datasets, notes = at_hand(QUICK if options.quick else DATASETS)
-        name = f"{self.name}-quick" if options.quick else self.name
+        name = options.file_name(self.name)
         done = {r.dataset for r in self._read(folder, name)} if find_lines(folder, name) else set()
         for i, dataset in enumerate(datasets):
             if dataset in done:
                 continue
-            if on_step is not None:
-                on_step(Step(i, len(datasets), 0, f"{dataset}: {self.model}"))
+            report(on_progress, i, len(datasets), f"{dataset}: {self.model}")
             record = record_dynamics(dataset, self.model, options)
             append_json_line(folder, name, asdict(record))
         return notes
 
-    def render(self, folder: Path, options: Options) -> Rendered:
+    def build(self, folder: Path, options: Options) -> Rendered:
         """Draw the figure from the records of a folder."""
-        records = self._read(folder, f"{self.name}-quick" if options.quick else self.name)
+        records = self._read(folder, options.file_name(self.name))
         notes = []
         for r in records:
             stated = self.published.get(r.dataset)
@@ -122,8 +122,8 @@ def record_dynamics(dataset: str, model: str, options: Options) -> DynamicsRecor
     split = draw_split(graph, "stratified", SEED)
     system = get_system(model)
     config = system.config_for(graph)
-    if options.quick:
-        config = replace(config, max_epochs=QUICK_EPOCHS)
+    if options.max_epochs is not None:
+        config = replace(config, max_epochs=options.max_epochs)
     inputs = Inputs.of(graph, scaling="row", device=device)
     (outcome,) = train_runs(inputs, system, [split], [SEED], config)
     right = outcome.probabilities.argmax(axis=1) == graph.labels
@@ -146,7 +146,7 @@ def record_dynamics(dataset: str, model: str, options: Options) -> DynamicsRecor
 
 
 def draw(records: Sequence[DynamicsRecord], published: dict[str, float]) -> Figure:
-    """Draw a band a dataset: α above β, a 4 × 4 block of layers a moment.
+    """Draw one band per dataset: α above β, a 4 × 4 block of layers per epoch shown.
 
     Layers run from top to bottom, then from left to right, as in the paper.
     """
@@ -225,14 +225,3 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 def _rounded(values: NDArray[Any]) -> list[list[float]]:
     return [[round(float(x), 6) for x in row] for row in values]
-
-
-FIXED = Dynamics(
-    "fig-dynamics", "Figure 4: dynamics of α and β from the fixed start at 0.5", "sgf", {}
-)
-RANDOM = Dynamics(
-    "fig-random-dynamics",
-    "Figure 8: dynamics of α and β from a random start (seed 0)",
-    "sgf-random",
-    RANDOM_DYNAMICS,
-)

@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import check_name
+from graphfilter.bench import OnProgress
+from graphfilter.data import load_dataset
+from graphfilter.errors import DataFileError, check_name
 from graphfilter.graph import Graph
-from graphfilter.paper.published import TABLE_1, Printed, PublishedRow
+from graphfilter.paper.collect import at_hand, report
+from graphfilter.paper.options import Options
+from graphfilter.paper.published_frequency import TABLE_1, Printed, PublishedRow
+from graphfilter.paper.records import remedy
+from graphfilter.paper.tables import Block, Rendered, Row
+from graphfilter.paper.target import Target
 from graphfilter.spectral import feature_frequency, label_frequency
+from graphfilter.storage import read_json, write_json
 
 # Our names for the graphs to measure, and the published row each is held to. Cornell has two
 # copies: the widely used one with the features and labels of Texas, which the paper measured, and
 # the corrected one.
 PUBLISHED_AS = {name: name for name in TABLE_1} | {"cornell_geomgcn": "cornell"}
 LARGEST_COMPONENT = ("photo", "computers")
+NAME = "table1"
+COLUMNS = (
+    "vertices", "edges", "paper", "r(Y)", "paper", "encoding", "r(X)", "paper", "as printed",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Row:
+class MeasuredRow:
     """A dataset measured, beside what is printed of it.
 
     Attributes
@@ -55,7 +69,7 @@ class Row:
         return not any(what.startswith("r(") for what in self.differs)
 
 
-def table1(graphs: Mapping[str, Graph]) -> list[Row]:
+def measure(graphs: Mapping[str, Graph]) -> list[MeasuredRow]:
     """Measure the rows of Table 1.
 
     Parameters
@@ -66,7 +80,7 @@ def table1(graphs: Mapping[str, Graph]) -> list[Row]:
 
     Returns
     -------
-    list of Row
+    list of MeasuredRow
         In the paper's order.
     """
     for name in graphs:
@@ -75,7 +89,7 @@ def table1(graphs: Mapping[str, Graph]) -> list[Row]:
     return [_measure(name, graphs[name]) for name in order]
 
 
-def _measure(name: str, graph: Graph) -> Row:
+def _measure(name: str, graph: Graph) -> MeasuredRow:
     if name in LARGEST_COMPONENT:
         graph = graph.largest_component()
     published = TABLE_1[PUBLISHED_AS[name]]
@@ -90,7 +104,7 @@ def _measure(name: str, graph: Graph) -> Row:
     labels = signed if published.encoding == "signed" else onehot
     differs += _differences("r(Y)", labels, published.label_frequency)
     differs += _differences("r(X)", features, published.feature_frequency)
-    return Row(
+    return MeasuredRow(
         dataset=name,
         n_vertices=graph.n_vertices,
         n_edges=graph.n_edges,
@@ -110,3 +124,61 @@ def _differences(what: str, measured: tuple[float, float], printed: Printed) -> 
     mean, deviation = measured
     differs = [] if printed.same_mean(mean) else [what]
     return differs if printed.same_deviation(deviation) else [*differs, f"{what} deviation"]
+
+
+def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
+    """Measure the datasets that are at hand; return notes on those left out."""
+    names, notes = at_hand(PUBLISHED_AS)
+    graphs = {}
+    for i, name in enumerate(names):
+        report(on_progress, i, len(names), f"measuring {name}")
+        graphs[name] = load_dataset(name)
+    write_json(folder / f"{NAME}.json", [asdict(row) for row in measure(graphs)])
+    return notes
+
+
+def build(folder: Path, options: Options) -> Rendered:
+    """Show what was measured beside what is printed."""
+    path = folder / f"{NAME}.json"
+    if not path.is_file():
+        raise DataFileError(path, f"there are no such records; {remedy(folder, NAME)}")
+    contents = read_json(path)
+    try:
+        rows = [Row(content["dataset"], _cells(content)) for content in contents]
+    except (LookupError, TypeError, ValueError):
+        problem = f"must hold the rows of {NAME}, of this version; {remedy(folder, NAME)}"
+        raise DataFileError(path, problem) from None
+    as_printed = sum(row.cells[-1] == "yes" for row in rows)
+    block = Block("Sizes and frequencies, measured", COLUMNS, tuple(rows), first_column="Datasets")
+    return Rendered(
+        "Table 1: the datasets and their frequencies",
+        (block,),
+        notes=(f"{as_printed} of {len(rows)} datasets come out as printed in every number.",),
+    )
+
+
+def _cells(content: dict[str, Any]) -> tuple[str, ...]:
+    published = content["published"]
+    measured = content["signed" if published["encoding"] == "signed" else "onehot"]
+    differs = ", ".join(content["differs"])
+    return (
+        f"{content['n_vertices']:,}",
+        f"{content['n_edges']:,}",
+        f"{published['n_edges']:,}",
+        "{:.2f} ± {:.2f}".format(*measured),
+        str(Printed(**published["label_frequency"])),
+        published["encoding"],
+        "{:.2f} ± {:.2f}".format(*content["features"]),
+        str(Printed(**published["feature_frequency"])),
+        f"not {differs}" if differs else "yes",
+    )
+
+
+TARGET = Target(
+    NAME,
+    "datasets and their frequencies (Table 1)",
+    collect,
+    build,
+    is_trained=False,
+    has_quick=False,
+)

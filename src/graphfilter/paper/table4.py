@@ -9,16 +9,17 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from graphfilter.bench import Record
+from graphfilter.bench import OnProgress, Record
 from graphfilter.filters import HorizontalFilter, StackedFilter
 from graphfilter.graph import Graph
 from graphfilter.models import FilterNetwork
-from graphfilter.paper.accuracy_tables import SHARED
-from graphfilter.paper.forms import Block, Rendered, Row
-from graphfilter.paper.matrix import OnStep, Options, at_hand, pairs_of, run_matrix
+from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
+from graphfilter.paper.comparison import compare_accuracy, select
+from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import DATASET_TITLES, DEPTHS, TABLE_4
-from graphfilter.paper.records import known_records, open_records, read_target_records
-from graphfilter.paper.versus import select, versus
+from graphfilter.paper.records import read_target_records
+from graphfilter.paper.tables import Block, Rendered, Row
+from graphfilter.paper.target import Target
 from graphfilter.systems import System, get_system
 
 NAME = "table4"
@@ -60,20 +61,18 @@ def stacking_system(base: str, n_filters: int) -> System | str:
     )
 
 
-def collect(folder: Path, options: Options, on_step: OnStep | None) -> list[str]:
+def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
     """Run what is not on record; return notes on what was left out."""
     datasets, notes = at_hand(QUICK if options.quick else DATASETS)
     systems = [stacking_system(base, depth) for depth in reversed(DEPTHS) for base in TABLE_4]
-    known = {} if options.quick else known_records(folder, SHARED)
-    file = open_records(folder, f"{NAME}-quick" if options.quick else NAME)
     pairs = pairs_of(datasets, systems, options)
-    run_matrix(pairs, file, known=known, jobs=options.jobs, on_step=on_step)
+    collect_runs(folder, NAME, pairs, options, on_progress)
     return notes
 
 
-def render(folder: Path, options: Options) -> Rendered:
+def build(folder: Path, options: Options) -> Rendered:
     """Build the table from the records of a folder."""
-    records = read_target_records(folder, f"{NAME}-quick" if options.quick else NAME)
+    records = read_target_records(folder, options.file_name(NAME))
     devices = ", ".join(sorted({record.device for record in records}))
     return Rendered(
         "Table 4: accuracy of vertical and horizontal stacking by the number of filters",
@@ -94,7 +93,7 @@ def _block(records: Sequence[Record], base: str) -> Block:
         cells = []
         for depth in DEPTHS:
             runs = _runs(records, dataset, base, depth)
-            cells.append(versus(runs, printed and printed.accuracies[depth]))
+            cells.append(compare_accuracy(runs, printed and printed.accuracies[depth]))
         deepest = [r for r in _runs(records, dataset, base, DEPTHS[-1]) if r.ok]
         epochs = [r.epochs for r in deepest]
         times = [1000 * r.seconds_per_epoch for r in deepest if r.seconds_per_epoch is not None]
@@ -115,3 +114,6 @@ def _beside(values: Sequence[float], unit: str, printed: float | None) -> str:
         return ""
     paper = "" if printed is None else f" (paper {printed:.1f})"
     return f"{np.mean(values):.1f}{unit}{paper}"
+
+
+TARGET = Target(NAME, "vertical and horizontal stacking (Table 4)", collect, build)

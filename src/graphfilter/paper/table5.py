@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from graphfilter.paper.accuracy_tables import SHARED
-from graphfilter.paper.forms import Block, Rendered, Row
-from graphfilter.paper.matrix import OnStep, Options, at_hand, pairs_of, run_matrix
+from graphfilter.bench import OnProgress
+from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
+from graphfilter.paper.comparison import compare_runs
+from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import (
     DATASET_TITLES,
     LOW,
@@ -14,28 +15,27 @@ from graphfilter.paper.published_accuracy import (
     RANDOM_TITLES,
     TABLE_5,
 )
-from graphfilter.paper.records import known_records, open_records, read_target_records
-from graphfilter.paper.versus import select, versus
+from graphfilter.paper.records import read_target_records
+from graphfilter.paper.tables import Block, Rendered, Row
+from graphfilter.paper.target import Target
 
 NAME = "table5"
 GROUPS = (LOW, MIDDLE_AND_HIGH)
 QUICK = (("cora",), ("wisconsin",))
 
 
-def collect(folder: Path, options: Options, on_step: OnStep | None) -> list[str]:
+def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
     """Run what is not on record; return notes on what was left out."""
     groups = QUICK if options.quick else GROUPS
     datasets, notes = at_hand([dataset for group in groups for dataset in reversed(group)])
-    known = {} if options.quick else known_records(folder, SHARED)
-    file = open_records(folder, f"{NAME}-quick" if options.quick else NAME)
     pairs = pairs_of(datasets, RANDOM_TITLES, options)
-    run_matrix(pairs, file, known=known, jobs=options.jobs, on_step=on_step)
+    collect_runs(folder, NAME, pairs, options, on_progress)
     return notes
 
 
-def render(folder: Path, options: Options) -> Rendered:
+def build(folder: Path, options: Options) -> Rendered:
     """Build the table from the records of a folder."""
-    records = read_target_records(folder, f"{NAME}-quick" if options.quick else NAME)
+    records = read_target_records(folder, options.file_name(NAME))
     there = {record.dataset for record in records}
     blocks = []
     for group in QUICK if options.quick else GROUPS:
@@ -43,7 +43,7 @@ def render(folder: Path, options: Options) -> Rendered:
         rows = [
             Row(
                 title,
-                tuple(versus(select(records, d, system), TABLE_5[system].get(d)) for d in datasets),
+                tuple(compare_runs(records, d, system, TABLE_5[system].get(d)) for d in datasets),
             )
             for system, title in RANDOM_TITLES.items()
         ]
@@ -52,3 +52,6 @@ def render(folder: Path, options: Options) -> Rendered:
             titles = tuple(DATASET_TITLES.get(d, d) for d in datasets)
             blocks.append(Block(heading, titles, tuple(rows)))
     return Rendered("Table 5: accuracy when α and β start at random", tuple(blocks))
+
+
+TARGET = Target(NAME, "α and β started at random (Table 5)", collect, build)

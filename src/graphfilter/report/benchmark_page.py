@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from graphfilter.bench import Cell, Record, Summary, summarise
-from graphfilter.bench.writers import legend, title
+from graphfilter.bench import Record, Summary, summarise
+from graphfilter.bench.summary_table import legend, mean_and_deviation, title
 from graphfilter.graph.edges import count
 from graphfilter.report.html import render_page, write_page
 from graphfilter.report.learned_filters import LearnedFilter, learned_filters
@@ -54,11 +54,6 @@ class Table:
         return sorted(
             self.summary.models, key=lambda model: order.get(system_title(model), len(order))
         )
-
-    @property
-    def counts_differ(self) -> bool:
-        """Whether some cells are of fewer runs than others."""
-        return len({cell.n for cell in self.summary.cells.values() if cell.n}) > 1
 
 
 @dataclass(frozen=True)
@@ -103,7 +98,7 @@ def render_benchmark(
         )),
         metric=METRIC_NAMES[metric],
         form=formatter(metric),
-        spread=_spread(metric),
+        spread=lambda cell: mean_and_deviation(cell, metric),
         headlines=[(table, headline(table.rankings)) for table in tables],
         tables=tables,
         legend=legend("Bold:", "≈"),
@@ -117,12 +112,6 @@ def render_benchmark(
         made=made_with(vars(record) for record in records),
         commands=commands(records, name.removesuffix(".gz")),
     )  # fmt: skip
-
-
-def _spread(metric: str) -> Callable[[Cell], str]:
-    """Return how to write mean ± deviation in a table of a metric."""
-    scale, digits = (1, 3) if metric == "log_loss" else (100, 2)
-    return lambda cell: f"{scale * cell.mean:.{digits}f} ± {scale * cell.deviation:.{digits}f}"
 
 
 def _table(summary: Summary, records: Sequence[Record]) -> Table:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphfilter.bench import Cell, Record, Summary
-from graphfilter.bench.table import LOWER_IS_BETTER
+from graphfilter.bench import CellSummary, Record, Summary
+from graphfilter.bench.summary import LOWER_IS_BETTER
 from graphfilter.metrics import FEWEST_RUNS, mean_interval
 from graphfilter.report.numbers import Axis, percent
 from graphfilter.systems import find_system
@@ -23,7 +23,7 @@ class Entry:
     """One system on one dataset; ``low`` and ``high`` are the 95 % interval of its mean."""
 
     title: str
-    cell: Cell
+    cell: CellSummary
     low: float
     high: float
 
@@ -122,7 +122,7 @@ def headline(found: Sequence[Ranking]) -> str:
     return f"{said}{'' if len(leaders) == len(titles) else '; no other system is'}."
 
 
-def _interval(cell: Cell, test_train_ratio: float, metric: str) -> tuple[float, float]:
+def _interval(cell: CellSummary, test_train_ratio: float, metric: str) -> tuple[float, float]:
     """Return the 95 % interval of a cell's mean, within the values that the metric can take."""
     low, high = mean_interval(cell.mean, cell.deviation, cell.n, test_train_ratio)
     most = math.inf if metric == "log_loss" else 1.0

@@ -16,12 +16,13 @@ from graphfilter.bench import Record
 from graphfilter.errors import DataFileError, GraphFilterError
 from graphfilter.graph.edges import count
 from graphfilter.metrics import mean_interval
-from graphfilter.paper.forms import Block, Rendered
-from graphfilter.paper.matrix import Options
+from graphfilter.paper.comparison import NOISE, ComparedAccuracy
+from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import LITERATURE_TITLES, N_RUNS
 from graphfilter.paper.records import read_json_lines, read_target_records
-from graphfilter.paper.targets import MEASURED, TARGETS, Target
-from graphfilter.paper.versus import NOISE, Versus
+from graphfilter.paper.tables import VERDICTS, Block, Rendered
+from graphfilter.paper.target import Target
+from graphfilter.paper.targets import TARGETS
 from graphfilter.report.benchmark_page import TimeTable, made_with, time_table
 from graphfilter.report.html import render_page, write_page
 from graphfilter.report.learned_filters import LearnedFilter, learned_filters
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DPI = 110
-VERDICTS = {"≈": "within noise", "▲": "above", "▼": "below"}
 QUICK_WARNING = (
     "A quick look: a few runs of a few epochs. It shows that everything works; its differences to "
     "the paper mean nothing."
@@ -75,7 +75,7 @@ def render_reproduction(folder: str | PathLike[str]) -> str:
     """Return the page of every target on record in a folder."""
     shown = [
         _show(target, Path(folder), options)
-        for target in (*MEASURED.values(), *TARGETS.values())
+        for target in TARGETS.values()
         for options in (Options(), Options(quick=True))
         if (target.has_quick or not options.quick) and target.is_on_record(Path(folder), options)
     ]
@@ -90,7 +90,7 @@ def render_reproduction(folder: str | PathLike[str]) -> str:
         noise=NOISE,
         verdicts=VERDICTS,
         panels=panels,
-        is_versus=lambda cell: isinstance(cell, Versus),
+        is_compared=lambda cell: isinstance(cell, ComparedAccuracy),
     )
 
 
@@ -125,7 +125,7 @@ def own_system(rendered: Iterable[Rendered]) -> str:
     return f"{title}, the paper's own system, is {'; '.join(said)}." if said else ""
 
 
-def first_comparisons(rendered: Iterable[Rendered]) -> list[tuple[str, str, Versus]]:
+def first_comparisons(rendered: Iterable[Rendered]) -> list[tuple[str, str, ComparedAccuracy]]:
     """List each printed accuracy once, as (row, column, comparison) of where it comes first."""
     seen: set[int] = set()
     found = []
@@ -133,7 +133,11 @@ def first_comparisons(rendered: Iterable[Rendered]) -> list[tuple[str, str, Vers
         for row in block.rows:
             for column, cell in zip(block.columns, row.cells, strict=True):
                 # Two rows may print equal numbers: what is the same printed one is the object.
-                if isinstance(cell, Versus) and cell.mark and id(cell.published) not in seen:
+                if (
+                    isinstance(cell, ComparedAccuracy)
+                    and cell.mark
+                    and id(cell.published) not in seen
+                ):
                     seen.add(id(cell.published))
                     found.append((row.label, column, cell))
     return found
@@ -144,7 +148,7 @@ class Dot:
     """A system in a picture: ours with its interval, and the paper's in % (NaN where none)."""
 
     title: str
-    cell: Versus
+    cell: ComparedAccuracy
     low: float
     high: float
     paper: float
@@ -157,7 +161,7 @@ def panels(block: Block) -> list[tuple[str, Axis, list[Dot]]]:
         dots = [
             _dot(row.label, cell)
             for row in block.rows
-            if isinstance(cell := row.cells[j], Versus) and cell.n
+            if isinstance(cell := row.cells[j], ComparedAccuracy) and cell.n
         ]
         if any(math.isfinite(dot.paper) for dot in dots):
             values = [x for d in dots for x in (d.low, d.cell.mean, d.high, d.paper)]
@@ -165,7 +169,7 @@ def panels(block: Block) -> list[tuple[str, Axis, list[Dot]]]:
     return made
 
 
-def _dot(title: str, cell: Versus) -> Dot:
+def _dot(title: str, cell: ComparedAccuracy) -> Dot:
     paper = math.nan if cell.published is None else cell.published.mean
     low, high = mean_interval(cell.mean, cell.deviation, cell.n)
     return Dot(title, cell, 0.0 if low < 0 else low, 100.0 if high > 100 else high, paper)

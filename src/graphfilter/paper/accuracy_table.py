@@ -1,4 +1,4 @@
-"""Tables 2 and 3: accuracy on low-, and on middle- and high-frequency data."""
+"""What Tables 2 and 3 share: systems by datasets, ours beside the paper's accuracy."""
 
 from __future__ import annotations
 
@@ -6,23 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphfilter.bench import Record
-from graphfilter.paper.forms import Block, Rendered, Row
-from graphfilter.paper.matrix import OnStep, Options, at_hand, pairs_of, run_matrix
+from graphfilter.bench import OnProgress, Record
+from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
+from graphfilter.paper.comparison import ComparedAccuracy, compare_runs
+from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import (
     DATASET_TITLES,
-    LITERATURE_2,
-    LITERATURE_3,
     LITERATURE_TITLES,
-    LOW,
-    MIDDLE_AND_HIGH,
     ROW_TITLES,
-    TABLE_2,
-    TABLE_3,
     Published,
 )
-from graphfilter.paper.records import known_records, open_records, read_target_records
-from graphfilter.paper.versus import Versus, select, versus
+from graphfilter.paper.records import read_target_records
+from graphfilter.paper.tables import Block, Rendered, Row
 from graphfilter.systems import get_system
 
 # The paper says "dropout rate for linear layers"; its authors' code drops every layer's input.
@@ -34,8 +29,6 @@ SCALINGS = {
 }
 # The literature's own splits, and the paper's.
 LITERATURE_SPLITS = {"fixed": "the Geom-GCN splits", "stratified": "stratified splits"}
-# What targets share with each other: runs of one are not made again for another.
-SHARED = ("table2", "table3", "table4", "table5", "fig-filters")
 
 
 @dataclass(frozen=True)
@@ -63,7 +56,7 @@ class AccuracyTable:
     def columns(self, quick: bool) -> tuple[str, ...]:
         return self.quick if quick else (*self.datasets, *self.beside)
 
-    def collect(self, folder: Path, options: Options, on_step: OnStep | None) -> list[str]:
+    def collect(self, folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
         """Run what is not on record; return notes on what was left out."""
         datasets, notes = at_hand(self.columns(options.quick))
         # The large ones first: the last process to end is then a short one.
@@ -75,17 +68,12 @@ class AccuracyTable:
             reported = [d for d in datasets if self._is_reported_on(d)]
             for rule in LITERATURE_SPLITS:
                 pairs += pairs_of(reported, LITERATURE_TITLES, options, split_rule=rule)
-        name = f"{self.name}-quick" if options.quick else self.name
-        known = {} if options.quick else known_records(folder, SHARED)
-        run_matrix(
-            pairs, open_records(folder, name), known=known, jobs=options.jobs, on_step=on_step
-        )
+        collect_runs(folder, self.name, pairs, options, on_progress)
         return notes
 
-    def render(self, folder: Path, options: Options) -> Rendered:
+    def build(self, folder: Path, options: Options) -> Rendered:
         """Build the table from the records of a folder."""
-        name = f"{self.name}-quick" if options.quick else self.name
-        records = read_target_records(folder, name)
+        records = read_target_records(folder, options.file_name(self.name))
         blocks = [
             self._block(
                 records,
@@ -113,7 +101,8 @@ class AccuracyTable:
             block = self._block(
                 records, heading, tuple(LITERATURE_TITLES), self.literature, split_rule=rule
             )
-            if any(isinstance(c, Versus) and c.n for row in block.rows for c in row.cells):
+            cells = [cell for row in block.rows for cell in row.cells]
+            if any(isinstance(cell, ComparedAccuracy) and cell.n for cell in cells):
                 blocks.append(block)
         return blocks
 
@@ -134,9 +123,8 @@ class AccuracyTable:
             # Both readings of dropout are held to the one number that the paper prints.
             printed = published.get("sgf" if system == EVERY_LAYER else system, {})
             cells = [
-                versus(
-                    select(records, d, system, scaling=scaling, split_rule=split_rule),
-                    printed.get(d),
+                compare_runs(
+                    records, d, system, printed.get(d), scaling=scaling, split_rule=split_rule
                 )
                 for d in datasets
             ]
@@ -146,30 +134,10 @@ class AccuracyTable:
         return Block(heading, tuple(titles), tuple(rows))
 
     def _is_reported_on(self, dataset: str) -> bool:
-        """Say whether the literature has a number for a dataset, on the splits that it has."""
+        """Return whether the literature has a number for a dataset, on the splits that it has."""
         return dataset in self.beside or any(dataset in row for row in self.literature.values())
 
 
 def _weight(dataset: str) -> int:
     order = ("computers_lcc", "photo_lcc", "pubmed", "chameleon", "bipartite", "citeseer", "cora")
     return len(order) - order.index(dataset) if dataset in order else 0
-
-
-TABLE2 = AccuracyTable(
-    "table2",
-    "Table 2: vertex classification accuracy for low-frequency datasets",
-    LOW,
-    TABLE_2,
-    LITERATURE_2,
-    quick=("cora",),
-)
-TABLE3 = AccuracyTable(
-    "table3",
-    "Table 3: vertex classification accuracy for midrange and high frequency datasets",
-    MIDDLE_AND_HIGH,
-    TABLE_3,
-    LITERATURE_3,
-    quick=("wisconsin", "texas"),
-    # The corrected Cornell; the paper's carries the features and labels of Texas.
-    beside=("cornell",),
-)

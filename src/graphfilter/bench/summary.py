@@ -1,4 +1,4 @@
-"""From records to a table: means, deviations, and which differences are more than luck."""
+"""From records to numbers: means, deviations, and which differences are more than chance."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,7 +19,7 @@ LOWER_IS_BETTER = ("log_loss",)
 
 
 @dataclass(frozen=True)
-class Cell:
+class CellSummary:
     """The runs of one model on one dataset.
 
     Attributes
@@ -29,8 +29,8 @@ class Cell:
         ``std``). NaN where no run is ok.
     n, n_failed : int
     p_value : float or None
-        That the difference to the best is luck, corrected; None for the best itself and where
-        fewer than five runs are shared with it.
+        Of the difference to the best, corrected; None for the best itself and where fewer than
+        five runs are shared with it.
     mark : {'best', 'tied', ''}
         The best, not significantly worse than it, or neither (worse, or untested).
     """
@@ -40,7 +40,7 @@ class Cell:
     n: int
     n_failed: int
     p_value: float | None = None
-    mark: str = ""
+    mark: Literal["best", "tied", ""] = ""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,12 @@ class Summary:
     metric: str
     datasets: tuple[str, ...]
     models: tuple[str, ...]
-    cells: Mapping[tuple[str, str], Cell]
+    cells: Mapping[tuple[str, str], CellSummary]
+
+    @property
+    def counts_differ(self) -> bool:
+        """Whether some cells have fewer runs than others; those without any do not count."""
+        return len({cell.n for cell in self.cells.values() if cell.n}) > 1
 
 
 def summarise(
@@ -65,9 +70,9 @@ def summarise(
 
     Records that differ in what they measure are never put in one cell. Split rules and scalings
     make tables of their own. Models that were run on one dataset in several settings (dropout on
-    other layers, fewer epochs, ...) make a row each, named by what differs; so do versions of a
-    dataset under one name. Of a run that is there twice the last counts, and a failed one counts
-    only if it never went well.
+    other layers, fewer epochs, ...) make one row each, named by what differs; so do versions of a
+    dataset under one name. Of a run that was recorded twice the last counts, and a failed
+    one counts only if it never went well.
 
     The best of a dataset is the best mean among the models with the most runs: one that failed on
     the hard splits does not win by it. The others are compared with it on the runs they share, by
@@ -142,7 +147,7 @@ def _labels(items: Sequence[tuple[str, Any, Mapping[str, Any]]]) -> list[str]:
 
 def _compare(
     runs: Mapping[str, Sequence[Record]], metric: str, significance: float
-) -> dict[str, Cell]:
+) -> dict[str, CellSummary]:
     """Make the cells of one dataset: its best, and the others tested against it."""
     scores = {model: _scores(records, metric) for model, records in runs.items()}
     cells = {}
@@ -151,7 +156,7 @@ def _compare(
         n_failed = sum(not record.ok for record in records)
         nothing = float("nan")
         mean, deviation = (values.mean(), values.std()) if len(values) else (nothing, nothing)
-        cells[model] = Cell(float(mean), float(deviation), len(values), n_failed)
+        cells[model] = CellSummary(float(mean), float(deviation), len(values), n_failed)
     scored = [model for model in cells if cells[model].n]
     if not scored:
         return cells

@@ -5,8 +5,16 @@ import io
 
 import pytest
 
-from graphfilter.bench import Cell, Summary, text_table, to_csv, to_latex, to_markdown
-from graphfilter.bench.writers import title
+from graphfilter.bench import (
+    CellSummary,
+    Summary,
+    make_table,
+    text_rows,
+    to_csv,
+    to_latex,
+    to_markdown,
+)
+from graphfilter.bench.summary_table import title
 
 NASTY = r"a_b & 50% #1 {x} ~^\ $ | *y*"
 
@@ -20,17 +28,17 @@ def summary() -> Summary:
         ("cora", NASTY),
         ("sgf", "mlp", "gat"),
         {
-            ("cora", "sgf"): Cell(0.8888, 0.0121, 10, 0, mark="best"),
-            ("cora", "mlp"): Cell(0.7, 0.02, 8, 2, p_value=0.001),
-            (NASTY, "sgf"): Cell(0.5, 0.1, 10, 0, p_value=0.6, mark="tied"),
-            (NASTY, "mlp"): Cell(0.51, 0.1, 10, 0, mark="best"),
-            (NASTY, "gat"): Cell(float("nan"), float("nan"), 0, 10),
+            ("cora", "sgf"): CellSummary(0.8888, 0.0121, 10, 0, mark="best"),
+            ("cora", "mlp"): CellSummary(0.7, 0.02, 8, 2, p_value=0.001),
+            (NASTY, "sgf"): CellSummary(0.5, 0.1, 10, 0, p_value=0.6, mark="tied"),
+            (NASTY, "mlp"): CellSummary(0.51, 0.1, 10, 0, mark="best"),
+            (NASTY, "gat"): CellSummary(float("nan"), float("nan"), 0, 10),
         },
     )
 
 
 def test_text_table_shows_runs_failures_and_marks(summary: Summary) -> None:
-    heads, rows = text_table(summary)
+    heads, rows = text_rows(make_table(summary).blocks[0])
     assert heads == ["model", "cora", NASTY]
     assert rows == [
         ["sgf", "88.88 ± 1.21 * (10)", "50.00 ± 10.00 ≈ (10)"],
@@ -45,7 +53,7 @@ def test_title_names_the_protocol(summary: Summary) -> None:
 
 
 def test_markdown_table_keeps_its_columns_whatever_the_names(summary: Summary) -> None:
-    lines = [line for line in to_markdown(summary).splitlines() if line.startswith("|")]
+    lines = [line for line in to_markdown(make_table(summary)).splitlines() if line.startswith("|")]
     assert lines[0] == (
         r"| model | cora | a\_b & 50% #1 {x} ~^\\ $ \| \*y\* |"
     )  # fmt: skip
@@ -55,7 +63,7 @@ def test_markdown_table_keeps_its_columns_whatever_the_names(summary: Summary) -
 
 
 def test_latex_table_escapes_names(summary: Summary) -> None:
-    lines = to_latex(summary).splitlines()
+    lines = to_latex(make_table(summary)).splitlines()
     heads = lines[lines.index(r"\toprule") + 1]
     assert heads == (
         r"model & cora & a\_b \& 50\% \#1 \{x\} "
@@ -66,7 +74,7 @@ def test_latex_table_escapes_names(summary: Summary) -> None:
 
 
 def test_csv_table_holds_every_number_in_full(summary: Summary) -> None:
-    rows = list(csv.DictReader(io.StringIO(to_csv([summary]))))
+    rows = list(csv.DictReader(io.StringIO(to_csv([make_table(summary)]))))
     assert len(rows) == 5
     assert rows[2]["dataset"] == NASTY
     assert float(rows[0]["mean"]) == 0.8888
@@ -76,6 +84,6 @@ def test_csv_table_holds_every_number_in_full(summary: Summary) -> None:
 
 def test_log_loss_is_no_percentage() -> None:
     summary = Summary(
-        "fixed", "auto", "log_loss", ("d",), ("m",), {("d", "m"): Cell(0.51234, 0.01, 3, 0)}
+        "fixed", "auto", "log_loss", ("d",), ("m",), {("d", "m"): CellSummary(0.51234, 0.01, 3, 0)}
     )
-    assert text_table(summary)[1] == [["m", "0.512 ± 0.010"]]
+    assert text_rows(make_table(summary).blocks[0])[1] == [["m", "0.512 ± 0.010"]]

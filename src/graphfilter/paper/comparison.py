@@ -1,4 +1,4 @@
-"""Ours beside the published: the difference, and whether the luck of the splits explains it."""
+"""Ours beside the published: the difference, and whether the choice of splits explains it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOISE = (
 
 
 @dataclass(frozen=True)
-class Versus:
+class ComparedAccuracy:
     """A mean accuracy in % over runs, and what the paper prints in its place.
 
     Attributes
@@ -75,14 +75,27 @@ class Versus:
         return f"{self.mean:.2f} ± {self.deviation:.2f}{failed}"
 
 
-def versus(records: Iterable[Record], published: Accuracy | None = None) -> Versus:
+def compare_accuracy(
+    records: Iterable[Record], published: Accuracy | None = None
+) -> ComparedAccuracy:
     """Put the runs of one system on one dataset beside the published accuracy."""
     last = {record.asked: record for record in sorted(records, key=lambda r: r.ok)}
     good = [r for r in last.values() if r.ok and "test" in r.scores]
     scores = np.array([100 * r.scores["test"]["accuracy"] for r in good])
     mean, deviation = (scores.mean(), scores.std()) if len(scores) else (math.nan, math.nan)
     n_failed = len(last) - len(good)
-    return Versus(float(mean), float(deviation), len(scores), n_failed, published)
+    return ComparedAccuracy(float(mean), float(deviation), len(scores), n_failed, published)
+
+
+def compare_runs(
+    records: Sequence[Record],
+    dataset: str,
+    model: str,
+    published: Accuracy | None = None,
+    **protocol: str,
+) -> ComparedAccuracy:
+    """Make one cell of a table; ``protocol`` is as in :func:`select`."""
+    return compare_accuracy(select(records, dataset, model, **protocol), published)
 
 
 def select(

@@ -10,23 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from graphfilter.paper.forms import Block, Rendered, Row
-from graphfilter.paper.page import (
+from graphfilter.paper.comparison import ComparedAccuracy
+from graphfilter.paper.published_accuracy import Accuracy
+from graphfilter.paper.reproduction_page import (
     first_comparisons,
     headline,
     own_system,
     panels,
     render_reproduction,
 )
-from graphfilter.paper.published_accuracy import Accuracy
-from graphfilter.paper.versus import Versus
+from graphfilter.paper.tables import Block, Rendered, Row
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 PRINTED = {name: Accuracy(mean, 1.0) for name, mean in (("a", 80.0), ("b", 70.0))}
 
 
-def ours(mean: float, name: str) -> Versus:
-    return Versus(mean, 1.0, 10, published=PRINTED[name])
+def ours(mean: float, name: str) -> ComparedAccuracy:
+    return ComparedAccuracy(mean, 1.0, 10, published=PRINTED[name])
 
 
 def make_rendered(*rows: Row, columns: tuple[str, ...] = ("A", "B")) -> Rendered:
@@ -47,15 +47,17 @@ def test_headline_counts_every_printed_number_once_where_it_comes_first() -> Non
 
 
 def test_headline_claims_nothing_where_nothing_was_compared() -> None:
-    alone = Versus(80.0, 0.0, 1, published=PRINTED["a"])
+    alone = ComparedAccuracy(80.0, 0.0, 1, published=PRINTED["a"])
     assert first_comparisons([make_rendered(Row("SGF", (alone, "text")))]) == []
-    assert "Nothing" in headline([make_rendered(Row("SGF", (alone, Versus(1.0, 1.0, 9))))])
+    assert "Nothing" in headline(
+        [make_rendered(Row("SGF", (alone, ComparedAccuracy(1.0, 1.0, 9))))]
+    )
 
 
 def test_panels_show_ours_with_its_interval_beside_the_printed() -> None:
     (block,) = make_rendered(
-        Row("SGF", (ours(81.0, "a"), Versus(50.0, 1.0, 10))),
-        Row("MLP", (Versus(math.nan, 0, 0), "")),
+        Row("SGF", (ours(81.0, "a"), ComparedAccuracy(50.0, 1.0, 10))),
+        Row("MLP", (ComparedAccuracy(math.nan, 0, 0), "")),
     ).blocks
     ((column, axis, (dot,)),) = panels(block)
     assert (column, dot.title, dot.paper) == ("A", "SGF", 80.0)
@@ -67,8 +69,8 @@ def test_panels_show_ours_with_its_interval_beside_the_printed() -> None:
 
 
 def test_panels_claim_no_interval_of_runs_that_do_not_differ() -> None:
-    alike = Versus(100.0, 0.0, 10, published=PRINTED["a"])
-    wild = Versus(50.0, 40.0, 2, published=PRINTED["b"])
+    alike = ComparedAccuracy(100.0, 0.0, 10, published=PRINTED["a"])
+    wild = ComparedAccuracy(50.0, 40.0, 2, published=PRINTED["b"])
     (block,) = make_rendered(Row("SGF", (alike, wild))).blocks
     (_, _, (first,)), (_, _, (second,)) = panels(block)
     assert math.isnan(first.low)

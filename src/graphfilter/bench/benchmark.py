@@ -1,0 +1,74 @@
+"""Every system on every dataset, from their names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from graphfilter.bench.matrix import OnProgress, run_matrix
+from graphfilter.bench.pair import Pair
+from graphfilter.bench.protocol import check_split_rule, dataset_name
+from graphfilter.bench.record import Record, RecordFile
+from graphfilter.errors import ConfigError, check_name
+from graphfilter.graph.scaling import SCALINGS
+from graphfilter.runtime.devices import pick_device
+from graphfilter.systems import System, get_system
+
+
+def run_benchmark(
+    datasets: Sequence[str | Path],
+    models: Sequence[str | System],
+    *,
+    out: str | Path,
+    split_rule: str = "stratified",
+    runs: int = 10,
+    scaling: str = "auto",
+    device: str = "auto",
+    jobs: int = 1,
+    max_epochs: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> list[Record]:
+    """Run every model on every dataset; return the records of this matrix, old and new.
+
+    Each run is appended to ``out`` as it ends. Called again, it skips what is on record and
+    retries what failed. A run that fails is recorded with its reason, and the others go on.
+
+    Parameters
+    ----------
+    datasets : names of the registry, or paths of npz files
+    models : names of the registry, or systems
+    out : path
+        A JSON-lines file, new or of an earlier benchmark.
+    split_rule : {'stratified', 'per_class', 'fixed', 'public', 'fraction:F'}
+        Run r has seed r and split r. There is one public split: only the seed differs there.
+    runs : int
+    scaling : {'auto', 'none', 'row', 'standardise'}
+    device : {'auto', 'cpu', 'cuda', 'cuda:N'}
+    jobs : int
+        Processes, one (dataset, model) pair each at a time; the threads are divided among them.
+    max_epochs : int, optional
+        Instead of each system's own: for trying things out.
+    on_progress : callable, optional
+        Called after each run and, a few times per second, while training.
+    """
+    for name, value in (("runs", runs), ("jobs", jobs)):
+        if value < 1:
+            raise ConfigError(f"{name} must be at least 1; got {value}.")
+    check_name("feature scaling", scaling, SCALINGS)
+    if jobs > 1 and any(isinstance(model, System) for model in models):
+        raise ConfigError("with jobs > 1 models must be names of the registry; got a System.")
+    pairs = [
+        Pair(
+            dataset=name,
+            model=model.name if isinstance(model, System) else get_system(model).name,
+            split_rule=check_split_rule(split_rule),
+            runs=runs,
+            scaling=scaling,
+            device=pick_device(device),
+            max_epochs=max_epochs,
+            given=model if isinstance(model, System) else None,
+        )
+        for name in dict.fromkeys(dataset_name(dataset) for dataset in datasets)
+        for model in dict.fromkeys(models)
+    ]
+    return run_matrix(pairs, RecordFile(out), jobs=jobs, on_progress=on_progress)

@@ -1,0 +1,77 @@
+"""Target: a table or figure of the paper that can be measured again. Each file declares its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphfilter.bench import OnProgress
+from graphfilter.errors import DataFileError
+from graphfilter.paper.comparison import ComparedAccuracy
+from graphfilter.paper.options import Options
+from graphfilter.paper.records import remedy
+from graphfilter.paper.tables import Rendered
+from graphfilter.storage import find_lines
+
+
+@dataclass(frozen=True)
+class Target:
+    """A table or figure of the paper.
+
+    Attributes
+    ----------
+    name : str
+        Of its files, and on the command line.
+    summary : str
+        One line for a list of targets.
+    collect : callable
+        Runs what is not on record in a folder, appends it there, and returns notes on what was
+        left out. Stopped and called again, it resumes.
+    build : callable
+        Makes the table or figure from a folder's records, without training.
+    is_trained : bool
+        Whether it has runs; else it is measured in seconds from the datasets alone.
+    has_quick : bool
+        Whether --quick leaves records of its own.
+    """
+
+    name: str
+    summary: str
+    collect: Callable[[Path, Options, OnProgress | None], list[str]]
+    build: Callable[[Path, Options], Rendered]
+    is_trained: bool = True
+    has_quick: bool = True
+
+    def render(self, folder: Path, options: Options) -> Rendered:
+        """Return the table or figure of a folder's records; raise where there is none to show."""
+        rendered = self.build(folder, options)
+        if _is_empty(rendered):
+            makes = remedy(folder, self.records(options))
+            problem = f"holds no records of {self.name}; {makes}"
+            raise DataFileError(self._path(folder, options), problem)
+        return rendered
+
+    def records(self, options: Options) -> str:
+        """Return the name of the target's record file, without its suffix."""
+        return options.file_name(self.name) if self.has_quick else self.name
+
+    def is_on_record(self, folder: Path, options: Options) -> bool:
+        """Return whether a folder holds the target's records; an empty file holds none."""
+        path = self._path(folder, options)
+        return path.is_file() and path.stat().st_size > 0
+
+    def _path(self, folder: Path, options: Options) -> Path:
+        name = self.records(options)
+        return find_lines(folder, name) or folder / f"{name}.json"
+
+
+def _is_empty(rendered: Rendered) -> bool:
+    """Return whether nothing was measured: what the paper prints beside it does not count."""
+    cells = [cell for block in rendered.blocks for row in block.rows for cell in row.cells]
+    if not cells:
+        return rendered.figure is None
+    runs = [cell for cell in cells if isinstance(cell, ComparedAccuracy)]
+    if runs:
+        return not any(cell.n or cell.n_failed for cell in runs)
+    return not all(isinstance(cell, str) for cell in cells)

@@ -1,0 +1,55 @@
+"""Ours beside the published, and the test of noise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_1samp, ttest_ind
+
+from graphfilter.bench import Record
+from graphfilter.paper.comparison import ComparedAccuracy, compare_accuracy
+from graphfilter.paper.published_accuracy import Accuracy
+
+RNG = np.random.default_rng(0)
+OURS = RNG.normal(87, 1.5, 7)
+THEIRS = RNG.normal(88, 0.5, 10)
+
+
+def make_record(seed: int, accuracy: float | None) -> Record:
+    scores = {} if accuracy is None else {"test": {"accuracy": accuracy}}
+    status = "failed" if accuracy is None else "ok"
+    return Record(
+        "cora", "sgf", "stratified", seed, seed, "row", {}, "cpu", status=status, scores=scores
+    )
+
+
+def test_p_value_is_that_of_welchs_test_on_the_runs_themselves():
+    printed = Accuracy(THEIRS.mean(), THEIRS.std())
+    ours = ComparedAccuracy(OURS.mean(), OURS.std(), len(OURS), published=printed)
+    expected = ttest_ind(OURS, THEIRS, equal_var=False).pvalue
+    assert ours.p_value == pytest.approx(expected, rel=1e-9)
+
+
+def test_p_value_takes_a_published_mean_without_deviation_as_exact():
+    ours = ComparedAccuracy(OURS.mean(), OURS.std(), len(OURS), published=Accuracy(86.0))
+    assert ours.p_value == pytest.approx(ttest_1samp(OURS, 86.0).pvalue, rel=1e-9)
+
+
+def test_marks_say_above_below_and_within_noise():
+    near, far = Accuracy(87.0, 1.0), Accuracy(70.0, 1.0)
+    assert ComparedAccuracy(87.2, 1.0, 10, published=near).mark == "≈"
+    assert ComparedAccuracy(87.2, 1.0, 10, published=far).mark == "▲"
+    assert ComparedAccuracy(60.0, 1.0, 10, published=far).mark == "▼"
+    assert ComparedAccuracy(100.0, 0.0, 10, published=Accuracy(100.0, 0.0)).mark == "≈"
+    assert ComparedAccuracy(99.0, 0.0, 10, published=Accuracy(100.0, 0.0)).mark == "▼"
+    assert ComparedAccuracy(87.2, 1.0, 1, published=near).mark == ""
+    assert ComparedAccuracy(87.2, 1.0, 10).difference is None
+
+
+def test_compared_accuracy_counts_failures_only_where_they_never_went_well():
+    records = [make_record(0, None), make_record(0, 0.5), make_record(1, 0.7), make_record(2, None)]
+    got = compare_accuracy(records)
+    assert (got.mean, got.deviation) == pytest.approx((60, 10))
+    assert (got.n, got.n_failed) == (2, 1)
+    assert str(got) == "60.00 ± 10.00 (1 failed)"
+    assert str(compare_accuracy([make_record(0, None)])) == "1 failed"
