@@ -22,7 +22,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Close what would be served, and remember where it was."""
     urls: list[str] = []
 
-    def close(running) -> None:
+    def close(running, announce) -> None:
+        announce()
         urls.append(running.url)
         running.close()
 

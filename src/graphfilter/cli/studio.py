@@ -38,11 +38,14 @@ def studio(
     """
     found, arguments = _start(edges, vertices, dataset, graph, label, quiet)
     running = Studio(found, arguments, port=port, upload_limit_mb=upload_limit)
-    say(f"The studio is at {running.url}")
-    tell(["press Ctrl-C to end it; runs that were not downloaded are lost then."], quiet=quiet)
-    if browser:
-        webbrowser.open(running.url)
-    serve(running)
+
+    def announce() -> None:
+        say(f"The studio is at {running.url}")
+        tell(["press Ctrl-C to end it; runs that were not downloaded are lost then."], quiet=quiet)
+        if browser:
+            webbrowser.open(running.url)
+
+    serve(running, announce)
 
 
 def _start(

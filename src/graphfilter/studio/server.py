@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, Self
 
@@ -109,8 +110,8 @@ class Studio:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def serve(studio: Studio) -> None:
-    """Serve until Ctrl-C or SIGTERM, then clean up.
+def serve(studio: Studio, on_start: Callable[[], None] | None = None) -> None:
+    """Serve until Ctrl-C or SIGTERM, then clean up; ``on_start`` is called once it serves.
 
     Python cannot end a thread that is in the middle of an epoch or reads a table. One that goes
     on for longer than ``SECONDS_TO_END`` is given up, and the process with it.
@@ -120,6 +121,8 @@ def serve(studio: Studio) -> None:
     code = 0
     try:
         studio.start()
+        if on_start is not None:
+            on_start()
         studio.wait()
     except KeyboardInterrupt:
         pass
