@@ -1,4 +1,4 @@
-"""The state of training on disk, so that what is interrupted goes on where it was."""
+"""The state of training on disk, so that an interrupted run resumes where it was."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from graphfilter.operators import Operator
 from graphfilter.operators.sparse import SparseFeatures
 from graphfilter.splits import Split
 from graphfilter.storage import read_tensors, write_tensors
+from graphfilter.training.checkpoint_checks import check_checkpoint
 from graphfilter.training.run import Run
+
+# Raised with every change of what a checkpoint holds.
+FORMAT = 2
 
 
 @dataclass
@@ -32,14 +36,15 @@ class Checkpoint:
     seconds: float = 0.0
 
     def save(self) -> None:
-        """Write the state, whole or not at all."""
+        """Write the state atomically."""
         if self.path is None:
             return
         tensors: dict[str, Tensor] = {}
         for r, (run, generator) in enumerate(zip(self.runs, self.generators, strict=True)):
             tensors |= {f"run{r}.{name}": value for name, value in run.tensors().items()}
             tensors[f"run{r}.generator"] = generator.get_state()
-        for i, moments in self.optimizer.state_dict()["state"].items():
+        adam = self.optimizer.state_dict()["state"]
+        for i, moments in adam.items():
             tensors |= {f"adam{i}.{name}": value for name, value in moments.items()}
         write_tensors(
             self.path,
@@ -50,11 +55,12 @@ class Checkpoint:
                 "epoch": self.epoch,
                 "seconds": self.seconds,
                 "runs": [run.counters() for run in self.runs],
+                "adam": sorted(adam),
             },
         )
 
     def load(self) -> None:
-        """Go on from the file where there is one; otherwise stay at the start."""
+        """Resume from the file where there is one; otherwise stay at the start."""
         if self.path is None or not Path(self.path).exists():
             return
         tensors, content = read_tensors(self.path)
@@ -64,26 +70,29 @@ class Checkpoint:
                 "Repeat the interrupted command unchanged, or start anew without resuming."
             )
         try:
+            check_checkpoint(tensors, content, self.runs, self.optimizer, self.generators)
             self._take(tensors, content)
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        except (ValueError, RuntimeError) as error:
+            # Only the first line: torch's own errors carry its whole C++ stack.
+            problem = str(error).partition("\n")[0]
             raise ModelFileError(
-                f"{self.path}: a damaged checkpoint ({error}). Start anew without resuming."
+                f"{self.path}: a damaged checkpoint ({problem}). Start anew without resuming."
             ) from None
 
     def _take(self, tensors: dict[str, Tensor], content: dict[str, Any]) -> None:
         for r, (run, generator) in enumerate(zip(self.runs, self.generators, strict=True)):
             start = f"run{r}."
             own = {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
+            # Raises a RuntimeError where its numbers are not a state.
             generator.set_state(own.pop("generator"))
             run.load(own, content["runs"][r])
-        state: dict[int, dict[str, Tensor]] = {}
-        for name, value in tensors.items():
-            if name.startswith("adam"):
-                number, _, moment = name[len("adam") :].partition(".")
-                state.setdefault(int(number), {})[moment] = value
+        state = {
+            i: {name: tensors[f"adam{i}.{name}"] for name in ("step", "exp_avg", "exp_avg_sq")}
+            for i in content["adam"]
+        }
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": state, "param_groups": groups})
-        self.epoch = int(content["epoch"])
+        self.epoch = content["epoch"]
         self.seconds = float(content["seconds"])
 
 
@@ -99,7 +108,7 @@ def fingerprint(
 ) -> str:
     """Name a run by all that decides its course: setting, first weights, graph and features."""
     digest = hashlib.blake2b(digest_size=16)
-    where = (operator.device.type, torch.__version__)
+    where = (operator.device.type, torch.__version__, FORMAT)
     digest.update(repr((asdict(config), list(seeds), operator, where)).encode())
     for split in splits:
         for part in (split.train, split.val):
