@@ -1,21 +1,41 @@
-"""Graph filters, one a file, all under the contract of :class:`Filter`."""
+"""Graph filters: functions f(λ) of a graph's frequencies, one per file.
 
-from graphfilter.filters.base import Filter, apply_filters
-from graphfilter.filters.chebyshev import ChebyshevFilter
-from graphfilter.filters.horizontal import HorizontalFilter
-from graphfilter.filters.identity import IdentityFilter
-from graphfilter.filters.pagerank import ExactPageRankFilter, PageRankFilter
-from graphfilter.filters.power import PowerFilter
-from graphfilter.filters.stacked import StackedFilter
+A filter states its polynomial (``base.py`` has the contract), and the base applies it to columns.
+To add one, write a file here; response, gradients, plots and training follow. May import
+``operators`` and the rooms above it; knows no network.
+"""
+
+from graphfilter.filters.base import Filter, FilterConfig, apply_filters
+from graphfilter.filters.chebyshev import ChebyshevFilter, ChebyshevFilterConfig
+from graphfilter.filters.config import Config
+from graphfilter.filters.horizontal import HorizontalFilter, HorizontalFilterConfig
+from graphfilter.filters.identity import IdentityFilter, IdentityFilterConfig
+from graphfilter.filters.pagerank import (
+    ExactPageRankFilter,
+    ExactPageRankFilterConfig,
+    PageRankFilter,
+    PageRankFilterConfig,
+)
+from graphfilter.filters.power import PowerFilter, PowerFilterConfig
+from graphfilter.filters.stacked import StackedFilter, StackedFilterConfig
 
 __all__ = [
     "ChebyshevFilter",
+    "ChebyshevFilterConfig",
+    "Config",
     "ExactPageRankFilter",
+    "ExactPageRankFilterConfig",
     "Filter",
+    "FilterConfig",
     "HorizontalFilter",
+    "HorizontalFilterConfig",
     "IdentityFilter",
+    "IdentityFilterConfig",
     "PageRankFilter",
+    "PageRankFilterConfig",
     "PowerFilter",
+    "PowerFilterConfig",
     "StackedFilter",
+    "StackedFilterConfig",
     "apply_filters",
 ]

@@ -11,8 +11,18 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
+from graphfilter.errors import ConfigError
+from graphfilter.filters.config import Config
 from graphfilter.operators import Operator
 from graphfilter.operators.polynomial import Basis, Dropout, apply_polynomial, apply_with_dropout
+
+
+class FilterConfig(Config, ABC):
+    """The config of a filter, which builds it."""
+
+    @abstractmethod
+    def build(self, seed: int = 0) -> Filter:
+        """Make the filter; ``seed`` draws what is random at its start."""
 
 
 class Filter(nn.Module, ABC):
@@ -23,11 +33,18 @@ class Filter(nn.Module, ABC):
 
     Attributes
     ----------
+    config : FilterConfig
+        Its identity: what it was built from.
     degree : int
         K, the number of products with the operator.
     """
 
+    config: FilterConfig
     degree: int
+
+    def __init__(self, config: FilterConfig) -> None:
+        super().__init__()
+        self.config = config
 
     @abstractmethod
     def weights(self) -> Tensor:
@@ -38,8 +55,8 @@ class Filter(nn.Module, ABC):
         """
 
     @classmethod
-    def weights_together(cls, filters: Sequence[Any]) -> Tensor:
-        """Return the weights of R filters of one shape, (K + 1, R); overridden for speed only."""
+    def weights_side_by_side(cls, filters: Sequence[Any]) -> Tensor:
+        """Return the weights of R filters of one config, (K + 1, R); overridden for speed only."""
         return torch.stack([f.weights() for f in filters], dim=1)
 
     def basis(self) -> Basis:
@@ -78,16 +95,21 @@ class Filter(nn.Module, ABC):
     def reset_parameters(self) -> None:
         """Set the learnable scalars, if any, to their initial values."""
 
+    def extra_repr(self) -> str:
+        return self.config.arguments()
+
 
 def apply_filters(filters: Sequence[Filter], operator: Operator, x: Tensor) -> Tensor:
-    """Apply R filters of one shape at once, each to its own R-th of the columns of ``x``.
+    """Apply R filters of one config at once, each to its own R-th of the columns of ``x``.
 
     Filters with powers as their basis run in powers of P / radius, which stay bounded at any
     degree (those of the Laplacian reach 2^K).
     """
     filters[0].check_operator(operator)
+    if any(f.config != filters[0].config for f in filters):
+        raise ConfigError("filters that run side by side must have one config.")
     basis = filters[0].basis()
-    weights = filters[0].weights_together(filters)
+    weights = filters[0].weights_side_by_side(filters)
     if basis == Basis.powers() and operator.radius != 1:
         powers = torch.arange(len(weights), dtype=torch.float64, device=weights.device)
         weights = weights.double() * (operator.radius**powers)[:, None]

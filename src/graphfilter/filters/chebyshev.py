@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import ConfigError
-from graphfilter.filters.base import Filter
+from graphfilter.errors import ConfigError, check_count
+from graphfilter.filters.base import Filter, FilterConfig
 from graphfilter.operators.polynomial import Basis
+
+
+@dataclass(frozen=True)
+class ChebyshevFilterConfig(FilterConfig):
+    """See :class:`ChebyshevFilter`."""
+
+    kind: ClassVar[str] = "ChebyshevFilter"
+    degree: int = 16
+    lambda_max: float = 2.0
+    lambda_min: float = 0.0
+    init: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_count("degree", self.degree, least=0)
+        if not self.lambda_max > self.lambda_min:
+            raise ConfigError(
+                f"lambda_max must exceed lambda_min; got {self.lambda_max} and {self.lambda_min}."
+            )
+
+    def build(self, seed: int = 0) -> ChebyshevFilter:
+        return ChebyshevFilter(self.degree, self.lambda_max, self.lambda_min, self.init)
 
 
 class ChebyshevFilter(Filter):
@@ -36,13 +60,7 @@ class ChebyshevFilter(Filter):
         lambda_min: float = 0.0,
         init: float = 0.5,
     ) -> None:
-        super().__init__()
-        if degree < 0:
-            raise ConfigError(f"degree must not be negative; got {degree}.")
-        if not lambda_max > lambda_min:
-            raise ConfigError(
-                f"lambda_max must exceed lambda_min; got {lambda_max} and {lambda_min}."
-            )
+        super().__init__(ChebyshevFilterConfig(degree, lambda_max, lambda_min, init))
         self.degree = degree
         self.lambda_max = lambda_max
         self.lambda_min = lambda_min
@@ -59,6 +77,3 @@ class ChebyshevFilter(Filter):
 
     def weights(self) -> Tensor:
         return self.cheby
-
-    def extra_repr(self) -> str:
-        return f"degree={self.degree}, lambda_max={self.lambda_max:g}"

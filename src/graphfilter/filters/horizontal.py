@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import ConfigError
-from graphfilter.filters.base import Filter
+from graphfilter.errors import ConfigError, check_count
+from graphfilter.filters.base import Filter, FilterConfig
+
+
+@dataclass(frozen=True)
+class HorizontalFilterConfig(FilterConfig):
+    """See :class:`HorizontalFilter`."""
+
+    kind: ClassVar[str] = "HorizontalFilter"
+    degree: int = 16
+    init: float | tuple[float, ...] = 0.5
+
+    def __post_init__(self) -> None:
+        check_count("degree", self.degree, least=0)
+        if isinstance(self.init, tuple) and len(self.init) != self.degree + 1:
+            raise ConfigError(
+                f"init must be one number or degree + 1 = {self.degree + 1} of them; "
+                f"got {len(self.init)}."
+            )
+
+    def build(self, seed: int = 0) -> HorizontalFilter:
+        return HorizontalFilter(self.degree, self.init)
 
 
 class HorizontalFilter(Filter):
@@ -22,17 +46,13 @@ class HorizontalFilter(Filter):
         Initial value of every coefficient, or the ``degree + 1`` values.
     """
 
-    def __init__(self, degree: int = 16, init: float | Tensor | list[float] = 0.5) -> None:
-        super().__init__()
-        if degree < 0:
-            raise ConfigError(f"degree must not be negative; got {degree}.")
-        self.degree = degree
+    def __init__(self, degree: int = 16, init: float | Sequence[float] | Tensor = 0.5) -> None:
         start = torch.as_tensor(init, dtype=torch.float32)
-        if start.ndim > 0 and start.shape != (degree + 1,):
-            raise ConfigError(
-                f"init must be one number or degree + 1 = {degree + 1} of them; "
-                f"got shape {tuple(start.shape)}."
-            )
+        if start.ndim > 1:
+            raise ConfigError(f"init must be one number or a row; got shape {tuple(start.shape)}.")
+        given = tuple(start.tolist()) if start.ndim else float(start)
+        super().__init__(HorizontalFilterConfig(degree, given))
+        self.degree = degree
         self.register_buffer("start", start.expand(degree + 1).clone(), persistent=False)
         self.theta = nn.Parameter(torch.empty(degree + 1))
         self.reset_parameters()
@@ -43,6 +63,3 @@ class HorizontalFilter(Filter):
 
     def weights(self) -> Tensor:
         return self.theta
-
-    def extra_repr(self) -> str:
-        return f"degree={self.degree}"

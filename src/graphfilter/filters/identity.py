@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from graphfilter.filters.power import PowerFilter
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from graphfilter.filters.base import Filter, FilterConfig
 
 
-class IdentityFilter(PowerFilter):
+@dataclass(frozen=True)
+class IdentityFilterConfig(FilterConfig):
+    """See :class:`IdentityFilter`."""
+
+    kind: ClassVar[str] = "IdentityFilter"
+
+    def build(self, seed: int = 0) -> IdentityFilter:
+        return IdentityFilter()
+
+
+class IdentityFilter(Filter):
     r"""Leave every column as it is, :math:`f(\lambda) = 1`: the network is an MLP."""
 
-    def __init__(self) -> None:
-        super().__init__(k=0)
+    degree = 0
 
-    def extra_repr(self) -> str:
-        return ""
+    def __init__(self) -> None:
+        super().__init__(IdentityFilterConfig())
+        self.register_buffer("theta", torch.ones(1), persistent=False)
+
+    def weights(self) -> Tensor:
+        return self.get_buffer("theta")

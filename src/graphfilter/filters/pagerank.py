@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from graphfilter.errors import ConfigError
-from graphfilter.filters.base import Filter
+from graphfilter.errors import ConfigError, check_count
+from graphfilter.filters.base import Filter, FilterConfig
 from graphfilter.operators import Operator
 from graphfilter.operators.polynomial import Basis
+
+
+@dataclass(frozen=True)
+class PageRankFilterConfig(FilterConfig):
+    """See :class:`PageRankFilter`."""
+
+    kind: ClassVar[str] = "PageRankFilter"
+    K: int = 10
+    alpha: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_count("K", self.K, least=0)
+        _check_teleport(self.alpha)
+
+    def build(self, seed: int = 0) -> PageRankFilter:
+        return PageRankFilter(self.K, self.alpha)
 
 
 class PageRankFilter(Filter):
@@ -27,10 +45,8 @@ class PageRankFilter(Filter):
     """
 
     def __init__(self, K: int = 10, alpha: float = 0.1) -> None:
-        super().__init__()
-        if K < 0:
-            raise ConfigError(f"K must not be negative; got {K}.")
-        self.alpha = _check_teleport(alpha)
+        super().__init__(PageRankFilterConfig(K, alpha))
+        self.alpha = alpha
         self.degree = K
         theta = (1 - alpha) ** torch.arange(K + 1, dtype=torch.float64)
         theta[:-1] *= alpha
@@ -39,8 +55,22 @@ class PageRankFilter(Filter):
     def weights(self) -> Tensor:
         return self.get_buffer("theta")
 
-    def extra_repr(self) -> str:
-        return f"K={self.degree}, alpha={self.alpha:g}"
+
+@dataclass(frozen=True)
+class ExactPageRankFilterConfig(FilterConfig):
+    """See :class:`ExactPageRankFilter`."""
+
+    kind: ClassVar[str] = "ExactPageRankFilter"
+    alpha: float = 0.1
+    tolerance: float = 1e-12
+
+    def __post_init__(self) -> None:
+        _check_teleport(self.alpha)
+        if not 0 < self.tolerance < 1:
+            raise ConfigError(f"tolerance must be in (0, 1); got {self.tolerance}.")
+
+    def build(self, seed: int = 0) -> ExactPageRankFilter:
+        return ExactPageRankFilter(self.alpha, self.tolerance)
 
 
 class ExactPageRankFilter(Filter):
@@ -65,8 +95,8 @@ class ExactPageRankFilter(Filter):
     """
 
     def __init__(self, alpha: float = 0.1, tolerance: float = 1e-12) -> None:
-        super().__init__()
-        self.alpha = _check_teleport(alpha)
+        super().__init__(ExactPageRankFilterConfig(alpha, tolerance))
+        self.alpha = alpha
         self.tolerance = tolerance
         c = 1 - alpha
         root = math.sqrt(1 - c * c)
@@ -91,11 +121,7 @@ class ExactPageRankFilter(Filter):
                 f"got {operator.kind} with {operator.interval}."
             )
 
-    def extra_repr(self) -> str:
-        return f"alpha={self.alpha:g}, degree={self.degree}"
 
-
-def _check_teleport(alpha: float) -> float:
+def _check_teleport(alpha: float) -> None:
     if not 0 < alpha <= 1:
         raise ConfigError(f"the teleport probability alpha must be in (0, 1]; got {alpha}.")
-    return alpha

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
-from graphfilter.errors import ConfigError
-from graphfilter.filters.base import Filter
+from graphfilter.errors import check_count
+from graphfilter.filters.base import Filter, FilterConfig
+
+
+@dataclass(frozen=True)
+class PowerFilterConfig(FilterConfig):
+    """See :class:`PowerFilter`."""
+
+    kind: ClassVar[str] = "PowerFilter"
+    k: int = 2
+
+    def __post_init__(self) -> None:
+        check_count("k", self.k, least=0)
+
+    def build(self, seed: int = 0) -> PowerFilter:
+        return PowerFilter(self.k)
 
 
 class PowerFilter(Filter):
     r"""Nothing to learn: :math:`f(\lambda) = \lambda^k`, the filter of SGC (Wu et al. 2019)."""
 
     def __init__(self, k: int = 2) -> None:
-        super().__init__()
-        if k < 0:
-            raise ConfigError(f"the power must not be negative; got {k}.")
+        super().__init__(PowerFilterConfig(k))
         self.degree = k
         theta = torch.zeros(k + 1)
         theta[k] = 1.0
@@ -23,6 +38,3 @@ class PowerFilter(Filter):
 
     def weights(self) -> Tensor:
         return self.get_buffer("theta")
-
-    def extra_repr(self) -> str:
-        return f"k={self.degree}"

@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
 
 import torch
 from torch import Tensor, nn
 
 from graphfilter.errors import ConfigError, check_count, check_number
-from graphfilter.filters.base import Filter
+from graphfilter.filters.base import Filter, FilterConfig
 from graphfilter.operators import Operator
 from graphfilter.operators.polynomial import Dropout
+
+
+@dataclass(frozen=True)
+class StackedFilterConfig(FilterConfig):
+    """See :class:`StackedFilter`."""
+
+    kind: ClassVar[str] = "StackedFilter"
+    n_layers: int = 16
+    init: float | Literal["uniform"] = 0.5
+
+    def __post_init__(self) -> None:
+        if check_count("n_layers", self.n_layers, least=0) < 1:
+            raise ConfigError(
+                f"a stacked filter must have at least one layer; got {self.n_layers}."
+            )
+        if isinstance(self.init, str) and self.init != "uniform":
+            raise ConfigError(f"init must be a number or 'uniform'; got {self.init!r}.")
+        if not isinstance(self.init, str):
+            check_number("init", self.init)
+
+    def build(self, seed: int = 0) -> StackedFilter:
+        return StackedFilter(self.n_layers, self.init, seed)
 
 
 class StackedFilter(Filter):
@@ -47,13 +70,7 @@ class StackedFilter(Filter):
     def __init__(
         self, n_layers: int = 16, init: float | Literal["uniform"] = 0.5, seed: int = 0
     ) -> None:
-        super().__init__()
-        if check_count("n_layers", n_layers, least=0) < 1:
-            raise ConfigError(f"a stacked filter must have at least one layer; got {n_layers}.")
-        if isinstance(init, str) and init != "uniform":
-            raise ConfigError(f"init must be a number or 'uniform'; got {init!r}.")
-        if not isinstance(init, str):
-            check_number("init", init)
+        super().__init__(StackedFilterConfig(n_layers, init))
         self.degree = n_layers
         self.init: float | Literal["uniform"] = init
         self.seed = seed
@@ -91,10 +108,10 @@ class StackedFilter(Filter):
                 self.beta.fill_(self.init)
 
     def weights(self) -> Tensor:
-        return self.weights_together([self])[:, 0]
+        return self.weights_side_by_side([self])[:, 0]
 
     @classmethod
-    def weights_together(cls, filters: Sequence[Any]) -> Tensor:
+    def weights_side_by_side(cls, filters: Sequence[Any]) -> Tensor:
         alpha = torch.stack([f.alpha for f in filters])
         beta = torch.stack([f.beta for f in filters])
         return _Coefficients.apply(alpha.double(), beta.double()).T  # pyright: ignore
@@ -106,9 +123,6 @@ class StackedFilter(Filter):
         for alpha, beta in zip(self.alpha, self.beta, strict=True):
             h = alpha * (operator @ dropout(h)) + beta * x
         return h
-
-    def extra_repr(self) -> str:
-        return f"n_layers={self.degree}, init={self.init}"
 
 
 class _Coefficients(torch.autograd.Function):

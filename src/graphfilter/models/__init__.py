@@ -1,21 +1,26 @@
-"""Networks: FilterNetwork, what it is made of, and the peers that are not of its form."""
+"""Networks that label the vertices of a graph, one per file, each with a typed config.
 
-from graphfilter.models.ap_gcn import APGCN
-from graphfilter.models.arma import ARMA
-from graphfilter.models.chebnet import ChebNet
-from graphfilter.models.gat import GAT
-from graphfilter.models.gcn import GCN
-from graphfilter.models.gcnii import GCNII
-from graphfilter.models.geom_gcn import GeomGCN
-from graphfilter.models.graphsaint import GraphSAINT
-from graphfilter.models.jknet import JKNet
+``base.py`` has the contract; FilterNetwork takes any filter, the others are peers of another form,
+many of them on PyTorch Geometric's layers (``pyg.py``). May import ``filters`` and the rooms above.
+"""
+
+from graphfilter.models.ap_gcn import APGCN, APGCNConfig
+from graphfilter.models.arma import ARMA, ARMAConfig
+from graphfilter.models.base import ModelConfig, Network, SideBySide, TrainingOutput
+from graphfilter.models.chebnet import ChebNet, ChebNetConfig
+from graphfilter.models.gat import GAT, GATConfig
+from graphfilter.models.gcn import GCN, GCNConfig
+from graphfilter.models.gcnii import GCNII, GCNIIConfig
+from graphfilter.models.geom_gcn import GeomGCN, GeomGCNConfig
+from graphfilter.models.graphsaint import GraphSAINT, GraphSAINTConfig
+from graphfilter.models.jknet import JKNet, JKNetConfig
 from graphfilter.models.label_propagation import propagate_labels
-from graphfilter.models.lanczosnet import LanczosNet
+from graphfilter.models.lanczosnet import LanczosNet, LanczosNetConfig
 from graphfilter.models.layers import Linear, drop
-from graphfilter.models.linkx import LINKX
-from graphfilter.models.mixhop import MixHop
-from graphfilter.models.network import FilterNetwork, SideBySide
-from graphfilter.models.nlgnn import NLGNN
+from graphfilter.models.linkx import LINKX, LINKXConfig
+from graphfilter.models.mixhop import MixHop, MixHopConfig
+from graphfilter.models.network import FilterNetwork, FilterNetworkConfig
+from graphfilter.models.nlgnn import NLGNN, NLGNNConfig
 
 __all__ = [
     "APGCN",
@@ -25,15 +30,32 @@ __all__ = [
     "GCNII",
     "LINKX",
     "NLGNN",
+    "APGCNConfig",
+    "ARMAConfig",
     "ChebNet",
+    "ChebNetConfig",
     "FilterNetwork",
+    "FilterNetworkConfig",
+    "GATConfig",
+    "GCNConfig",
+    "GCNIIConfig",
     "GeomGCN",
+    "GeomGCNConfig",
     "GraphSAINT",
+    "GraphSAINTConfig",
     "JKNet",
+    "JKNetConfig",
+    "LINKXConfig",
     "LanczosNet",
+    "LanczosNetConfig",
     "Linear",
     "MixHop",
+    "MixHopConfig",
+    "ModelConfig",
+    "NLGNNConfig",
+    "Network",
     "SideBySide",
+    "TrainingOutput",
     "drop",
     "propagate_labels",
 ]

@@ -3,17 +3,41 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from graphfilter.models.layers import Linear, drop
+from graphfilter.graph import Graph
+from graphfilter.models.base import ModelConfig, Network, TrainingOutput
+from graphfilter.models.layers import Draws, Input, Linear, drop
 from graphfilter.operators import Operator
-from graphfilter.operators.sparse import SparseFeatures
 
 
-class APGCN(nn.Module):
+@dataclass(frozen=True)
+class APGCNConfig(ModelConfig):
+    r"""Of :class:`APGCN`.
+
+    Parameters
+    ----------
+    hidden_size, max_steps : int
+    dropout : float
+        On the input of both linear layers and of the propagation.
+    cost : float
+        :math:`\lambda`.
+    """
+
+    kind: ClassVar[str] = "APGCN"
+    hidden_size: int = 64
+    max_steps: int = 10
+    cost: float = 0.005
+
+    def build(self, graph: Graph, generator: torch.Generator) -> APGCN:
+        return APGCN(graph.n_features, graph.n_classes, self, generator=generator)
+
+
+class APGCN(Network[APGCNConfig]):
     r"""*Adaptive Propagation Graph Convolutional Network* (TNNLS 2020).
 
     An MLP gives :math:`Z_0`; each vertex v then propagates until it halts:
@@ -31,11 +55,7 @@ class APGCN(nn.Module):
     Parameters
     ----------
     n_features, n_classes : int
-    hidden_size, max_steps : int
-    dropout : float
-        On the input of both linear layers and of the propagation.
-    cost : float
-        :math:`\lambda`.
+    config : APGCNConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
     """
@@ -46,38 +66,30 @@ class APGCN(nn.Module):
         self,
         n_features: int,
         n_classes: int,
+        config: APGCNConfig | None = None,
         *,
-        hidden_size: int = 64,
-        max_steps: int = 10,
-        dropout: float = 0.5,
-        cost: float = 0.005,
-        generator: torch.Generator | None = None,
+        generator: Draws = None,
     ) -> None:
-        super().__init__()
-        self.max_steps = max_steps
-        self.dropout = dropout
-        self.cost = cost
-        self.encoder = Linear(n_features, hidden_size, generator)
-        self.head = Linear(hidden_size, n_classes, generator)
+        config = config or APGCNConfig()
+        super().__init__(config)
+        self.encoder = Linear(n_features, config.hidden_size, generator)
+        self.head = Linear(config.hidden_size, n_classes, generator)
         self.halt = Linear(n_classes, 1, generator)
         with torch.no_grad():
             # Halting with probability 1 / (max_steps + 1): at first, nearly every step is taken.
-            self.halt.bias.fill_(-math.log(max_steps))
+            self.halt.bias.fill_(-math.log(config.max_steps))
 
-    def forward(
-        self,
-        operator: Operator,
-        x: Tensor | SparseFeatures,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:
-        """Return logits (n, n_classes); ``generator`` draws the dropout."""
-        rate = self.dropout if self.training else 0.0
-        hidden = torch.relu(self.encoder(x, dropout=rate, generator=generator))
-        start = self.head(hidden, dropout=rate, generator=generator)
-        logits, steps, rest = self.propagate(operator, drop(start, rate, generator))
-        if not self.training:
-            return logits
-        return _AddToLoss.apply(logits, self.cost * (steps + rest).mean())  # pyright: ignore
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
+        return self._run(operator, x, generator)[0]
+
+    def training_output(self, operator: Operator, x: Input, generator: Draws) -> TrainingOutput:
+        logits, steps, rest = self._run(operator, x, generator)
+        return TrainingOutput(logits, penalty=self.config.cost * (steps + rest).mean())
+
+    def _run(self, operator: Operator, x: Input, generator: Draws) -> tuple[Tensor, Tensor, Tensor]:
+        hidden = torch.relu(self.encoder(x, dropout=self.rate, generator=generator))
+        start = self.head(hidden, dropout=self.rate, generator=generator)
+        return self.propagate(operator, drop(start, self.rate, generator))
 
     def propagate(self, operator: Operator, z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Propagate until every vertex has halted.
@@ -92,10 +104,10 @@ class APGCN(nn.Module):
         halted = z.new_zeros(len(z))
         steps = z.new_zeros(len(z))
         going = torch.ones(len(z), dtype=torch.bool, device=z.device)
-        for k in range(1, self.max_steps + 1):
+        for k in range(1, self.config.max_steps + 1):
             previous, z = z, operator @ z
             h = torch.sigmoid(self.halt(z)).squeeze(1)
-            last = going & ((halted + h >= 1 - self.epsilon) | (k == self.max_steps))
+            last = going & ((halted + h >= 1 - self.epsilon) | (k == self.config.max_steps))
             p = torch.where(last, 1 - halted, h)[:, None]
             total = total + going[:, None] * (p * z + (1 - p) * previous)
             steps = steps + going
@@ -104,19 +116,3 @@ class APGCN(nn.Module):
             if not going.any():
                 break
         return total / steps[:, None], steps, 1 - halted
-
-
-class _AddToLoss(torch.autograd.Function):
-    """Return the logits as they are, and add a cost to whatever loss is made of them.
-
-    The training loop knows the cross entropy only; the cost enters through its gradient.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor, cost: Tensor) -> Tensor:
-        ctx.one = torch.ones_like(cost)
-        return logits.view_as(logits)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:  # pyright: ignore
-        return grad, ctx.one

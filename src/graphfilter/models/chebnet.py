@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
 from graphfilter.graph import Graph
-from graphfilter.models.layers import drop
-from graphfilter.models.pyg import graph_edges, lend, pyg_nn, to_dense
+from graphfilter.models.base import ModelConfig
+from graphfilter.models.layers import Draws, Input, drop
+from graphfilter.models.pyg import EdgeNetwork, drawing_from, pyg_nn, to_dense
 from graphfilter.operators import Operator
-from graphfilter.operators.sparse import SparseFeatures
 
 
-class ChebNet(torch.nn.Module):
+@dataclass(frozen=True)
+class ChebNetConfig(ModelConfig):
+    """Of :class:`ChebNet`.
+
+    Parameters
+    ----------
+    hidden_size : int
+    n_terms : int
+        K, the number of Chebyshev polynomials: K - 1 is the degree.
+    dropout : float
+        On the input of both layers.
+    """
+
+    kind: ClassVar[str] = "ChebNet"
+    keeps_graph: ClassVar[bool] = True
+    hidden_size: int = 16
+    n_terms: int = 3
+
+    def build(self, graph: Graph, generator: torch.Generator) -> ChebNet:
+        return ChebNet(graph, self, generator=generator)
+
+
+class ChebNet(EdgeNetwork[ChebNetConfig]):
     r"""*Convolutional Neural Networks on Graphs with Fast Localized Spectral Filtering* (2016).
 
     .. math:: H_{\ell+1} = \mathrm{relu}\Bigl(\sum_{k<K} T_k(L - I)\, H_\ell W_{\ell k}
@@ -25,44 +50,22 @@ class ChebNet(torch.nn.Module):
     Parameters
     ----------
     graph : Graph
-    hidden_size : int
-    n_terms : int
-        K, the number of Chebyshev polynomials: K - 1 is the degree.
-    dropout : float
-        On the input of both layers.
+    config : ChebNetConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
     """
 
-    edges: Tensor
-    weights: Tensor
-
     def __init__(
-        self,
-        graph: Graph,
-        *,
-        hidden_size: int = 16,
-        n_terms: int = 3,
-        dropout: float = 0.5,
-        generator: torch.Generator | None = None,
+        self, graph: Graph, config: ChebNetConfig | None = None, *, generator: Draws = None
     ) -> None:
-        super().__init__()
-        self.dropout = dropout
-        edges, weights = graph_edges(graph)
-        self.register_buffer("edges", edges, persistent=False)
-        self.register_buffer("weights", weights, persistent=False)
-        with lend(generator):
-            self.first = pyg_nn().ChebConv(graph.n_features, hidden_size, n_terms)
-            self.second = pyg_nn().ChebConv(hidden_size, graph.n_classes, n_terms)
+        config = config or ChebNetConfig()
+        super().__init__(config, graph)
+        with drawing_from(generator):
+            self.first = pyg_nn().ChebConv(graph.n_features, config.hidden_size, config.n_terms)
+            self.second = pyg_nn().ChebConv(config.hidden_size, graph.n_classes, config.n_terms)
 
-    def forward(
-        self,
-        operator: Operator,
-        x: Tensor | SparseFeatures,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:
-        """Return logits (n, n_classes); ``generator`` draws the dropout."""
-        rate = self.dropout if self.training else 0.0
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
+        rate = self.rate
         hidden = drop(to_dense(x), rate, generator)
         hidden = torch.relu(self.first(hidden, self.edges, self.weights, lambda_max=2.0))
         hidden = drop(hidden, rate, generator)

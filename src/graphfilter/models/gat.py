@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 
-from graphfilter.models.layers import drop
-from graphfilter.models.pyg import Projection, lend, operator_edges, pyg_nn
+from graphfilter.graph import Graph
+from graphfilter.models.base import ModelConfig, Network
+from graphfilter.models.layers import Draws, Input, drop
+from graphfilter.models.pyg import Projection, drawing_from, operator_edges, pyg_nn
 from graphfilter.operators import Operator
-from graphfilter.operators.sparse import SparseFeatures
 
 
-class GAT(nn.Module):
+@dataclass(frozen=True)
+class GATConfig(ModelConfig):
+    """Of :class:`GAT`.
+
+    Parameters
+    ----------
+    hidden_size, n_heads : int
+        Columns a head, and heads, of the first layer; the second has one head.
+    dropout : float
+        On the input of both layers and on the attention.
+    """
+
+    kind: ClassVar[str] = "GAT"
+    dropout: float = 0.6
+    hidden_size: int = 8
+    n_heads: int = 8
+
+    def build(self, graph: Graph, generator: torch.Generator) -> GAT:
+        return GAT(graph.n_features, graph.n_classes, self, generator=generator)
+
+
+class GAT(Network[GATConfig]):
     r"""*Graph Attention Networks* (ICLR 2018), two layers of PyTorch Geometric's ``GATConv``.
 
     .. math:: h_v' = \sum_{u : P_{vu} \ne 0} \alpha_{vu} W h_u, \qquad
@@ -23,10 +48,7 @@ class GAT(nn.Module):
     Parameters
     ----------
     n_features, n_classes : int
-    hidden_size, n_heads : int
-        Columns a head, and heads, of the first layer; the second has one head.
-    dropout : float
-        On the input of both layers and on the attention.
+    config : GATConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
     """
@@ -35,35 +57,29 @@ class GAT(nn.Module):
         self,
         n_features: int,
         n_classes: int,
+        config: GATConfig | None = None,
         *,
-        hidden_size: int = 8,
-        n_heads: int = 8,
-        dropout: float = 0.6,
-        generator: torch.Generator | None = None,
+        generator: Draws = None,
     ) -> None:
-        super().__init__()
-        self.dropout = dropout
-        width = hidden_size * n_heads
-        options = {"dropout": dropout, "add_self_loops": False}
+        config = config or GATConfig()
+        super().__init__(config)
+        width = config.hidden_size * config.n_heads
+        options = {"dropout": config.dropout, "add_self_loops": False}
         self.project = Projection(n_features, width, generator)
-        with lend(generator):
-            self.first = pyg_nn().GATConv(width, hidden_size, heads=n_heads, **options)
+        with drawing_from(generator):
+            self.first = pyg_nn().GATConv(
+                width, config.hidden_size, heads=config.n_heads, **options
+            )
             self.second = pyg_nn().GATConv(width, n_classes, heads=1, **options)
         # Its weights are those of `project`, which takes sparse features too.
         self.first.lin = nn.Identity()
 
-    def forward(
-        self,
-        operator: Operator,
-        x: Tensor | SparseFeatures,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:
-        """Return logits (n, n_classes); ``generator`` draws the dropout."""
-        rate = self.dropout if self.training else 0.0
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
+        rate = self.rate
         edges = operator_edges(operator)
         hidden = self.project(x, dropout=rate, generator=generator)
-        with lend(generator):
+        with drawing_from(generator):
             hidden = nn.functional.elu(self.first(hidden, edges))
         hidden = drop(hidden, rate, generator)
-        with lend(generator):
+        with drawing_from(generator):
             return self.second(hidden, edges)

@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 
-from graphfilter.models.layers import drop
-from graphfilter.models.pyg import Projection, lend, operator_csr, pyg_nn
+from graphfilter.graph import Graph
+from graphfilter.models.base import ModelConfig, Network
+from graphfilter.models.layers import Draws, Input, drop
+from graphfilter.models.pyg import Projection, drawing_from, operator_csr, pyg_nn
 from graphfilter.operators import Operator
 from graphfilter.operators.sparse import SparseFeatures
 
 
-class GCN(nn.Module):
+@dataclass(frozen=True)
+class GCNConfig(ModelConfig):
+    """Of :class:`GCN`.
+
+    Parameters
+    ----------
+    hidden_size, n_layers : int
+    dropout : float
+        On the input of every layer.
+    """
+
+    kind: ClassVar[str] = "GCN"
+    hidden_size: int = 16
+    n_layers: int = 2
+
+    def build(self, graph: Graph, generator: torch.Generator) -> GCN:
+        return GCN(graph.n_features, graph.n_classes, self, generator=generator)
+
+
+class GCN(Network[GCNConfig]):
     r"""Graph convolutional network, *Semi-Supervised Classification with GCNs* (ICLR 2017).
 
     .. math:: H_{\ell+1} = \mathrm{relu}(P H_\ell W_\ell + b_\ell)
@@ -22,9 +46,7 @@ class GCN(nn.Module):
     Parameters
     ----------
     n_features, n_classes : int
-    hidden_size, n_layers : int
-    dropout : float
-        On the input of every layer.
+    config : GCNConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
     """
@@ -33,17 +55,15 @@ class GCN(nn.Module):
         self,
         n_features: int,
         n_classes: int,
+        config: GCNConfig | None = None,
         *,
-        hidden_size: int = 16,
-        n_layers: int = 2,
-        dropout: float = 0.5,
-        generator: torch.Generator | None = None,
+        generator: Draws = None,
     ) -> None:
-        super().__init__()
-        self.dropout = dropout
-        sizes = [hidden_size] * (n_layers - 1) + [n_classes]
+        config = config or GCNConfig()
+        super().__init__(config)
+        sizes = [config.hidden_size] * (config.n_layers - 1) + [n_classes]
         self.project = Projection(n_features, sizes[0], generator)
-        with lend(generator):
+        with drawing_from(generator):
             self.convs = nn.ModuleList(
                 pyg_nn().GCNConv(n_in, n_out, normalize=False)
                 for n_in, n_out in zip([sizes[0], *sizes], sizes, strict=False)
@@ -51,19 +71,8 @@ class GCN(nn.Module):
         # Its weights are those of `project`, which takes sparse features too.
         self.convs[0].lin = nn.Identity()
 
-    def forward(
-        self,
-        operator: Operator,
-        x: Tensor | SparseFeatures,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:
-        """Return logits (n, n_classes); ``generator`` draws the dropout."""
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
         return self.convolve(operator_csr(operator), self.encode(x, generator), generator)
-
-    @property
-    def rate(self) -> float:
-        """The dropout rate now in force."""
-        return self.dropout if self.training else 0.0
 
     def encode(self, x: Tensor | SparseFeatures, generator: torch.Generator | None) -> Tensor:
         """Return X W of the first layer, before the graph is seen."""

@@ -4,23 +4,50 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from graphfilter.graph import Graph
+from graphfilter.models.base import ModelConfig, SideBySide
 from graphfilter.models.layers import (
+    Draws,
     Generators,
+    Input,
     Linear,
     draw_kept,
     linear_side_by_side,
     matmul_side_by_side,
 )
-from graphfilter.models.network import SideBySide
 from graphfilter.operators import Operator
-from graphfilter.operators.sparse import SparseFeatures
 
 
-class GCNII(SideBySide):
+@dataclass(frozen=True)
+class GCNIIConfig(ModelConfig):
+    """Of :class:`GCNII`.
+
+    Parameters
+    ----------
+    n_layers, hidden_size : int
+    alpha, theta : float
+        Weight of the initial residual and strength of the identity mapping.
+    dropout : float
+        On the input of every layer.
+    """
+
+    kind: ClassVar[str] = "GCNII"
+    n_layers: int = 64
+    hidden_size: int = 64
+    alpha: float = 0.5
+    theta: float = 0.5
+
+    def build(self, graph: Graph, generator: torch.Generator) -> GCNII:
+        return GCNII(graph.n_features, graph.n_classes, self, generator=generator)
+
+
+class GCNII(SideBySide[GCNIIConfig]):
     r"""*Simple and Deep Graph Convolutional Networks* (ICML 2020).
 
     .. math:: H_{\ell+1} = \mathrm{relu}\bigl(((1-\alpha) P H_\ell + \alpha H_0)
@@ -30,11 +57,7 @@ class GCNII(SideBySide):
     Parameters
     ----------
     n_features, n_classes : int
-    n_layers, hidden_size : int
-    alpha, theta : float
-        Weight of the initial residual and strength of the identity mapping.
-    dropout : float
-        On the input of every layer.
+    config : GCNIIConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
     """
@@ -43,38 +66,24 @@ class GCNII(SideBySide):
         self,
         n_features: int,
         n_classes: int,
+        config: GCNIIConfig | None = None,
         *,
-        n_layers: int = 64,
-        hidden_size: int = 64,
-        alpha: float = 0.5,
-        theta: float = 0.5,
-        dropout: float = 0.5,
-        generator: torch.Generator | None = None,
+        generator: Draws = None,
     ) -> None:
-        super().__init__()
-        self.alpha = alpha
-        self.theta = theta
-        self.dropout = dropout
-        self.encoder = Linear(n_features, hidden_size, generator)
-        bound = math.sqrt(3 / hidden_size)
-        weights = torch.empty(n_layers, hidden_size, hidden_size)
+        config = config or GCNIIConfig()
+        super().__init__(config)
+        width = config.hidden_size
+        self.encoder = Linear(n_features, width, generator)
+        bound = math.sqrt(3 / width)
+        weights = torch.empty(config.n_layers, width, width, dtype=torch.float32)
         self.weights = nn.Parameter(weights.uniform_(-bound, bound, generator=generator))
-        self.head = Linear(hidden_size, n_classes, generator)
-
-    def extra_repr(self) -> str:
-        layers = f"n_layers={len(self.weights)}, alpha={self.alpha:g}, theta={self.theta:g}"
-        return f"{layers}, dropout={self.dropout:g}"
+        self.head = Linear(width, n_classes, generator)
 
     @classmethod
-    def together(
-        cls,
-        models: Sequence[GCNII],
-        operator: Operator,
-        x: Tensor | SparseFeatures,
-        generators: Generators,
+    def forward_side_by_side(
+        cls, models: Sequence[GCNII], operator: Operator, x: Input, generators: Generators
     ) -> Tensor:
-        first = models[0]
-        rate = first.dropout if first.training else 0.0
+        config, rate = models[0].config, models[0].rate
         encoders = [model.encoder for model in models]
         hidden = torch.relu(linear_side_by_side(encoders, x, rate, generators))
         n, _, width = hidden.shape
@@ -82,13 +91,13 @@ class GCNII(SideBySide):
         kept, scale = draw_kept((len(weights), n, width), rate, generators, hidden.device)
         # Every factor is moved into the weights (relu lets positive ones pass): what is left of a
         # layer is a product with the graph, a sum and a product with a matrix.
-        scale *= 1 - first.alpha
-        start, hidden = first.alpha * hidden, scale * hidden
+        scale *= 1 - config.alpha
+        start, hidden = config.alpha * hidden, scale * hidden
         eye = torch.eye(width, dtype=hidden.dtype, device=hidden.device)
         for layer, weight in enumerate(weights):
             last = layer == len(weights) - 1
             dropped = hidden if kept is None else hidden * kept[:, layer].transpose(0, 1)
-            mapping = torch.lerp(eye, weight, math.log(first.theta / (layer + 1) + 1))
+            mapping = torch.lerp(eye, weight, math.log(config.theta / (layer + 1) + 1))
             mapping = mapping if last else scale * mapping
             hidden = torch.relu(matmul_side_by_side(operator @ dropped + start, mapping))
         return linear_side_by_side([model.head for model in models], hidden, rate, generators)

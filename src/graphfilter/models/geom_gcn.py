@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
-from graphfilter.models.layers import Linear
+from graphfilter.models.base import ModelConfig, Network
+from graphfilter.models.layers import Draws, Input, Linear
 from graphfilter.operators import Operator
 from graphfilter.operators.sparse import SparseFeatures
 
@@ -23,7 +25,26 @@ MOST_VERTICES = 100_000
 _SAME = 1e-6
 
 
-class GeomGCN(nn.Module):
+@dataclass(frozen=True)
+class GeomGCNConfig(ModelConfig):
+    """Of :class:`GeomGCN`.
+
+    Parameters
+    ----------
+    hidden_size : int
+    dropout : float
+        On the input of both layers.
+    """
+
+    kind: ClassVar[str] = "GeomGCN"
+    keeps_graph: ClassVar[bool] = True
+    hidden_size: int = 48
+
+    def build(self, graph: Graph, generator: torch.Generator) -> GeomGCN:
+        return GeomGCN(graph, self, generator=generator)
+
+
+class GeomGCN(Network[GeomGCNConfig]):
     r"""*Geom-GCN: Geometric Graph Convolutional Networks* (ICLR 2020), Geom-GCN-I.
 
     The vertices are placed in the plane by isomap. Each has two neighbourhoods, in the graph
@@ -40,41 +61,28 @@ class GeomGCN(nn.Module):
     ----------
     graph : Graph
         Embedded once.
-    hidden_size : int
-    dropout : float
-        On the input of both layers.
+    config : GeomGCNConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
     """
 
     def __init__(
-        self,
-        graph: Graph,
-        *,
-        hidden_size: int = 48,
-        dropout: float = 0.5,
-        generator: torch.Generator | None = None,
+        self, graph: Graph, config: GeomGCNConfig | None = None, *, generator: Draws = None
     ) -> None:
-        super().__init__()
-        self.dropout = dropout
+        config = config or GeomGCNConfig()
+        super().__init__(config)
         self._wide = sp.csr_array(sp.hstack(relations(graph, isomap(graph))))
         self._on: dict[torch.device, SparseFeatures] = {}
         n_blocks = 2 * N_RELATIONS
-        self.first = Linear(graph.n_features, n_blocks * hidden_size, generator)
-        self.second = Linear(hidden_size, n_blocks * graph.n_classes, generator)
+        self.first = Linear(graph.n_features, n_blocks * config.hidden_size, generator)
+        self.second = Linear(config.hidden_size, n_blocks * graph.n_classes, generator)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is made again on first use: sparse tensors cannot be copied."""
         return {**super().__getstate__(), "_on": {}}
 
-    def forward(
-        self,
-        operator: Operator,
-        x: Tensor | SparseFeatures,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:
-        """Return logits (n, n_classes); ``generator`` draws the dropout."""
-        rate = self.dropout if self.training else 0.0
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
+        rate = self.rate
         hidden = torch.relu(self._sum(self.first(x, dropout=rate, generator=generator)))
         return self._sum(self.second(hidden, dropout=rate, generator=generator))
 

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from graphfilter.graph import Graph
-from graphfilter.models.gcn import GCN
+from graphfilter.models.base import ModelConfig, Network, TrainingOutput
+from graphfilter.models.gcn import GCN, GCNConfig
+from graphfilter.models.layers import Draws, Input
 from graphfilter.models.pyg import operator_csr
 from graphfilter.operators import Operator, augmented_adjacency
-from graphfilter.operators.sparse import SparseFeatures
 
 
-class GraphSAINT(nn.Module):
-    r"""*GraphSAINT: Graph Sampling Based Inductive Learning Method* (ICLR 2020), around GCN.
-
-    Every training step sees the subgraph of the vertices that random walks from random roots
-    visit. How often a vertex (:math:`C_v`) and an edge (:math:`C_{uv}`) fall into N such
-    subgraphs is counted beforehand and corrects for the sampling: a message counts
-    :math:`P_{vu} / \alpha_{uv}` with :math:`\alpha_{uv} = C_{uv} / C_v`, and a vertex's loss
-    :math:`1 / \lambda_v` with :math:`\lambda_v = C_v / N`. Prediction runs on the whole graph.
-
-    Vertices outside the subgraph get logits of zero in training: a constant in the loss. The
-    counts belong to the entries of the graph's augmented adjacency, which it must be trained on.
+@dataclass(frozen=True)
+class GraphSAINTConfig(ModelConfig):
+    """Of :class:`GraphSAINT`.
 
     Parameters
     ----------
-    graph : Graph
     n_roots : int, optional
         A quarter of the vertices unless given.
     walk_length : int
@@ -36,6 +31,36 @@ class GraphSAINT(nn.Module):
         N.
     hidden_size, n_layers, dropout
         Of the GCN.
+    """
+
+    kind: ClassVar[str] = "GraphSAINT"
+    keeps_graph: ClassVar[bool] = True
+    n_roots: int | None = None
+    walk_length: int = 2
+    n_samples: int = 50
+    hidden_size: int = 64
+    n_layers: int = 2
+
+    def build(self, graph: Graph, generator: torch.Generator) -> GraphSAINT:
+        return GraphSAINT(graph, self, generator=generator)
+
+
+class GraphSAINT(Network[GraphSAINTConfig]):
+    r"""*GraphSAINT: Graph Sampling Based Inductive Learning Method* (ICLR 2020), around GCN.
+
+    Every training step sees the subgraph of the vertices that random walks from random roots
+    visit. How often a vertex (:math:`C_v`) and an edge (:math:`C_{uv}`) fall into N such
+    subgraphs is counted beforehand and corrects for the sampling: a message counts
+    :math:`P_{vu} / \alpha_{uv}` with :math:`\alpha_{uv} = C_{uv} / C_v`, and a vertex's loss
+    :math:`1 / \lambda_v` with :math:`\lambda_v = C_v / N`. Prediction runs on the whole graph.
+
+    Vertices outside the subgraph weigh nothing in the loss of a training step. The counts belong
+    to the entries of the graph's augmented adjacency, which it must be trained on.
+
+    Parameters
+    ----------
+    graph : Graph
+    config : GraphSAINTConfig, optional
     generator : torch.Generator, optional
         For the initial weights and the counted subgraphs.
     """
@@ -46,53 +71,40 @@ class GraphSAINT(nn.Module):
     edge_scale: Tensor
 
     def __init__(
-        self,
-        graph: Graph,
-        *,
-        n_roots: int | None = None,
-        walk_length: int = 2,
-        n_samples: int = 50,
-        hidden_size: int = 64,
-        n_layers: int = 2,
-        dropout: float = 0.5,
-        generator: torch.Generator | None = None,
+        self, graph: Graph, config: GraphSAINTConfig | None = None, *, generator: Draws = None
     ) -> None:
-        super().__init__()
-        self.n_roots = max(1, graph.n_vertices // 4) if n_roots is None else n_roots
-        self.walk_length = walk_length
+        config = config or GraphSAINTConfig()
+        super().__init__(config)
+        self.n_roots = max(1, graph.n_vertices // 4) if config.n_roots is None else config.n_roots
         self.network = GCN(
             graph.n_features,
             graph.n_classes,
-            hidden_size=hidden_size,
-            n_layers=n_layers,
-            dropout=dropout,
+            GCNConfig(
+                dropout=config.dropout, hidden_size=config.hidden_size, n_layers=config.n_layers
+            ),
             generator=generator,
         )
         for name, array in (("indptr", graph.indptr), ("indices", graph.indices)):
             self.register_buffer(name, torch.from_numpy(array.astype(np.int64)), persistent=False)
         csr = operator_csr(augmented_adjacency(graph))
-        share, scale = self._count(csr, n_samples, generator)
+        share, scale = self._count(csr, config.n_samples, generator)
         self.register_buffer("vertex_share", share, persistent=False)
         self.register_buffer("edge_scale", scale, persistent=False)
 
-    def forward(
-        self,
-        operator: Operator,
-        x: Tensor | SparseFeatures,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:
-        """Return logits (n, n_classes); ``generator`` draws the dropout and the subgraph."""
-        if not self.training:
-            return self.network(operator, x, generator)
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
+        if self.training:
+            return self.training_output(operator, x, generator).logits
+        return self.network(operator, x, generator)
+
+    def training_output(self, operator: Operator, x: Input, generator: Draws) -> TrainingOutput:
+        """Return the logits of a random subgraph; ``generator`` draws it and the dropout."""
         inside = self.sample(generator)
         vertices = inside.nonzero().squeeze(1)
         hidden = self.network.encode(x, generator)[vertices]
         adjacency = self.subgraph_csr(operator, inside)
         logits = self.network.convolve(adjacency, hidden, generator)
-        weight = 1 / self.vertex_share[vertices, None]
-        # The value is that of the logits, the gradient `weight` times theirs.
-        logits = logits * weight + (logits * (1 - weight)).detach()
-        return logits.new_zeros(operator.n, logits.shape[1]).index_put((vertices,), logits)
+        logits = logits.new_zeros(operator.n, logits.shape[1]).index_put((vertices,), logits)
+        return TrainingOutput(logits, vertex_weight=inside / self.vertex_share)
 
     def sample(self, generator: torch.Generator | None) -> Tensor:
         """Return which vertices are in a subgraph: (n,) of bool."""
@@ -102,7 +114,7 @@ class GraphSAINT(nn.Module):
         inside[at] = True
         if not len(self.indices):
             return inside
-        for _ in range(self.walk_length):
+        for _ in range(self.config.walk_length):
             start = self.indptr[at]
             degree = self.indptr[at + 1] - start
             draws = torch.rand(len(at), generator=generator, device=device, dtype=torch.float64)

@@ -3,25 +3,50 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from graphfilter.graph import Graph
-from graphfilter.models.layers import Linear, drop
+from graphfilter.models.base import ModelConfig, Network
+from graphfilter.models.layers import Draws, Input, Linear, drop
 from graphfilter.models.pyg import (
     Projection,
+    drawing_from,
     edges_to_csr,
     graph_edges,
-    lend,
     operator_csr,
     pyg_nn,
 )
 from graphfilter.operators import Operator
-from graphfilter.operators.sparse import SparseFeatures
 
 
-class JKNet(nn.Module):
+@dataclass(frozen=True)
+class JKNetConfig(ModelConfig):
+    """Of :class:`JKNet`.
+
+    Parameters
+    ----------
+    n_layers, hidden_size : int
+    dropout : float
+        On the input of every layer.
+    drop_edge : float
+        Share of the edges left out in training.
+    """
+
+    kind: ClassVar[str] = "JKNet"
+    keeps_graph: ClassVar[bool] = True
+    n_layers: int = 6
+    hidden_size: int = 32
+    drop_edge: float = 0.5
+
+    def build(self, graph: Graph, generator: torch.Generator) -> JKNet:
+        return JKNet(graph, self, generator=generator)
+
+
+class JKNet(Network[JKNetConfig]):
     r"""*Representation Learning on Graphs with Jumping Knowledge Networks* (ICML 2018).
 
     .. math:: H_{\ell+1} = \mathrm{relu}(P H_\ell W_\ell + b_\ell), \qquad
@@ -34,11 +59,7 @@ class JKNet(nn.Module):
     ----------
     graph : Graph
         Where the edges to drop come from.
-    n_layers, hidden_size : int
-    dropout : float
-        On the input of every layer.
-    drop_edge : float
-        Share of the edges left out in training.
+    config : JKNetConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
     """
@@ -47,40 +68,28 @@ class JKNet(nn.Module):
     weights: Tensor
 
     def __init__(
-        self,
-        graph: Graph,
-        *,
-        n_layers: int = 6,
-        hidden_size: int = 32,
-        dropout: float = 0.5,
-        drop_edge: float = 0.5,
-        generator: torch.Generator | None = None,
+        self, graph: Graph, config: JKNetConfig | None = None, *, generator: Draws = None
     ) -> None:
-        super().__init__()
-        self.dropout = dropout
-        self.drop_edge = drop_edge
+        config = config or JKNetConfig()
+        super().__init__(config)
         edges, weights = graph_edges(graph)
         once = edges[0] < edges[1]
         self.register_buffer("edges", edges[:, once], persistent=False)
         self.register_buffer("weights", weights[once], persistent=False)
-        self.project = Projection(graph.n_features, hidden_size, generator)
-        with lend(generator):
+        self.project = Projection(graph.n_features, config.hidden_size, generator)
+        with drawing_from(generator):
             self.convs = nn.ModuleList(
-                pyg_nn().GCNConv(hidden_size, hidden_size, normalize=False) for _ in range(n_layers)
+                pyg_nn().GCNConv(config.hidden_size, config.hidden_size, normalize=False)
+                for _ in range(config.n_layers)
             )
         # Its weights are those of `project`, which takes sparse features too.
         self.convs[0].lin = nn.Identity()
         self.jump = pyg_nn().JumpingKnowledge("cat")
-        self.head = Linear(n_layers * hidden_size, graph.n_classes, generator)
+        self.head = Linear(config.n_layers * config.hidden_size, graph.n_classes, generator)
 
-    def forward(
-        self,
-        operator: Operator,
-        x: Tensor | SparseFeatures,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
         """Return logits (n, n_classes); ``generator`` draws the dropout and the edges."""
-        rate = self.dropout if self.training else 0.0
+        rate = self.rate
         if self.training:
             adjacency = self.sample_adjacency(operator.n, generator)
         else:
@@ -96,7 +105,7 @@ class JKNet(nn.Module):
         gcn_norm = importlib.import_module("torch_geometric.nn.conv.gcn_conv").gcn_norm
         n_edges = self.edges.shape[1]
         draws = torch.rand(n_edges, generator=generator, device=self.edges.device)
-        kept = draws >= self.drop_edge
+        kept = draws >= self.config.drop_edge
         edges, weights = self.edges[:, kept], self.weights[kept]
         both = torch.cat([edges, edges.flip(0)], dim=1)
         both, weights = gcn_norm(both, weights.repeat(2), num_nodes=n)

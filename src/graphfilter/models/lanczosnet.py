@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -11,15 +12,42 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from graphfilter.graph import Graph
-from graphfilter.models.layers import Linear
+from graphfilter.models.base import ModelConfig, Network
+from graphfilter.models.layers import Draws, Input, Linear
 from graphfilter.operators import Operator, augmented_adjacency
-from graphfilter.operators.sparse import SparseFeatures
 
 # Below this a Krylov space is exhausted: its next vector is rounding.
 _BREAKDOWN = 1e-10
 
 
-class LanczosNet(nn.Module):
+@dataclass(frozen=True)
+class LanczosNetConfig(ModelConfig):
+    """Of :class:`LanczosNet`.
+
+    Parameters
+    ----------
+    short, long : sequences of int
+        The scales.
+    n_vectors : int
+        m.
+    hidden_size, n_layers : int
+    dropout : float
+        On the input of every layer.
+    """
+
+    kind: ClassVar[str] = "LanczosNet"
+    keeps_graph: ClassVar[bool] = True
+    short: tuple[int, ...] = (1, 2, 3)
+    long: tuple[int, ...] = (5, 7, 10, 20, 30)
+    n_vectors: int = 20
+    hidden_size: int = 64
+    n_layers: int = 2
+
+    def build(self, graph: Graph, generator: torch.Generator) -> LanczosNet:
+        return LanczosNet(graph, self, generator=generator)
+
+
+class LanczosNet(Network[LanczosNetConfig]):
     r"""*LanczosNet: Multi-Scale Deep Graph Convolutional Networks* (ICLR 2019).
 
     The Lanczos algorithm gives :math:`P \approx V R V^\top` with m Ritz values R. Short scales
@@ -36,13 +64,7 @@ class LanczosNet(nn.Module):
     ----------
     graph : Graph
         Whose augmented adjacency is decomposed, once.
-    short, long : sequences of int
-        The scales.
-    n_vectors : int
-        m.
-    hidden_size, n_layers : int
-    dropout : float
-        On the input of every layer.
+    config : LanczosNetConfig, optional
     generator : torch.Generator, optional
         For the initial weights. The start of the Lanczos algorithm does not depend on it, so
         that saved weights fit the vectors they are loaded beside.
@@ -52,41 +74,27 @@ class LanczosNet(nn.Module):
     powers: Tensor
 
     def __init__(
-        self,
-        graph: Graph,
-        *,
-        short: Sequence[int] = (1, 2, 3),
-        long: Sequence[int] = (5, 7, 10, 20, 30),
-        n_vectors: int = 20,
-        hidden_size: int = 64,
-        n_layers: int = 2,
-        dropout: float = 0.5,
-        generator: torch.Generator | None = None,
+        self, graph: Graph, config: LanczosNetConfig | None = None, *, generator: Draws = None
     ) -> None:
-        super().__init__()
-        self.short, self.long = tuple(short), tuple(long)
-        self.dropout = dropout
-        ritz, vectors = lanczos(augmented_adjacency(graph), n_vectors)
-        powers = ritz[:, None] ** np.array(self.long)
+        config = config or LanczosNetConfig()
+        super().__init__(config)
+        ritz, vectors = lanczos(augmented_adjacency(graph), config.n_vectors)
+        powers = ritz[:, None] ** np.array(self.config.long)
         self.register_buffer("vectors", torch.tensor(vectors).float(), persistent=False)
         self.register_buffer("powers", torch.tensor(powers).float(), persistent=False)
-        n_scales = len(self.short) + len(self.long)
-        sizes = [graph.n_features] + [hidden_size] * (n_layers - 1) + [graph.n_classes]
+        n_scales = len(self.config.short) + len(self.config.long)
+        sizes = (
+            [graph.n_features] + [config.hidden_size] * (config.n_layers - 1) + [graph.n_classes]
+        )
         self.linears = nn.ModuleList(
             Linear(n_in, n_scales * n_out, generator) for n_in, n_out in pairwise(sizes)
         )
         self.filters = nn.ModuleList(
-            _SpectralFilter(len(self.long), generator) for _ in range(n_layers)
+            _SpectralFilter(len(self.config.long), generator) for _ in range(config.n_layers)
         )
 
-    def forward(
-        self,
-        operator: Operator,
-        x: Tensor | SparseFeatures,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:
-        """Return logits (n, n_classes); ``generator`` draws the dropout."""
-        rate = self.dropout if self.training else 0.0
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
+        rate = self.rate
         columns = self.linears[0](x, dropout=rate, generator=generator)
         for linear, spectral in zip(self.linears[1:], self.filters[:-1], strict=True):
             hidden = torch.relu(self._mix(operator, spectral, columns))
@@ -94,17 +102,17 @@ class LanczosNet(nn.Module):
         return self._mix(operator, self.filters[-1], columns)
 
     def _mix(self, operator: Operator, spectral: nn.Module, columns: Tensor) -> Tensor:
-        n_short = len(self.short)
-        blocks = columns.view(len(columns), n_short + len(self.long), -1)
+        n_short = len(self.config.short)
+        blocks = columns.view(len(columns), n_short + len(self.config.long), -1)
         short = self._short_scales(operator, blocks[:, :n_short])
         return short + self._long_scales(spectral, blocks[:, n_short:])
 
     def _short_scales(self, operator: Operator, blocks: Tensor) -> Tensor:
         """Return the sum of P^s times block s, by Horner's rule."""
         total = torch.zeros_like(blocks[:, 0])
-        for power in range(max(self.short, default=0), 0, -1):
-            if power in self.short:
-                total = total + blocks[:, self.short.index(power)]
+        for power in range(max(self.config.short, default=0), 0, -1):
+            if power in self.config.short:
+                total = total + blocks[:, self.config.short.index(power)]
             total = operator @ total.contiguous()
         return total
 

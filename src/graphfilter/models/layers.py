@@ -11,7 +11,10 @@ from torch import Tensor, nn
 
 from graphfilter.operators.sparse import SparseFeatures
 
-Generators = Sequence[torch.Generator | None]
+# What draws at random, and what a network reads; None where nothing is drawn.
+Draws = torch.Generator | None
+Generators = Sequence[Draws]
+Input = Tensor | SparseFeatures
 
 # Of a dense product: fewer are multiplied transposed.
 FEW_COLUMNS = 16

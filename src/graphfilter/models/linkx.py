@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from graphfilter.graph import Graph
-from graphfilter.models.pyg import edges_to_csr, graph_edges, lend, pyg_nn, to_dense
+from graphfilter.models.base import ModelConfig
+from graphfilter.models.layers import Draws, Input
+from graphfilter.models.pyg import EdgeNetwork, drawing_from, edges_to_csr, pyg_nn, to_dense
 from graphfilter.operators import Operator
-from graphfilter.operators.sparse import SparseFeatures
 
 
-class LINKX(nn.Module):
+@dataclass(frozen=True)
+class LINKXConfig(ModelConfig):
+    """Of :class:`LINKX`.
+
+    Parameters
+    ----------
+    hidden_size, n_layers : int
+        Of the final MLP; the other two have one layer.
+    dropout : float
+        Inside the final MLP.
+    """
+
+    kind: ClassVar[str] = "LINKX"
+    keeps_graph: ClassVar[bool] = True
+    hidden_size: int = 64
+    n_layers: int = 2
+
+    def build(self, graph: Graph, generator: torch.Generator) -> LINKX:
+        return LINKX(graph, self, generator=generator)
+
+
+class LINKX(EdgeNetwork[LINKXConfig]):
     r"""*Large Scale Learning on Non-Homophilous Graphs* (NeurIPS 2021): ``nn.LINKX`` of PyG.
 
     .. math:: \hat y = \mathrm{MLP}_f\bigl(\mathrm{relu}(W [h_A, h_X] + h_A + h_X)\bigr), \quad
@@ -23,47 +48,27 @@ class LINKX(nn.Module):
     Parameters
     ----------
     graph : Graph
-    hidden_size, n_layers : int
-        Of the final MLP; the other two have one layer.
-    dropout : float
-        Inside the final MLP.
+    config : LINKXConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
     """
 
-    edges: Tensor
-    weights: Tensor
-
     def __init__(
-        self,
-        graph: Graph,
-        *,
-        hidden_size: int = 64,
-        n_layers: int = 2,
-        dropout: float = 0.5,
-        generator: torch.Generator | None = None,
+        self, graph: Graph, config: LINKXConfig | None = None, *, generator: Draws = None
     ) -> None:
-        super().__init__()
-        edges, weights = graph_edges(graph)
-        self.register_buffer("edges", edges, persistent=False)
-        self.register_buffer("weights", weights, persistent=False)
-        with lend(generator):
+        config = config or LINKXConfig()
+        super().__init__(config, graph)
+        with drawing_from(generator):
             self.network = pyg_nn().LINKX(
                 graph.n_vertices,
                 graph.n_features,
-                hidden_size,
+                config.hidden_size,
                 graph.n_classes,
-                num_layers=n_layers,
-                dropout=dropout,
+                num_layers=config.n_layers,
+                dropout=config.dropout,
             )
 
-    def forward(
-        self,
-        operator: Operator,
-        x: Tensor | SparseFeatures,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:
-        """Return logits (n, n_classes); ``generator`` draws the dropout."""
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
         adjacency = edges_to_csr(self.edges, self.weights, operator.n)
-        with lend(generator):
+        with drawing_from(generator):
             return self.network(to_dense(x), adjacency)

@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 
 from graphfilter.graph import Graph
-from graphfilter.models.layers import Linear, drop
-from graphfilter.models.pyg import edges_to_csr, graph_edges, lend, pyg_nn, to_dense
+from graphfilter.models.base import ModelConfig
+from graphfilter.models.layers import Draws, Input, Linear, drop
+from graphfilter.models.pyg import EdgeNetwork, drawing_from, edges_to_csr, pyg_nn, to_dense
 from graphfilter.operators import Operator
-from graphfilter.operators.sparse import SparseFeatures
 
 
-class MixHop(nn.Module):
+@dataclass(frozen=True)
+class MixHopConfig(ModelConfig):
+    """Of :class:`MixHop`.
+
+    Parameters
+    ----------
+    hidden_size : int
+        Columns a power.
+    n_layers : int
+    dropout : float
+        On the input of every layer.
+    """
+
+    kind: ClassVar[str] = "MixHop"
+    keeps_graph: ClassVar[bool] = True
+    hidden_size: int = 20
+    n_layers: int = 2
+
+    def build(self, graph: Graph, generator: torch.Generator) -> MixHop:
+        return MixHop(graph, self, generator=generator)
+
+
+class MixHop(EdgeNetwork[MixHopConfig]):
     r"""*MixHop: Higher-Order Graph Convolutional Architectures* (ICML 2019).
 
     .. math:: H_{\ell+1} = \mathrm{relu}\bigl([H_\ell W_{\ell 0},\; P H_\ell W_{\ell 1},\;
@@ -25,48 +50,26 @@ class MixHop(nn.Module):
     Parameters
     ----------
     graph : Graph
-    hidden_size : int
-        Columns a power.
-    n_layers : int
-    dropout : float
-        On the input of every layer.
+    config : MixHopConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
     """
 
-    edges: Tensor
-    weights: Tensor
-
     def __init__(
-        self,
-        graph: Graph,
-        *,
-        hidden_size: int = 20,
-        n_layers: int = 2,
-        dropout: float = 0.5,
-        generator: torch.Generator | None = None,
+        self, graph: Graph, config: MixHopConfig | None = None, *, generator: Draws = None
     ) -> None:
-        super().__init__()
-        self.dropout = dropout
-        edges, weights = graph_edges(graph)
-        self.register_buffer("edges", edges, persistent=False)
-        self.register_buffer("weights", weights, persistent=False)
-        width = 3 * hidden_size
-        with lend(generator):
+        config = config or MixHopConfig()
+        super().__init__(config, graph)
+        width = 3 * config.hidden_size
+        with drawing_from(generator):
             self.convs = nn.ModuleList(
-                pyg_nn().MixHopConv(n_in, hidden_size, powers=[0, 1, 2])
-                for n_in in [graph.n_features] + [width] * (n_layers - 1)
+                pyg_nn().MixHopConv(n_in, config.hidden_size, powers=[0, 1, 2])
+                for n_in in [graph.n_features] + [width] * (config.n_layers - 1)
             )
         self.head = Linear(width, graph.n_classes, generator)
 
-    def forward(
-        self,
-        operator: Operator,
-        x: Tensor | SparseFeatures,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:
-        """Return logits (n, n_classes); ``generator`` draws the dropout."""
-        rate = self.dropout if self.training else 0.0
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
+        rate = self.rate
         adjacency = edges_to_csr(self.edges, self.weights, operator.n)
         hidden = to_dense(x)
         # Its normalisation makes sparse tensors and does not say whether to check them: we do.

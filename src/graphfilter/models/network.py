@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import ConfigError, check_count, check_name, check_number
-from graphfilter.filters import Filter, apply_filters
-from graphfilter.models.layers import Generators, Linear, drop, linear_side_by_side
+from graphfilter.errors import ConfigError, check_count, check_name
+from graphfilter.filters import Filter, FilterConfig, StackedFilterConfig, apply_filters
+from graphfilter.graph import Graph
+from graphfilter.models.base import ModelConfig, SideBySide
+from graphfilter.models.layers import Generators, Input, Linear, drop, linear_side_by_side
 from graphfilter.operators import Operator
-from graphfilter.operators.sparse import SparseFeatures
 
 DropoutOn = Literal["linear", "every_layer"]
 FilterOn = Literal["hidden", "logits"]
@@ -26,36 +27,44 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-class SideBySide(nn.Module, ABC):
-    """A network of which several of one shape can run on one graph at once.
+@dataclass(frozen=True)
+class FilterNetworkConfig(ModelConfig):
+    """See :class:`FilterNetwork`."""
 
-    An optimisation, not another model: each gives what it gives alone. Those of one ``repr`` do so,
-    which must therefore name every setting. Nothing in :meth:`together` may wait for the device, so
-    that a whole epoch can be captured and replayed.
-    """
+    kind: ClassVar[str] = "FilterNetwork"
+    dropout: float = 0.7
+    filter: FilterConfig = field(default_factory=StackedFilterConfig)
+    hidden_size: int | None = 64
+    activation: str = "relu"
+    dropout_on: DropoutOn = "linear"
+    filter_on: FilterOn = "hidden"
 
-    @classmethod
-    @abstractmethod
-    def together(
-        cls,
-        models: Sequence[Any],
-        operator: Operator,
-        x: Tensor | SparseFeatures,
-        generators: Generators,
-    ) -> Tensor:
-        """Return the logits of all of them (n, R, n_classes); each draws from its generator."""
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.hidden_size is not None:
+            check_count("hidden_size", self.hidden_size)
+        check_name("dropout placement", self.dropout_on, ("linear", "every_layer"))
+        check_name("filter placement", self.filter_on, ("hidden", "logits"))
+        check_name("activation", self.activation, ACTIVATIONS)
+        if self.hidden_size is None and self.filter_on == "hidden":
+            raise ConfigError("without a hidden layer the filter must be on the logits.")
 
-    def forward(
-        self,
-        operator: Operator,
-        x: Tensor | SparseFeatures,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:
-        """Return logits (n, n_classes); ``generator`` draws the dropout."""
-        return self.together([self], operator, x, [generator])[:, 0]
+    def build(self, graph: Graph, generator: torch.Generator) -> FilterNetwork:
+        """Make the network; the generator's seed draws what is random at the filter's start."""
+        return FilterNetwork(
+            graph.n_features,
+            graph.n_classes,
+            self.filter.build(generator.initial_seed()),
+            hidden_size=self.hidden_size,
+            activation=self.activation,
+            dropout=self.dropout,
+            dropout_on=self.dropout_on,
+            filter_on=self.filter_on,
+            generator=generator,
+        )
 
 
-class FilterNetwork(SideBySide):
+class FilterNetwork(SideBySide[FilterNetworkConfig]):
     r"""Encoder, graph filter and head (section 4).
 
     .. math:: H_0 = \mathrm{relu}(X W_\mathrm{in} + b), \qquad
@@ -106,64 +115,46 @@ class FilterNetwork(SideBySide):
         filter_on: FilterOn = "hidden",
         generator: torch.Generator | None = None,
     ) -> None:
-        super().__init__()
-        if hidden_size is not None:
-            check_count("hidden_size", hidden_size)
-        if not 0 <= check_number("dropout", dropout) < 1:
-            raise ConfigError(f"dropout must be in [0, 1); got {dropout}.")
-        check_name("dropout placement", dropout_on, ("linear", "every_layer"))
-        check_name("filter placement", filter_on, ("hidden", "logits"))
-        if hidden_size is None and filter_on == "hidden":
-            raise ConfigError("without a hidden layer the filter must be on the logits.")
-        self.activation = check_name("activation", activation, ACTIVATIONS)
-        self.dropout = dropout
-        self.dropout_on = dropout_on
-        self.filter_on = filter_on
+        super().__init__(
+            FilterNetworkConfig(
+                dropout=dropout,
+                filter=filter.config,
+                hidden_size=hidden_size,
+                activation=activation,
+                dropout_on=dropout_on,
+                filter_on=filter_on,
+            )
+        )
         width = n_features if hidden_size is None else hidden_size
         self.encoder = None if hidden_size is None else Linear(n_features, width, generator)
         self.filter = filter
         self.head = Linear(width, n_classes, generator)
 
     @classmethod
-    def together(
-        cls,
-        models: Sequence[FilterNetwork],
-        operator: Operator,
-        x: Tensor | SparseFeatures,
-        generators: Generators,
+    def forward_side_by_side(
+        cls, models: Sequence[FilterNetwork], operator: Operator, x: Input, generators: Generators
     ) -> Tensor:
         first = models[0]
         hidden = x
         encoders = [m.encoder for m in models if m.encoder is not None]
         if encoders:
             hidden = linear_side_by_side(encoders, x, first.rate, generators)
-            hidden = ACTIVATIONS[first.activation](hidden)
+            hidden = ACTIVATIONS[first.config.activation](hidden)
         heads = [model.head for model in models]
         if not first.filters_logits():
             filtered = _filter(models, operator, hidden, generators)  # pyright: ignore
             return linear_side_by_side(heads, filtered, first.rate, generators)
         logits = linear_side_by_side(heads, hidden, first.rate, generators)
-        if first.filter_on == "logits":
+        if first.config.filter_on == "logits":
             return _filter(models, operator, logits, generators)
         # Trained with the bias added after the filter: keep it there.
         biases = torch.stack([head.bias for head in heads])
         return _filter(models, operator, logits - biases, generators) + biases
 
-    @property
-    def rate(self) -> float:
-        """The dropout rate now in force: none outside training."""
-        return self.dropout if self.training else 0.0
-
     def filters_logits(self) -> bool:
-        """Say whether the filter runs after the head now."""
+        """Return whether the filter now runs after the head."""
         narrower = self.head.weight.shape[1] < self.head.weight.shape[0]
-        return self.filter_on == "logits" or (not self.training and narrower)
-
-    def extra_repr(self) -> str:
-        return (
-            f"activation={self.activation}, dropout={self.dropout:g} on {self.dropout_on}, "
-            f"filter on {self.filter_on}"
-        )
+        return self.config.filter_on == "logits" or (not self.training and narrower)
 
     def filter_parameters(self) -> list[nn.Parameter]:
         return list(self.filter.parameters())
@@ -178,7 +169,7 @@ def _filter(
 ) -> Tensor:
     """Apply the filter of each network to its own columns (n, R, c)."""
     first = models[0]
-    if first.dropout_on == "every_layer" and first.rate > 0:
+    if first.config.dropout_on == "every_layer" and first.rate > 0:
         parts = zip(models, columns.unbind(1), generators, strict=True)
         return torch.stack(
             [

@@ -2,17 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 
 from graphfilter.errors import check_name
-from graphfilter.models.layers import Linear
-from graphfilter.models.pyg import lend
+from graphfilter.graph import Graph
+from graphfilter.models.base import ModelConfig, Network
+from graphfilter.models.layers import Draws, Input, Linear
+from graphfilter.models.pyg import drawing_from
 from graphfilter.operators import Operator
-from graphfilter.operators.sparse import SparseFeatures
 
 
-class NLGNN(nn.Module):
+@dataclass(frozen=True)
+class NLGNNConfig(ModelConfig):
+    """Of :class:`NLGNN`.
+
+    Parameters
+    ----------
+    hidden_size : int
+    kernel_size : int
+        Of the convolutions; odd.
+    dropout : float
+        On the input of the linear layers.
+    local : {'gcn', 'mlp'}
+        'mlp' leaves P out of Z (NLMLP).
+    """
+
+    kind: ClassVar[str] = "NLGNN"
+    hidden_size: int = 48
+    kernel_size: int = 5
+    local: str = "gcn"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_name("local part", self.local, ("gcn", "mlp"))
+
+    def build(self, graph: Graph, generator: torch.Generator) -> NLGNN:
+        return NLGNN(graph.n_features, graph.n_classes, self, generator=generator)
+
+
+class NLGNN(Network[NLGNNConfig]):
     r"""*Non-Local Graph Neural Networks* (TPAMI 2021), with a GCN as the local part (NLGCN).
 
     .. math:: Z = P (\mathrm{relu}(P (X W_1 + b_1)) W_2 + b_2), \qquad a_v = c^\top z_v + c_0
@@ -27,13 +59,7 @@ class NLGNN(nn.Module):
     Parameters
     ----------
     n_features, n_classes : int
-    hidden_size : int
-    kernel_size : int
-        Of the convolutions; odd.
-    dropout : float
-        On the input of the linear layers.
-    local : {'gcn', 'mlp'}
-        'mlp' leaves P out of Z (NLMLP).
+    config : NLGNNConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
     """
@@ -42,33 +68,26 @@ class NLGNN(nn.Module):
         self,
         n_features: int,
         n_classes: int,
+        config: NLGNNConfig | None = None,
         *,
-        hidden_size: int = 48,
-        kernel_size: int = 5,
-        dropout: float = 0.5,
-        local: str = "gcn",
-        generator: torch.Generator | None = None,
+        generator: Draws = None,
     ) -> None:
-        super().__init__()
-        self.dropout = dropout
-        self.local = check_name("local part", local, ("gcn", "mlp"))
-        self.first = Linear(n_features, hidden_size, generator)
-        self.second = Linear(hidden_size, hidden_size, generator)
-        self.calibrate = Linear(hidden_size, 1, generator)
-        with lend(generator):
+        config = config or NLGNNConfig()
+        super().__init__(config)
+        self.first = Linear(n_features, config.hidden_size, generator)
+        self.second = Linear(config.hidden_size, config.hidden_size, generator)
+        self.calibrate = Linear(config.hidden_size, 1, generator)
+        with drawing_from(generator):
             self.convs = nn.ModuleList(
-                nn.Conv1d(hidden_size, hidden_size, kernel_size, padding="same") for _ in range(2)
+                nn.Conv1d(
+                    config.hidden_size, config.hidden_size, config.kernel_size, padding="same"
+                )
+                for _ in range(2)
             )
-        self.head = Linear(2 * hidden_size, n_classes, generator)
+        self.head = Linear(2 * config.hidden_size, n_classes, generator)
 
-    def forward(
-        self,
-        operator: Operator,
-        x: Tensor | SparseFeatures,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:
-        """Return logits (n, n_classes); ``generator`` draws the dropout."""
-        rate = self.dropout if self.training else 0.0
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
+        rate = self.rate
         hidden = self.first(x, dropout=rate, generator=generator)
         hidden = torch.relu(self._spread(operator, hidden))
         local = self._spread(operator, self.second(hidden, dropout=rate, generator=generator))
@@ -85,4 +104,4 @@ class NLGNN(nn.Module):
         return torch.empty_like(sorted_out).index_copy(0, order, sorted_out)
 
     def _spread(self, operator: Operator, columns: Tensor) -> Tensor:
-        return operator @ columns if self.local == "gcn" else columns
+        return operator @ columns if self.config.local == "gcn" else columns

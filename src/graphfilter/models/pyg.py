@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
+from graphfilter.models.base import ConfigT, Network
 from graphfilter.models.layers import drop
 from graphfilter.operators import Operator
 from graphfilter.operators.sparse import SparseFeatures
@@ -37,12 +38,12 @@ def pyg_nn() -> Any:
 
 
 @contextmanager
-def lend(generator: torch.Generator | None) -> Iterator[None]:
-    """Let code that only knows torch's global generator draw from ``generator``.
+def drawing_from(generator: torch.Generator | None) -> Iterator[None]:
+    """Make code that only knows torch's global generator draw from ``generator``.
 
     PyTorch Geometric's layers take no generator, neither for their initial weights nor for the
-    dropout inside them. The global one is given our state for as long as the block runs and its
-    own back afterwards, so that nothing outside notices. None leaves everything as it is.
+    dropout inside them. The global one is given our state for as long as the block runs and gets
+    its own back afterwards, so that nothing outside notices. None leaves everything as it is.
     """
     if generator is None:
         yield
@@ -57,6 +58,22 @@ def lend(generator: torch.Generator | None) -> Iterator[None]:
     finally:
         generator.set_state(common.get_state())
         common.set_state(own)
+
+
+class EdgeNetwork(Network[ConfigT]):
+    """A network whose layers are handed the plain edges of the graph it is built on.
+
+    For layers of PyTorch Geometric that always normalise what they are given.
+    """
+
+    edges: Tensor
+    weights: Tensor
+
+    def __init__(self, config: ConfigT, graph: Graph) -> None:
+        super().__init__(config)
+        edges, weights = graph_edges(graph)
+        self.register_buffer("edges", edges, persistent=False)
+        self.register_buffer("weights", weights, persistent=False)
 
 
 def operator_csr(operator: Operator) -> Tensor:

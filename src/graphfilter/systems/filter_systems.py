@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from graphfilter.filters import (
-    ChebyshevFilter,
-    ExactPageRankFilter,
-    HorizontalFilter,
-    IdentityFilter,
+    ChebyshevFilterConfig,
+    ExactPageRankFilterConfig,
+    FilterConfig,
+    HorizontalFilterConfig,
+    IdentityFilterConfig,
     PageRankFilter,
-    PowerFilter,
-    StackedFilter,
+    PageRankFilterConfig,
+    PowerFilterConfig,
+    StackedFilterConfig,
 )
-from graphfilter.systems.base import PAPER, System, filter_system
+from graphfilter.models import FilterNetworkConfig
+from graphfilter.systems.system import PAPER, System
 
 SGF = "NT, Maehara & Murata 2020, Adaptive Stacked Graph Filter"
 KLICPERA = "Klicpera et al. 2019, Predict then Propagate"
@@ -21,15 +25,19 @@ KLICPERA = "Klicpera et al. 2019, Predict then Propagate"
 _FAST = replace(PAPER, learning_rate=0.01)
 
 
-def _gpr_weights() -> list[float]:
-    return PageRankFilter(10, 0.1).weights().tolist()
+def _network(filter: FilterConfig, **options: Any) -> FilterNetworkConfig:
+    return FilterNetworkConfig(filter=filter, **options)
+
+
+def _on_logits(filter: FilterConfig, **options: Any) -> FilterNetworkConfig:
+    return FilterNetworkConfig(filter=filter, filter_on="logits", **options)
 
 
 def _appnp(alpha: float) -> System:
     return System(
         f"appnp-{alpha}",
         f"APPNP ({alpha})",
-        filter_system(lambda _: PageRankFilter(2, alpha), filter_on="logits"),
+        _on_logits(PageRankFilterConfig(2, alpha)),
         config=replace(PAPER, learning_rate=0.02),
         reference=KLICPERA,
     )
@@ -39,19 +47,19 @@ def _cheby(name: str, title: str, lambda_max: float) -> System:
     return System(
         name,
         title,
-        filter_system(lambda _: ChebyshevFilter(lambda_max=lambda_max)),
+        _network(ChebyshevFilterConfig(lambda_max=lambda_max)),
         operator="laplacian",
         reference=SGF,
     )
 
 
-POLYNOMIAL = (
-    System("sgf", "SGF", filter_system(lambda _: StackedFilter()), reference=SGF),
-    System("mlp", "MLP", filter_system(lambda _: IdentityFilter())),
+FILTER_SYSTEMS = (
+    System("sgf", "SGF", _network(StackedFilterConfig()), reference=SGF),
+    System("mlp", "MLP", _network(IdentityFilterConfig())),
     System(
         "sgc",
         "SGC",
-        filter_system(lambda _: PowerFilter(2), hidden_size=None, filter_on="logits"),
+        _on_logits(PowerFilterConfig(2), hidden_size=None),
         config=_FAST,
         reference="Wu et al. 2019, Simplifying Graph Convolutional Networks",
     ),
@@ -60,7 +68,7 @@ POLYNOMIAL = (
     System(
         "appnp",
         "APPNP",
-        filter_system(lambda _: PageRankFilter(10, 0.1), filter_on="logits", dropout=0.5),
+        _on_logits(PageRankFilterConfig(10, 0.1), dropout=0.5),
         config=_FAST,
         setting="authors",
         reference=KLICPERA,
@@ -68,7 +76,7 @@ POLYNOMIAL = (
     System(
         "ppnp",
         "PPNP",
-        filter_system(lambda _: ExactPageRankFilter(0.1), filter_on="logits", dropout=0.5),
+        _on_logits(ExactPageRankFilterConfig(0.1), dropout=0.5),
         config=_FAST,
         setting="authors",
         reference=KLICPERA,
@@ -76,8 +84,10 @@ POLYNOMIAL = (
     System(
         "gpr-gnn",
         "GPR-GNN",
-        filter_system(
-            lambda _: HorizontalFilter(10, _gpr_weights()), filter_on="logits", dropout=0.5
+        # It starts as APPNP.
+        _on_logits(
+            HorizontalFilterConfig(10, tuple(PageRankFilter(10, 0.1).weights().tolist())),
+            dropout=0.5,
         ),
         # Its authors do not decay the filter's weights.
         config=replace(_FAST, filter_weight_decay=0.0),
@@ -87,28 +97,23 @@ POLYNOMIAL = (
     System(
         "sgf-laplacian",
         "SGF (L)",
-        filter_system(lambda _: StackedFilter()),
+        _network(StackedFilterConfig()),
         operator="laplacian",
         reference=SGF,
     ),
-    System(
-        "sgf-horizontal",
-        "SGF-Horizontal",
-        filter_system(lambda _: HorizontalFilter()),
-        reference=SGF,
-    ),
+    System("sgf-horizontal", "SGF-Horizontal", _network(HorizontalFilterConfig()), reference=SGF),
     _cheby("sgf-cheby", "SGF-Cheby (2.0)", 2.0),
     _cheby("sgf-cheby-1.5", "SGF-Cheby (1.5)", 1.5),
     System(
         "sgf-every-layer",
         "SGF (dropout everywhere)",
-        filter_system(lambda _: StackedFilter(), dropout_on="every_layer"),
+        _network(StackedFilterConfig(), dropout_on="every_layer"),
         reference=SGF,
     ),
     System(
         "sgf-random",
         "SGF (random start)",
-        filter_system(lambda seed: StackedFilter(init="uniform", seed=seed)),
+        _network(StackedFilterConfig(init="uniform")),
         reference=SGF,
     ),
 )

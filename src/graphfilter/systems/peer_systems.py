@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import torch
-
-from graphfilter.graph import Graph
 from graphfilter.models import (
-    APGCN,
-    ARMA,
-    GAT,
-    GCN,
-    GCNII,
-    LINKX,
-    NLGNN,
-    ChebNet,
-    GeomGCN,
-    GraphSAINT,
-    JKNet,
-    LanczosNet,
-    MixHop,
+    APGCNConfig,
+    ARMAConfig,
+    ChebNetConfig,
+    GATConfig,
+    GCNConfig,
+    GCNIIConfig,
+    GeomGCNConfig,
+    GraphSAINTConfig,
+    JKNetConfig,
+    LanczosNetConfig,
+    LINKXConfig,
+    MixHopConfig,
+    NLGNNConfig,
     propagate_labels,
 )
-from graphfilter.systems.base import PAPER, OnGraph, System, sized_system
+from graphfilter.systems.system import PAPER, System
 
 CHEN = "Chen et al. 2020, Simple and Deep Graph Convolutional Networks"
 
@@ -40,25 +37,13 @@ _GCNII = {
     "texas": (32, 0.5, 1.5, 1e-4),
     "wisconsin": (16, 0.5, 1.0, 5e-4),
 }
+_GCNII_FIELDS = ("n_layers", "alpha", "theta", "weight_decay")
 
-
-def _build_gcnii(graph: Graph, generator: torch.Generator) -> GCNII:
-    n_layers, alpha, theta, _ = _GCNII.get(graph.name, (64, 0.5, 0.5, 1e-4))
-    return GCNII(
-        graph.n_features,
-        graph.n_classes,
-        n_layers=n_layers,
-        alpha=alpha,
-        theta=theta,
-        generator=generator,
-    )
-
-
-PEERS = (
+PEER_SYSTEMS = (
     System(
         "gcn",
         "GCN",
-        sized_system(GCN),
+        GCNConfig(),
         config=_FAST,
         setting="authors",
         reference="Kipf & Welling 2017, Semi-Supervised Classification with GCNs",
@@ -66,7 +51,7 @@ PEERS = (
     System(
         "gat",
         "GAT",
-        sized_system(GAT),
+        GATConfig(),
         config=replace(PAPER, learning_rate=0.005),
         setting="authors",
         reference="Veličković et al. 2018, Graph Attention Networks",
@@ -74,23 +59,25 @@ PEERS = (
     System(
         "gcnii",
         "GCNII (0.5, 0.5)",
-        sized_system(GCNII, alpha=0.5, theta=0.5),
+        GCNIIConfig(alpha=0.5, theta=0.5),
         config=replace(_FAST, weight_decay=1e-4),
         reference=CHEN,
     ),
     System(
         "gcnii-authors",
         "GCNII",
-        OnGraph(_build_gcnii),
+        GCNIIConfig(alpha=0.5, theta=0.5),
         config=replace(_FAST, weight_decay=1e-4),
         setting="authors",
         reference=CHEN,
-        configs={name: replace(_FAST, weight_decay=row[3]) for name, row in _GCNII.items()},
+        datasets={
+            name: dict(zip(_GCNII_FIELDS, row, strict=True)) for name, row in _GCNII.items()
+        },
     ),
     System(
         "jknet-dropedge",
         "JKNet+DE",
-        OnGraph(JKNet),
+        JKNetConfig(),
         config=replace(PAPER, learning_rate=0.005),
         setting="adapted",
         reference="Xu et al. 2018, Jumping Knowledge Networks; Rong et al. 2020, DropEdge",
@@ -98,7 +85,7 @@ PEERS = (
     System(
         "mixhop",
         "MixHop",
-        OnGraph(MixHop),
+        MixHopConfig(),
         config=_FAST,
         setting="adapted",
         reference="Abu-El-Haija et al. 2019, MixHop",
@@ -106,7 +93,7 @@ PEERS = (
     System(
         "arma",
         "ARMA",
-        OnGraph(ARMA),
+        ARMAConfig(),
         operator="adjacency",
         config=_FAST,
         setting="adapted",
@@ -115,7 +102,7 @@ PEERS = (
     System(
         "chebnet",
         "ChebNet",
-        OnGraph(ChebNet),
+        ChebNetConfig(),
         operator="laplacian",
         config=_FAST,
         setting="adapted",
@@ -124,7 +111,7 @@ PEERS = (
     System(
         "linkx",
         "LINKX",
-        OnGraph(LINKX),
+        LINKXConfig(),
         operator="adjacency",
         config=replace(_FAST, weight_decay=1e-3),
         setting="adapted",
@@ -133,7 +120,7 @@ PEERS = (
     System(
         "ap-gcn",
         "AP-GCN",
-        sized_system(APGCN),
+        APGCNConfig(),
         config=replace(_FAST, weight_decay=8e-3),
         setting="adapted",
         reference="Spinelli et al. 2020, Adaptive Propagation Graph Convolutional Network",
@@ -141,7 +128,7 @@ PEERS = (
     System(
         "lanczosnet",
         "LanczosNet",
-        OnGraph(LanczosNet),
+        LanczosNetConfig(),
         config=_FAST,
         setting="adapted",
         reference="Liao et al. 2019, LanczosNet",
@@ -149,7 +136,7 @@ PEERS = (
     System(
         "graphsaint",
         "GraphSAINT",
-        OnGraph(GraphSAINT),
+        GraphSAINTConfig(),
         config=_FAST,
         setting="adapted",
         reference="Zeng et al. 2020, GraphSAINT",
@@ -157,7 +144,7 @@ PEERS = (
     System(
         "nlgnn",
         "NLGNN",
-        sized_system(NLGNN),
+        NLGNNConfig(),
         config=_FAST,
         setting="adapted",
         reference="Liu et al. 2021, Non-Local Graph Neural Networks",
@@ -165,7 +152,7 @@ PEERS = (
     System(
         "geom-gcn",
         "Geom-GCN-I",
-        OnGraph(GeomGCN),
+        GeomGCNConfig(),
         config=replace(PAPER, learning_rate=0.01, weight_decay=5e-4),
         setting="adapted",
         reference="Pei et al. 2020, Geom-GCN",

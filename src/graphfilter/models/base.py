@@ -1,0 +1,113 @@
+"""The contract of every network: a typed config, logits of all vertices, and its own loss terms."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from graphfilter.errors import ConfigError, check_number
+from graphfilter.filters import Config
+from graphfilter.graph import Graph
+from graphfilter.models.layers import Draws, Generators, Input
+from graphfilter.operators import Operator
+
+
+@dataclass(frozen=True)
+class ModelConfig(Config, ABC):
+    """The config of a network, which builds it for a graph.
+
+    Attributes
+    ----------
+    keeps_graph : bool
+        Whether the network is built on one graph, and serves no other.
+    dropout : float
+        Rate in [0, 1); where it applies, the network says.
+    """
+
+    keeps_graph: ClassVar[bool] = False
+
+    dropout: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 <= check_number("dropout", self.dropout) < 1:
+            raise ConfigError(f"dropout must be in [0, 1); got {self.dropout}.")
+
+    @abstractmethod
+    def build(self, graph: Graph, generator: torch.Generator) -> Network[Any]:
+        """Make the untrained network for a graph, its weights drawn from ``generator``."""
+
+
+class TrainingOutput(NamedTuple):
+    """What a network gives in training: logits, and what it adds to the loss.
+
+    Attributes
+    ----------
+    logits : Tensor (n, n_classes)
+    vertex_weight : Tensor (n,), optional
+        Multiplies the loss of every vertex.
+    penalty : Tensor (), optional
+        Is added to the mean loss.
+    """
+
+    logits: Tensor
+    vertex_weight: Tensor | None = None
+    penalty: Tensor | None = None
+
+
+ConfigT = TypeVar("ConfigT", bound="ModelConfig", covariant=True)
+
+
+class Network(nn.Module, ABC, Generic[ConfigT]):
+    """A network that labels the vertices of a graph.
+
+    Attributes
+    ----------
+    config : ModelConfig
+        Its identity: what it was built from.
+    """
+
+    config: ConfigT
+
+    def __init__(self, config: ConfigT) -> None:
+        super().__init__()
+        self.config = config
+
+    @abstractmethod
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
+        """Return logits (n, n_classes); ``generator`` draws the dropout."""
+
+    def training_output(self, operator: Operator, x: Input, generator: Draws) -> TrainingOutput:
+        """Return the logits of a training step, and the network's own loss terms if it has any."""
+        return TrainingOutput(self(operator, x, generator))
+
+    @property
+    def rate(self) -> float:
+        """The dropout rate now in force: none outside training."""
+        return self.config.dropout if self.training else 0.0
+
+    def extra_repr(self) -> str:
+        return self.config.arguments()
+
+
+class SideBySide(Network[ConfigT]):
+    """A network of which several of one config can run on one graph at once.
+
+    An optimisation, not another model: each gives what it gives alone. Nothing in
+    :meth:`forward_side_by_side` may wait for the device, so that a whole epoch can be captured and
+    replayed.
+    """
+
+    @classmethod
+    @abstractmethod
+    def forward_side_by_side(
+        cls, models: Sequence[Any], operator: Operator, x: Input, generators: Generators
+    ) -> Tensor:
+        """Return the logits of all of them (n, R, n_classes); each draws from its generator."""
+
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
+        return self.forward_side_by_side([self], operator, x, [generator])[:, 0]

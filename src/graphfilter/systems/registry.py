@@ -1,0 +1,77 @@
+"""Systems by name, and the text form of a system in another setting: ``sgf@weight_decay=5e-5``."""
+
+from __future__ import annotations
+
+from types import NoneType
+from typing import Any
+
+from graphfilter.errors import ConfigError, check_name
+from graphfilter.systems.filter_systems import FILTER_SYSTEMS
+from graphfilter.systems.peer_systems import PEER_SYSTEMS
+from graphfilter.systems.system import System
+
+MARK = "@"
+
+SYSTEMS: dict[str, System] = {system.name: system for system in (*FILTER_SYSTEMS, *PEER_SYSTEMS)}
+
+
+def get_system(name: str) -> System:
+    """Return the system of this name; after an ``@``, in a setting of your own.
+
+    The settings are those of :meth:`System.with_`, as ``key=value``, several of them separated by
+    ``@``.
+
+    >>> get_system("sgf@weight_decay=5e-5@n_layers=8").config.weight_decay
+    5e-05
+    """
+    known, marked, text = name.partition(MARK)
+    system = SYSTEMS[check_name("system", known, SYSTEMS)]
+    return system.with_(**_parse(system, text)) if marked else system
+
+
+def find_system(name: str) -> System | None:
+    """Return the system of a record's name; None where it was the recorder's own."""
+    try:
+        return get_system(name)
+    except ConfigError:
+        return None
+
+
+def _parse(system: System, text: str) -> dict[str, Any]:
+    if system.model is None:
+        raise ConfigError(f"{system.name} is not trained: it has no setting to change.")
+    settings = system.settings()
+    given: dict[str, Any] = {}
+    for change in text.split(MARK):
+        key, equals, value = change.partition("=")
+        if not equals or key in given:
+            raise ConfigError(
+                f"{system.name}{MARK}{text}: a setting must be changed as key=value, each once; "
+                f"got {change!r}. Example: {system.name}{MARK}weight_decay=5e-5."
+            )
+        given[key] = _value(key, value, settings[check_name("setting", key, settings)])
+    return given
+
+
+def _value(key: str, text: str, current: Any) -> Any:
+    """Read a value of the type that the setting has now; a number may take another's place."""
+    if isinstance(current, bool | tuple):
+        raise ConfigError(f"{key} cannot be changed in text; use system.with_({key}=...).")
+    if isinstance(current, int | float | NoneType):
+        if text.lower() == "none":
+            return None
+        kinds = (int, float) if isinstance(current, int | NoneType) else (float,)
+        try:
+            number = kinds[0](text)
+        except ValueError:
+            whole = "whole " if kinds[0] is int else ""
+            if key == "init" and text == "uniform":
+                return text
+            raise ConfigError(f"{key} must be a {whole}number; got {text!r}.") from None
+        return number
+    if key == "init":
+        try:
+            return float(text)
+        except ValueError:
+            pass
+    return text
