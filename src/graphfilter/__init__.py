@@ -20,7 +20,7 @@ from graphfilter.version import __version__
 if TYPE_CHECKING:
     from graphfilter import data, filters, models, operators, spectral, splits, training
     from graphfilter.data import load_dataset
-    from graphfilter.estimators import FilterClassifier, SGFClassifier
+    from graphfilter.estimators import FilterClassifier, SGFClassifier, SystemClassifier
     from graphfilter.graph import Graph
     from graphfilter.splits import Split
 
@@ -30,6 +30,7 @@ _ROOMS = {
     "Graph": "graph",
     "SGFClassifier": "estimators",
     "Split": "splits",
+    "SystemClassifier": "estimators",
     "data": "data",
     "filters": "filters",
     "load_dataset": "data",
@@ -46,6 +47,7 @@ __all__ = [
     "GraphFilterError",
     "SGFClassifier",
     "Split",
+    "SystemClassifier",
     "__version__",
     "data",
     "filters",

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
-from graphfilter import bench
 from graphfilter.bench import BenchProgress, Record, matrix, read_records, run_benchmark
 from graphfilter.bench import pair as pair_module
 from graphfilter.bench.pair import Pair
@@ -17,9 +16,10 @@ from graphfilter.data import load_dataset, make_csbm
 from graphfilter.data.readers import write_npz
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
-from graphfilter.models.layers import Linear
+from graphfilter.models import GCNConfig, Linear, ModelConfig, Network
 from graphfilter.splits import Split, stratified
-from graphfilter.systems import System, get_system
+from graphfilter.systems import Prepared, System, get_system
+from graphfilter.systems.pipeline import compare
 
 QUICK = {"runs": 2, "max_epochs": 4, "device": "cpu"}
 
@@ -31,11 +31,19 @@ def csbm(tmp_path: Path) -> str:
     return str(path)
 
 
-class Plain(nn.Module):
+@dataclass(frozen=True)
+class PlainConfig(ModelConfig):
+    kind: ClassVar[str] = "Plain"
+
+    def build(self, graph: Graph, generator: torch.Generator) -> Plain:
+        return Plain(self, graph, generator)
+
+
+class Plain(Network[PlainConfig]):
     """Not a FilterNetwork: runs of it cannot be joined."""
 
-    def __init__(self, graph: Graph, generator: torch.Generator) -> None:
-        super().__init__()
+    def __init__(self, config: PlainConfig, graph: Graph, generator: torch.Generator) -> None:
+        super().__init__(config)
         self.linear = Linear(graph.n_features, graph.n_classes, generator)
 
     def forward(self, operator, x, generator=None):
@@ -47,7 +55,7 @@ def guess_prior(graph: Graph, split: Split) -> np.ndarray:
     return np.tile(counts / counts.sum(), (graph.n_vertices, 1))
 
 
-PLAIN = System("plain", "Plain", Plain)
+PLAIN = System("plain", "Plain", PlainConfig())
 PRIOR = System("prior", "Prior", None, predict=guess_prior)
 
 
@@ -82,9 +90,23 @@ def test_benchmark_gives_what_compare_gives(tmp_path: Path) -> None:
     graph = load_dataset("karate")
     system = get_system("sgf")
     system = replace(system, config=replace(system.config, max_epochs=30))
-    done = bench.compare(graph, system, [stratified(graph.labels, seed) for seed in range(2)])
+    done = compare(
+        Prepared.of(graph), system, [stratified(graph.labels, seed) for seed in range(2)]
+    )
     records = run_benchmark(["karate"], [system], runs=2, device="cpu", out=tmp_path / "r.jsonl")
     assert [r.scores["test"]["accuracy"] for r in records] == done.accuracies.tolist()
+
+
+def test_systems_that_differ_in_their_model_only_have_records_of_their_own(tmp_path: Path) -> None:
+    """Records used to be keyed by what happened to be an attribute of the network."""
+    small = replace(get_system("gcn"), name="mine")
+    large = replace(small, model=GCNConfig(hidden_size=64, n_layers=4))
+    out = tmp_path / "r.jsonl"
+    (first,) = run_benchmark(["karate"], [small], out=out, **(QUICK | {"runs": 1}))
+    (second,) = run_benchmark(["karate"], [large], out=out, **(QUICK | {"runs": 1}))
+    assert first.key != second.key
+    assert (first.network["n_layers"], second.network["n_layers"]) == (2, 4)
+    assert len(read_records(out)) == 2
 
 
 def test_benchmark_scores_a_predictor_as_its_closed_form(tmp_path: Path, csbm: str) -> None:
@@ -173,12 +195,13 @@ def test_failing_runs_are_recorded_with_their_reason_and_tried_again(
     out = tmp_path / "r.jsonl"
     broken = True
 
-    def build(graph: Graph, generator: torch.Generator) -> nn.Module:
-        if broken:
-            raise error
-        return Plain(graph, generator)
+    class FragileConfig(PlainConfig):
+        def build(self, graph: Graph, generator: torch.Generator) -> Plain:
+            if broken:
+                raise error
+            return super().build(graph, generator)
 
-    system = System("fragile", "Fragile", build)
+    system = System("fragile", "Fragile", FragileConfig())
     records = run_benchmark(["karate"], [system, PRIOR], out=out, **QUICK)
     assert [r.status for r in records] == ["failed", "failed", "ok", "ok"]
     assert records[0].reason == f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
@@ -211,14 +234,14 @@ def test_runs_that_do_not_fit_side_by_side_are_run_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     together = run_benchmark(["karate"], ["sgf"], out=tmp_path / "together.jsonl", **QUICK)
-    train_runs = pair_module.train_runs
+    train_system = pair_module.train_system
 
-    def out_of_memory(inputs, system, splits, *rest, **options):
+    def out_of_memory(prepared, system, splits, *rest, **options):
         if len(splits) > 1:
             raise torch.OutOfMemoryError("too much")
-        return train_runs(inputs, system, splits, *rest, **options)
+        return train_system(prepared, system, splits, *rest, **options)
 
-    monkeypatch.setattr(pair_module, "train_runs", out_of_memory)
+    monkeypatch.setattr(pair_module, "train_system", out_of_memory)
     alone = run_benchmark(["karate"], ["sgf"], out=tmp_path / "alone.jsonl", **QUICK)
     assert [r.side_by_side for r in alone] == [1, 1]
     for a, b in zip(alone, together, strict=True):

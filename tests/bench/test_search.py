@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphfilter.bench import compare, draw_split
+from graphfilter.bench import draw_split
 from graphfilter.bench import search as search_module
 from graphfilter.bench.search import SearchProgress, search
 from graphfilter.bench.search_space import PAPER_AXES, Tuning
 from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError, DataFileError
 from graphfilter.graph import Graph
-from graphfilter.models import FilterNetwork
-from graphfilter.systems import System, get_system
+from graphfilter.systems import Prepared, System, get_system
+from graphfilter.systems.pipeline import compare
 from graphfilter.training import TrainConfig
 
 QUICK: dict[str, Any] = {"trials": 4, "max_epochs": 8, "device": "cpu"}
@@ -63,29 +63,31 @@ def test_axes_of_others_are_those_that_apply_and_hold_their_own_values(graph: Gr
 @pytest.mark.parametrize("name", ["sgf", "mlp", "sgc"])
 def test_default_setting_is_the_systems_own_config(graph: Graph, name: str) -> None:
     tuning = make_tuning(graph, name)
-    assert tuning.config(tuning.default) == replace(get_system(name).config, max_epochs=8)
+    assert tuning.system_in(tuning.default).config == replace(get_system(name).config, max_epochs=8)
 
 
 def test_setting_of_sgf_changes_config_and_network(graph: Graph) -> None:
     tuning = make_tuning(graph, "sgf")
     setting = {"learning_rate": 0.1, "weight_decay": 1e-4, "dropout": 0.4, "n_layers": 8}
-    config = tuning.config(setting)
+    system = tuning.system_in(setting)
+    config = system.config
     assert (config.filter_learning_rate, config.learning_rate) == (0.1, pytest.approx(0.025))
     assert (config.filter_weight_decay, config.weight_decay) == (1e-4, 1e-4)
-    network = tuning.network(setting)
-    assert isinstance(network, FilterNetwork)
-    assert (network.dropout, network.filter.degree) == (0.4, 8)
+    assert system.settings()["dropout"] == 0.4
+    assert system.settings()["n_layers"] == 8
 
 
 def test_setting_leaves_a_filter_decay_of_its_own_alone(graph: Graph) -> None:
     config = TrainConfig(filter_weight_decay=0.0, weight_decay=5e-4)
     tuning = make_tuning(graph, replace(get_system("sgf"), config=config))
-    assert tuning.config(tuning.default | {"weight_decay": 0.01}).filter_weight_decay == 0.0
+    assert (
+        tuning.system_in(tuning.default | {"weight_decay": 0.01}).config.filter_weight_decay == 0.0
+    )
 
 
 def test_training_the_default_is_what_compare_does(graph: Graph) -> None:
     tuning = make_tuning(graph, "sgf")
-    done = compare(graph, tuning.system, [tuning.split])
+    done = compare(Prepared.of(graph), tuning.system, [tuning.split])
     assert tuning.accuracy(tuning.train(tuning.default), "test") == done.accuracies[0]
 
 

@@ -33,9 +33,8 @@ def test_progress_tells_means_and_the_first_filter_as_history_has_them(graph) ->
 
 
 def test_stopping_leaves_what_so_many_epochs_would_have(graph) -> None:
-    def stop_at_five(progress: Progress) -> None:
-        if progress.epoch == 5:
-            progress.stop()
+    def stop_at_five(progress: Progress) -> bool:
+        return progress.epoch == 5
 
     stopped, short = make(1000).fit(graph=graph, on_epoch=stop_at_five), make(5).fit(graph=graph)
     assert [r.stopped for r in stopped.results_] == ["asked", "asked"]

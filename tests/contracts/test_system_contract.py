@@ -25,7 +25,7 @@ NOT_EQUIVARIANT = {
     "lanczosnet": "starts the Lanczos algorithm at random numbers in the order of the vertices",
 }
 
-TRAINED = [s for s in SYSTEMS.values() if s.build is not None]
+TRAINED = [s for s in SYSTEMS.values() if s.model is not None]
 
 
 @pytest.fixture(params=TRAINED, ids=lambda system: system.name)
@@ -47,8 +47,7 @@ def make_graph(name: str) -> Graph:
 
 
 def build(system: System, graph: Graph, seed: int = 0) -> tuple[nn.Module, Operator, torch.Tensor]:
-    assert system.build is not None
-    model = system.build(graph, torch.Generator().manual_seed(seed))
+    model = system.build(graph, seed)
     x = to_tensor(graph.features)
     assert isinstance(x, torch.Tensor)
     return model, make_operator(system.operator, graph), x
@@ -132,7 +131,7 @@ def test_system_trains(system: System, name: str) -> None:
     before = {k: v.clone() for k, v in model.state_dict().items()}
     labels = torch.tensor(graph.labels)
     split = stratified(graph.labels, 0)
-    config = replace(system.config_for(graph), max_epochs=3)
+    config = replace(system.config, max_epochs=3)
     (result,) = train([model], operator, x, labels, [split], config, seeds=[0])
     assert result.n_epochs == 3
     assert np.isfinite(result.history["loss"]).all()

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
-from graphfilter import FilterClassifier, SGFClassifier
+from graphfilter import SGFClassifier, SystemClassifier
 from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError, GraphError, ModelFileError
 
@@ -19,19 +19,19 @@ def graph():
     return make_csbm(n_vertices=90, frequency=0.3, mean_degree=8, n_features=6)
 
 
-def test_filter_classifier_of_sgf_is_sgf_classifier(graph) -> None:
-    named = FilterClassifier(model="sgf", max_epochs=15, random_state=0).fit(graph=graph)
+def test_system_classifier_of_sgf_is_sgf_classifier(graph) -> None:
+    named = SystemClassifier(model="sgf", max_epochs=15, random_state=0).fit(graph=graph)
     own = SGFClassifier(max_epochs=15, random_state=0).fit(graph=graph)
     np.testing.assert_array_equal(named.predict_proba(), own.predict_proba())
 
 
 @pytest.mark.parametrize("model", ["mlp", "appnp", "gcn", "linkx", "nlgnn"])
-def test_filter_classifier_takes_any_trained_system(graph, model: str) -> None:
+def test_system_classifier_takes_any_trained_system(graph, model: str) -> None:
     if model in ("gcn", "linkx"):
         pytest.importorskip("torch_geometric", exc_type=ImportError)
     y = np.array(["a", "b"], dtype=object)[graph.labels]
     y[::5] = None
-    clf = FilterClassifier(model=model, max_epochs=15, n_members=2, random_state=0)
+    clf = SystemClassifier(model=model, max_epochs=15, n_members=2, random_state=0)
     clf.fit(graph.features, y, graph=graph)
     probabilities = clf.predict_proba()
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
@@ -39,44 +39,44 @@ def test_filter_classifier_takes_any_trained_system(graph, model: str) -> None:
     assert clone(clf).get_params()["model"] == model
 
 
-def test_filter_classifier_built_on_its_graph_refuses_another(graph) -> None:
-    clf = FilterClassifier(model="lanczosnet", max_epochs=3, random_state=0).fit(graph=graph)
+def test_system_classifier_built_on_its_graph_refuses_another(graph) -> None:
+    clf = SystemClassifier(model="lanczosnet", max_epochs=3, random_state=0).fit(graph=graph)
     other = graph.subgraph(np.arange(50))
     with pytest.raises(GraphError, match="no other one"):
         clf.predict(other.features, graph=other)
 
 
-def test_filter_classifier_bound_to_a_graph_is_cross_validated(graph) -> None:
-    clf = FilterClassifier(model="nlgnn", graph=graph, max_epochs=30, random_state=0)
+def test_system_classifier_bound_to_a_graph_is_cross_validated(graph) -> None:
+    clf = SystemClassifier(model="nlgnn", graph=graph, max_epochs=30, random_state=0)
     assert cross_val_score(clf, np.arange(90), graph.labels, cv=2).mean() > 0.5
 
 
-def test_filter_classifier_of_geom_gcn_is_copied_and_pickled(graph) -> None:
-    clf = FilterClassifier(model="geom-gcn", max_epochs=2, random_state=0).fit(graph=graph)
+def test_system_classifier_of_geom_gcn_is_copied_and_pickled(graph) -> None:
+    clf = SystemClassifier(model="geom-gcn", max_epochs=2, random_state=0).fit(graph=graph)
     for other in (copy.deepcopy(clf), pickle.loads(pickle.dumps(clf))):
         np.testing.assert_array_equal(other.predict_proba(), clf.predict_proba())
 
 
-def test_filter_classifier_explains_what_it_cannot_do(graph, tmp_path: Path) -> None:
+def test_system_classifier_explains_what_it_cannot_do(graph, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown system 'gnc'"):
-        FilterClassifier(model="gnc").fit(graph=graph)
+        SystemClassifier(model="gnc").fit(graph=graph)
     with pytest.raises(ConfigError, match="not trained"):
-        FilterClassifier(model="label-propagation").fit(graph=graph)
-    fitted = FilterClassifier(model="lanczosnet", max_epochs=3, random_state=0).fit(graph=graph)
+        SystemClassifier(model="label-propagation").fit(graph=graph)
+    fitted = SystemClassifier(model="lanczosnet", max_epochs=3, random_state=0).fit(graph=graph)
     with pytest.raises(ConfigError, match="cannot be saved"):
         fitted.save(tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("model", ["sgf-cheby", "mlp", "sgc", "ppnp", "gpr-gnn", "gcnii", "nlgnn"])
-def test_filter_classifier_predicts_alike_after_saving(graph, model: str, tmp_path: Path) -> None:
-    clf = FilterClassifier(model=model, max_epochs=5, n_members=2, random_state=0).fit(graph=graph)
+def test_system_classifier_predicts_alike_after_saving(graph, model: str, tmp_path: Path) -> None:
+    clf = SystemClassifier(model=model, max_epochs=5, n_members=2, random_state=0).fit(graph=graph)
     clf.save(tmp_path)
-    loaded = FilterClassifier.load(tmp_path)
+    loaded = SystemClassifier.load(tmp_path)
     assert loaded.get_params() == clf.get_params()
     found = loaded.predict_proba(graph.features, graph=graph)
     np.testing.assert_array_equal(found, clf.predict_proba())
     other = graph.subgraph(np.arange(50))
     assert loaded.predict(other.features, graph=other).shape == (50,)
-    with pytest.raises(ModelFileError, match="holds a FilterClassifier"):
+    with pytest.raises(ModelFileError, match="holds a SystemClassifier"):
         SGFClassifier.load(tmp_path)

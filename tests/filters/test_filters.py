@@ -124,7 +124,7 @@ def test_chebyshev_filter_equals_numpys_series() -> None:
         (lambda: HorizontalFilter(3, init=[1.0, 2.0]), r"degree \+ 1 = 4"),
         (lambda: ChebyshevFilter(lambda_max=0.0), "must exceed"),
         (lambda: PageRankFilter(alpha=0.0), r"in \(0, 1\]"),
-        (lambda: PageRankFilter(K=-1), "not be negative"),
+        (lambda: PageRankFilter(K=-1), "must be a whole number from 0"),
     ],
 )
 def test_filters_refuse_impossible_settings(make: object, message: str) -> None:

@@ -7,7 +7,7 @@ from graphfilter import operators
 from graphfilter.data.synthetic import make_csbm
 from graphfilter.graph import Graph
 from graphfilter.models import LanczosNet
-from graphfilter.models.lanczosnet import lanczos
+from graphfilter.models.lanczosnet import LanczosNetConfig, lanczos
 
 
 def test_lanczos_with_every_vector_is_exact(small_graph: Graph) -> None:
@@ -32,9 +32,8 @@ def test_lanczosnet_layer_is_the_sum_of_its_scales() -> None:
     graph = make_csbm(30, mean_degree=4, n_features=5)
     operator = operators.augmented_adjacency(graph)
     generator = torch.Generator().manual_seed(0)
-    model = LanczosNet(
-        graph, short=(1, 3), long=(5, 10), n_vectors=30, n_layers=1, generator=generator
-    ).eval()
+    config = LanczosNetConfig(short=(1, 3), long=(5, 10), n_vectors=30, n_layers=1)
+    model = LanczosNet(graph, config, generator=generator).eval()
     x = torch.tensor(graph.features)
     values, vectors = np.linalg.eigh(operator.matrix.toarray())
     lam, basis = torch.tensor(values).float(), torch.tensor(vectors).float()

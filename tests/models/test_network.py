@@ -107,7 +107,7 @@ def test_networks_side_by_side_equal_each_alone(
         for seed in range(3)
     ]  # fmt: skip
     generators = [generator(s) for s in (5, 6, 7)]
-    together = FilterNetwork.together(networks, operator, x, generators)
+    together = FilterNetwork.forward_side_by_side(networks, operator, x, generators)
     for network, logits, seed in zip(networks, together.unbind(1), (5, 6, 7), strict=True):
         torch.testing.assert_close(logits, network(operator, x, generator(seed)))
 

@@ -6,12 +6,13 @@ import torch
 from graphfilter import operators
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
-from graphfilter.models import NLGNN
+from graphfilter.models import NLGNN, NLGNNConfig
 
 
 def make_model(**options: object) -> NLGNN:
     generator = torch.Generator().manual_seed(0)
-    return NLGNN(3, 2, hidden_size=4, generator=generator, **options).eval()  # pyright: ignore
+    config = NLGNNConfig(hidden_size=4, **options)  # pyright: ignore
+    return NLGNN(3, 2, config, generator=generator).eval()
 
 
 def test_nlgnn_with_kernel_one_treats_every_vertex_alone() -> None:

@@ -15,12 +15,26 @@ from graphfilter import operators
 from graphfilter.data.synthetic import make_csbm
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
-from graphfilter.models import ARMA, GAT, GCN, GCNII, LINKX, ChebNet, JKNet, MixHop
+from graphfilter.models import (
+    ARMA,
+    GAT,
+    GCN,
+    GCNII,
+    LINKX,
+    ChebNet,
+    GCNConfig,
+    GCNIIConfig,
+    JKNet,
+    JKNetConfig,
+    LINKXConfig,
+    MixHop,
+    MixHopConfig,
+)
 from graphfilter.models.pyg import (
     Projection,
+    drawing_from,
     edges_to_csr,
     graph_edges,
-    lend,
     operator_csr,
     operator_edges,
     pyg_nn,
@@ -78,16 +92,14 @@ def test_gcn_equals_pyg(graph: Graph) -> None:
 
 def test_gcn_with_one_layer_is_linear() -> None:
     operator, x, _, _ = inputs(make_graph())
-    ours = GCN(N_FEATURES, 2, n_layers=1, generator=seeded()).eval()
+    ours = GCN(N_FEATURES, 2, GCNConfig(n_layers=1), generator=seeded()).eval()
     with torch.no_grad():
         close(ours(operator, x), operator @ (x @ ours.project.weight))
 
 
 def test_sgc_equals_pyg(graph: Graph) -> None:
     operator, x, edges, weights = inputs(graph)
-    build = get_system("sgc").build
-    assert build is not None
-    ours = build(graph, seeded()).eval()
+    ours = get_system("sgc").build(graph, 0).eval()
     theirs = pyg.SGConv(N_FEATURES, 2, K=2)
     with torch.no_grad():
         # Ours adds the bias before the filter, theirs after it.
@@ -100,9 +112,7 @@ def test_sgc_equals_pyg(graph: Graph) -> None:
 @pytest.mark.parametrize(("name", "K", "alpha"), [("appnp", 10, 0.1), ("appnp-0.2", 2, 0.2)])
 def test_appnp_equals_pyg(graph: Graph, name: str, K: int, alpha: float) -> None:
     operator, x, edges, weights = inputs(graph)
-    build = get_system(name).build
-    assert build is not None
-    ours = build(graph, seeded()).eval()
+    ours = get_system(name).build(graph, 0).eval()
     with torch.no_grad():
         logits = ours.head(torch.relu(ours.encoder(x)))
         close(ours(operator, x), pyg.APPNP(K, alpha)(logits, edges, weights))
@@ -123,7 +133,9 @@ def test_gat_equals_pyg() -> None:
 
 def test_gcnii_equals_pyg(graph: Graph) -> None:
     operator, x, edges, weights = inputs(graph)
-    ours = GCNII(N_FEATURES, 2, n_layers=3, alpha=0.2, theta=1.5, generator=seeded()).eval()
+    ours = GCNII(
+        N_FEATURES, 2, GCNIIConfig(n_layers=3, alpha=0.2, theta=1.5), generator=seeded()
+    ).eval()
     with torch.no_grad():
         start = hidden = torch.relu(ours.encoder(x))
         for layer, weight in enumerate(ours.weights, start=1):
@@ -135,15 +147,17 @@ def test_gcnii_equals_pyg(graph: Graph) -> None:
 
 def test_gcnii_side_by_side_equals_each_alone() -> None:
     operator, x, _, _ = inputs(make_graph())
-    networks = [GCNII(N_FEATURES, 2, n_layers=3, generator=seeded(s)) for s in range(3)]
-    together = GCNII.together(networks, operator, x, [seeded(s) for s in (4, 5, 6)])
+    networks = [
+        GCNII(N_FEATURES, 2, GCNIIConfig(n_layers=3), generator=seeded(s)) for s in range(3)
+    ]
+    together = GCNII.forward_side_by_side(networks, operator, x, [seeded(s) for s in (4, 5, 6)])
     for network, logits, seed in zip(networks, together.unbind(1), (4, 5, 6), strict=True):
         close(logits, network(operator, x, seeded(seed)))
 
 
 def test_gcnii_with_full_residual_ignores_the_graph() -> None:
     operator, x, _, _ = inputs(make_graph())
-    ours = GCNII(N_FEATURES, 2, n_layers=2, alpha=1.0, generator=seeded()).eval()
+    ours = GCNII(N_FEATURES, 2, GCNIIConfig(n_layers=2, alpha=1.0), generator=seeded()).eval()
     other = operators.augmented_adjacency(Graph.from_edges([[0, 1]], n_vertices=operator.n))
     with torch.no_grad():
         close(ours(operator, x), ours(other, x))
@@ -151,7 +165,7 @@ def test_gcnii_with_full_residual_ignores_the_graph() -> None:
 
 def test_mixhop_runs_on_the_augmented_adjacency(graph: Graph) -> None:
     operator, x, edges, weights = inputs(graph)
-    ours = MixHop(graph, n_layers=1, generator=seeded()).eval()
+    ours = MixHop(graph, MixHopConfig(n_layers=1), generator=seeded()).eval()
     theirs = pyg.MixHopConv(N_FEATURES, 20, powers=[0, 1, 2])
     theirs.load_state_dict(ours.convs[0].state_dict())
     with torch.no_grad():
@@ -197,7 +211,7 @@ def test_arma_step_is_its_recurrence(graph: Graph) -> None:
 
 def test_linkx_takes_the_plain_adjacency_for_features(graph: Graph) -> None:
     operator, x, _, _ = inputs(graph)
-    ours = LINKX(graph, n_layers=1, generator=seeded()).eval()
+    ours = LINKX(graph, LINKXConfig(n_layers=1), generator=seeded()).eval()
     parts = ours.network
     adjacency = torch.tensor(graph.adjacency.toarray(), dtype=torch.float32)
     with torch.no_grad():
@@ -209,14 +223,14 @@ def test_linkx_takes_the_plain_adjacency_for_features(graph: Graph) -> None:
 
 def test_jknet_without_dropped_edges_sees_the_operator(graph: Graph) -> None:
     operator = operators.augmented_adjacency(graph)
-    model = JKNet(graph, drop_edge=0.0, generator=seeded())
+    model = JKNet(graph, JKNetConfig(drop_edge=0.0), generator=seeded())
     sampled = model.sample_adjacency(operator.n, seeded())
     close(sampled.to_dense(), operator_csr(operator).to_dense())
 
 
 def test_jknet_drops_edges_in_both_directions_and_normalises_the_rest() -> None:
     graph = make_graph()
-    model = JKNet(graph, drop_edge=0.5, generator=seeded())
+    model = JKNet(graph, JKNetConfig(drop_edge=0.5), generator=seeded())
     dense = model.sample_adjacency(graph.n_vertices, seeded()).to_dense()
     close(dense, dense.T.contiguous())
     kept = torch.triu(dense, 1).nonzero()
@@ -228,7 +242,7 @@ def test_jknet_drops_edges_in_both_directions_and_normalises_the_rest() -> None:
 def test_lend_draws_from_the_generator_and_gives_back() -> None:
     before = torch.get_rng_state()
     generator = seeded(3)
-    with lend(generator):
+    with drawing_from(generator):
         first = torch.rand(4)
     second = torch.rand(4, generator=generator)
     assert torch.equal(torch.get_rng_state(), before)
@@ -237,7 +251,7 @@ def test_lend_draws_from_the_generator_and_gives_back() -> None:
 
 def test_lend_gives_back_after_an_error() -> None:
     before = torch.get_rng_state()
-    with pytest.raises(RuntimeError, match="size"), lend(seeded(3)):
+    with pytest.raises(RuntimeError, match="size"), drawing_from(seeded(3)):
         torch.rand(4) + torch.rand(5)
     assert torch.equal(torch.get_rng_state(), before)
 

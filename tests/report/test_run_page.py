@@ -127,9 +127,9 @@ def test_report_of_an_ensemble_shows_its_members(graph: Graph, tmp_path: Path) -
 
 def test_baselines_train_under_the_limits_of_the_classifier(graph: Graph) -> None:
     epochs: list[int] = []
-    classifier = SGFClassifier(max_epochs=7)
+    classifier = SGFClassifier(max_epochs=7).fit(graph=graph)
     made = train_baselines(
-        graph, stratified(graph.labels, 0), classifier, seed=0,
+        stratified(graph.labels, 0), classifier, seed=0,
         on_epoch=lambda p: epochs.append(p.max_epochs),
     )  # fmt: skip
     assert [b.name for b in made] == list(BASELINES)
@@ -140,14 +140,13 @@ def test_baselines_train_under_the_limits_of_the_classifier(graph: Graph) -> Non
 def test_baselines_that_are_stopped_are_left_out(graph: Graph) -> None:
     told: list[int] = []
 
-    def stop_the_second(progress: Progress) -> None:
+    def stop_the_second(progress: Progress) -> bool:
         told.append(progress.epoch)
-        if told.count(1) == 2:
-            progress.stop()
+        return told.count(1) == 2
 
+    classifier = SGFClassifier(max_epochs=3).fit(graph=graph)
     made = train_baselines(
-        graph, stratified(graph.labels, 0), SGFClassifier(max_epochs=3), seed=0,
-        on_epoch=stop_the_second,
-    )  # fmt: skip
+        stratified(graph.labels, 0), classifier, seed=0, on_epoch=stop_the_second
+    )
     assert made == ()
     assert told == [1, 2, 3, 1]

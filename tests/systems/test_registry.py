@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -8,11 +9,11 @@ import torch
 from graphfilter.data.readers import read_npz
 from graphfilter.data.synthetic import make_csbm
 from graphfilter.errors import ConfigError
-from graphfilter.filters import HorizontalFilter, PageRankFilter
-from graphfilter.models import GCNII, FilterNetwork
+from graphfilter.filters import Config, HorizontalFilter, PageRankFilter
+from graphfilter.models import FilterNetwork
 from graphfilter.operators import OPERATORS
 from graphfilter.splits import stratified
-from graphfilter.systems import SYSTEMS, get_system
+from graphfilter.systems import SYSTEMS, System, get_system
 
 NAMES = [
     "mlp",
@@ -47,11 +48,8 @@ NAMES = [
 ]
 
 
-def build(name: str, graph_name: str = "graph") -> torch.nn.Module:
-    graph = make_csbm(20, mean_degree=3, n_features=4).replace(name=graph_name)
-    make = get_system(name).build
-    assert make is not None
-    return make(graph, torch.Generator().manual_seed(0))
+def settings(name: str) -> dict[str, object]:
+    return get_system(name).settings()
 
 
 def test_systems_are_all_there() -> None:
@@ -63,7 +61,7 @@ def test_systems_state_their_source_and_setting() -> None:
         assert system.name == name
         assert system.operator in OPERATORS
         assert system.setting in ("paper", "authors", "adapted")
-        assert (system.build is None) != (system.predict is None)
+        assert (system.model is None) != (system.predict is None)
         assert system.reference or name == "mlp"
     assert len({system.title for system in SYSTEMS.values()}) == len(SYSTEMS)
 
@@ -76,24 +74,18 @@ def test_unknown_system_suggests_the_nearest() -> None:
 def test_papers_settings_are_the_papers() -> None:
     """The appendix, 'Other methods'."""
     for name, alpha in (("appnp-0.2", 0.2), ("appnp-0.8", 0.8)):
-        network = build(name)
-        assert isinstance(network, FilterNetwork)
-        assert isinstance(network.filter, PageRankFilter)
-        assert (network.filter.degree, network.filter.alpha) == (2, alpha)
-        assert network.dropout == 0.7
-        config = get_system(name).config
-        assert (config.learning_rate, config.weight_decay) == (0.02, 5e-4)
-    network, config = build("sgc"), get_system("sgc").config
-    assert isinstance(network, FilterNetwork)
-    assert (network.filter.degree, network.dropout) == (2, 0.7)
-    assert (config.learning_rate, config.weight_decay) == (0.01, 5e-4)
-    gcnii = build("gcnii")
-    assert isinstance(gcnii, GCNII)
-    assert (gcnii.alpha, gcnii.theta, len(gcnii.weights)) == (0.5, 0.5, 64)
+        found = settings(name)
+        assert (found["K"], found["alpha"], found["dropout"]) == (2, alpha, 0.7)
+        assert (found["learning_rate"], found["weight_decay"]) == (0.02, 5e-4)
+    found = settings("sgc")
+    assert (found["k"], found["dropout"]) == (2, 0.7)
+    assert (found["learning_rate"], found["weight_decay"]) == (0.01, 5e-4)
+    found = settings("gcnii")
+    assert (found["alpha"], found["theta"], found["n_layers"]) == (0.5, 0.5, 64)
 
 
 def test_gpr_gnn_starts_as_appnp() -> None:
-    network = build("gpr-gnn")
+    network = get_system("gpr-gnn").build(make_csbm(20, mean_degree=3, n_features=4), 0)
     assert isinstance(network, FilterNetwork)
     assert isinstance(network.filter, HorizontalFilter)
     torch.testing.assert_close(network.filter.coefficients(), PageRankFilter(10, 0.1).weights())
@@ -101,17 +93,49 @@ def test_gpr_gnn_starts_as_appnp() -> None:
 
 def test_gcnii_authors_follow_the_dataset() -> None:
     system = get_system("gcnii-authors")
-    network = build("gcnii-authors", "texas")
-    assert isinstance(network, GCNII)
-    assert (len(network.weights), network.theta) == (32, 1.5)
-    graph = make_csbm(20, mean_degree=3, n_features=4)
-    assert system.config_for(graph.replace(name="wisconsin")).weight_decay == 5e-4
-    assert system.config_for(graph) == system.config
+    found = system.for_dataset("texas").settings()
+    assert (found["n_layers"], found["theta"], found["weight_decay"]) == (32, 1.5, 1e-4)
+    assert system.for_dataset("wisconsin").config.weight_decay == 5e-4
+    assert system.for_dataset("texas").name == system.name
+
+
+def test_settings_are_not_looked_up_by_the_name_of_a_graph() -> None:
+    """A user's file that happens to be called texas.csv is not Texas."""
+    graph = make_csbm(20, mean_degree=3, n_features=4).replace(name="texas")
+    network = get_system("gcnii-authors").build(graph, 0)
+    assert network.config == get_system("gcnii-authors").model
 
 
 def test_gcnii_authors_names_are_datasets(data_folder: Path) -> None:
-    for name in get_system("gcnii-authors").configs:
+    for name in get_system("gcnii-authors").datasets:
         assert (data_folder / f"{name}.npz").is_file()
+
+
+@pytest.mark.parametrize("system", SYSTEMS.values(), ids=lambda system: system.name)
+def test_settings_have_one_name_each(system: System) -> None:
+    """Training config, model and filter share no name, so that with_ is never ambiguous."""
+    if system.model is None:
+        return
+    names = [f.name for f in fields(system.config)]
+    configs: list[Config] = [system.model]
+    while configs:
+        config = configs.pop()
+        for f in fields(config):
+            value = getattr(config, f.name)
+            if isinstance(value, Config):
+                configs.append(value)
+            else:
+                names.append(f.name)
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("system", SYSTEMS.values(), ids=lambda system: system.name)
+def test_network_carries_the_config_it_was_built_from(system: System) -> None:
+    if system.model is None:
+        return
+    graph = make_csbm(20, mean_degree=3, n_features=4)
+    assert system.build(graph, 0).config == system.model
+    assert hash(system.model) == hash(replace(system.model))
 
 
 def test_label_propagation_beats_chance_on_cora(data_folder: Path) -> None:

@@ -80,6 +80,7 @@ def test_system_is_trained_in_its_setting(name: str) -> None:
 
 
 def test_gcnii_authors_decay_weights_by_dataset() -> None:
-    configs = get_system("gcnii-authors").configs
+    system = get_system("gcnii-authors")
+    configs = {name: system.for_dataset(name).config for name in system.datasets}
     assert {name: config.weight_decay for name, config in configs.items()} == GCNII_WEIGHT_DECAY
     assert {config.learning_rate for config in configs.values()} == {0.01}

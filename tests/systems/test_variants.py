@@ -19,11 +19,11 @@ def test_variant_changes_how_a_system_is_trained_and_nothing_else() -> None:
     variant = get_system("gcnii-authors@weight_decay=5e-5@max_epochs=7")
     assert (variant.config.weight_decay, variant.config.max_epochs) == (5e-5, 7)
     assert variant.config.learning_rate == known.config.learning_rate
-    assert variant.build is known.build
+    assert variant.model == known.model
     assert variant.operator == known.operator
     # What the authors recommend for a dataset is changed too.
-    assert variant.configs.keys() == known.configs.keys()
-    assert {config.weight_decay for config in variant.configs.values()} == {5e-5}
+    assert variant.for_dataset("texas").config.weight_decay == 5e-5
+    assert variant.for_dataset("texas").settings()["n_layers"] == 32
     assert variant.name == "gcnii-authors@max_epochs=7@weight_decay=5e-05"
     assert get_system(variant.name).name == variant.name
 

@@ -117,6 +117,20 @@ def test_runs_side_by_side_equal_runs_alone(
             torch.testing.assert_close(result.state[name], value, atol=2e-4, rtol=1e-3)
 
 
+def test_filters_that_differ_in_any_argument_do_not_share_a_basis(setting: Setting) -> None:
+    """They used to run side by side by their repr, which left lambda_min out."""
+
+    def make(lambda_min: float) -> FilterNetwork:
+        made = ChebyshevFilter(4, lambda_min=lambda_min)
+        return FilterNetwork(10, 2, made, generator=torch.Generator().manual_seed(0))
+
+    results = setting.train([0, 0], networks=[make(-1.0), make(0.0)])
+    for lambda_min, result in zip((-1.0, 0.0), results, strict=True):
+        (alone,) = setting.train([0], networks=[make(lambda_min)])
+        np.testing.assert_allclose(result.history["loss"], alone.history["loss"], atol=2e-4)
+    assert abs(results[0].history["loss"][-1] - results[1].history["loss"][-1]) > 1e-3
+
+
 def test_networks_of_different_settings_train_as_alone(setting: Setting) -> None:
     rates = [0.9, 0.0, 0.9]
     networks = [setting.networks([seed], dropout=rate)[0] for seed, rate in enumerate(rates)]

@@ -14,18 +14,15 @@ from graphfilter.bench.record import Record, RecordFile, read_records
 from graphfilter.bench.summary import CellSummary, Summary, summarise
 from graphfilter.bench.summary_table import make_table
 from graphfilter.bench.tables import text_rows, to_csv, to_latex, to_markdown
-from graphfilter.systems.pipeline import Comparison, compare
 
 __all__ = [
     "BenchProgress",
     "CellSummary",
-    "Comparison",
     "OnProgress",
     "Pair",
     "Record",
     "RecordFile",
     "Summary",
-    "compare",
     "draw_split",
     "make_table",
     "read_records",

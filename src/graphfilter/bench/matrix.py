@@ -72,7 +72,7 @@ def run_matrix(
         Called after each run and, a few times per second, while training.
     """
     for pair in pairs:
-        _ = pair.config  # an impossible max_epochs is an error now, not a failed run later
+        _ = pair.system  # an impossible max_epochs is an error now, not a failed run later
     board = _Board(pairs, file, known or {}, jobs, on_progress)
     with one_writer(file.path):
         if jobs == 1:

@@ -11,22 +11,19 @@ import torch
 
 from graphfilter.bench.protocol import GraphLoader, draw_split, split_index
 from graphfilter.bench.record import Record
-from graphfilter.graph import Graph
 from graphfilter.metrics import score_parts
 from graphfilter.models import SideBySide
 from graphfilter.runtime.devices import device_title
 from graphfilter.splits import Split
 from graphfilter.systems import System, get_system
 from graphfilter.systems.pipeline import (
-    Inputs,
     Outcome,
-    build_network,
-    describe_network,
-    learned_scalars,
-    predict_once,
-    train_runs,
+    Prepared,
+    learned_filters,
+    predict_untrained,
+    train_system,
 )
-from graphfilter.training import Progress, TrainConfig
+from graphfilter.training import Progress
 
 # A person reads no faster than this, and a pipe to another process is not free.
 SECONDS_BETWEEN_NEWS = 0.2
@@ -61,13 +58,11 @@ class Pair:
 
     @property
     def system(self) -> System:
-        return self.given or get_system(self.model)
-
-    @property
-    def config(self) -> TrainConfig:
-        """The system's config for this dataset, with the number of epochs that was asked for."""
-        config = self.system.configs.get(self.dataset, self.system.config)
-        return config if self.max_epochs is None else replace(config, max_epochs=self.max_epochs)
+        """The system as its authors set it for this dataset, with the epochs asked for."""
+        system = (self.given or get_system(self.model)).for_dataset(self.dataset)
+        if self.max_epochs is None:
+            return system
+        return replace(system, config=replace(system.config, max_epochs=self.max_epochs))
 
 
 @dataclass(frozen=True)
@@ -92,8 +87,8 @@ def blank_records(pair: Pair) -> list[Record]:
     """Return what is known of a pair's runs before anything is loaded."""
     system = pair.system
     config = {"operator": system.operator, "setting": system.setting}
-    if system.build is not None:
-        config |= asdict(pair.config)
+    if system.model is not None:
+        config |= asdict(system.config)
     return [
         Record(
             dataset=pair.dataset,
@@ -117,13 +112,13 @@ def run_pair(pair: Pair, load: GraphLoader, emit: Emit) -> None:
     """
     system = pair.system
     records = blank_records(pair)
-    network = None
+    side_by_side = False
     try:
         graph, checksum = load(pair.file or pair.dataset)
         records = [replace(record, data_checksum=checksum) for record in records]
-        if system.build is not None:
-            network = build_network(system, graph, seed=0)
-            described = describe_network(network)
+        if system.model is not None:
+            side_by_side = isinstance(system.build(graph, seed=0), SideBySide)
+            described = system.model.describe()
             records = [replace(record, network=described) for record in records]
     except Exception as error:
         for record in records:
@@ -137,57 +132,64 @@ def run_pair(pair: Pair, load: GraphLoader, emit: Emit) -> None:
             runs.append((record, draw_split(graph, pair.split_rule, record.split_index)))
         except Exception as error:
             emit(_failed(record, error))
-    together = isinstance(network, SideBySide)
-    groups = [runs] if together and runs else [[run] for run in runs]
+    groups = [runs] if side_by_side and runs else [[run] for run in runs]
+    if not groups:
+        return
+    try:
+        prepared = Prepared.of(graph, scaling=pair.scaling, device=pair.device)
+    except Exception as error:
+        for record, _ in runs:
+            emit(_failed(record, error))
+        return
     for group in groups:
-        _run_group(group, system, graph, pair, emit)
+        _run_group(group, system, prepared, emit)
 
 
 def _run_group(
-    group: Sequence[tuple[Record, Split]], system: System, graph: Graph, pair: Pair, emit: Emit
+    group: Sequence[tuple[Record, Split]],
+    system: System,
+    prepared: Prepared,
+    emit: Emit,
 ) -> None:
     """Run a group at once; where that fails, one run after the other."""
     failed = False
     try:
-        records = _records(group, system, graph, pair, emit)
+        records = _records(group, system, prepared, emit)
     except Exception as error:
         failed = True
         records = [_failed(record, error) for record, _ in group]
     # Out here, where the error no longer holds on to the tensors of the failed run.
-    if failed and torch.device(pair.device).type == "cuda":
+    if failed and torch.device(prepared.device).type == "cuda":
         torch.cuda.empty_cache()
     if failed and len(group) > 1:
         # Ten at once may not fit where one does, and one bad split should not spoil the others.
         for run in group:
-            _run_group([run], system, graph, pair, emit)
+            _run_group([run], system, prepared, emit)
         return
     for record in records:
         emit(record)
 
 
 def _records(
-    group: Sequence[tuple[Record, Split]], system: System, graph: Graph, pair: Pair, emit: Emit
+    group: Sequence[tuple[Record, Split]], system: System, prepared: Prepared, emit: Emit
 ) -> list[Record]:
     """Run a group and return its records: all of them, or it raises."""
-    assert graph.labels is not None
     if system.predict is not None:
         records = []
         for record, split in group:
-            probabilities, seconds = predict_once(system, graph, split, pair.scaling)
-            scores = score_parts(probabilities, graph.labels, split)
+            probabilities, seconds = predict_untrained(prepared, system, split)
+            scores = score_parts(probabilities, prepared.labels, split)
             records.append(replace(record, scores=scores, seconds=seconds))
         return records
-    inputs = Inputs.of(graph, scaling=pair.scaling, device=pair.device)
-    outcomes = train_runs(
-        inputs,
+    outcomes = train_system(
+        prepared,
         system,
         [split for _, split in group],
         [record.seed for record, _ in group],
-        pair.config,
         on_epoch=_news(emit),
     )
     return [
-        _scored(record, split, outcome, graph.labels)
+        _scored(record, split, outcome, prepared.labels)
         for (record, split), outcome in zip(group, outcomes, strict=True)
     ]
 
@@ -203,8 +205,14 @@ def _scored(record: Record, split: Split, outcome: Outcome, labels: Any) -> Reco
         seconds=outcome.seconds,
         seconds_per_epoch=outcome.seconds / result.n_epochs,
         side_by_side=outcome.side_by_side,
-        filter=learned_scalars(outcome.network),
+        filter=_learned_scalars(outcome),
     )
+
+
+def _learned_scalars(outcome: Outcome) -> dict[str, Any]:
+    """Return the filter's learned scalars by name; none without a filter."""
+    filters = learned_filters([outcome.network])
+    return {n: p.detach().cpu().tolist() for f in filters for n, p in f.named_parameters()}
 
 
 def _failed(record: Record, error: Exception) -> Record:

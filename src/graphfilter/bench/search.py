@@ -21,7 +21,7 @@ from graphfilter.graph import Graph
 from graphfilter.runtime.devices import pick_device
 from graphfilter.splits import Split
 from graphfilter.systems import System, get_system
-from graphfilter.training import Progress
+from graphfilter.training import OnEpoch, Progress
 
 # Every report is a transaction of the storage: not one an epoch.
 EPOCHS_BETWEEN_REPORTS = 20
@@ -169,8 +169,10 @@ def _optimise(
                 if earlier.state == states.PRUNED:
                     raise optuna.TrialPruned
                 return earlier.value
-        watch = _pruning(optuna, trial, never=setting == task.default)
-        return task.accuracy(task.train(setting, watch), "val")
+        outcome = task.train(setting, _pruning(trial, never=setting == task.default))
+        if outcome.result.stopped == "asked":
+            raise optuna.TrialPruned
+        return task.accuracy(outcome, "val")
 
     def tell(study: Any, _: Any) -> None:
         if on_trial is not None:
@@ -189,17 +191,17 @@ def _optimise(
     )
 
 
-def _pruning(optuna: Any, trial: Any, *, never: bool) -> Callable[[Progress], None]:
-    """Report the best validation accuracy so far, and give a hopeless trial up."""
+def _pruning(trial: Any, *, never: bool) -> OnEpoch:
+    """Report the best validation accuracy so far, and end a hopeless trial."""
     best = 0.0
 
-    def watch(progress: Progress) -> None:
+    def watch(progress: Progress) -> bool:
         nonlocal best
         best = max(best, progress.val_accuracy)
-        if progress.epoch % EPOCHS_BETWEEN_REPORTS == 0:
-            trial.report(best, progress.epoch)
-            if not never and trial.should_prune():
-                raise optuna.TrialPruned
+        if progress.epoch % EPOCHS_BETWEEN_REPORTS:
+            return False
+        trial.report(best, progress.epoch)
+        return not never and trial.should_prune()
 
     return watch
 

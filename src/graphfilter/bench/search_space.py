@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeGuard
-
-from torch import nn
+from typing import Any, Self
 
 from graphfilter.errors import ConfigError
-from graphfilter.filters import StackedFilter
+from graphfilter.filters import StackedFilterConfig
 from graphfilter.graph import Graph
-from graphfilter.models import FilterNetwork
+from graphfilter.models import FilterNetwork, FilterNetworkConfig, ModelConfig
 from graphfilter.splits import Split
 from graphfilter.systems import System
-from graphfilter.systems.pipeline import Inputs, Outcome, build_network, train_networks
-from graphfilter.training import Progress, TrainConfig
+from graphfilter.systems.pipeline import Outcome, Prepared, train_system
+from graphfilter.training import OnEpoch
 
 Setting = dict[str, float]
 
@@ -41,7 +38,7 @@ class Tuning:
         Dropout and depth are there for systems with a stacked filter only.
     """
 
-    inputs: Inputs
+    prepared: Prepared
     system: System
     split: Split
     seed: int
@@ -61,26 +58,27 @@ class Tuning:
         device: str,
         max_epochs: int | None,
     ) -> Self:
-        if system.build is None:
+        if system.model is None:
             raise ConfigError(f"{system.name} is not trained: it has no setting to search.")
         if not len(split.val) or not len(split.test):
             raise ConfigError("a search must have validation and test vertices; the split has not.")
-        config = system.config_for(graph)
+        config = system.config
         if max_epochs is not None:
             config = replace(config, max_epochs=max_epochs)
         system = replace(system, config=config)
-        network = build_network(system, graph, seed)
+        network = system.build(graph, seed)
         trained = isinstance(network, FilterNetwork) and bool(network.filter_parameters())
-        rate = system.config.filter_learning_rate if trained else system.config.learning_rate
-        default = {"learning_rate": rate, "weight_decay": system.config.weight_decay}
-        if _is_sgf(network):
-            default |= {"dropout": network.dropout, "n_layers": network.filter.degree}
+        rate = config.filter_learning_rate if trained else config.learning_rate
+        default = {"learning_rate": rate, "weight_decay": config.weight_decay}
+        if _is_sgf(network.config):
+            settings = system.settings()
+            default |= {name: settings[name] for name in ("dropout", "n_layers")}
         axes = {name: tuple(sorted({*PAPER_AXES[name], value})) for name, value in default.items()}
-        inputs = Inputs.of(graph, scaling=scaling, device=device)
-        return cls(inputs, system, split, seed, default, axes, trained)
+        prepared = Prepared.of(graph, scaling=scaling, device=device)
+        return cls(prepared, system, split, seed, default, axes, trained)
 
-    def config(self, setting: Setting) -> TrainConfig:
-        """Return the training configuration of a setting.
+    def system_in(self, setting: Setting) -> System:
+        """Return the system in a setting.
 
         The learning rate is that of the filter where one is trained; the linear layers keep
         their share of it (a quarter in the paper). The filter's weight decay follows where it was
@@ -88,43 +86,27 @@ class Tuning:
         """
         config = self.system.config
         rate, decay = setting["learning_rate"], setting["weight_decay"]
-        changes: dict[str, Any] = {"learning_rate": rate, "weight_decay": decay}
+        changes: dict[str, Any] = {**setting}
         if self.filter_is_trained:
             share = config.learning_rate / config.filter_learning_rate
             changes |= {"filter_learning_rate": rate, "learning_rate": share * rate}
         if config.filter_weight_decay == config.weight_decay:
             changes["filter_weight_decay"] = decay
-        return replace(config, **changes)
+        if "n_layers" in changes:
+            changes["n_layers"] = int(changes["n_layers"])
+        return self.system.with_(**changes)
 
-    def network(self, setting: Setting) -> nn.Module:
-        """Build the system's network with the dropout and depth of a setting."""
-        network = build_network(self.system, self.inputs.graph, self.seed)
-        if _is_sgf(network):
-            network.dropout = setting["dropout"]
-            assert isinstance(network.filter, StackedFilter)
-            network.filter = StackedFilter(
-                int(setting["n_layers"]), network.filter.init, network.filter.seed
-            )
-        return network
-
-    def train(
-        self, setting: Setting, on_epoch: Callable[[Progress], None] | None = None
-    ) -> Outcome:
-        return train_networks(
-            self.inputs,
-            self.system.operator,
-            [self.network(setting)],
-            [self.split],
-            [self.seed],
-            self.config(setting),
-            on_epoch=on_epoch,
-        )[0]
+    def train(self, setting: Setting, on_epoch: OnEpoch | None = None) -> Outcome:
+        """Train the system in a setting."""
+        system = self.system_in(setting)
+        return train_system(self.prepared, system, [self.split], [self.seed], on_epoch=on_epoch)[0]
 
     def accuracy(self, outcome: Outcome, part: str) -> float:
+        """Return the accuracy of an outcome on a part of the split."""
         index = getattr(self.split, part)
-        right = outcome.probabilities.argmax(axis=1) == self.inputs.graph.labels
+        right = outcome.probabilities.argmax(axis=1) == self.prepared.labels
         return float(right[index].mean())
 
 
-def _is_sgf(network: nn.Module) -> TypeGuard[FilterNetwork]:
-    return isinstance(network, FilterNetwork) and isinstance(network.filter, StackedFilter)
+def _is_sgf(model: ModelConfig) -> bool:
+    return isinstance(model, FilterNetworkConfig) and isinstance(model.filter, StackedFilterConfig)

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from graphfilter.bench import Comparison, compare
 from graphfilter.cli import sources
 from graphfilter.cli.progress import training_bar
 from graphfilter.cli.screen import say, show_table
@@ -16,12 +15,12 @@ from graphfilter.data import load_dataset
 from graphfilter.errors import ConfigError
 from graphfilter.filters import StackedFilter
 from graphfilter.graph import Graph
-from graphfilter.models import FilterNetwork
 from graphfilter.report.figures import FilterView, draw_filter, draw_filters, save_figure
 from graphfilter.spectral import label_frequency
 from graphfilter.splits import stratified
 from graphfilter.storage import write_json
-from graphfilter.systems import get_system
+from graphfilter.systems import Prepared, get_system
+from graphfilter.systems.pipeline import Comparison, compare, learned_filters
 
 GRAPHS = {"digits": "low", "csbm": "middle", "bipartite": "high"}
 RESULTS_FILE = "results.json"
@@ -49,19 +48,20 @@ def demo(
     rows, views, records = [], [], []
     for name, range_name in GRAPHS.items():
         graph = load_dataset(name)
+        prepared = Prepared.of(graph)
         frequency = label_frequency(graph)
         splits = [stratified(graph.labels, seed) for seed in range(runs)]  # pyright: ignore
         cells = []
         for system in SYSTEMS:
             with training_bar(show=not quiet, title=f"{name}: {system.title}") as bar:
-                done = compare(graph, system, splits, on_epoch=bar)
+                done = compare(prepared, system, splits, on_epoch=bar)
             cells.append(f"{100 * done.accuracies.mean():.1f} ± {100 * done.accuracies.std():.1f}")
             records.append({
                 "graph": name,
                 "system": system.name,
                 "split_rule": splits[0].rule,
                 "accuracies": done.accuracies.tolist(),
-                "epochs": [result.n_epochs for result in done.results],
+                "epochs": [outcome.result.n_epochs for outcome in done.outcomes],
             })  # fmt: skip
             if system.name == "sgf":
                 views.append(_view(graph, range_name, done))
@@ -91,7 +91,7 @@ def _view(graph: Graph, range_name: str, done: Comparison) -> FilterView:
     return FilterView(
         operator=done.system.operator,
         start=StackedFilter(),
-        learned=[n.filter for n in done.networks if isinstance(n, FilterNetwork)],
+        learned=learned_filters([outcome.network for outcome in done.outcomes]),
         label_frequency=dict(frequencies),
         title=f"{graph.name} ({range_name} frequency)",
         corner=f"{done.accuracies.mean():.1%}",

@@ -1,7 +1,11 @@
-"""Estimators with scikit-learn's interface: fit, predict, score, save and load."""
+"""Estimators with scikit-learn's interface: fit, predict, score, save and load.
+
+``base.py`` does what all of them do, through ``systems.pipeline``; ``inputs.py`` checks what users
+hand in; ``saving.py`` writes and reads them. May import ``metrics`` and the rooms above it.
+"""
 
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.sgf import SGFClassifier
-from graphfilter.estimators.system import FilterClassifier
+from graphfilter.estimators.system import FilterClassifier, SystemClassifier
 
-__all__ = ["FilterClassifier", "SGFClassifier", "VertexClassifier"]
+__all__ = ["FilterClassifier", "SGFClassifier", "SystemClassifier", "VertexClassifier"]

@@ -3,46 +3,41 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.errors import ConfigError, GraphError, GraphFilterError, check_count, check_number
-from graphfilter.estimators.inputs import take_target, take_training
+from graphfilter.estimators.inputs import draw_seed, take_target, take_training
 from graphfilter.estimators.saving import load_classifier, save_classifier
-from graphfilter.filters import Filter
 from graphfilter.graph import Graph
 from graphfilter.graph.labels import match_labels
 from graphfilter.graph.scaling import FeatureScaler
-from graphfilter.models import FilterNetwork
-from graphfilter.operators import make_operator, to_tensor
+from graphfilter.models import Network
 from graphfilter.runtime.devices import pick_device
-from graphfilter.runtime.threads import threads_for
 from graphfilter.splits import Split, stratified
-from graphfilter.training import Progress, TrainConfig, train
+from graphfilter.systems import Prepared, System, predict_networks, train_system
+from graphfilter.systems.pipeline import learned_filters
+from graphfilter.training import OnEpoch
 from graphfilter.training.logged import logged_progress
-from graphfilter.training.loop import multiplications
-from graphfilter.training.run import FitResult
 
 
 class VertexClassifier(ClassifierMixin, BaseEstimator):
     """Fit, predict and score on the vertices of a graph.
 
-    A subclass names its parameters in ``__init__``, as scikit-learn wants it, builds its networks
-    in ``_build`` and says in ``_train_config`` how to train them.
+    A subclass names its parameters in ``__init__``, as scikit-learn wants it, and says in
+    ``_system`` what they make.
     """
 
     graph: Graph | None
-    operator: str
     feature_scaling: str
     validation_fraction: float
     class_weight: dict[Any, float] | str | None
@@ -52,21 +47,14 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
     verbose: bool
 
     @abstractmethod
-    def _build(self, graph: Graph, codes: NDArray[np.int64], seed: int) -> Any:
-        """Make an untrained member for a graph whose vertices have these class numbers."""
-
-    @abstractmethod
-    def _train_config(self) -> TrainConfig: ...
-
-    def _keeps_graph(self) -> bool:
-        """Whether the networks serve no other graph than the fitted one."""
-        return False
+    def _system(self) -> System:
+        """Return what is trained: the network, its operator and its training config."""
 
     def check_parameters(self) -> None:
         """Raise where a parameter is impossible, before any work; ``fit`` does so too."""
         check_count("n_members", self.n_members)
         pick_device(self.device)
-        self._train_config()
+        self._system()
         FeatureScaler.check(self.feature_scaling)
 
     def fit(
@@ -78,7 +66,7 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         split: Split | None = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
-        on_epoch: Callable[[Progress], None] | None = None,
+        on_epoch: OnEpoch | None = None,
     ) -> Self:
         """Learn from the labelled vertices.
 
@@ -100,7 +88,7 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
             Told of the :class:`~graphfilter.training.Progress` after every epoch.
         """
         self.check_parameters()
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = draw_seed(self.random_state)
         fitted, codes, self.classes_ = take_training(self, X, y, graph)
         if len(self.classes_) < 2:
             raise GraphError(
@@ -109,24 +97,24 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
             )
         self.split_ = split if split is not None else self._draw_split(codes, seed)
         seeds = np.random.SeedSequence(seed).generate_state(self.n_members).tolist()
-        device = pick_device(self.device)
-        self.scaler_ = FeatureScaler.fit(fitted.features, self.feature_scaling)  # pyright: ignore
-        x = to_tensor(self.scaler_.transform(fitted.features), device=device)  # pyright: ignore
-        networks = [self._build(fitted, codes, s).to(device) for s in seeds]
+        prepared = Prepared.of(
+            # Not Graph.replace, which would number the classes anew.
+            dataclasses.replace(fitted, labels=codes.copy(), classes=self.classes_),
+            scaling=self.feature_scaling,
+            device=pick_device(self.device),
+        )
         with logged_progress(on_epoch) if self.verbose else nullcontext(on_epoch) as report:
-            results = train(
-                networks,
-                make_operator(self.operator, fitted, device=device),
-                x,
-                torch.tensor(codes, device=device),
-                [self.split_] * len(networks),
-                self._train_config(),
-                seeds=seeds,
-                class_weight=self._class_weights(codes, device),
+            outcomes = train_system(
+                prepared,
+                self._system(),
+                [self.split_] * len(seeds),
+                seeds,
+                class_weight=self._class_weights(codes),
                 on_epoch=report,
                 checkpoint=checkpoint,
                 resume=resume,
             )
+        results = [outcome.result for outcome in outcomes]
         if any(r.stopped == "diverged" and r.best_epoch == 0 for r in results):
             raise GraphFilterError(
                 "training diverged before anything was learned; lower the learning rates, or "
@@ -134,7 +122,12 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
             )
         self.graph_ = fitted
         self.has_edges_ = fitted.n_edges > 0
-        self._set_members(networks, results)
+        self.scaler_ = prepared.scaler
+        self.prepared_ = prepared
+        self.results_ = results
+        self.history_ = results[0].history
+        self.n_epochs_ = max(result.n_epochs for result in results)
+        self._set_members([outcome.network.cpu() for outcome in outcomes])
         return self
 
     def predict(self, X: Any = None, graph: Any = None) -> NDArray[Any]:
@@ -156,23 +149,32 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         target, rows = take_target(self, X, graph)
-        if self._keeps_graph() and target.checksum() != self.graph_.checksum():
+        system = self._system()
+        if system.keeps_graph and target.checksum() != self.graph_.checksum():
             raise GraphError(
                 "this network is built on the graph it was fitted on and predicts no other one."
             )
-        device = pick_device(self.device)
-        operator = make_operator(self.operator, target, device=device)
-        x = to_tensor(self.scaler_.transform(target.features), device=device)  # pyright: ignore
-        # Copies: what was fitted stays where it is, also while another thread predicts.
-        members = [copy.deepcopy(member).to(device).eval() for member in self.members_]
-        with torch.no_grad(), threads_for(multiplications(members, operator, x)):
-            if all(isinstance(member, FilterNetwork) for member in members):
-                logits = FilterNetwork.together(members, operator, x, [None] * len(members))
-            else:
-                logits = torch.stack([member(operator, x, None) for member in members], dim=1)
-            every = logits.double().softmax(dim=2).mean(dim=1)
-        probabilities = every.cpu().numpy()
+        prepared = self._prepare(target)
+        members = self.members_
+        if prepared.device != "cpu":
+            # Copies: what was fitted stays where it is, also while another thread predicts.
+            members = [copy.deepcopy(member).to(prepared.device) for member in members]
+        probabilities = np.mean(predict_networks(prepared, system.operator, members), axis=0)
         return probabilities if rows is None else probabilities[rows]
+
+    def _prepare(self, target: Graph) -> Prepared:
+        """Return a graph ready for prediction; the fitted one has been made ready by ``fit``."""
+        device = pick_device(self.device)
+        held: Prepared | None = getattr(self, "prepared_", None)
+        if held is not None and target is self.graph_ and held.device == device:
+            return held
+        return Prepared.of(target, scaling=self.scaler_, device=device)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is made again when it is needed."""
+        state = dict(super().__getstate__())
+        state.pop("prepared_", None)
+        return state
 
     def score(
         self, X: Any = None, y: Any = None, sample_weight: Any = None, graph: Any = None
@@ -206,7 +208,7 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         of ``graphfilter fit`` is refused, whose report would no longer be of its model.
         """
         check_is_fitted(self)
-        if self._keeps_graph():
+        if self._system().keeps_graph:
             raise ConfigError(
                 "a network that is built on its graph cannot be saved without it; those of most "
                 "systems can: sgf, mlp, sgc, appnp, gcn, gat, gcnii, ..."
@@ -231,7 +233,7 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
             raise ConfigError(f"validation_fraction must be in [0, 1); got {share}.")
         return stratified(codes, seed, (1 - share, share, 0.0))
 
-    def _class_weights(self, codes: NDArray[np.int64], device: str) -> torch.Tensor | None:
+    def _class_weights(self, codes: NDArray[np.int64]) -> NDArray[np.float64] | None:
         if self.class_weight is None:
             return None
         counts = np.bincount(codes[self.split_.train], minlength=len(self.classes_))
@@ -248,21 +250,11 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
             raise ConfigError(
                 f"class_weight must be a dict, 'balanced' or None; got {self.class_weight!r}."
             )
-        return torch.tensor(weights, dtype=torch.float32, device=device)
+        return weights
 
-    def _set_members(self, networks: Sequence[FilterNetwork], results: Sequence[FitResult]) -> None:
-        for network, result in zip(networks, results, strict=True):
-            network.cpu().load_state_dict(result.state)
+    def _set_members(self, networks: Sequence[Network[Any]]) -> None:
         self.members_ = [network.eval() for network in networks]
-        self.results_ = list(results)
-        self.history_ = results[0].history
-        self._set_filters()
-        self.n_epochs_ = max(result.n_epochs for result in results)
-
-    def _set_filters(self) -> None:
-        self.filters_: list[Filter] = [
-            member.filter for member in self.members_ if isinstance(member, FilterNetwork)
-        ]
+        self.filters_ = learned_filters(networks)
         if self.filters_:
             self.filter_ = self.filters_[0]
 

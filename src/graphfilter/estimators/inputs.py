@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
@@ -106,6 +106,17 @@ def take_target(estimator: VertexClassifier, X: Any, graph: Any) -> tuple[Graph,
             )
         graph = fitted
     return Graph.of(graph, X.shape[0], features=X), None
+
+
+def draw_seed(random_state: Any) -> int:
+    """Return the seed of a fit from an int, a RandomState or None."""
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError as error:
+        raise ConfigError(
+            f"random_state must be None, a RandomState or a whole number from 0 to 2**32 - 1; "
+            f"got {random_state!r} ({error})."
+        ) from None
 
 
 def _vertex_numbers(X: Any, bound: Graph) -> Index:

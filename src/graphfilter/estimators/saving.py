@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 # Raised by one when a file written today could not be read by the code of today's release.
 FORMAT = 1
+# The classes as version 0.1.0 called them.
+FORMER_NAMES = {"FilterClassifier": "SystemClassifier"}
 CONFIG_FILE = "config.json"
 MODEL_FILE = "model.safetensors"
 
@@ -83,7 +86,8 @@ def load_classifier(cls: type[Classifier], folder: str | Path) -> Classifier:
                 f"{folder / name}: must be of format {FORMAT}; got {found}. "
                 "Load it with the version of graphfilter that wrote it, or fit again."
             )
-    if config.get("kind") != cls.__name__:
+    kind = str(config.get("kind"))
+    if FORMER_NAMES.get(kind, kind) != cls.__name__:
         raise ModelFileError(
             f"{folder}: holds a {config.get('kind')}, not a {cls.__name__}; load it as that."
         )
@@ -115,18 +119,34 @@ def _rebuild(
         k: tensors[f"scaler.{k}"].numpy() for k in ("shift", "scale") if f"scaler.{k}" in tensors
     }
     classifier.scaler_ = FeatureScaler(config["scaling"], **scale)
-    sizes = Graph.of(None, 1, features=csr_array((1, classifier.n_features_in_), dtype=np.float32))
+    _check_sizes(classifier, tensors)
+    system = classifier._system()
+    sizes = dataclasses.replace(
+        Graph.of(None, 1, features=csr_array((1, classifier.n_features_in_), dtype=np.float32)),
+        labels=np.array([-1]),
+        classes=classifier.classes_,
+    )
     members = []
     for i in range(check_count("n_members", classifier.n_members)):
         start = f"member{i}."
-        network = classifier._build(sizes, np.array([-1]), 0)
+        network = system.build(sizes, seed=0)
         network.load_state_dict(
             {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
         )
-        members.append(network.eval())
-    classifier.members_ = members
-    classifier._set_filters()
+        members.append(network)
+    classifier._set_members(members)
     return classifier
+
+
+def _check_sizes(classifier: VertexClassifier, tensors: dict[str, torch.Tensor]) -> None:
+    """Raise where the config asks for more than the file holds, before memory is taken for it."""
+    stored = sum(value.numel() for value in tensors.values())
+    counts = {"n_features": classifier.n_features_in_, "n_members": classifier.n_members}
+    settings = classifier._system().settings()
+    counts |= {k: v for k, v in settings.items() if k in ("n_layers", "hidden_size", "degree")}
+    for name, value in counts.items():
+        if isinstance(value, int) and value > max(stored, 1):
+            raise ValueError(f"{name} is {value}, but only {stored} numbers are stored")
 
 
 _CLASS_DTYPES = ("object", "int64", "int32", "float64", "float32", "bool")

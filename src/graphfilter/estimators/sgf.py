@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import torch
-from numpy.typing import NDArray
-
 from graphfilter.errors import check_name
 from graphfilter.estimators.base import VertexClassifier
-from graphfilter.filters import StackedFilter
+from graphfilter.filters import StackedFilterConfig
 from graphfilter.graph import Graph
-from graphfilter.models import FilterNetwork
+from graphfilter.models import FilterNetworkConfig
 from graphfilter.operators import OPERATORS
+from graphfilter.systems import System
 from graphfilter.training import TrainConfig
 
 
@@ -73,6 +70,8 @@ class SGFClassifier(VertexClassifier):
         Which vertices were trained and validated on.
     graph_ : Graph
         The fitted graph, on which ``predict()`` without arguments works.
+    prepared_ : Prepared
+        That graph with its features scaled, on its device; not kept when pickled.
 
     Examples
     --------
@@ -131,32 +130,24 @@ class SGFClassifier(VertexClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        check_name("operator", self.operator, OPERATORS)
-        self._network(1, 2, seed=0)
-
-    def _build(self, graph: Graph, codes: NDArray[np.int64], seed: int) -> FilterNetwork:
-        return self._network(graph.n_features, len(self.classes_), seed)
-
-    def _network(self, n_features: int, n_classes: int, seed: int) -> FilterNetwork:
-        return FilterNetwork(
-            n_features,
-            n_classes,
-            StackedFilter(self.n_layers, self.filter_init, seed),  # pyright: ignore
-            hidden_size=self.hidden_size,
-            dropout=self.dropout,
-            dropout_on=self.dropout_on,  # pyright: ignore
-            generator=torch.Generator().manual_seed(seed),
-        )
-
-    def _train_config(self) -> TrainConfig:
-        return TrainConfig(
-            max_epochs=self.max_epochs,
-            patience=self.patience,
-            monitor=self.monitor,  # pyright: ignore
-            filter_learning_rate=self.filter_learning_rate,
-            learning_rate=self.learning_rate,
-            filter_weight_decay=self.filter_weight_decay,
-            weight_decay=self.weight_decay,
+    def _system(self) -> System:
+        return System(
+            "sgf",
+            "SGF",
+            FilterNetworkConfig(
+                filter=StackedFilterConfig(self.n_layers, self.filter_init),  # pyright: ignore
+                hidden_size=self.hidden_size,
+                dropout=self.dropout,
+                dropout_on=self.dropout_on,  # pyright: ignore
+            ),
+            operator=check_name("operator", self.operator, OPERATORS),
+            config=TrainConfig(
+                max_epochs=self.max_epochs,
+                patience=self.patience,
+                monitor=self.monitor,  # pyright: ignore
+                filter_learning_rate=self.filter_learning_rate,
+                learning_rate=self.learning_rate,
+                filter_weight_decay=self.filter_weight_decay,
+                weight_decay=self.weight_decay,
+            ),
         )

@@ -1,22 +1,16 @@
-"""FilterClassifier: any system by name behind the interface of SGFClassifier."""
+"""SystemClassifier: any system by name behind the interface of SGFClassifier."""
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
-
-import numpy as np
-import torch
-from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.graph import Graph
 from graphfilter.systems import System, get_system
-from graphfilter.training import TrainConfig
 
 
-class FilterClassifier(VertexClassifier):
+class SystemClassifier(VertexClassifier):
     """Label the vertices of a graph with any of the systems that are compared.
 
     The same interface as :class:`~graphfilter.SGFClassifier`; what the network is and how it is
@@ -40,7 +34,7 @@ verbose
     Examples
     --------
     >>> from graphfilter.data import make_karate
-    >>> clf = FilterClassifier(model="sgc", max_epochs=20, random_state=0).fit(graph=make_karate())
+    >>> clf = SystemClassifier(model="sgc", max_epochs=20, random_state=0).fit(graph=make_karate())
     >>> clf.predict().shape
     (34,)
     """
@@ -63,8 +57,8 @@ verbose
         self.model = model
         self.graph = graph
         self.feature_scaling = feature_scaling
-        self.max_epochs = max_epochs  # pyright: ignore
-        self.patience = patience  # pyright: ignore
+        self.max_epochs = max_epochs
+        self.patience = patience
         self.validation_fraction = validation_fraction
         self.class_weight = class_weight
         self.n_members = n_members
@@ -73,28 +67,17 @@ verbose
         self.verbose = verbose
 
     @property
-    def operator(self) -> str:  # pyright: ignore
+    def operator(self) -> str:
         """The kind of operator the system runs on."""
         return self._system().operator
 
-    def _keeps_graph(self) -> bool:
-        return self._system().keeps_graph
-
     def _system(self) -> System:
         system = get_system(self.model)
-        if system.build is None:
+        if system.model is None:
             raise ConfigError(f"{self.model} is not trained; compare with it in graphfilter bench.")
-        return system
-
-    def _train_config(self) -> TrainConfig:
         given = {"max_epochs": self.max_epochs, "patience": self.patience}
-        return dataclasses.replace(
-            self._system().config, **{k: v for k, v in given.items() if v is not None}
-        )
+        return system.with_(**{k: v for k, v in given.items() if v is not None})
 
-    def _build(self, graph: Graph, codes: NDArray[np.int64], seed: int) -> Any:
-        build = self._system().build
-        assert build is not None
-        # Not Graph.replace, which would number the classes anew.
-        labelled = dataclasses.replace(graph, labels=codes.copy(), classes=self.classes_)
-        return build(labelled, torch.Generator().manual_seed(seed))
+
+# Its name in version 0.1.0.
+FilterClassifier = SystemClassifier

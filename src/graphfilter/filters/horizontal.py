@@ -50,7 +50,8 @@ class HorizontalFilter(Filter):
         start = torch.as_tensor(init, dtype=torch.float32)
         if start.ndim > 1:
             raise ConfigError(f"init must be one number or a row; got shape {tuple(start.shape)}.")
-        given = tuple(start.tolist()) if start.ndim else float(start)
+        values = init.tolist() if isinstance(init, Tensor) else init
+        given = float(values) if isinstance(values, int | float) else tuple(map(float, values))
         super().__init__(HorizontalFilterConfig(degree, given))
         self.degree = degree
         self.register_buffer("start", start.expand(degree + 1).clone(), persistent=False)

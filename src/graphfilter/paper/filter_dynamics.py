@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -22,7 +22,7 @@ from graphfilter.paper.tables import Rendered
 from graphfilter.runtime.devices import device_title, pick_device
 from graphfilter.storage import convert, find_lines
 from graphfilter.systems import get_system
-from graphfilter.systems.pipeline import Inputs, train_runs
+from graphfilter.systems.pipeline import Prepared, train_system
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -121,11 +121,10 @@ def record_dynamics(dataset: str, model: str, options: Options) -> DynamicsRecor
     graph, _ = GraphLoader()(dataset)
     split = draw_split(graph, "stratified", SEED)
     system = get_system(model)
-    config = system.config_for(graph)
     if options.max_epochs is not None:
-        config = replace(config, max_epochs=options.max_epochs)
-    inputs = Inputs.of(graph, scaling="row", device=device)
-    (outcome,) = train_runs(inputs, system, [split], [SEED], config)
+        system = system.with_(max_epochs=options.max_epochs)
+    prepared = Prepared.of(graph, scaling="row", device=device)
+    (outcome,) = train_system(prepared, system, [split], [SEED])
     right = outcome.probabilities.argmax(axis=1) == graph.labels
     last = outcome.result.n_epochs
     epochs = sorted({*range(0, last + 1, EPOCHS_BETWEEN), last})
@@ -135,7 +134,7 @@ def record_dynamics(dataset: str, model: str, options: Options) -> DynamicsRecor
         model=model,
         seed=SEED,
         scaling="row",
-        max_epochs=config.max_epochs,
+        max_epochs=system.config.max_epochs,
         accuracy=float(right[split.test].mean()),
         best_epoch=outcome.result.best_epoch,
         epochs=epochs,

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from graphfilter.bench import OnProgress, Record
-from graphfilter.filters import HorizontalFilter, StackedFilter
-from graphfilter.graph import Graph
-from graphfilter.models import FilterNetwork
 from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
 from graphfilter.paper.comparison import compare_accuracy, select
 from graphfilter.paper.options import Options
@@ -32,32 +28,17 @@ TIME_NOTE = (
 )
 
 
-@dataclass(frozen=True)
-class Stack:
-    """Builds SGF with another number of filters; unlike a lambda, it travels to processes."""
-
-    horizontal: bool
-    n_filters: int
-
-    def __call__(self, graph: Graph, generator: torch.Generator) -> FilterNetwork:
-        make = HorizontalFilter if self.horizontal else StackedFilter
-        network_filter = make(self.n_filters)
-        return FilterNetwork(graph.n_features, graph.n_classes, network_filter, generator=generator)
-
-
 def stacking_system(base: str, n_filters: int) -> System | str:
     """Return SGF or SGF-Horizontal with this many filters; 16 is that of the registry."""
     if n_filters == DEPTHS[0]:
         return base
     known = get_system(base)
-    return System(
-        f"{base}-{n_filters}",
-        f"{known.title} ({n_filters})",
-        Stack(base == "sgf-horizontal", n_filters),
-        operator=known.operator,
-        config=known.config,
+    depth = "degree" if base == "sgf-horizontal" else "n_layers"
+    return replace(
+        known.with_(**{depth: n_filters}),
+        name=f"{base}-{n_filters}",
+        title=f"{known.title} ({n_filters})",
         setting=known.setting,
-        reference=known.reference,
     )
 
 

@@ -169,7 +169,7 @@ def commands(records: Iterable[Record], name: str) -> list[str]:
         system = find_system(r.model)
         if system is None:
             continue
-        own = system.configs.get(r.dataset, system.config).max_epochs
+        own = system.for_dataset(r.dataset).config.max_epochs
         epochs = r.config.get("max_epochs", own)
         key = (r.split_rule, r.scaling, None if epochs == own else epochs)
         matrices[key].setdefault(r.dataset, {})[r.model] = None

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from graphfilter.bench import Record
 from graphfilter.filters import Filter
-from graphfilter.graph import Graph
-from graphfilter.models import FilterNetwork
+from graphfilter.models import FilterNetworkConfig
 from graphfilter.report.curves import FREQUENCIES, describe_shape, response_at
 from graphfilter.report.ranking import system_title
 from graphfilter.spectral import Density
@@ -90,13 +89,11 @@ def recorded_response(record: Record) -> NDArray[np.float64] | None:
 
 @cache
 def _untrained(model: str) -> Filter | None:
-    """Return the filter of a system, built on the smallest graph there is."""
+    """Return the untrained filter of a system; None where it has none."""
     system = find_system(model)
-    if system is None or system.build is None:
+    if system is None or not isinstance(system.model, FilterNetworkConfig):
         return None
-    pair = Graph.from_edges([[0, 1]], features=np.eye(2, dtype=np.float32), labels=[0, 1])
-    network = system.build(pair, torch.Generator().manual_seed(0))
-    return network.filter if isinstance(network, FilterNetwork) else None
+    return system.model.filter.build()
 
 
 def _points(curve: NDArray[np.float64]) -> str:

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-
 from graphfilter.estimators.sgf import SGFClassifier
-from graphfilter.graph import Graph
 from graphfilter.report.conclusion import BASELINES, Baseline
-from graphfilter.runtime.devices import pick_device
 from graphfilter.splits import Split
 from graphfilter.systems import get_system
-from graphfilter.systems.pipeline import Inputs, train_runs
-from graphfilter.training import Progress
+from graphfilter.systems.pipeline import train_system
+from graphfilter.training import OnEpoch
 
 
 def train_baselines(
-    graph: Graph,
     split: Split,
     classifier: SGFClassifier,
     *,
     seed: int,
-    on_epoch: Callable[[Progress], None] | None = None,
+    on_epoch: OnEpoch | None = None,
 ) -> tuple[Baseline, ...]:
     """Train MLP, APPNP and SGC on the split of a classifier, under its limits of epochs.
 
@@ -29,20 +23,17 @@ def train_baselines(
     the most epochs, the patience and the score that chooses the best epoch are the classifier's.
     Where ``on_epoch`` stops them none is returned: one cut short would be no fair comparison.
     """
-    device = pick_device(classifier.device)
-    inputs = Inputs.of(graph, scaling=classifier.feature_scaling, device=device)
+    prepared = classifier.prepared_
     made = []
     for name, meaning in BASELINES.items():
-        system = get_system(name)
-        config = replace(
-            system.config,
+        system = get_system(name).with_(
             max_epochs=classifier.max_epochs,
             patience=classifier.patience,
-            monitor=classifier.monitor,  # pyright: ignore
+            monitor=classifier.monitor,
         )
-        done = train_runs(inputs, system, [split], [seed], config, on_epoch=on_epoch)[0]
+        done = train_system(prepared, system, [split], [seed], on_epoch=on_epoch)[0]
         if done.result.stopped == "asked":
             return ()
         predicted = done.probabilities.argmax(axis=1)
-        made.append(Baseline(name, system.title, meaning, predicted, done.seconds))
+        made.append(Baseline(name, get_system(name).title, meaning, predicted, done.seconds))
     return tuple(made)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -24,7 +23,7 @@ from graphfilter.run_folder.plan import Plan
 from graphfilter.run_folder.predictions import parts_of, write_predictions
 from graphfilter.run_folder.run_metrics import RunMetrics, measure_run
 from graphfilter.storage import write_json
-from graphfilter.training import Progress
+from graphfilter.training import OnEpoch
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +45,8 @@ def fit_folder(
     resume: bool = False,
     overwrite: bool = False,
     baselines: bool = True,
-    on_epoch: Callable[[Progress], None] | None = None,
-    on_baseline: Callable[[Progress], None] | None = None,
+    on_epoch: OnEpoch | None = None,
+    on_baseline: OnEpoch | None = None,
     command: str = "",
 ) -> FitSummary:
     """Fit a classifier and leave predictions, metrics, model, picture and report in a folder.
@@ -87,7 +86,7 @@ def _write_run(
     *,
     seed: int,
     baselines: bool,
-    on_baseline: Callable[[Progress], None] | None,
+    on_baseline: OnEpoch | None,
     command: str,
 ) -> RunMetrics:
     """Write every file of a run whose classifier is fitted, the model last."""
@@ -100,7 +99,7 @@ def _write_run(
     run = asdict(describe_run(plan, seed=seed, command=command, stopped=metrics["stopped"]))
     others = ()
     if baselines:
-        others = train_baselines(graph, split, classifier, seed=seed, on_epoch=on_baseline)
+        others = train_baselines(split, classifier, seed=seed, on_epoch=on_baseline)
     facts = RunFacts(
         classifier, graph, split, parts_of(graph, split), probabilities, metrics, plan.notes, run,
         others,

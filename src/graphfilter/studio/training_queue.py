@@ -94,18 +94,18 @@ class StudioRun:
         plan = plan_fit(self.entry.source, self.setting.seed)
         drawn_at = -math.inf
 
-        def on_epoch(progress: Progress) -> None:
+        def on_epoch(progress: Progress) -> bool:
             nonlocal drawn_at
             p, self.epoch = progress, progress.epoch
             self.points.append((p.epoch, p.loss, p.train_accuracy, p.val_accuracy))
             if time.monotonic() - drawn_at > SECONDS_BETWEEN_CURVES:
                 drawn_at = time.monotonic()
                 self.drawn = _draw(progress.scalars(), self.setting.operator)
-            self._obey(progress)
+            return self._stops()
 
-        def on_baseline(progress: Progress) -> None:
+        def on_baseline(progress: Progress) -> bool:
             self.state = COMPARING
-            self._obey(progress)
+            return self._stops()
 
         summary = fit_folder(
             plan,
@@ -127,16 +127,15 @@ class StudioRun:
         words = ("graphfilter", "fit", *self.entry.arguments, *self.setting.arguments())
         return shlex.join([*words, "--out", "run"])
 
-    def _obey(self, progress: Progress) -> None:
-        """Wait while paused; stop where that was asked."""
+    def _stops(self) -> bool:
+        """Wait while paused; return whether to stop."""
         if not self.go_on.is_set() and not self.stop_asked:
             before, self.state = self.state, PAUSED
             self.go_on.wait()
             self.state = before
         if self.closed:
             raise _Closed
-        if self.stop_asked:
-            progress.stop()
+        return self.stop_asked
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the page draws."""

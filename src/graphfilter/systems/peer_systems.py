@@ -70,9 +70,7 @@ PEER_SYSTEMS = (
         config=replace(_FAST, weight_decay=1e-4),
         setting="authors",
         reference=CHEN,
-        datasets={
-            name: dict(zip(_GCNII_FIELDS, row, strict=True)) for name, row in _GCNII.items()
-        },
+        datasets={name: dict(zip(_GCNII_FIELDS, row, strict=True)) for name, row in _GCNII.items()},
     ),
     System(
         "jknet-dropedge",

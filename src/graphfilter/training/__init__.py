@@ -4,7 +4,7 @@ Takes any network of ``models``; knows no system, no dataset and no estimator.
 """
 
 from graphfilter.training.config import TrainConfig
-from graphfilter.training.loop import Progress, runs_in_a_cohort, train
+from graphfilter.training.loop import OnEpoch, Progress, runs_in_a_cohort, train
 from graphfilter.training.run import FitResult, Run
 
-__all__ = ["FitResult", "Progress", "Run", "TrainConfig", "runs_in_a_cohort", "train"]
+__all__ = ["FitResult", "OnEpoch", "Progress", "Run", "TrainConfig", "runs_in_a_cohort", "train"]

@@ -120,7 +120,7 @@ def fingerprint(
     for tensor in tensors if class_weight is None else [*tensors, class_weight]:
         digest.update(tensor.cpu().numpy().tobytes())
     for model in models:
-        digest.update(repr(model).encode())
+        digest.update(repr(model.config).encode())
         for value in model.state_dict().values():
             digest.update(value.detach().cpu().numpy().tobytes())
     return digest.hexdigest()

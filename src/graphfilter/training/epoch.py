@@ -14,7 +14,7 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from graphfilter.models.network import SideBySide
+from graphfilter.models import SideBySide
 from graphfilter.operators import Operator
 from graphfilter.operators.sparse import SparseFeatures
 from graphfilter.training.run import Run, keep_best
@@ -27,7 +27,7 @@ class Epoch:
     ----------
     runs, generators : sequences of R
         Their networks, vertices and dropout; more than one only of ``SideBySide`` networks of one
-        kind and setting.
+        config.
     operator, x, labels : as for :func:`graphfilter.training.train`
     class_weight : Tensor (n_classes,) or None
     optimizer : torch.optim.Optimizer
@@ -71,7 +71,7 @@ class Epoch:
         """Return loss, training accuracy, validation loss and accuracy, and the scalars: (·, R)."""
         for model in self._models:
             model.train()
-        losses = self._train.mean_loss(self._logits(self._generators))
+        losses = self._losses()
         self._optimizer.zero_grad(set_to_none=True)
         losses.sum().backward()
         self._optimizer.step()
@@ -82,11 +82,20 @@ class Epoch:
             scalars = torch.stack([run.scalars() for run in self._runs], dim=1)
             return torch.cat([losses.detach()[None].double(), scores, scalars.double()])
 
+    def _losses(self) -> Tensor:
+        """Return the training loss of each run: (R,)."""
+        first = self._models[0]
+        if isinstance(first, SideBySide):
+            return self._train.mean_loss(self._logits(self._generators))
+        output = first.training_output(self._operator, self._x, self._generators[0])
+        losses = self._train.mean_loss(output.logits[:, None], output.vertex_weight)
+        return losses if output.penalty is None else losses + output.penalty
+
     def _logits(self, generators: Sequence[torch.Generator | None]) -> Tensor:
         models, operator, x = self._models, self._operator, self._x
         first = models[0]
         if isinstance(first, SideBySide):
-            return first.together(models, operator, x, generators)
+            return first.forward_side_by_side(models, operator, x, generators)
         return first(operator, x, generators[0])[:, None]
 
 
@@ -116,9 +125,14 @@ class _Vertices:
         self._weights = weights[:, self._rows]
         self._sums = self._weights.sum(1, dtype=torch.float64)
 
-    def mean_loss(self, logits: Tensor) -> Tensor:
-        """Return the mean loss on the first part, by run: logits (n, R, C) give (R,)."""
+    def mean_loss(self, logits: Tensor, vertex_weight: Tensor | None = None) -> Tensor:
+        """Return the mean loss on the first part, by run: logits (n, R, C) give (R,).
+
+        ``vertex_weight`` (n,) multiplies the loss of every vertex.
+        """
         weighted = self._weights[0] * self._losses(logits.index_select(0, self._rows))
+        if vertex_weight is not None:
+            weighted = weighted * vertex_weight[self._rows, None]
         return weighted.sum(0) / self._sums[0].to(logits.dtype)
 
     def scores(self, logits: Tensor) -> Tensor:

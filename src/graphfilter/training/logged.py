@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-from graphfilter.training.loop import Progress
+from graphfilter.training.loop import OnEpoch, Progress
 
 LOGGER = logging.getLogger("graphfilter")
 SECONDS_BETWEEN_LINES = 2.0
@@ -16,8 +16,8 @@ SECONDS_BETWEEN_LINES = 2.0
 
 @contextmanager
 def logged_progress(
-    on_epoch: Callable[[Progress], None] | None = None,
-) -> Iterator[Callable[[Progress], None]]:
+    on_epoch: OnEpoch | None = None,
+) -> Iterator[OnEpoch]:
     """Yield an ``on_epoch`` callback that also logs a line every two seconds and at the end.
 
     The lines go to the logger ``graphfilter`` at level INFO. Where nobody has configured logging,
@@ -33,14 +33,13 @@ def logged_progress(
     last: Progress | None = None
     logged = time.monotonic()
 
-    def report(progress: Progress) -> None:
+    def report(progress: Progress) -> bool | None:
         nonlocal last, logged
         last = progress
         if time.monotonic() - logged >= SECONDS_BETWEEN_LINES:
             logged = time.monotonic()
             _log(progress)
-        if on_epoch is not None:
-            on_epoch(progress)
+        return None if on_epoch is None else on_epoch(progress)
 
     try:
         yield report

@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from graphfilter.errors import ConfigError, GraphError
-from graphfilter.models.network import FilterNetwork, SideBySide
+from graphfilter.models import FilterNetwork, Network, SideBySide
 from graphfilter.operators import Operator
 from graphfilter.operators.sparse import SparseFeatures
 from graphfilter.runtime.threads import threads_for
@@ -44,14 +44,13 @@ class Progress:
         """Return the filter's scalars of the first run after this epoch, by name."""
         return self.runs[0].filter_scalars()
 
-    def stop(self) -> None:
-        """End training after this epoch; every run keeps the best weights it has had."""
-        for run in self.runs:
-            run.stopped = run.stopped or "asked"
+
+# Told of an epoch; returns True to end training, whose runs keep their best weights.
+OnEpoch = Callable[[Progress], bool | None]
 
 
 def train(
-    models: Sequence[nn.Module],
+    models: Sequence[Network[Any]],
     operator: Operator,
     x: Tensor | SparseFeatures,
     labels: Tensor,
@@ -60,12 +59,12 @@ def train(
     *,
     seeds: Sequence[int],
     class_weight: Tensor | None = None,
-    on_epoch: Callable[[Progress], None] | None = None,
+    on_epoch: OnEpoch | None = None,
     checkpoint: str | Path | None = None,
     checkpoint_seconds: float = 10.0,
     resume: bool = False,
 ) -> list[FitResult]:
-    """Train each model on its split; those of one kind and setting run side by side.
+    """Train each model on its split; those of one config run side by side.
 
     Run r gives what it gives when trained alone with the same seed, to rounding, and stops by
     itself. Same seed, same machine, same bits.
@@ -84,7 +83,9 @@ def train(
     class_weight : Tensor (n_classes,), optional
         Weighs the training loss and the scores that choose the best weights.
     on_epoch : callable, optional
-        Told the :class:`Progress` after every epoch; it may read the filter from it, and stop.
+        Told the :class:`Progress` after every epoch. It may read the filter from it, and return
+        True to end training: every run then keeps the best weights it has had. Where it raises,
+        the state is kept in ``checkpoint``, to be resumed.
     checkpoint : path, optional
         Where to keep the state while training, every ``checkpoint_seconds``, when interrupted
         and at the end.
@@ -130,8 +131,8 @@ def train(
                 epoch()
         state.seconds = before + time.perf_counter() - started
         try:
-            if on_epoch is not None:
-                on_epoch(_progress(state.epoch, config.max_epochs, runs))
+            if on_epoch is not None and on_epoch(_progress(state.epoch, config.max_epochs, runs)):
+                _stop(runs)
         except BaseException:
             # The caller gives up, at the end of a whole epoch: keep what was done.
             state.save()
@@ -146,14 +147,14 @@ def train(
 
 
 def runs_in_a_cohort(operator: Operator) -> float:
-    """Say how many runs of one kind share tensors: all on a GPU, what fits a cache on a CPU."""
+    """Return how many runs of one config share tensors: on a CPU, what fits a cache."""
     if operator.device.type != "cpu":
         return math.inf
     return max(1, VERTICES_IN_CACHE // max(operator.n, 1))
 
 
 def multiplications(
-    models: Sequence[nn.Module], operator: Operator, x: Tensor | SparseFeatures
+    models: Sequence[Network[Any]], operator: Operator, x: Tensor | SparseFeatures
 ) -> int:
     """Return the size of the largest product of these networks, in sparse multiplications."""
     weights = [p for model in models for p in model.parameters() if p.ndim == 2]
@@ -166,21 +167,21 @@ def multiplications(
 
 
 def _cohorts(
-    members: list[int], models: Sequence[nn.Module], operator: Operator
+    members: list[int], models: Sequence[Network[Any]], operator: Operator
 ) -> list[list[int]]:
-    """Divide runs into those that run side by side: networks of one kind and setting."""
-    kinds: dict[str, list[int]] = {}
+    """Divide runs into those that run side by side: networks of one config."""
+    by_config: dict[object, list[int]] = {}
     for r in members:
-        together = isinstance(models[r], SideBySide)
-        kinds.setdefault(repr(models[r]) if together else f"run {r}", []).append(r)
+        network = models[r]
+        by_config.setdefault(network.config if isinstance(network, SideBySide) else r, []).append(r)
     cohorts = []
-    for alike in kinds.values():
+    for alike in by_config.values():
         size = int(min(runs_in_a_cohort(operator), len(alike)))
         cohorts += [alike[i : i + size] for i in range(0, len(alike), size)]
     return cohorts
 
 
-def _make_optimizer(models: Sequence[nn.Module], config: TrainConfig) -> torch.optim.Optimizer:
+def _make_optimizer(models: Sequence[Network[Any]], config: TrainConfig) -> torch.optim.Optimizer:
     """Make one Adam for all runs: it works entry by entry, so they do not mix."""
     filters = [p for m in models if isinstance(m, FilterNetwork) for p in m.filter_parameters()]
     in_filters = set(filters)
@@ -202,6 +203,11 @@ def _make_optimizer(models: Sequence[nn.Module], config: TrainConfig) -> torch.o
     return torch.optim.Adam([g for g in groups if g["params"]], fused=True, capturable=on_gpu)
 
 
+def _stop(runs: Sequence[Run]) -> None:
+    for run in runs:
+        run.stopped = run.stopped or "asked"
+
+
 def _progress(epoch: int, max_epochs: int, runs: Sequence[Run]) -> Progress:
     shown = [run for run in runs if run.training] or list(runs)
     names = ("loss", "train_accuracy", "val_accuracy")
@@ -211,7 +217,7 @@ def _progress(epoch: int, max_epochs: int, runs: Sequence[Run]) -> Progress:
 
 
 def _check(
-    models: Sequence[nn.Module], splits: Sequence[Split], seeds: Sequence[int], labels: Tensor
+    models: Sequence[Network[Any]], splits: Sequence[Split], seeds: Sequence[int], labels: Tensor
 ) -> None:
     if not len(models) == len(splits) == len(seeds) >= 1:
         raise ConfigError(

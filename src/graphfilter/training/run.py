@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from graphfilter.models.network import FilterNetwork
+from graphfilter.models import FilterNetwork, Network
 from graphfilter.splits import Split
 
 CURVES = ("loss", "train_accuracy", "val_loss", "val_accuracy")
@@ -33,7 +33,7 @@ class FitResult:
     best_epoch : int
         The epoch of the best weights, from 1; 0 is the start.
     stopped : {'patience', 'max_epochs', 'diverged', 'asked'}
-        What ended it; 'asked' is :meth:`graphfilter.training.Progress.stop`.
+        What ended it; 'asked' is a caller whose ``on_epoch`` returned True.
     seconds : float
         Training time of all the runs beside it together.
     """
@@ -54,7 +54,7 @@ class Run:
 
     def __init__(
         self,
-        model: nn.Module,
+        model: Network[Any],
         split: Split,
         labels: Tensor,
         class_weight: Tensor | None,

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from graphfilter import SGFClassifier
+from graphfilter.data import make_csbm
+from graphfilter.graph.scaling import FeatureScaler
+from graphfilter.splits import stratified
+from graphfilter.systems import Prepared, get_system, pipeline, train_system
+
+
+@pytest.fixture
+def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often operators are made and features scaled."""
+    found: Counter[str] = Counter()
+    make, transform = pipeline.make_operator, FeatureScaler.transform
+
+    def make_operator(*args, **options):
+        found["operator"] += 1
+        return make(*args, **options)
+
+    def scale(self, features):
+        found["scaling"] += 1
+        return transform(self, features)
+
+    monkeypatch.setattr(pipeline, "make_operator", make_operator)
+    monkeypatch.setattr(FeatureScaler, "transform", scale)
+    return found
+
+
+def test_fit_into_a_folder_prepares_the_graph_once(counts: Counter[str], tmp_path: Path) -> None:
+    """The classifier, its predictions and three baselines share one operator and one scaling."""
+    from graphfilter.run_folder import Source, fit_folder, plan_fit
+
+    plan = plan_fit(Source(make_csbm(60, n_features=4)), seed=0)
+    fit_folder(plan, SGFClassifier(max_epochs=3, random_state=0), tmp_path / "run", seed=0)
+    assert counts == {"operator": 1, "scaling": 1}
+
+
+def test_estimator_predicts_another_graph_with_the_scaling_it_was_fitted_with() -> None:
+    graph = make_csbm(60, n_features=4)
+    clf = SGFClassifier(max_epochs=3, random_state=0).fit(graph=graph)
+    other = graph.replace(features=graph.features * 2 + 1)
+    prepared = clf._prepare(other)
+    assert prepared.scaler is clf.scaler_
+    np.testing.assert_allclose(
+        prepared.x.numpy(), (other.features - clf.scaler_.shift) / clf.scaler_.scale, rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode", "float64"])
+def test_training_and_prediction_do_not_depend_on_the_callers_torch_state(mode: str) -> None:
+    graph = make_csbm(60, n_features=4)
+    split = stratified(graph.labels, 0)
+    system = get_system("sgf").with_(max_epochs=4)
+    (expected,) = train_system(Prepared.of(graph), system, [split], [0])
+    if mode == "float64":
+        torch.set_default_dtype(torch.float64)
+        try:
+            (found,) = train_system(Prepared.of(graph), system, [split], [0])
+            assert torch.get_default_dtype() == torch.float64
+        finally:
+            torch.set_default_dtype(torch.float32)
+    else:
+        with getattr(torch, mode)():
+            (found,) = train_system(Prepared.of(graph), system, [split], [0])
+    np.testing.assert_array_equal(found.probabilities, expected.probabilities)
+
+
+def test_system_with_other_settings_trains_another_network() -> None:
+    graph = make_csbm(40, n_features=4)
+    system = get_system("sgf").with_(n_layers=3, dropout=0.2, max_epochs=2, operator="laplacian")
+    (outcome,) = train_system(Prepared.of(graph), system, [stratified(graph.labels, 0)], [0])
+    assert outcome.network.config == replace(
+        system.model, dropout=0.2, filter=replace(system.model.filter, n_layers=3)
+    )
+    assert outcome.result.n_epochs == 2
+    assert system.operator == "laplacian"
