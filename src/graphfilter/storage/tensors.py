@@ -33,11 +33,12 @@ def write_tensors(
     from safetensors.torch import save_file
 
     own = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
-    text = json.dumps(metadata)
-    checksum = _checksum(own, text)
+    checksum = _checksum(own, metadata)
+    # One entry only: safetensors writes several in an order that changes from run to run.
+    text = json.dumps({**metadata, CHECKSUM: checksum})
     with atomic_file(path) as temporary:
         try:
-            save_file(own, temporary, metadata={_OURS: text, CHECKSUM: checksum})
+            save_file(own, temporary, metadata={_OURS: text})
         except SafetensorError as error:
             # What the system said, a full disk for example, comes as text.
             raise DataFileError(path, f"cannot be written ({_first_line(error)}).") from None
@@ -70,8 +71,8 @@ def read_tensors(
         raise ModelFileError(f"{path}: a safetensors file, but not one of graphfilter's.") from None
     if not isinstance(content, dict):
         raise ModelFileError(f"{path}: a safetensors file, but not one of graphfilter's.")
-    expected = {metadata.get(CHECKSUM), checksum} - {None}
-    if expected and expected != {_checksum(tensors, metadata[_OURS])}:
+    expected = {content.pop(CHECKSUM, None), checksum} - {None}
+    if expected and expected != {_checksum(tensors, content)}:
         raise ModelFileError(
             f"{path}: must be as it was saved; its checksum says that it was changed. "
             "Restore it from a copy, or fit again."
@@ -79,11 +80,11 @@ def read_tensors(
     return tensors, content
 
 
-def _checksum(tensors: Mapping[str, Tensor], text: str) -> str:
+def _checksum(tensors: Mapping[str, Tensor], metadata: Mapping[str, Any]) -> str:
     """Return the SHA-256 of the metadata and of every tensor's name, type, shape and bytes."""
     import torch
 
-    digest = hashlib.sha256(json.dumps([text, len(tensors)]).encode())
+    digest = hashlib.sha256(json.dumps([metadata, len(tensors)], sort_keys=True).encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(json.dumps([name, str(tensor.dtype), list(tensor.shape)]).encode())
         if tensor.numel():
