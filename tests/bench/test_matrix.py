@@ -1,291 +1,92 @@
+"""The matrix of runs: what is on record is skipped or copied, what fails is recorded."""
+
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any
 
-import numpy as np
 import pytest
-import torch
 
-from graphfilter.bench import BenchProgress, Record, matrix, read_records, run_benchmark
-from graphfilter.bench import pair as pair_module
-from graphfilter.bench.pair import Pair
-from graphfilter.bench.processes import run_in_processes
-from graphfilter.data import load_dataset, make_csbm
-from graphfilter.data.readers import write_npz
-from graphfilter.errors import ConfigError
-from graphfilter.graph import Graph
-from graphfilter.models import GCNConfig, Linear, ModelConfig, Network
-from graphfilter.splits import Split, stratified
-from graphfilter.systems import Prepared, System, get_system
-from graphfilter.systems.pipeline import compare
-
-QUICK = {"runs": 2, "max_epochs": 4, "device": "cpu"}
-
-
-@pytest.fixture
-def csbm(tmp_path: Path) -> str:
-    path = tmp_path / "csbm.npz"
-    write_npz(make_csbm(80, n_features=4), path)
-    return str(path)
-
-
-@dataclass(frozen=True)
-class PlainConfig(ModelConfig):
-    kind: ClassVar[str] = "Plain"
-
-    def build(self, graph: Graph, generator: torch.Generator) -> Plain:
-        return Plain(self, graph, generator)
-
-
-class Plain(Network[PlainConfig]):
-    """Not a FilterNetwork: runs of it cannot be joined."""
-
-    def __init__(self, config: PlainConfig, graph: Graph, generator: torch.Generator) -> None:
-        super().__init__(config)
-        self.linear = Linear(graph.n_features, graph.n_classes, generator)
-
-    def forward(self, operator, x, generator=None):
-        return self.linear(x)
-
-
-def guess_prior(graph: Graph, split: Split) -> np.ndarray:
-    counts = np.bincount(graph.labels[split.train], minlength=graph.n_classes)
-    return np.tile(counts / counts.sum(), (graph.n_vertices, 1))
-
-
-PLAIN = System("plain", "Plain", PlainConfig())
-PRIOR = System("prior", "Prior", None, predict=guess_prior)
-
-
-def scores_of(records: list[Record]) -> list[tuple[str, str, int, float]]:
-    return [(r.dataset, r.model, r.seed, r.scores["test"]["log_loss"]) for r in records]
-
-
-def test_benchmark_runs_the_whole_matrix_and_records_it(tmp_path: Path, csbm: str) -> None:
-    out = tmp_path / "new" / "records.jsonl"
-    records = run_benchmark(["karate", csbm], ["sgf", "mlp", PLAIN, PRIOR], out=out, **QUICK)
-    assert [(r.dataset, r.model, r.seed) for r in records] == [
-        (dataset, model, seed)
-        for dataset in ("karate", csbm)
-        for model in ("sgf", "mlp", "plain", "prior")
-        for seed in (0, 1)
-    ]
-    assert records == read_records(out)
-    assert all(r.ok and r.split_index == r.seed for r in records)
-    first = records[0]
-    assert (first.epochs, first.stopped, first.side_by_side) == (4, "max_epochs", 2)
-    assert first.config["max_epochs"] == 4
-    assert first.network["dropout_on"] == "linear"
-    assert [len(first.filter[name]) for name in ("alpha", "beta")] == [16, 16]
-    assert set(first.versions) == {"graphfilter", "torch", "numpy", "python"}
-    assert first.seconds == pytest.approx(first.epochs * first.seconds_per_epoch)
-    assert {p: s["n_vertices"] for p, s in first.scores.items()} == {
-        "train": 20, "val": 8, "test": 6,
-    }  # fmt: skip
-
-
-def test_benchmark_gives_what_compare_gives(tmp_path: Path) -> None:
-    graph = load_dataset("karate")
-    system = get_system("sgf")
-    system = replace(system, config=replace(system.config, max_epochs=30))
-    done = compare(
-        Prepared.of(graph), system, [stratified(graph.labels, seed) for seed in range(2)]
-    )
-    records = run_benchmark(["karate"], [system], runs=2, device="cpu", out=tmp_path / "r.jsonl")
-    assert [r.scores["test"]["accuracy"] for r in records] == done.accuracies.tolist()
-
-
-def test_systems_that_differ_in_their_model_only_have_records_of_their_own(tmp_path: Path) -> None:
-    """Records used to be keyed by what happened to be an attribute of the network."""
-    small = replace(get_system("gcn"), name="mine")
-    large = replace(small, model=GCNConfig(hidden_size=64, n_layers=4))
-    out = tmp_path / "r.jsonl"
-    (first,) = run_benchmark(["karate"], [small], out=out, **(QUICK | {"runs": 1}))
-    (second,) = run_benchmark(["karate"], [large], out=out, **(QUICK | {"runs": 1}))
-    assert first.key != second.key
-    assert (first.network["n_layers"], second.network["n_layers"]) == (2, 4)
-    assert len(read_records(out)) == 2
-
-
-def test_benchmark_scores_a_predictor_as_its_closed_form(tmp_path: Path, csbm: str) -> None:
-    """Two classes of 40 drawn 24 / 8 / 8: the prior is even, its log loss log 2."""
-    (record,) = run_benchmark([csbm], [PRIOR], runs=1, out=tmp_path / "r.jsonl")
-    assert record.scores["test"]["log_loss"] == pytest.approx(np.log(2))
-    assert record.scores["test"]["accuracy"] == 0.5
-    assert (record.epochs, record.seconds_per_epoch) == (0, None)
-
-
-def test_benchmark_skips_what_is_there(tmp_path: Path) -> None:
-    out = tmp_path / "r.jsonl"
-    seen: list[BenchProgress] = []
-    first = run_benchmark(["karate"], ["mlp", PLAIN], out=out, **QUICK)
-    before = out.read_bytes()
-    again = run_benchmark(["karate"], ["mlp", PLAIN], out=out, on_progress=seen.append, **QUICK)
-    assert out.read_bytes() == before
-    assert again == first
-    assert (seen[-1].done, seen[-1].skipped, seen[-1].total) == (4, 4, 4)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"max_epochs": 3}, {"scaling": "row"}, {"split_rule": "per_class"}, {"runs": 3}],
-    ids=str,
+from graphfilter.bench import (
+    BenchProgress,
+    Pair,
+    RecordFile,
+    matrix,
+    read_records,
+    run_matrix,
 )
-def test_benchmark_runs_again_what_differs(tmp_path: Path, change: dict) -> None:
-    out = tmp_path / "r.jsonl"
-    run_benchmark(["karate"], ["mlp"], out=out, **QUICK)
-    records = run_benchmark(["karate"], ["mlp"], out=out, **(QUICK | change))
-    n_new = 1 if "runs" in change else 2
-    assert len(read_records(out)) == 2 + n_new
-    assert len(records) == change.get("runs", 2)
+from graphfilter.data import make_csbm
+from graphfilter.data.readers import write_npz
 
 
-def test_benchmark_runs_again_when_the_file_behind_a_name_has_changed(
-    tmp_path: Path, csbm: str
-) -> None:
-    out = tmp_path / "r.jsonl"
-    (before,) = run_benchmark([csbm], [PRIOR], runs=1, out=out)
-    write_npz(make_csbm(80, n_features=4, seed=1), csbm)
-    (after,) = run_benchmark([csbm], [PRIOR], runs=1, out=out)
-    assert before.data_checksum != after.data_checksum
-    assert len(read_records(out)) == 2
+def make_pair(dataset: str, model: str, **changes: Any) -> Pair:
+    pair = Pair(dataset, model, "stratified", runs=2, scaling="row", device="cpu", max_epochs=2)
+    return replace(pair, **changes)
 
 
-@pytest.mark.parametrize("n_kept", [1, 2, 3])
-def test_benchmark_goes_on_after_a_kill_in_the_middle_of_a_line(
-    tmp_path: Path, csbm: str, n_kept: int
-) -> None:
-    out = tmp_path / "r.jsonl"
-    whole = run_benchmark([csbm], ["sgf", PLAIN], out=out, **QUICK)
-    lines = out.read_bytes().splitlines(keepends=True)
-    out.write_bytes(b"".join(lines[:n_kept]) + lines[n_kept][:100])
-    resumed = run_benchmark([csbm], ["sgf", PLAIN], out=out, **QUICK)
-    assert len(read_records(out)) == 4
-    for (*run, loss), (*run_before, loss_before) in zip(
-        scores_of(resumed), scores_of(whole), strict=True
-    ):
-        assert run == run_before
-        # Alone instead of side by side: the same to rounding.
-        assert loss == pytest.approx(loss_before, rel=1e-4)
+def test_known_runs_are_copied_not_made_again(tmp_path: Path) -> None:
+    pairs = [make_pair("karate", "sgf")]
+    run_matrix(pairs, RecordFile(tmp_path / "one.jsonl"))
+    known = {record.key: record for record in read_records(tmp_path / "one.jsonl")}
+    run_matrix(pairs, RecordFile(tmp_path / "two.jsonl"), known=known)
+    # The seconds too: those of another training would differ.
+    assert read_records(tmp_path / "two.jsonl") == list(known.values())
 
 
-def test_interrupt_leaves_whole_records_and_is_not_swallowed(tmp_path: Path) -> None:
-    out = tmp_path / "r.jsonl"
-
-    def interrupt(progress: BenchProgress) -> None:
-        if progress.done == 1:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run_benchmark(["karate"], [PLAIN], out=out, on_progress=interrupt, **QUICK)
-    assert [r.seed for r in read_records(out)] == [0]
-    assert len(run_benchmark(["karate"], [PLAIN], out=out, **QUICK)) == 2
-    assert len(read_records(out)) == 2
-
-
-@pytest.mark.parametrize(
-    "error", [ConfigError("pip install graphfilter[peers]"), RuntimeError("out of memory\nat C++"),
-              ImportError("no module")], ids=lambda e: type(e).__name__
-)  # fmt: skip
-def test_failing_runs_are_recorded_with_their_reason_and_tried_again(
-    tmp_path: Path, error: Exception
-) -> None:
-    out = tmp_path / "r.jsonl"
-    broken = True
-
-    class FragileConfig(PlainConfig):
-        def build(self, graph: Graph, generator: torch.Generator) -> Plain:
-            if broken:
-                raise error
-            return super().build(graph, generator)
-
-    system = System("fragile", "Fragile", FragileConfig())
-    records = run_benchmark(["karate"], [system, PRIOR], out=out, **QUICK)
-    assert [r.status for r in records] == ["failed", "failed", "ok", "ok"]
-    assert records[0].reason == f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-    broken = False
-    records = run_benchmark(["karate"], [system, PRIOR], out=out, **QUICK)
-    assert [r.status for r in records] == ["ok"] * 4
-    assert len(read_records(out)) == 6
+def test_matrix_takes_a_graph_from_a_file_under_another_name(tmp_path: Path) -> None:
+    path = tmp_path / "graph.npz"
+    write_npz(make_csbm(60, n_features=4), path)
+    pairs = [make_pair("csbm~0", "sgf", file=str(path))]
+    for name, jobs in (("one", 1), ("many", 2)):
+        run_matrix(pairs, RecordFile(tmp_path / f"{name}.jsonl"), jobs=jobs)
+    one, many = (read_records(tmp_path / f"{name}.jsonl") for name in ("one", "many"))
+    assert [(r.dataset, r.model, r.seed) for r in one] == [
+        ("csbm~0", "sgf", 0), ("csbm~0", "sgf", 1),
+    ]  # fmt: skip
+    assert [r.scores for r in one] == [r.scores for r in many]
+    # Under its recorded name and from another file, nothing is run again.
+    other = path.rename(tmp_path / "elsewhere.npz")
+    pairs = [make_pair("csbm~0", "sgf", file=str(other))]
+    assert run_matrix(pairs, RecordFile(tmp_path / "one.jsonl")) == one
+    assert read_records(tmp_path / "one.jsonl") == one
 
 
-def test_runs_beyond_the_fixed_splits_fail_and_the_others_do_not(tmp_path: Path) -> None:
-    graph = make_csbm(80)
-    path = tmp_path / "split.npz"
-    split = stratified(graph.labels, 0)
-    own = Split(split.train, split.val, split.test, rule="fixed")
-    write_npz(graph.replace(splits=[own]), path)
-    records = run_benchmark([path], ["mlp"], split_rule="fixed", out=tmp_path / "r", **QUICK)
-    assert [r.status for r in records] == ["ok", "failed"]
-    assert "fixed split number 1" in records[1].reason
-    assert records[0].scores["test"]["n_vertices"] == len(split.test)
-
-
-def test_dataset_that_cannot_be_read_fails_its_runs_only(tmp_path: Path) -> None:
-    absent = tmp_path / "absent.npz"
-    records = run_benchmark([absent, "karate"], [PRIOR], runs=1, out=tmp_path / "r.jsonl")
-    assert [r.status for r in records] == ["failed", "ok"]
-    assert str(absent) in records[0].reason
-
-
-def test_runs_that_do_not_fit_side_by_side_are_run_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    together = run_benchmark(["karate"], ["sgf"], out=tmp_path / "together.jsonl", **QUICK)
-    train_system = pair_module.train_system
-
-    def out_of_memory(prepared, system, splits, *rest, **options):
-        if len(splits) > 1:
-            raise torch.OutOfMemoryError("too much")
-        return train_system(prepared, system, splits, *rest, **options)
-
-    monkeypatch.setattr(pair_module, "train_system", out_of_memory)
-    alone = run_benchmark(["karate"], ["sgf"], out=tmp_path / "alone.jsonl", **QUICK)
-    assert [r.side_by_side for r in alone] == [1, 1]
-    for a, b in zip(alone, together, strict=True):
-        assert a.scores["test"]["log_loss"] == pytest.approx(b.scores["test"]["log_loss"], rel=1e-4)
-
-
-def test_benchmark_in_processes_gives_the_same(tmp_path: Path, csbm: str) -> None:
-    options = QUICK | {"models": ["sgf", "mlp"], "datasets": [csbm]}
-    one = run_benchmark(out=tmp_path / "one.jsonl", **options)
+def test_matrix_keeps_the_order_of_pairs_that_differ_in_their_protocol(tmp_path: Path) -> None:
+    pairs = [
+        make_pair("karate", "mlp", scaling="none"),
+        make_pair("karate", "mlp"),
+        make_pair("karate", "mlp", split_rule="per_class"),
+    ]
     seen: list[BenchProgress] = []
-    two = run_benchmark(out=tmp_path / "two.jsonl", jobs=2, on_progress=seen.append, **options)
-    assert scores_of(two) == scores_of(one)
-    assert sorted(scores_of(read_records(tmp_path / "two.jsonl"))) == sorted(scores_of(two))
-    assert seen[-1].done == 4
+    file = RecordFile(tmp_path / "r.jsonl")
+    records = run_matrix(pairs, file, on_progress=seen.append)
+    assert [(r.scaling, r.split_rule, r.seed) for r in records] == [
+        (pair.scaling, pair.split_rule, seed) for pair in pairs for seed in (0, 1)
+    ]
+    assert (seen[-1].done, seen[-1].total, seen[-1].what) == (6, 6, "karate: mlp")
+    assert run_matrix(pairs[::-1], file) == [*records[4:], *records[2:4], *records[:2]]
 
 
-def test_process_that_dies_takes_no_other_down() -> None:
-    alive = Pair("karate", "mlp", "stratified", 1, "auto", "cpu", max_epochs=1)
-    ended: dict[str, int] = {}
-    records: list[Record] = []
-
-    def handle(pair: Pair, event: object) -> None:
-        if isinstance(event, Record):
-            records.append(event)
-
-    run_in_processes(
-        [replace(alive, model="no such system"), alive],
-        2,
-        handle,
-        lambda pair, code: ended.update({pair.model: code}),
-    )
-    assert ended["mlp"] == 0
-    assert ended["no such system"] != 0
-    assert [(r.model, r.ok) for r in records] == [("mlp", True)]
+def test_matrix_records_failures_and_tries_them_again(tmp_path: Path) -> None:
+    pairs = [make_pair("karate", "mlp", split_rule="public")]
+    steps: list[BenchProgress] = []
+    for _ in range(2):
+        run_matrix(pairs, RecordFile(tmp_path / "records.jsonl"), on_progress=steps.append)
+        assert steps[-1].failed == 2
+    records = read_records(tmp_path / "records.jsonl")
+    assert [r.ok for r in records] == [False] * 4
 
 
 def test_runs_of_a_killed_process_are_recorded_as_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "r.jsonl"
-    run_benchmark(["karate"], ["mlp"], out=out, **(QUICK | {"runs": 1}))
+    run_matrix([make_pair("karate", "mlp", runs=1)], RecordFile(out))
     monkeypatch.setattr(matrix, "run_in_processes", lambda pairs, jobs, handle, end:
                         [end(pair, -9) for pair in pairs])  # fmt: skip
-    run_benchmark(["karate"], ["mlp", "sgc"], out=out, jobs=2, **QUICK)
+    pairs = [make_pair("karate", model) for model in ("mlp", "sgc")]
+    run_matrix(pairs, RecordFile(out), jobs=2)
     written = [(r.model, r.seed, r.status) for r in read_records(out)]
     assert written == [
         ("mlp", 0, "ok"), ("mlp", 1, "failed"), ("sgc", 0, "failed"), ("sgc", 1, "failed"),
@@ -295,30 +96,9 @@ def test_runs_of_a_killed_process_are_recorded_as_failed(
 
 def test_progress_counts_up_to_the_whole_matrix(tmp_path: Path) -> None:
     seen: list[BenchProgress] = []
-    run_benchmark(["karate"], ["mlp", PRIOR], out=tmp_path / "r", on_progress=seen.append, **QUICK)
+    pairs = [make_pair("karate", model) for model in ("mlp", "label-propagation")]
+    run_matrix(pairs, RecordFile(tmp_path / "r.jsonl"), on_progress=seen.append)
     done = [progress.done for progress in seen]
     assert done == sorted(done)
     assert (seen[-1].done, seen[-1].total, seen[-1].seconds_left) == (4, 4, 0.0)
     assert seen[0].seconds_left is None
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ({"datasets": ["corra"]}, "did you mean 'cora'"),
-        ({"models": ["sgff"]}, "did you mean 'sgf'"),
-        ({"split_rule": "random"}, "unknown split rule"),
-        ({"scaling": "rows"}, "did you mean 'row'"),
-        ({"runs": 0}, "runs must be at least 1"),
-        ({"max_epochs": 0}, "max_epochs must be a whole number from 1"),
-        ({"jobs": 2, "models": [PLAIN]}, "names of the registry"),
-    ],
-)
-def test_benchmark_refuses_what_cannot_be_run_before_it_starts(
-    tmp_path: Path, change: dict, problem: str
-) -> None:
-    out = tmp_path / "r.jsonl"
-    options = QUICK | {"datasets": ["karate"], "models": ["mlp"]} | change
-    with pytest.raises(ConfigError, match=problem):
-        run_benchmark(out=out, **options)
-    assert not out.exists()

@@ -71,6 +71,6 @@ def test_headline_names_those_that_hold_everywhere() -> None:
 
 def test_headline_claims_nothing_of_few_runs_or_one_system() -> None:
     few = headline(stand(make_records({"sgf": 0.9, "mlp": 0.5}, n=4)))
-    assert "may be luck" in few
+    assert "may be chance" in few
     assert "nothing to compare" in headline(stand(make_records({"sgf": 0.9})))
     assert headline(stand(make_records({"sgf": 0.9, "mlp": 0.5}))).startswith("On karate, SGF has")

@@ -31,7 +31,7 @@ def run_benchmark(
     """Run every model on every dataset; return the records of this matrix, old and new.
 
     Each run is appended to ``out`` as it ends. Called again, it skips what is on record and
-    retries what failed. A run that fails is recorded with its reason, and the others go on.
+    retries what failed. A run that fails is recorded with its reason, and the others continue.
 
     Parameters
     ----------

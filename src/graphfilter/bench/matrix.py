@@ -58,7 +58,7 @@ def run_matrix(
     """Run what is not on record; return the records of these pairs, old and new, in their order.
 
     Each run is appended to ``file`` as it ends. Runs on record are skipped and failed ones are
-    tried again. A run that fails is recorded with its reason, and the others go on.
+    tried again. A run that fails is recorded with its reason, and the others continue.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class _Board:
         """Record as failed what a killed process left undone."""
         if code == 0:
             return
-        reason = f"its process ended with code {code}: killed, perhaps for want of memory"
+        reason = f"its process ended with code {code}: killed, perhaps because memory ran out"
         there = {r.asked for r in self.file.records if r.ok or r.key in self.places}
         for record in blank_records(pair):
             if record.asked not in there:

@@ -25,7 +25,7 @@ from graphfilter.systems.pipeline import (
 )
 from graphfilter.training import Progress
 
-# A person reads no faster than this, and a pipe to another process is not free.
+# No person reads faster than this, and a pipe to another process is not free.
 SECONDS_BETWEEN_NEWS = 0.2
 
 
@@ -107,8 +107,8 @@ def blank_records(pair: Pair) -> list[Record]:
 def run_pair(pair: Pair, load: GraphLoader, emit: Emit) -> None:
     """Run what is not done yet; emit one record per run, as it ends.
 
-    Nothing but an interrupt escapes: what goes wrong in one run is written down, and the rest of
-    the matrix goes on. So the excepts are broad here, and only here.
+    Nothing but an interrupt escapes: what goes wrong in one run is recorded, and the rest of the
+    matrix continues. This is the only place with broad excepts.
     """
     system = pair.system
     records = blank_records(pair)

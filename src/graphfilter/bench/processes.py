@@ -25,9 +25,9 @@ def run_in_processes(
 ) -> None:
     """Run pairs, ``jobs`` at a time; what they emit is handled here, in one place.
 
-    A process a pair, not a pool: one that is killed (for its memory, say) takes no other down,
-    and all that it held on a GPU is freed. ``on_end`` is told how each ended. Torch's threads
-    are divided among the processes, and wait for each other without taking a core.
+    One process per pair, not a pool: one that is killed (for its memory, say) takes no other
+    down, and all that it held on a GPU is freed. ``on_end`` is called with the exit code of each.
+    Torch's threads are divided among the processes, and wait for each other without taking a core.
     """
     # Spawned: a forked process must not use torch's threads or CUDA.
     context = get_context("spawn")

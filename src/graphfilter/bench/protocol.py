@@ -27,9 +27,9 @@ def dataset_name(dataset: str | Path) -> str:
 
 
 class GraphLoader:
-    """Loads datasets; keeps the last, since a matrix goes through the models of one at a time.
+    """Load datasets; keep the last, since a matrix runs all models on one before the next.
 
-    What goes wrong is kept too: a download that failed is not waited for once a model.
+    Errors are kept too: a download that failed is not tried again for each model.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class GraphLoader:
 
 
 def check_split_rule(rule: str) -> str:
-    """Return the rule in the one way it is written, or raise.
+    """Return the rule in its one spelling, or raise.
 
     >>> check_split_rule("fraction:0.10")
     'fraction:0.1'

@@ -1,4 +1,4 @@
-"""Record: everything about one run that a number in a table may be asked for. One JSON line."""
+"""Record: all that is kept of one run, as one JSON line."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Record:
 
 
 def _is_scored(scores: Scores) -> bool:
-    """Say whether scores hold what every table needs of a run; the test part may be empty."""
+    """Return whether scores hold what every table needs of a run; the test part may be empty."""
     train, test = scores.get("train", {}), scores.get("test")
     if not (train.get("n_vertices") or 0) > 0:
         return False

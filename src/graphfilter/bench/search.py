@@ -23,7 +23,7 @@ from graphfilter.splits import Split
 from graphfilter.systems import System, get_system
 from graphfilter.training import OnEpoch, Progress
 
-# Every report is a transaction of the storage: not one an epoch.
+# Each report is a transaction of the storage: one per epoch would be slow.
 EPOCHS_BETWEEN_REPORTS = 20
 
 
@@ -75,7 +75,7 @@ def search(
     """Search a system's setting on one split of a graph.
 
     The best validation accuracy chooses, the earliest trial among equals; trials below the
-    median of the others at the same epoch are given up. Test accuracies are measured once, at
+    median of the others at the same epoch are pruned. Test accuracies are measured once, at
     the end, for two settings: the system's own and the best.
 
     Parameters
@@ -84,13 +84,13 @@ def search(
         Those with a stacked filter have all four axes, other trained systems the learning rate
         and the weight decay. The system's own values are added to the paper's search set.
     trials : int
-        In all, those of earlier calls on the same storage included.
+        In total, including those of earlier calls on the same storage.
     split, split_rule : int, str
         As in :func:`graphfilter.bench.draw_split`.
     seed : int
         For the trials' choice, and the weights and dropout of every trial.
     storage : path, optional
-        An SQLite file: the search goes on from what it holds. Searches that differ in graph,
+        An SQLite file: the search resumes from what it holds. Searches that differ in graph,
         system, split, scaling, epochs or seed do not mix in one file.
     """
     optuna = _import_optuna()
@@ -144,7 +144,7 @@ def _prepare(optuna: Any, study: Any, task: Tuning, seed: int) -> None:
     states = optuna.trial.TrialState
     for trial in study.get_trials(states=[states.RUNNING]):
         study.tell(trial.number, state=states.FAIL)
-    # Started again with the same seed, the sampler would propose what it proposed before.
+    # Resumed with the same seed, the sampler would propose what it proposed before.
     study.sampler = optuna.samplers.TPESampler(seed=seed + len(study.trials))
     known = study.get_trials(states=[states.COMPLETE, states.WAITING])
     if all({**t.params, **t.system_attrs.get("fixed_params", {})} != task.default for t in known):
@@ -186,13 +186,13 @@ def _optimise(
         objective,
         n_trials=max(0, trials - n_ended),
         callbacks=[tell],
-        # Sixty-four layers may not fit in memory: the search goes on without them.
+        # Sixty-four layers may not fit in memory: the search continues without them.
         catch=(GraphFilterError, RuntimeError),
     )
 
 
 def _pruning(trial: Any, *, never: bool) -> OnEpoch:
-    """Report the best validation accuracy so far, and end a hopeless trial."""
+    """Report the best validation accuracy so far, and prune a hopeless trial."""
     best = 0.0
 
     def watch(progress: Progress) -> bool:

@@ -35,7 +35,7 @@ def make_table(summary: Summary) -> Table:
 
 
 def title(summary: Summary) -> str:
-    """Say what a table shows: the metric, how many runs, of which splits and features."""
+    """Return what a table shows: the metric, how many runs, of which splits and features."""
     runs = "the runs in brackets"
     if not summary.counts_differ:
         runs = f"{max((cell.n for cell in summary.cells.values()), default=0)} runs"
@@ -46,7 +46,7 @@ def title(summary: Summary) -> str:
 
 
 def legend(best: str, tied: str, significance: float = SIGNIFICANCE) -> str:
-    """Say what the marks mean, and by which test."""
+    """Return what the marks mean, and by which test."""
     return (
         f"{best} best of its dataset; {tied} not significantly worse (paired t-test corrected for "
         f"overlapping splits, Nadeau & Bengio 2003, Holm-corrected p > {significance:g}; not "

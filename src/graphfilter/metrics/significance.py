@@ -1,6 +1,6 @@
 """Whether a difference is more than chance, and how far a mean or a share can be trusted.
 
-scipy.stats takes a third of a second to import, so each function imports what it uses.
+scipy.stats is slow to import, so each function imports what it uses.
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ def blocks(layers: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _active(record: DynamicsRecord) -> str:
-    """Say which layers still do something at the end: beyond a tenth of the largest value."""
+    """Return which layers still do something at the end: beyond a tenth of the largest value."""
     found = []
     for letter, history in (("α", record.alpha), ("β", record.beta)):
         last = np.abs(np.array(history[-1]))
@@ -208,7 +208,7 @@ def _active(record: DynamicsRecord) -> str:
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """Write numbers shortly.
+    """Abbreviate sorted numbers to ranges.
 
     >>> _ranges([1, 2, 3, 7, 15, 16])
     '1–3, 7, 15–16'

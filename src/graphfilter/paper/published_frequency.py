@@ -18,11 +18,11 @@ class Printed:
     digits: int = 2
 
     def same_mean(self, mean: float) -> bool:
-        """Say whether a measured mean would be printed the same."""
+        """Return whether a measured mean would be printed the same."""
         return f"{mean:.{self.digits}f}" == f"{self.mean:.{self.digits}f}"
 
     def same_deviation(self, deviation: float) -> bool:
-        """Say whether a measured deviation would be printed the same."""
+        """Return whether a measured deviation would be printed the same."""
         return f"{deviation:.2f}" == f"{self.deviation:.2f}"
 
     def __str__(self) -> str:

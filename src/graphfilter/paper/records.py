@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def remedy(folder: Path, name: str) -> str:
-    """Say how the records of a target are made."""
+    """Return how the records of a target are made."""
     quick = " --quick" if name.endswith("-quick") else ""
     target = name.removesuffix("-quick")
     return f"make them: graphfilter reproduce {target} --out {folder}{quick}"
@@ -53,7 +53,7 @@ def append_json_line(folder: Path, name: str, content: Mapping[str, Any]) -> Non
 
 
 def open_records(folder: Path, name: str) -> RecordFile:
-    """Open a target's records to go on with them."""
+    """Open a target's records to append to them."""
     return RecordFile(unpack_lines(folder, name))
 
 

@@ -67,7 +67,7 @@ class Shown:
 
 
 def write_reproduction(path: str | PathLike[str], folder: str | PathLike[str]) -> None:
-    """Write the page of every target on record in a folder, whole or not at all."""
+    """Write the page of every target on record in a folder, atomically."""
     write_page(path, render_reproduction(folder))
 
 
@@ -95,7 +95,7 @@ def render_reproduction(folder: str | PathLike[str]) -> str:
 
 
 def headline(rendered: Iterable[Rendered]) -> str:
-    """Say how many of the printed accuracies came out as printed.
+    """Return how many of the printed accuracies came out as printed.
 
     Every printed number counts once, held to the first block that measures it: the paper's own
     setting comes before all others.
@@ -111,7 +111,7 @@ def headline(rendered: Iterable[Rendered]) -> str:
 
 
 def own_system(rendered: Iterable[Rendered]) -> str:
-    """Say where SGF, the paper's own system, came out as printed; empty where it was not run."""
+    """Return where SGF, the paper's system, came out as printed, in words; empty if not run."""
     title = get_system("sgf").title
     places: dict[str, list[str]] = {mark: [] for mark in VERDICTS}
     for row, column, cell in first_comparisons(rendered):
@@ -155,7 +155,7 @@ class Dot:
 
 
 def panels(block: Block) -> list[tuple[str, Axis, list[Dot]]]:
-    """Return a picture a column of a block that stands beside printed accuracies."""
+    """Return one picture per column of a block that has printed accuracies beside it."""
     made = []
     for j, column in enumerate(block.columns):
         dots = [

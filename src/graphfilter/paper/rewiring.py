@@ -94,7 +94,7 @@ def _propose(
 def _swap(
     edges: Edges, first: Edges, second: Edges, rng: np.random.Generator
 ) -> tuple[Edges, Edges]:
-    """Exchange an end of each pair; which end of the second is a coin's toss."""
+    """Exchange an end of each pair; a coin decides which end of the second."""
     a, b = edges[first], edges[second]
     turned = rng.random(len(b)) < 0.5
     b[turned] = b[turned][:, ::-1]
@@ -102,7 +102,7 @@ def _swap(
 
 
 def _allowed(swapped: tuple[Edges, Edges], taken: Edges, n: int) -> NDArray[np.bool_]:
-    """Say which pairs make no loop, no edge that is there and none that another pair makes."""
+    """Return which pairs make no loop, no edge that is there and none that another pair makes."""
     keys = np.stack([_keys(part, n) for part in swapped])
     loop = np.any([part[:, 0] == part[:, 1] for part in swapped], axis=0)
     place = np.minimum(np.searchsorted(taken, keys), len(taken) - 1)

@@ -75,8 +75,8 @@ def measure(graphs: Mapping[str, Graph]) -> list[MeasuredRow]:
     Parameters
     ----------
     graphs : mapping of name to Graph
-        Whole graphs, with features and labels, under the names in ``PUBLISHED_AS``. Those at hand
-        will do.
+        Whole graphs, with features and labels, under the names in ``PUBLISHED_AS``. Some of
+        them will do.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The page of a file of records: who is ahead where, by how much, and whether that is luck."""
+"""The page of a file of records: who is ahead where, by how much, and whether that is chance."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from graphfilter.systems import find_system
 
 SPLITS = {
     "stratified": "60/20/20 of every class, drawn anew for each run",
-    "per_class": "equally many training vertices a class, drawn anew for each run",
+    "per_class": "equally many training vertices per class, drawn anew for each run",
     "fixed": "the splits that come with the data",
     "public": "the one public split of the data; runs differ by their seed alone",
     "fraction": "that share of the vertices for training, drawn anew for each run",
@@ -58,7 +58,7 @@ class Table:
 
 @dataclass(frozen=True)
 class TimeTable:
-    """Milliseconds an epoch (mean over runs) and epochs, by system, device and dataset."""
+    """Milliseconds per epoch (mean over runs) and epochs, by system, device and dataset."""
 
     datasets: tuple[str, ...]
     rows: tuple[tuple[str, str, tuple[tuple[float, float] | None, ...]], ...]
@@ -77,7 +77,7 @@ def page_of(records: str | PathLike[str]) -> Path:
 def write_benchmark(
     path: str | PathLike[str], records: Iterable[Record], *, name: str, metric: str = "accuracy"
 ) -> None:
-    """Write the page of some records, whole or not at all."""
+    """Write the page of some records atomically."""
     write_page(path, render_benchmark(records, name=name, metric=metric))
 
 
@@ -127,7 +127,7 @@ def _table(summary: Summary, records: Sequence[Record]) -> Table:
 
 
 def time_table(records: Iterable[Record]) -> TimeTable:
-    """Gather how long an epoch took, and how many there were; systems without epochs are left out.
+    """Return how long an epoch took, and how many there were; systems without epochs are left out.
 
     A run's time is its share of the runs trained side by side with it.
     """

@@ -1,6 +1,6 @@
 """The top of a run's report: how good the model is, whether the graph and adapting help.
 
-Plain models, trained on the same split, stand beside the fitted one (``run_folder`` trains them).
+It compares the fitted model with plain ones, which ``run_folder`` trains on the same split.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Score:
 
     @property
     def verdict(self) -> str:
-        """How the fitted model stands to this one: better, worse, or alike (p > 0.05)."""
+        """How the fitted model compares with this one: better, worse, or alike (p > 0.05)."""
         if self.difference is None or self.p_value is None or self.p_value > SIGNIFICANCE:
             return "alike"
         return "better" if self.difference > 0 else "worse"
@@ -135,7 +135,7 @@ def _headline(ours: Score, named: dict[str, Score], part: str) -> str:
     where = {
         "test": "of the vertices it never saw",
         "val": "of the validation vertices, which also chose the best epoch",
-        "train": "of the vertices it was trained on, for want of others",
+        "train": "of the vertices it was trained on, there being no others",
     }[part]
     start = f"The model is right for {percent(ours.accuracy)} {where}"
     if NO_GRAPH not in named:

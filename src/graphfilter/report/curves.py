@@ -68,7 +68,7 @@ def filter_data(
 
 
 def coefficient_data(result: FitResult) -> dict[str, Any]:
-    """Return α and β, one row a layer and one column an epoch shown."""
+    """Return α and β, one row per layer and one column per epoch shown."""
     alpha, beta = result.history["alpha"], result.history["beta"]
     epochs = spread_out(len(alpha), MOST_COLUMNS)
     return {
@@ -93,7 +93,7 @@ def training_data(result: FitResult) -> dict[str, Any]:
 
 
 def describe_shape(curve: NDArray[np.float64], density: Density) -> str:
-    r"""Say in words what a response does to the frequencies the graph has.
+    r"""Return in words what a response does to the frequencies the graph has.
 
     The mean of :math:`|f|` over the low (below 0.6), the middle and the high (above 1.3)
     frequencies, weighed by how many the graph has there; a band passes if its mean is at least

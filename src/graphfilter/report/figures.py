@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graphfilter.filters import Filter
 from graphfilter.report.palette import COLOURS, FAINT, FREQUENCY_AXIS, GREY, unframe
-from graphfilter.storage import whole_file
+from graphfilter.storage import atomic_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ class FilterView:
     start : Filter
         The filter before training.
     learned : sequence of Filter
-        One a run or ensemble member.
+        One per run or ensemble member.
     label_frequency : mapping
         Class name to the frequency of its label signal.
     title, corner : str
@@ -107,8 +107,8 @@ def draw_spectrum(
 
 
 def save_figure(figure: Figure, path: str | PathLike[str]) -> None:
-    """Write a picture, whole or not at all."""
-    with whole_file(path) as temporary:
+    """Write a picture atomically."""
+    with atomic_file(path) as temporary:
         figure.savefig(temporary, dpi=150)
 
 

@@ -1,4 +1,4 @@
-"""What the pages share: templates that escape everything, plotly.js, files written whole."""
+"""What all HTML pages share: templates that escape everything, plotly.js, atomic writing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphfilter.report.numbers import percent
-from graphfilter.storage import whole_file
+from graphfilter.storage import atomic_file
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -43,8 +43,8 @@ def render_page(template: str, **content: Any) -> str:
 
 
 def write_page(path: str | PathLike[str], page: str) -> None:
-    """Write a page, whole or not at all."""
-    with whole_file(path) as temporary:
+    """Write a page atomically."""
+    with atomic_file(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
 

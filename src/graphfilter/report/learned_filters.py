@@ -40,7 +40,7 @@ class LearnedFilter:
     mean : str
         Points of an SVG polyline, ``WIDTH`` by ``HEIGHT``; frequency 0 to 2, response 1 to -1.
     runs : tuple of str
-        Likewise, one a run.
+        Likewise, one per run.
     """
 
     title: str
@@ -50,7 +50,7 @@ class LearnedFilter:
 
 
 def learned_filters(records: Iterable[Record]) -> dict[str, list[LearnedFilter]]:
-    """Gather the filters of the records that hold one: by dataset, one a system."""
+    """Return the filters of the records that hold one: by dataset, one per system."""
     curves: dict[str, dict[str, list[NDArray[np.float64]]]] = {}
     for record in records:
         curve = recorded_response(record)

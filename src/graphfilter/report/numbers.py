@@ -76,7 +76,7 @@ class Axis:
         return cls(round(low if low < high else low - step, 12), round(high, 12))
 
     def holds(self, value: float) -> bool:
-        """Say whether a value lies on the scale."""
+        """Return whether a value lies on the scale."""
         return self.low <= value <= self.high
 
     def at(self, value: float) -> float:

@@ -29,7 +29,7 @@ class Entry:
 
     @property
     def verdict(self) -> str:
-        """How it stands to the best: best, not clearly worse, clearly worse, or not tested."""
+        """How it compares with the best: best, not clearly worse, clearly worse, or not tested."""
         if self.cell.mark:
             return {"best": "best", "tied": "not clearly worse"}[self.cell.mark]
         return "not tested" if self.cell.p_value is None else "clearly worse"
@@ -58,7 +58,7 @@ class Ranking:
 
     @property
     def sentence(self) -> str:
-        """Say which system is best, and which others luck may have put behind it."""
+        """Which system is best, and which others may be behind it by chance, in words."""
         if not self.entries:
             return "No run ended well."
         best, form = self.entries[0], formatter(self.metric)
@@ -91,7 +91,7 @@ def rank_systems(summary: Summary, records: Sequence[Record]) -> list[Ranking]:
 
 
 def headline(found: Sequence[Ranking]) -> str:
-    """Say in one sentence which systems hold their own everywhere."""
+    """Return in one sentence which systems hold their own everywhere."""
     titles = by_mean(found)
     if not titles:
         return "No run ended well: the reasons stand under failures."
@@ -100,8 +100,8 @@ def headline(found: Sequence[Ranking]) -> str:
     tested = [ranking for ranking in found if ranking.is_tested]
     if not tested:
         return (
-            f"No difference was tested, which takes {FEWEST_RUNS} runs a system on the same "
-            "splits: who is ahead may be luck."
+            f"No difference was tested, which takes {FEWEST_RUNS} runs per system on the same "
+            "splits: who is ahead may be chance."
         )
     if len(tested) == 1:
         return f"On {tested[0].dataset}, {tested[0].sentence}"

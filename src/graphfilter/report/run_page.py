@@ -71,7 +71,7 @@ class RunFacts:
 
 
 def write_report(path: str | PathLike[str], facts: RunFacts) -> None:
-    """Write the page of a run, whole or not at all."""
+    """Write the page of a run atomically."""
     write_page(path, render_report(facts))
 
 
@@ -144,7 +144,7 @@ def _plot_data(facts: RunFacts, diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def _kind(d: Diagnosis) -> str:
-    """Say which kind of graph this is, in words."""
+    """Return which kind of graph this is, in words."""
     words = {
         "low": "A low-frequency graph: labels change little from neighbour to neighbour.",
         "middle": "A middle-frequency graph: neither agreement nor contrast with the neighbours "
@@ -182,7 +182,7 @@ def _setting(classifier: SGFClassifier) -> list[tuple[str, str]]:
 
 
 def describe_size(graph: Graph) -> str:
-    """Say how large a graph is.
+    """Return how large a graph is, in words.
 
     >>> describe_size(Graph.from_edges([[0, 1], [1, 2]]))
     '3 vertices, 2 edges, 0 features, 0 classes'

@@ -1,0 +1,32 @@
+"""What tests of the paper's targets share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from graphfilter.paper import (
+    figure2,
+    figure3,
+    filter_dynamics,
+    options,
+    table2,
+    table3,
+    table4,
+    table5,
+)
+from graphfilter.paper.targets import TARGETS
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every target run on the embedded karate club, for two epochs."""
+    monkeypatch.setattr(options, "QUICK_EPOCHS", 2)
+    for module in (table4, figure2, figure3, filter_dynamics):
+        monkeypatch.setattr(module, "QUICK", ("karate",))
+    monkeypatch.setattr(table5, "QUICK", (("karate",), ()))
+    for name, table in (("table2", table2.TABLE), ("table3", table3.TABLE)):
+        small = replace(table, quick=("karate",), beside=("karate",))
+        changed = replace(TARGETS[name], collect=small.collect, build=small.build)
+        monkeypatch.setitem(TARGETS, name, changed)

@@ -1,0 +1,50 @@
+"""Tables 2 and 3: both readings of dropout, both scalings, and the Literature rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from graphfilter.paper import accuracy_table, table2
+from graphfilter.paper.comparison import compare_accuracy
+from graphfilter.paper.options import Options
+from graphfilter.paper.records import read_target_records
+from graphfilter.paper.targets import TARGETS
+
+QUICK = Options(quick=True, device="cpu")
+pytestmark = pytest.mark.usefixtures("tiny")
+
+
+def test_table_columns_hold_both_dropouts_and_both_scalings(tmp_path: Path) -> None:
+    TARGETS["table2"].collect(tmp_path, QUICK, None)
+    first, second, literature = TARGETS["table2"].render(tmp_path, QUICK).blocks
+    assert [row.label for row in first.rows][-2:] == ["SGF", "SGF (dropout everywhere)"]
+    assert "the paper's setting" in first.heading
+    assert "as they are" in second.heading
+    assert literature.rows[0].label == "GCN"
+    records = read_target_records(tmp_path, "table2-quick")
+    for block, scaling in ((first, "row"), (second, "none")):
+        for row, model in ((-2, "sgf"), (-1, "sgf-every-layer")):
+            mine = [r for r in records if (r.model, r.scaling) == (model, scaling)]
+            assert len(mine) == 2
+            assert block.rows[row].cells == (compare_accuracy(mine),)
+
+
+def test_literature_is_run_on_both_split_rules_when_asked(tmp_path: Path, monkeypatch) -> None:
+    """With stand-ins: the layers of PyTorch Geometric have tests of their own."""
+    titles = {"sgc": "GCN", "mlp": "GAT"}
+    monkeypatch.setattr(accuracy_table, "LITERATURE_TITLES", titles)
+    monkeypatch.setattr(accuracy_table, "SYSTEMS", ("mlp",))
+    literature = dict.fromkeys(titles, table2.LITERATURE_2["gcn"])
+    small = replace(table2.TABLE, quick=("texas",), beside=("texas",), literature=literature)
+    pairs = []
+    monkeypatch.setattr(accuracy_table, "at_hand", lambda names: (list(names), []))
+    monkeypatch.setattr(accuracy_table, "collect_runs", lambda _f, _n, p, *_: pairs.extend(p))
+    small.collect(tmp_path, replace(QUICK, literature=True), None)
+    assert [(p.model, p.split_rule, p.scaling) for p in pairs] == [
+        ("mlp", "stratified", "row"), ("mlp", "stratified", "none"),
+        ("sgc", "fixed", "row"), ("mlp", "fixed", "row"),
+        ("sgc", "stratified", "row"), ("mlp", "stratified", "row"),
+    ]  # fmt: skip
