@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 from graphfilter.errors import ConfigError, GraphError
 from graphfilter.graph import Graph
 from graphfilter.graph.labels import encode_labels
+from graphfilter.graph.sparse_checks import check_sparse
 from graphfilter.splits import check_vertices
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def take_training(
         X = graph.features if X is None else X
     if X is None:
         raise GraphError("X must hold the features of the vertices; got None.")
+    check_sparse(X, "X")
     X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float32, ensure_min_samples=2)
     if y is None and isinstance(graph, Graph) and graph.labels is not None:
         return Graph.of(graph, X.shape[0], features=X), graph.labels, graph.classes
@@ -89,6 +91,7 @@ def take_target(estimator: VertexClassifier, X: Any, graph: Any) -> tuple[Graph,
                 "a loaded model does not hold the graph it was fitted on; "
                 "pass X and graph to predict."
             )
+    check_sparse(X, "X")
     if estimator.graph is None:
         X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float32, reset=False)
     else:

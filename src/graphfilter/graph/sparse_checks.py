@@ -52,13 +52,14 @@ def _check_compressed(matrix: Any, what: str) -> None:
     # Not by differences: those of damaged numbers may overflow.
     if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
         raise _damaged(what, "its indptr does not rise from 0")
-    if entries > min(len(matrix.indices), len(matrix.data)):
+    # Room after the last entry is allowed by scipy, but read by its conversions.
+    if not entries == len(matrix.indices) == len(matrix.data):
         raise _damaged(
             what,
             f"its indptr ends at {entries}, with {len(matrix.indices)} indices and "
             f"{len(matrix.data)} values",
         )
-    _check_index(matrix.indices[:entries], entries, n_columns, what)
+    _check_index(matrix.indices, entries, n_columns, what)
 
 
 def _check_index(index: NDArray[Any], length: int, size: int, what: str) -> None:
@@ -72,5 +73,6 @@ def _check_index(index: NDArray[Any], length: int, size: int, what: str) -> None
 
 def _damaged(what: str, problem: str) -> GraphError:
     return GraphError(
-        f"{what} must be a sound scipy sparse matrix; {problem}. Build it anew from its entries."
+        f"{what} must be a sound scipy sparse matrix; {problem}. Build it anew from its entries; "
+        "room after the last one goes by .prune()."
     )

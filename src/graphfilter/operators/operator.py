@@ -25,6 +25,7 @@ from graphfilter.errors import GraphError, check_name
 from graphfilter.graph import Graph
 from graphfilter.graph.sparse_checks import check_sparse
 from graphfilter.operators.kernels import FactoredMatrix, ProductKernel, make_kernel
+from graphfilter.operators.kernels.factored_matrix import made_to_be_kept
 
 # How far a matrix may be from symmetric, beside its largest entry: the rounding of float32.
 _ASYMMETRY = 1e-6
@@ -211,6 +212,7 @@ def make_operator(kind: str, graph: Graph, **where: Any) -> Operator:
     return _make(structure, torch.from_numpy(graph.degrees.astype(np.float64)), kind, **where)
 
 
+@made_to_be_kept
 def _make(structure: FactoredMatrix, degrees: Tensor, kind: str, **where: Any) -> Operator:
     """Normalise an adjacency; see the table at the top."""
     check_name("operator", kind, OPERATORS)

@@ -14,6 +14,7 @@ from graphfilter.errors import GraphError
 from graphfilter.graph import Features
 from graphfilter.graph.sparse_checks import check_sparse
 from graphfilter.operators.kernels import FactoredMatrix, ProductKernel, make_kernel
+from graphfilter.operators.kernels.factored_matrix import made_to_be_kept
 
 # Above this share of non-zeros a dense product is faster than a sparse one.
 DENSE_ABOVE = 0.3
@@ -33,6 +34,7 @@ class SparseFeatures:
         Where it multiplies, and what the weights are stored in.
     """
 
+    @made_to_be_kept
     def __init__(
         self,
         matrix: sp.csr_array,
@@ -43,7 +45,7 @@ class SparseFeatures:
         check_sparse(matrix, "the features")
         matrix = sp.csr_array(matrix)
         numbered = sp.csr_array(
-            (np.arange(matrix.nnz), matrix.indices[: matrix.nnz], matrix.indptr), shape=matrix.shape
+            (np.arange(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape
         )
         transposed = numbered.T.tocsr()
         self.shape: tuple[int, int] = matrix.shape

@@ -17,6 +17,10 @@ from graphfilter.graph.sparse_checks import check_sparse
 
 _INDEX_TYPES = (torch.int32, torch.int64)
 
+# What is made once and kept must also serve training, so it is not made in inference mode: tensors
+# of that mode can never take part in it. A decorator.
+made_to_be_kept = torch.inference_mode(False)
+
 
 @dataclass(frozen=True, eq=False)
 class FactoredMatrix:
@@ -60,19 +64,18 @@ class FactoredMatrix:
             object.__setattr__(self, "checked", True)
 
     @classmethod
+    @made_to_be_kept
     def from_scipy(cls, matrix: Any, *, values: bool = True) -> FactoredMatrix:
         """Take a scipy CSR matrix as A; ``values=False`` says that all its entries are 1."""
         check_sparse(matrix, "a matrix")
         index = index_type(max(matrix.nnz, *matrix.shape))
-        # scipy allows room after the last entry.
-        indices, data = matrix.indices[: matrix.nnz], matrix.data[: matrix.nnz]
-        if values and not np.isfinite(data).all():
+        if values and not np.isfinite(matrix.data).all():
             raise GraphError("the entries of a matrix must be finite; got NaN or infinity.")
         return cls(
             torch.tensor(matrix.indptr.astype(index, copy=False)),
-            torch.tensor(indices.astype(index, copy=False)),
+            torch.tensor(matrix.indices.astype(index, copy=False)),
             matrix.shape[1],
-            torch.tensor(np.asarray(data, dtype=np.float64)) if values else None,
+            torch.tensor(np.asarray(matrix.data, dtype=np.float64)) if values else None,
             checked=True,
         )
 
@@ -84,6 +87,7 @@ class FactoredMatrix:
     def device(self) -> torch.device:
         return self.columns.device
 
+    @made_to_be_kept
     def to(self, device: torch.device | str) -> FactoredMatrix:
         """Return the same matrix on another device."""
         parts = ("offsets", "columns", "values", "scale", "diagonal")
@@ -107,6 +111,7 @@ class FactoredMatrix:
             return made
         return (made + sp.diags_array(_double(on_host.diagonal))).tocsr()
 
+    @made_to_be_kept
     def to_csr_tensor(self, dtype: torch.dtype) -> Tensor:
         """Return M as a torch CSR tensor, with int32 indices where they fit.
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
+from graphfilter.operators.kernels.factored_matrix import FactoredMatrix, made_to_be_kept
 from graphfilter.operators.kernels.product_kernel import Step
 from graphfilter.operators.kernels.torch_kernel import TorchKernel
 from graphfilter.runtime.threads import threads_worth
@@ -117,6 +117,7 @@ class NativeKernel(TorchKernel):
         return total, kept.sum(2).to(weights.dtype)
 
     @cached_property
+    @made_to_be_kept
     def _csr_parts(self) -> tuple[Tensor, Tensor, Tensor]:
         """Offsets, columns and values of M."""
         return self.csr.crow_indices(), self.csr.col_indices(), self.csr.values()

@@ -1,0 +1,95 @@
+"""Products in every mode of torch: no_grad, inference, float64 by default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+import pytest
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from graphfilter.data import make_csbm
+from graphfilter.filters import StackedFilter
+from graphfilter.operators import SparseFeatures, augmented_adjacency
+from graphfilter.operators.polynomial import Basis, apply_polynomial
+
+GRAPH = make_csbm(n_vertices=60, mean_degree=6, n_features=8)
+MATRIX = sp.random_array((60, 40), density=0.2, rng=0).tocsr()
+
+
+@contextmanager
+def default_dtype() -> Iterator[None]:
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+MODES = {"no_grad": torch.no_grad, "inference": torch.inference_mode, "float64": default_dtype}
+modes = pytest.mark.parametrize("mode", MODES)
+
+
+def mode_named(name: str) -> AbstractContextManager[object]:
+    return MODES[name]()
+
+
+def normal(*shape: int) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(0), dtype=torch.float32)
+
+
+def products(width: int) -> list[Tensor]:
+    """Everything that reaches a kernel, on an operator and features made here and now."""
+    operator, features = augmented_adjacency(GRAPH), SparseFeatures(MATRIX)
+    x = normal(60, 2 * width)
+    weights = normal(4, 2)
+    return [
+        operator @ x,
+        operator.multiply(x, out=torch.empty_like(x)),
+        apply_polynomial(operator, Basis.chebyshev(-1.0, 1.0), weights, x),
+        features.project(normal(40, width)),
+        features.project(normal(40, 2 * width), normal(2, MATRIX.nnz)),
+        features.to_dense(),
+    ]
+
+
+@modes
+@pytest.mark.parametrize("width", [5, 16])
+def test_products_are_the_same_in_every_mode(mode: str, width: int) -> None:
+    expected = products(width)
+    with mode_named(mode):
+        got = products(width)
+    for a, b in zip(got, expected, strict=True):
+        assert a.dtype == torch.float32
+        assert torch.equal(a, b)
+
+
+@modes
+def test_operator_made_in_a_mode_trains_outside_of_it(mode: str) -> None:
+    """Nothing that is kept for later, such as the CSR tensor, is bound to the mode."""
+    gradients = []
+    for inside in (False, True):
+        with mode_named(mode) if inside else torch.enable_grad():
+            operator, features = augmented_adjacency(GRAPH), SparseFeatures(MATRIX)
+            operator.multiply(normal(60, 16), out=torch.empty(60, 16, dtype=torch.float32))
+            features.project(normal(40, 16))
+        filter_ = StackedFilter(3)
+        weight = normal(40, 6).requires_grad_()
+        y = filter_(operator, features.project(weight, features.values[None] * 2))
+        gradients.append(torch.autograd.grad(y.square().sum(), [weight, *filter_.parameters()]))
+    for a, b in zip(*gradients, strict=True):
+        assert torch.equal(a, b)
+
+
+def test_gradients_are_the_same_with_float64_by_default() -> None:
+    gradients = []
+    for wide in (False, True):
+        filter_ = StackedFilter(3)
+        operator, x = augmented_adjacency(GRAPH), normal(60, 6).requires_grad_()
+        with default_dtype() if wide else torch.enable_grad():
+            y = filter_(operator, x)
+            gradients.append(torch.autograd.grad(y.square().sum(), [x, *filter_.parameters()]))
+    for a, b in zip(*gradients, strict=True):
+        assert torch.equal(a, b)
