@@ -18,7 +18,7 @@ from pathlib import Path
 
 import summary
 from graphfilter.errors import DataFileError, GraphFilterError
-from graphfilter.storage import read_json, whole_file
+from graphfilter.storage import atomic_file, read_json
 from harness import Record, footing
 
 HERE = Path(__file__).resolve().parent
@@ -78,7 +78,7 @@ def draw_all(records: dict[str, Record], folder: Path) -> None:
     for name, record in records.items():
         benchmark = importlib.import_module(record["benchmark"])
         if hasattr(benchmark, "draw"):
-            with whole_file(folder / picture(name)) as path:
+            with atomic_file(folder / picture(name)) as path:
                 # No software version inside: the same record gives the same file.
                 benchmark.draw(record).savefig(path, dpi=130, metadata={"Software": None})
 
@@ -100,7 +100,7 @@ def main() -> None:
     if options.results == RESULTS and options.page == PAGE:
         pages[README] = render_readme(README.read_text(encoding="utf-8"), records)
     for target, text in pages.items():
-        with whole_file(target) as path:
+        with atomic_file(target) as path:
             path.write_text(text, encoding="utf-8")
     print(f"{options.page}: {len(records)} records")
 

@@ -20,7 +20,7 @@ from graphfilter.paper.target import Target
 from graphfilter.paper.targets import TARGETS
 from graphfilter.report.figures import save_figure
 from graphfilter.runtime.devices import pick_device
-from graphfilter.storage import pack_lines, whole_file
+from graphfilter.storage import atomic_file, pack_lines
 
 REPORT_FILE = "report.html"
 OUT, RUNNING = "What to leave", "How to run"
@@ -158,7 +158,7 @@ def _write(rendered: Rendered, out: Path, name: str) -> list[str]:
             f"{name}.tex": to_latex(table),
         }
     for file, text in files.items():
-        with whole_file(out / file) as temporary:
+        with atomic_file(out / file) as temporary:
             temporary.write_text(text, encoding="utf-8")
     if rendered.figure is not None:
         save_figure(rendered.figure, out / f"{name}.png")

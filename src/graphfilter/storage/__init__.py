@@ -25,14 +25,11 @@ from graphfilter.storage.lines import (
     one_writer,
     pack_lines,
     read_lines,
-    split_lines,
     unpack_lines,
 )
 from graphfilter.storage.locks import in_use, locked
 from graphfilter.storage.scratch import scratch_folder
 from graphfilter.storage.tensors import read_tensors, write_tensors
-
-whole_file = atomic_file
 
 __all__ = [
     "LinesFile",
@@ -52,10 +49,8 @@ __all__ = [
     "read_lines",
     "read_tensors",
     "scratch_folder",
-    "split_lines",
     "to_plain",
     "unpack_lines",
-    "whole_file",
     "write_checked_json",
     "write_json",
     "write_tensors",

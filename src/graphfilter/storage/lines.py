@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -19,8 +20,11 @@ T = TypeVar("T")
 # A line is a record, of a few thousand characters; a longer one would fill the memory as objects.
 MOST_IN_A_LINE = 4 << 20
 # A small gzipped file can hold gigabytes: stop unpacking here. Records come to a few megabytes.
-MOST_UNPACKED = 64 << 20
+MOST_UNPACKED = 32 << 20
+# Killed runs leave a broken line each. So many come from something else.
+MOST_BROKEN = 10_000
 _CHUNK = 1 << 20
+_FILLED_LINE = re.compile(rb"[^\n]+")
 
 
 class LinesFile(Generic[T]):
@@ -71,15 +75,13 @@ def one_writer(path: str | Path) -> Iterator[None]:
         yield
 
 
-def split_lines(path: Path) -> tuple[list[bytes], bytes]:
-    """Return the lines of a file, plain or gzipped, and what was cut after the last of them."""
+def _read(path: Path) -> bytes:
+    """Return the content of a file, plain or gzipped."""
     try:
-        content = _unpack(path) if path.suffix == ".gz" else path.read_bytes()
+        return _unpack(path) if path.suffix == ".gz" else path.read_bytes()
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataFileError(path, f"cannot be read: {reason}.") from None
-    *lines, cut = content.split(b"\n")
-    return lines, cut
 
 
 def _unpack(path: Path) -> bytes:
@@ -100,24 +102,30 @@ def read_lines(path: Path, read: Callable[[bytes], T], what: str) -> tuple[list[
     last line that was cut when its process was killed. Where there are lines and not one is
     ``what`` it must be, the file is not ours: a :class:`DataFileError`.
     """
-    lines, cut = split_lines(path)
+    content = _read(path)
     found: list[T] = []
-    broken: list[int] = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+    broken = first_broken = 0
+    whole = True
+    for match in _FILLED_LINE.finditer(content):
+        whole = match.end() < len(content)
         try:
-            if len(line) > MOST_IN_A_LINE:
-                raise ValueError("too long to be a record")
-            found.append(read(line))
+            if not whole or match.end() - match.start() > MOST_IN_A_LINE:
+                raise ValueError("cut, or too long to be a record")
+            found.append(read(match[0]))
         except (ValueError, TypeError, LookupError, RecursionError):
-            broken.append(number)
-    if cut.strip():
-        broken.append(len(lines) + 1)
-    if broken and not found and (broken[0] <= len(lines) or not cut.lstrip().startswith(b"{")):
+            broken += 1
+            if broken == 1:
+                first_broken = match.start()
+        if broken > MOST_BROKEN:
+            problem = f"holds more than {MOST_BROKEN:,} lines that are not {what}."
+            raise DataFileError(path, f"{problem} Begin a new file.")
+    # The first line of a new file may have been cut; anything else at its start is not ours.
+    first_was_cut = broken == 1 and content.startswith(b"{", first_broken) and not whole
+    if broken and not found and not first_was_cut:
         problem = f"must be {what} of this version of graphfilter; it is not, and was left alone."
-        raise DataFileError(path, f"{problem} Begin a new file.", line=broken[0])
-    return found, len(broken)
+        line = content.count(b"\n", 0, first_broken) + 1
+        raise DataFileError(path, f"{problem} Begin a new file.", line=line)
+    return found, broken
 
 
 def append_lines(path: Path, lines: Iterable[str]) -> None:
@@ -189,5 +197,5 @@ def pack_lines(folder: Path, name: str) -> Path:
 
 
 def _whole_lines(path: Path) -> bytes:
-    lines, _ = split_lines(path)
-    return b"".join(line + b"\n" for line in lines)
+    content = _read(path)
+    return content[: content.rfind(b"\n") + 1]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.errors import DataFileError, ModelFileError
+from graphfilter.errors import ModelFileError
 from graphfilter.storage.atomic import atomic_file
 from graphfilter.storage.json_files import CHECKSUM
 
@@ -41,7 +42,9 @@ def write_tensors(
             save_file(own, temporary, metadata={_OURS: text})
         except SafetensorError as error:
             # What the system said, a full disk for example, comes as text.
-            raise DataFileError(path, f"cannot be written ({_first_line(error)}).") from None
+            if found := re.search(r"os error (\d+)", str(error)):
+                raise OSError(int(found[1]), str(error)) from None
+            raise
     return checksum
 
 

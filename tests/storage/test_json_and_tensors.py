@@ -1,4 +1,4 @@
-"""Files written whole or not at all; and nothing but our own files read."""
+"""JSON and tensors: written atomically, and nothing but our own files read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from graphfilter.errors import ModelFileError
-from graphfilter.storage import read_json, read_tensors, whole_file, write_json, write_tensors
+from graphfilter.storage import atomic_file, read_json, read_tensors, write_json, write_tensors
 
 
 @contextmanager
@@ -45,10 +45,10 @@ OWN = own_file()
 ENTRY = {"dtype": "F64", "shape": [1], "data_offsets": [0, 8]}
 
 
-def test_whole_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+def test_atomic_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")
-    with whole_file(path) as temporary:
+    with atomic_file(path) as temporary:
         assert temporary.parent == tmp_path
         assert temporary.suffix == ".txt"
         temporary.write_text("new")
@@ -58,14 +58,14 @@ def test_whole_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_whole_file_leaves_everything_as_it_was_on_an_error(
+def test_atomic_file_leaves_everything_as_it_was_on_an_error(
     tmp_path: Path, error: type[BaseException]
 ) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")
 
     def fail_half_way() -> None:
-        with whole_file(path) as temporary:
+        with atomic_file(path) as temporary:
             temporary.write_text("half")
             raise error
 
@@ -80,7 +80,7 @@ def test_whole_file_leaves_everything_as_it_was_on_an_error(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no umask there")
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
-def test_whole_file_permissions_follow_the_umask(tmp_path: Path, umask: int, mode: int) -> None:
+def test_atomic_file_permissions_follow_the_umask(tmp_path: Path, umask: int, mode: int) -> None:
     before = os.umask(umask)
     try:
         write_json(tmp_path / "a.json", {})
