@@ -25,10 +25,10 @@ prepare_threads()
 
 import torch
 
-from graphfilter.bench import compare
 from graphfilter.data import load_dataset
 from graphfilter.splits import stratified
-from graphfilter.systems import get_system
+from graphfilter.systems import Prepared, get_system
+from graphfilter.systems.pipeline import compare
 from graphfilter.training import Progress
 from harness import Record, apart, main, markdown, option_parser, show_ratio, stage, three_digits
 
@@ -72,15 +72,15 @@ def fair_seconds(seconds: float, cpu_seconds: float, cores: int, n_busy: int) ->
 def work(epochs: int) -> tuple[float, float]:
     """Train on every graph, after one epoch that does not count; return seconds and CPU time."""
     system = get_system("sgf")
-    given = [(graph, [stratified(graph.labels, 0)]) for graph in map(load_dataset, GRAPHS)]  # pyright: ignore
+    graphs = [load_dataset(name) for name in GRAPHS]
+    given = [(Prepared.of(graph), [stratified(graph.labels, 0)]) for graph in graphs]  # pyright: ignore
 
     def train_for(n_epochs: int) -> None:
-        def stop(progress: Progress) -> None:
-            if progress.epoch >= n_epochs:
-                progress.stop()
+        def stop(progress: Progress) -> bool:
+            return progress.epoch >= n_epochs
 
-        for graph, splits in given:
-            compare(graph, system, splits, on_epoch=stop)
+        for prepared, splits in given:
+            compare(prepared, system, splits, on_epoch=stop)
 
     train_for(1)
     started, used = time.perf_counter(), time.process_time()

@@ -11,13 +11,19 @@ Examples
 2
 """
 
+from __future__ import annotations
+
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from graphfilter.errors import GraphFilterError
 from graphfilter.version import __version__
 
+# Not from typing, which takes longer to import than all the rest: a command line that is
+# interrupted before its first line ends in a traceback.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from graphfilter import data, filters, models, operators, spectral, splits, training
     from graphfilter.data import load_dataset
     from graphfilter.estimators import FilterClassifier, SGFClassifier, SystemClassifier

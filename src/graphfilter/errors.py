@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from math import isfinite
 from numbers import Integral, Real
 from os import PathLike
@@ -68,6 +67,8 @@ def check_name(kind: str, name: object, known: Iterable[str]) -> str:
     names = sorted(known)
     if isinstance(name, str) and name in names:
         return name
+    from difflib import get_close_matches
+
     near = get_close_matches(str(name), names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     raise ConfigError(f"unknown {kind} {name!r}{hint} Known: {', '.join(names)}.")

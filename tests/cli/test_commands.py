@@ -11,7 +11,6 @@ import pytest
 from graphfilter.cli import demo as demo_module
 from graphfilter.paper import figures6_7
 from graphfilter.paper.targets import TARGETS
-from graphfilter.systems import get_system
 
 
 def test_version_and_help(graphfilter) -> None:
@@ -104,7 +103,7 @@ def test_reproduce_fig_frequency(graphfilter, tmp_path: Path, monkeypatch) -> No
 
 def test_demo_compares_systems(graphfilter, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(demo_module, "GRAPHS", {"karate": "low"})
-    monkeypatch.setattr(demo_module, "SYSTEMS", [get_system("sgf"), get_system("mlp")])
+    monkeypatch.setattr(demo_module, "SYSTEMS", ("sgf", "mlp"))
     result = graphfilter("demo", "--out", tmp_path / "d", "--runs", 2, "--quiet")
     assert result.code == 0, result.err
     assert "karate" in result.out
@@ -122,17 +121,28 @@ def test_demo_compares_systems(graphfilter, tmp_path: Path, monkeypatch) -> None
         (("bench", "--datasets", "karate", "--models", "sgc"), "give a name ending in .jsonl"),
         (("reproduce", "fig-noise", "--device", "gpu"), "device must be auto"),
         (("fit", "--dataset", "karate", "--seed", 2**32), "Invalid value for '--seed'"),
-        (("search", "--trials", 1), "name what to search on"),
+        (("search", "--trials", 1), "name one graph"),
+        (("search", "--dataset", "karate", "--quick", "--max-epochs", 3), "choose one"),
+        (("fit", "--dataset", "karate", "--label", "club"), "--label is for tables"),
+        (("fit", "--dataset", "karate", "--allow-missing"), "--allow-missing is for tables"),
+        (("fit", "--edges", "e.csv"), "--vertices is missing"),
+        (("fit", "--dataset", "karate", "--epoch", 3), "--epochs). See graphfilter fit --help."),
+        (("fit", "--dataset", "karate", "--epochs", "many"), "Invalid value for '--epochs'"),
+        (("reproduce", "table2", "--from-records", "r", "--runs", 3), "--runs is for running"),
+        (("reproduce", "table2", "--from-records", "r", "--gzip"), "--gzip is for running"),
+        (("bench", "--runs", 3, "models"), "--runs is for running models"),
     ],
 )
 def test_bad_options_are_refused_before_anything_is_made(
     graphfilter, tmp_path: Path, words: tuple[object, ...], message: str
 ) -> None:
     out = tmp_path / "new" / "records.jsonl.gz"
-    more = () if words[0] == "search" else ("--out", out)
+    more = () if words[0] == "search" or words[-1] == "models" else ("--out", out)
     result = graphfilter(*words, *more)
     assert result.code == 2
     assert message in result.err
+    assert result.err.startswith("error: ")
+    assert len(result.err.splitlines()) == 1
     assert not list(tmp_path.iterdir())
 
 

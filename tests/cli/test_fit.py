@@ -256,8 +256,8 @@ def test_fit_does_not_touch_a_folder_that_is_not_empty(graphfilter, tmp_path: Pa
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT to a process")
 def test_fit_interrupted_resumes_to_the_same_bits(tmp_path: Path, graph) -> None:
     edges, vertices = write_tables(graph, tmp_path)
-    words = ["fit", "--edges", str(edges), "--vertices", str(vertices), "--epochs", "3000",
-             "--patience", "3000", "--layers", "8"]  # fmt: skip
+    words = ["fit", "--edges", str(edges), "--vertices", str(vertices), "--epochs", "1000",
+             "--patience", "1000", "--layers", "8", "--no-baselines"]  # fmt: skip
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
 
     def start(out: str, *more: str) -> subprocess.Popen[str]:
@@ -275,7 +275,7 @@ def test_fit_interrupted_resumes_to_the_same_bits(tmp_path: Path, graph) -> None
     process = start("stopped")
     while not (tmp_path / "stopped").exists() and process.poll() is None:
         time.sleep(0.01)
-    time.sleep(0.5)
+    time.sleep(0.2)
     process.send_signal(signal.SIGINT)
     code, err = finish(process)
     assert code == 130, err

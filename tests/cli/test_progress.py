@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
+from rich.console import Console
 
 from graphfilter import SGFClassifier
+from graphfilter.cli import progress as progress_module
 from graphfilter.cli.progress import training_bar
 from graphfilter.data import make_csbm
 from graphfilter.training import Progress
@@ -44,12 +48,47 @@ def test_stopping_leaves_what_so_many_epochs_would_have(graph) -> None:
 
 
 def test_a_second_training_has_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    with training_bar(show=True) as report:
-        assert report is not None
+    with training_bar(show=True, titles=["training", "comparing: MLP"]) as report:
         for epoch in (1, 2, 3, 1, 2):
             report(Progress(epoch, 9, 0.5, 0.5, 0.5, 1, []))
-    shown = capsys.readouterr().err
-    assert "training" in shown
-    assert "epoch 3/9" in shown
-    assert "comparing" in shown
-    assert "epoch 2/9" in shown
+    assert capsys.readouterr().err.splitlines() == [
+        "training: epoch 3/9, loss 0.500, validation 50.0%",
+        "comparing: MLP: epoch 2/9, loss 0.500, validation 50.0%",
+    ]
+
+
+def test_lines_come_every_few_seconds_and_at_the_end(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(progress_module.time, "monotonic", lambda: now)
+    with progress_module.progress("{done}/{total} runs") as move:
+        for done in range(1, 13):
+            now = float(done)
+            move("cora: sgf", done, 20)
+        assert capsys.readouterr().err == "cora: sgf: 6/20 runs\ncora: sgf: 11/20 runs\n"
+    assert capsys.readouterr().err == "cora: sgf: 12/20 runs\n"
+
+
+def test_bars_stop_when_their_work_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal; the clock of a row stands still once the next has begun, or it has ended."""
+    shown = io.StringIO()
+    console = Console(file=shown, force_terminal=True, width=120)
+    monkeypatch.setattr(progress_module, "err", console)
+    bars = progress_module._Bars()
+    bars.move("0", "training", 3, 9, "epoch 3/9", False)
+    bars.move("1", "comparing: MLP", 2, 9, "epoch 2/9", False)
+    first, second = bars._progress.tasks
+    assert first.stop_time is not None
+    assert second.stop_time is None
+    bars.move("1", "comparing: MLP", 4, 9, "epoch 4/9", True)
+    assert second.stop_time is not None
+    bars.stop()
+    assert "comparing: MLP" in shown.getvalue()
+    assert "epoch 4/9" in shown.getvalue()
+
+
+def test_a_quiet_bar_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with training_bar(show=False) as report:
+        report(Progress(1, 9, 0.5, 0.5, 0.5, 1, []))
+    assert capsys.readouterr().err == ""

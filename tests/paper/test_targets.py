@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from graphfilter import cli
 from graphfilter.bench import BenchProgress, Record
+from graphfilter.cli.app import app
 from graphfilter.errors import ConfigError
+from graphfilter.paper import targets
 from graphfilter.paper.options import Options
 from graphfilter.paper.records import read_target_records
 from graphfilter.paper.targets import TARGETS
@@ -24,7 +25,7 @@ TRAINED = [name for name, t in TARGETS.items() if t.is_trained and name != "sear
 
 
 def reproduce(*words: object) -> Result:
-    return CliRunner().invoke(cli.app, ["reproduce", *map(str, words)])
+    return CliRunner().invoke(app, ["reproduce", *map(str, words)])
 
 
 @pytest.mark.parametrize("name", TRAINED)
@@ -67,15 +68,13 @@ def test_target_goes_on_from_records_plain_or_packed(tmp_path: Path) -> None:
 
 
 def test_reproduce_all_goes_through_every_target(tmp_path: Path, monkeypatch) -> None:
-    from graphfilter.cli import reproduce as command
-
     small = {name: TARGETS[name] for name in ("table5", "fig-dynamics")}
 
     def refuse(*_: object) -> list[str]:
         raise ConfigError("not here.")
 
     small["table4"] = replace(TARGETS["table4"], collect=refuse)
-    monkeypatch.setattr(command, "TARGETS", small)
+    monkeypatch.setattr(targets, "TARGETS", small)
     done = reproduce("all", "--out", tmp_path, "--quick", "--device", "cpu", "--quiet")
     assert done.exit_code == 1
     assert "table4: not here." in done.stderr

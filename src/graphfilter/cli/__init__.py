@@ -1,78 +1,74 @@
 """The command line: the only part of the package that prints.
 
-Results go to standard output; progress, notes and errors to standard error.
+Results go to standard output; progress, notes and errors to standard error. What a command needs
+is imported when it runs: ``--help`` waits for neither torch nor a dataset.
 """
 
 from __future__ import annotations
 
 import sys
-
-import typer
-
-from graphfilter.cli import bench, data, demo, fit, inspect, predict, reproduce, search, studio
-from graphfilter.cli.screen import complain
-from graphfilter.errors import GraphFilterError
-from graphfilter.version import __version__
+from typing import Any, NoReturn
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
 NO_MEMORY = "not enough memory for this graph in this setting."
 
-app = typer.Typer(
-    name="graphfilter",
-    help="Label the vertices of a graph with a filter that is learned, not assumed.",
-    epilog="Start with: graphfilter demo --out demo",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-)
-app.command("demo")(demo.demo)
-app.command("fit")(fit.fit)
-app.command("predict")(predict.predict)
-app.command("inspect")(inspect.inspect)
-app.command("studio")(studio.studio)
-app.add_typer(data.app, name="data")
-app.add_typer(bench.app, name="bench")
-app.command("search")(search.search)
-app.command("reproduce")(reproduce.reproduce)
 
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"graphfilter {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _top(
-    version: bool = typer.Option(
-        False, "--version", callback=_show_version, is_eager=True, help="Print the version."
-    ),
-) -> None:
-    """Label the vertices of a graph with a filter that is learned, not assumed."""
-
-
-def main() -> None:
+def main() -> NoReturn:
     """Run a command; bad input ends in one line on standard error and exit code 2."""
+    from graphfilter.cli.screen import complain, prepare_streams
+    from graphfilter.errors import GraphFilterError
+    from graphfilter.runtime.threads import prepare_threads
+
+    prepare_streams()
+    code = EXIT_BAD_INPUT
     try:
-        app()
+        # Before torch loads, which reads it once.
+        prepare_threads()
+        code = _run(sys.argv[1:])
     except GraphFilterError as error:
         complain(str(error))
-        sys.exit(EXIT_BAD_INPUT)
-    except KeyboardInterrupt:
-        complain("interrupted.")
-        sys.exit(EXIT_INTERRUPTED)
+    except KeyboardInterrupt as error:
+        terminated = error.args == (EXIT_TERMINATED - 128,)
+        complain("terminated." if terminated else "interrupted.")
+        code = EXIT_TERMINATED if terminated else EXIT_INTERRUPTED
     except MemoryError:
         complain(NO_MEMORY)
-        sys.exit(1)
+        code = 1
     except RuntimeError as error:
         # What torch says in place of a MemoryError.
         if "allocate" not in str(error):
             raise
         complain(NO_MEMORY)
-        sys.exit(1)
+        code = 1
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         complain(f"{where}{error.strerror or error}.")
-        sys.exit(EXIT_BAD_INPUT)
+    sys.exit(code)
+
+
+def _run(words: list[str]) -> int:
+    """Run the command that these words name; return its exit code."""
+    import typer
+
+    from graphfilter.cli.app import app
+    from graphfilter.cli.screen import complain
+
+    # The parser's errors are all of this kind.
+    usage_error: type[BaseException] = typer.BadParameter.__mro__[1]
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("graphfilter", words) as context:
+            command.invoke(context)
+    except typer.Exit as stop:
+        return stop.exit_code
+    except usage_error as error:
+        raised: Any = error
+        path = raised.ctx.command_path if raised.ctx else "graphfilter"
+        message = " ".join(raised.format_message().split())
+        # Empty where a command without words has shown its help.
+        if message:
+            complain(f"{message.rstrip('.')}. See {path} --help.")
+        return EXIT_BAD_INPUT
+    return 0

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphfilter.bench import (
-    BenchProgress,
-    Record,
-    RecordFile,
-    make_table,
-    read_records,
-    run_benchmark,
-    summarise,
-    text_rows,
-    to_csv,
-    to_latex,
-    to_markdown,
+from graphfilter.cli.progress import Move, progress
+from graphfilter.cli.screen import complain, out, say, show_table, tell
+from graphfilter.cli.sources import (
+    Device,
+    Quiet,
+    Scaling,
+    SplitRule,
+    given_words,
+    listed,
 )
-from graphfilter.bench.summary import METRICS
-from graphfilter.cli import sources
-from graphfilter.cli.screen import complain, out, runs_bar, say, show_table, tell
 from graphfilter.errors import ConfigError, DataFileError, check_name
-from graphfilter.report.benchmark_page import page_of, write_benchmark
-from graphfilter.systems import SYSTEMS
+
+if TYPE_CHECKING:
+    from graphfilter.bench import BenchProgress, Record
 
 FORMATS = ("text", "markdown", "csv", "latex")
 QUICK_EPOCHS = 100
@@ -65,14 +59,10 @@ def bench(
         ),
     ] = None,
     runs: Annotated[int, typer.Option(help="Run r has seed r and split r.", min=1)] = 10,
-    split_rule: Annotated[
-        str, typer.Option(help="stratified, per_class, fixed, public, or fraction:0.1.")
-    ] = "stratified",
-    scaling: Annotated[
-        str, typer.Option(help="Of the features: auto, none, row or standardise.")
-    ] = "auto",
+    split_rule: SplitRule = "stratified",
+    scaling: Scaling = "auto",
     metric: Metric = "accuracy",
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    device: Device = "auto",
     jobs: Annotated[int, typer.Option(help="Processes, a dataset and model each.", min=1)] = 1,
     max_epochs: Annotated[
         int | None, typer.Option(help="Instead of each model's own.", min=1)
@@ -80,7 +70,7 @@ def bench(
     quick: Annotated[
         bool, typer.Option("--quick", help=f"At most {QUICK_EPOCHS} epochs: not to be published.")
     ] = False,
-    quiet: sources.Quiet = False,
+    quiet: Quiet = False,
 ) -> None:
     """Run models on datasets; every run is on record, and what is there is not run again.
 
@@ -89,21 +79,33 @@ def bench(
     Example:  graphfilter bench --datasets cora,texas --models sgf,mlp --out records.jsonl
     """
     if context.invoked_subcommand is not None:
+        for word in given_words(context):
+            raise ConfigError(
+                f"{word} is for running models; give options of bench "
+                f"{context.invoked_subcommand} after its name."
+            )
         return
     if not datasets or not models or out is None:
         raise ConfigError("name what to run: --datasets A,B --models M,N --out records.jsonl.")
+    if quick and max_epochs is not None:
+        raise ConfigError("--quick and --max-epochs both bound the epochs: choose one.")
+    from graphfilter.bench import read_records, run_benchmark
+    from graphfilter.bench.summary import METRICS
+    from graphfilter.report.benchmark_page import page_of, write_benchmark
+    from graphfilter.systems import SYSTEMS
+
     check_name("metric", metric, METRICS)
     page = page_of(out)
     _check_out(out)
-    if quick and max_epochs is None:
+    if quick:
         max_epochs = QUICK_EPOCHS
-    names = list(SYSTEMS) if models == "all" else _listed(models)
+    names = list(SYSTEMS) if models == "all" else list(listed(models))
     try:
-        with matrix_bar(quiet=quiet) as report:
+        with progress("{done}/{total} runs", show=not quiet) as move:
             records = run_benchmark(
-                _listed(datasets), names, out=out, split_rule=split_rule, runs=runs,
+                list(listed(datasets)), names, out=out, split_rule=split_rule, runs=runs,
                 scaling=scaling, device=device, jobs=jobs, max_epochs=max_epochs,
-                on_progress=report,
+                on_progress=mover(move),
             )  # fmt: skip
     except KeyboardInterrupt:
         complain(f"interrupted; every run that ended is in {out}. The same command goes on.")
@@ -135,7 +137,7 @@ def table(
     records: Annotated[Path, typer.Argument(help="A file that graphfilter bench wrote.")],
     format: Annotated[str, typer.Option(help="text, markdown, csv or latex.")] = "text",
     metric: Metric = "accuracy",
-    quiet: sources.Quiet = False,
+    quiet: Quiet = False,
 ) -> None:
     """Print the table of a file of records; one for each split rule and feature scaling.
 
@@ -153,18 +155,22 @@ def report(
         typer.Option(help="The page; beside the records under their name if not given."),
     ] = None,
     metric: Metric = "accuracy",
-    quiet: sources.Quiet = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write the report of a file of records: bench does so too when it ends.
 
     Example:  graphfilter bench report records.jsonl
     """
+    from graphfilter.report.benchmark_page import page_of, write_benchmark
+
     page = page_of(records) if out is None else out
     write_benchmark(page, _read(records, quiet), name=records.name, metric=metric)
     say(f"Report in {page} (open it in a browser).")
 
 
 def _read(records: Path, quiet: bool) -> list[Record]:
+    from graphfilter.bench import RecordFile
+
     if not records.is_file():
         raise DataFileError(records, "there is no such file; graphfilter bench --out writes one.")
     file = RecordFile(records)
@@ -176,11 +182,22 @@ def _read(records: Path, quiet: bool) -> list[Record]:
 @app.command("models")
 def models() -> None:
     """List the models: whose setting each has, and where it comes from."""
+    from graphfilter.systems import SYSTEMS
+
     rows = [[s.name, s.title, s.setting, s.reference] for s in SYSTEMS.values()]
     show_table(["name", "model", "setting", "reference"], rows, text_columns=4)
 
 
 def _show(records: list[Record], format: str, metric: str) -> None:
+    from graphfilter.bench import (
+        make_table,
+        summarise,
+        text_rows,
+        to_csv,
+        to_latex,
+        to_markdown,
+    )
+
     tables = [make_table(summary) for summary in summarise(records, metric)]
     if format == "csv":
         _raw(to_csv(tables))
@@ -210,22 +227,16 @@ def _failures(records: list[Record]) -> list[str]:
     return [f"{n} failed: {line}" for line, n in found.items()]
 
 
-def _listed(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
+def mover(move: Move) -> Callable[[BenchProgress], None]:
+    """Return a callback for a matrix of runs that says what runs and how long it will take."""
 
+    def report(told: BenchProgress) -> None:
+        what = told.what
+        if told.epoch:
+            what += f", epoch {told.epoch}/{told.max_epochs}"
+        move(what, told.done, told.total, _note(told))
 
-@contextmanager
-def matrix_bar(*, quiet: bool) -> Iterator[Callable[[BenchProgress], None]]:
-    """Give a callback for run_benchmark that moves a bar and says how long it will take."""
-    with runs_bar(quiet=quiet) as bar:
-
-        def report(progress: BenchProgress) -> None:
-            what = progress.what
-            if progress.epoch:
-                what += f", epoch {progress.epoch}/{progress.max_epochs}"
-            bar(what, progress.done, progress.total, _note(progress))
-
-        yield report
+    return report
 
 
 def _note(progress: BenchProgress) -> str:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
-from graphfilter.cli import sources
 from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import say, show_table, tell, waiting
-from graphfilter.data import dataset_names, describe, load_dataset, locate, write_tables
+from graphfilter.cli.sources import Quiet
 from graphfilter.errors import ConfigError
-from graphfilter.spectral import label_frequency
 
 app = typer.Typer(help="The named datasets: list them, get them, write them as CSV.",
                   no_args_is_help=True, rich_markup_mode="markdown")  # fmt: skip
@@ -22,11 +19,16 @@ Name = Annotated[str, typer.Argument(help="A name from graphfilter data list.")]
 
 
 @app.command("list")
-def list_datasets(quiet: sources.Quiet = False) -> None:
+def list_datasets(quiet: Quiet = False) -> None:
     """List the datasets: sizes, label frequency, and where each one is.
 
     Label frequencies (signed, mean over the classes) are measured on the datasets at hand.
     """
+    import numpy as np
+
+    from graphfilter.data import dataset_names, describe, load_dataset, locate
+    from graphfilter.spectral import label_frequency
+
     rows = []
     with waiting("measuring the datasets at hand", quiet=quiet):
         for name in dataset_names():
@@ -48,8 +50,10 @@ def list_datasets(quiet: sources.Quiet = False) -> None:
 
 
 @app.command("get")
-def get_dataset(name: Name, quiet: sources.Quiet = False) -> None:
+def get_dataset(name: Name, quiet: Quiet = False) -> None:
     """Fetch a dataset, check it, and say what is known of it."""
+    from graphfilter.data import describe, load_dataset, locate
+
     entry = describe(name)
     with download_bar(show=not quiet) as progress:
         graph = load_dataset(name, progress=progress)
@@ -77,7 +81,7 @@ def export_dataset(
     name: Name,
     out: Annotated[Path, typer.Option(help="Folder for edges.csv and vertices.csv.")],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files.")] = False,
-    quiet: sources.Quiet = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write a dataset as the two CSV files that fit takes.
 
@@ -86,6 +90,8 @@ def export_dataset(
     present = [out / file for file in ("edges.csv", "vertices.csv") if (out / file).exists()]
     if present and not overwrite:
         raise ConfigError(f"{present[0]}: exists; pass --overwrite to replace it.")
+    from graphfilter.data import load_dataset, write_tables
+
     with download_bar(show=not quiet) as progress:
         graph = load_dataset(name, progress=progress)
     out.mkdir(parents=True, exist_ok=True)

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphfilter.cli import sources
 from graphfilter.cli.progress import training_bar
 from graphfilter.cli.screen import say, show_table
-from graphfilter.data import load_dataset
+from graphfilter.cli.sources import Quiet
 from graphfilter.errors import ConfigError
-from graphfilter.filters import StackedFilter
-from graphfilter.graph import Graph
-from graphfilter.report.figures import FilterView, draw_filter, draw_filters, save_figure
-from graphfilter.spectral import label_frequency
-from graphfilter.splits import stratified
-from graphfilter.storage import write_json
-from graphfilter.systems import Prepared, get_system
-from graphfilter.systems.pipeline import Comparison, compare, learned_filters
+
+if TYPE_CHECKING:
+    from graphfilter.graph import Graph
+    from graphfilter.report.figures import FilterView
+    from graphfilter.systems.pipeline import Comparison
 
 GRAPHS = {"digits": "low", "csbm": "middle", "bipartite": "high"}
 RESULTS_FILE = "results.json"
-SYSTEMS = [get_system(name) for name in ("sgf", "mlp", "sgc", "appnp")]
+SYSTEMS = ("sgf", "mlp", "sgc", "appnp")
 
 
 def demo(
@@ -33,7 +29,7 @@ def demo(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an earlier demo in the folder.")
     ] = False,
-    quiet: sources.Quiet = False,
+    quiet: Quiet = False,
 ) -> None:
     """Watch one setting adapt to three kinds of graph, beside an MLP and fixed low-pass filters.
 
@@ -43,7 +39,16 @@ def demo(
     """
     if out.exists() and any(out.iterdir()) and not overwrite:
         raise ConfigError(f"{out}: exists and is not empty; pass --overwrite, or another --out.")
+    from graphfilter.data import load_dataset
+    from graphfilter.report.figures import draw_filter, draw_filters, save_figure
+    from graphfilter.spectral import label_frequency
+    from graphfilter.splits import stratified
+    from graphfilter.storage import write_json
+    from graphfilter.systems import Prepared, get_system
+    from graphfilter.systems.pipeline import compare
+
     out.mkdir(parents=True, exist_ok=True)
+    systems = [get_system(name) for name in SYSTEMS]
     started = time.perf_counter()
     rows, views, records = [], [], []
     for name, range_name in GRAPHS.items():
@@ -52,8 +57,8 @@ def demo(
         frequency = label_frequency(graph)
         splits = [stratified(graph.labels, seed) for seed in range(runs)]  # pyright: ignore
         cells = []
-        for system in SYSTEMS:
-            with training_bar(show=not quiet, title=f"{name}: {system.title}") as bar:
+        for system in systems:
+            with training_bar(show=not quiet, titles=[f"{name}: {system.title}"]) as bar:
                 done = compare(prepared, system, splits, on_epoch=bar)
             cells.append(f"{100 * done.accuracies.mean():.1f} ± {100 * done.accuracies.std():.1f}")
             records.append({
@@ -70,7 +75,7 @@ def demo(
     save_figure(draw_filters(views), out / "filters.png")
     write_json(out / RESULTS_FILE, records)
     show_table(
-        ["graph", "frequency", "r(Y)", *(system.title for system in SYSTEMS)],
+        ["graph", "frequency", "r(Y)", *(system.title for system in systems)],
         rows,
         title=f"Test accuracy in %, mean ± deviation over {runs} stratified 60/20/20 splits",
         text_columns=2,
@@ -87,6 +92,11 @@ def demo(
 
 
 def _view(graph: Graph, range_name: str, done: Comparison) -> FilterView:
+    from graphfilter.filters import StackedFilter
+    from graphfilter.report.figures import FilterView
+    from graphfilter.spectral import label_frequency
+    from graphfilter.systems.pipeline import learned_filters
+
     frequencies = zip(graph.classes.tolist(), label_frequency(graph), strict=True)
     return FilterView(
         operator=done.system.operator,

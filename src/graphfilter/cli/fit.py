@@ -8,44 +8,25 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphfilter.cli import sources
 from graphfilter.cli.progress import training_bar
 from graphfilter.cli.screen import complain, say, show_table, tell
-from graphfilter.cli.sources import column_choices, read_source
-from graphfilter.estimators.sgf import SGFClassifier
-from graphfilter.graph.edges import count
-from graphfilter.run_folder import (
-    CHECKPOINT_FILE,
-    FitSummary,
-    check_folder,
-    fit_folder,
-    plan_fit,
-)
-from graphfilter.training import Progress
+from graphfilter.cli.sources import Device, FitOptions, Seed, takes
+
+if TYPE_CHECKING:
+    from graphfilter.run_folder import FitSummary
+    from graphfilter.training import Progress
 
 MODEL = "Model (the defaults are the paper's one setting)"
 
 
+@takes(FitOptions)
 def fit(
+    given: FitOptions,
     out: Annotated[Path, typer.Option(help="Folder for the results.")],
-    edges: sources.Edges = None,
-    vertices: sources.Vertices = None,
-    dataset: sources.DatasetName = None,
-    graph: sources.GraphFile = None,
-    label: sources.Label = None,
-    id: sources.Id = None,
-    source: sources.SourceColumn = None,
-    target: sources.Target = None,
-    weight: sources.Weight = None,
-    split: sources.SplitColumn = None,
-    features: sources.FeatureColumns = "",
-    categorical: sources.Categorical = "",
-    drop: sources.Drop = "",
-    allow_missing: sources.AllowMissing = False,
     members: Annotated[
         int, typer.Option(help="Networks to average.", min=1, rich_help_panel=MODEL)
     ] = 1,
@@ -92,15 +73,14 @@ def fit(
             help="Train an MLP and fixed low-pass filters beside it, for the report's answer."
         ),
     ] = True,
-    seed: Annotated[int, typer.Option(help="Same seed, same result.", min=0, max=2**32 - 1)] = 0,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    seed: Seed = 0,
+    device: Device = "auto",
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with an interrupted run.")
     ] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the run in the folder.")
     ] = False,
-    quiet: sources.Quiet = False,
 ) -> None:
     """Learn from the labelled vertices of a graph, label the rest, show the filter.
 
@@ -111,14 +91,13 @@ def fit(
 
     Example:  graphfilter fit --edges edges.csv --vertices vertices.csv --label kind --out run
     """
-    columns = column_choices(
-        id=id, label=label, source=source, target=target, weight=weight, split=split,
-        features=features, categorical=categorical, drop=drop,
-    )  # fmt: skip
-    found = read_source(
-        edges=edges, vertices=vertices, dataset=dataset, graph=graph, columns=columns,
-        allow_missing=allow_missing, quiet=quiet,
-    )  # fmt: skip
+    from graphfilter.estimators.sgf import SGFClassifier
+    from graphfilter.report.conclusion import BASELINES
+    from graphfilter.run_folder import CHECKPOINT_FILE, check_folder, fit_folder, plan_fit
+    from graphfilter.systems import get_system
+
+    quiet = given.quiet
+    found = given.read()
     classifier = SGFClassifier(
         n_layers=layers,
         hidden_size=hidden,
@@ -138,7 +117,8 @@ def fit(
     tell(plan.notes, quiet=quiet)
     if resume and not (out / CHECKPOINT_FILE).exists():
         tell([f"there is no checkpoint in {out}: starting at the beginning."], quiet=quiet)
-    with training_bar(show=not quiet) as bar, _stoppable(bar) as report:
+    titles = ["training", *(f"comparing: {get_system(name).title}" for name in BASELINES)]
+    with training_bar(show=not quiet, titles=titles) as bar, _stoppable(bar) as report:
         try:
             summary = fit_folder(
                 plan, classifier, out, seed=seed, resume=resume, overwrite=overwrite,
@@ -152,32 +132,39 @@ def fit(
 
 
 @contextmanager
-def _stoppable(bar: Callable[[Progress], None] | None) -> Iterator[Callable[[Progress], None]]:
-    """Let Ctrl-C stop training at the end of an epoch, so that no half step is kept.
+def _stoppable(bar: Callable[[Progress], None]) -> Iterator[Callable[[Progress], None]]:
+    """Let Ctrl-C or SIGTERM stop training at the end of an epoch, so that no half step is kept.
 
-    A second Ctrl-C stops at once.
+    A second one stops at once.
     """
     asked = False
 
     def ask(number: int, frame: Any) -> None:
         nonlocal asked
         asked = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        restore()
 
     def report(progress: Progress) -> None:
-        if bar is not None:
-            bar(progress)
+        bar(progress)
         if asked:
             raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, ask)
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, ask)
     try:
         yield report
     finally:
-        signal.signal(signal.SIGINT, before)
+        restore()
 
 
 def _explain_resuming(out: Path) -> None:
+    from graphfilter.run_folder import CHECKPOINT_FILE
+
     if not (out / CHECKPOINT_FILE).exists():
         complain("interrupted before the first checkpoint; nothing was kept.")
         return
@@ -199,6 +186,8 @@ def _number_or_name(text: str) -> float | str:
 
 
 def _show(summary: FitSummary) -> None:
+    from graphfilter.graph.edges import count
+
     metrics = summary.metrics
     titles = {"train": "train", "val": "validation", "test": "test"}
     rows = [

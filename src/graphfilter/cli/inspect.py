@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
-from graphfilter.cli import sources
 from graphfilter.cli.screen import say, show_table, tell, waiting
-from graphfilter.cli.sources import column_choices, read_source
+from graphfilter.cli.sources import GraphOptions, takes
 from graphfilter.errors import ConfigError, GraphError
-from graphfilter.report.figures import draw_spectrum, save_figure
-from graphfilter.spectral import Diagnosis, diagnose, label_energy, spectral_density
+
+if TYPE_CHECKING:
+    from graphfilter.spectral import Diagnosis
 
 
+@takes(GraphOptions)
 def inspect(
-    edges: sources.Edges = None,
-    vertices: sources.Vertices = None,
-    dataset: sources.DatasetName = None,
-    graph: sources.GraphFile = None,
-    label: sources.Label = None,
-    id: sources.Id = None,
-    source: sources.SourceColumn = None,
-    target: sources.Target = None,
-    weight: sources.Weight = None,
-    allow_missing: sources.AllowMissing = False,
+    given: GraphOptions,
     picture: Annotated[
         Path | None,
         typer.Option(help="Draw label energy and spectral density to this file (.png)."),
     ] = None,
-    quiet: sources.Quiet = False,
 ) -> None:
     """Say what frequencies the labels have, and which kind of model they ask for.
 
@@ -43,11 +34,10 @@ def inspect(
     """
     if picture is not None and (picture.is_dir() or not picture.parent.is_dir()):
         raise ConfigError(f"{picture}: cannot be written; its folder must exist.")
-    found = read_source(
-        edges=edges, vertices=vertices, dataset=dataset, graph=graph,
-        columns=column_choices(id=id, label=label, source=source, target=target, weight=weight),
-        allow_missing=allow_missing, quiet=quiet,
-    ).graph  # fmt: skip
+    from graphfilter.report.figures import draw_spectrum, save_figure
+    from graphfilter.spectral import diagnose, label_energy, spectral_density
+
+    found, quiet = given.read().graph, given.quiet
     if found.labels is None:
         raise GraphError("there are no labels to inspect; name their column with --label.")
     with waiting("measuring frequencies", quiet=quiet):
@@ -99,7 +89,7 @@ def _show(d: Diagnosis, name: str) -> None:
 def _interval(d: Diagnosis, low: float, high: float) -> str:
     if d.confidence == "exact":
         return "exact"
-    return f"{low:.2f} to {high:.2f}" if np.isfinite(low) else "unknown"
+    return f"{low:.2f} to {high:.2f}" if isfinite(low) else "unknown"
 
 
 def _frequency(value: float) -> str:
@@ -108,8 +98,8 @@ def _frequency(value: float) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.2f}" if np.isfinite(value) else "unknown"
+    return f"{value:.2f}" if isfinite(value) else "unknown"
 
 
 def _percent(value: float) -> str:
-    return f"{value:.0%}" if np.isfinite(value) else "unknown"
+    return f"{value:.0%}" if isfinite(value) else "unknown"

@@ -5,33 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
-from graphfilter.cli import sources
 from graphfilter.cli.screen import say, tell, waiting
-from graphfilter.cli.sources import read_source
-from graphfilter.data import Columns
+from graphfilter.cli.sources import GraphOptions, takes
 from graphfilter.errors import ConfigError
-from graphfilter.graph.edges import count
-from graphfilter.run_folder import load_run, predict_graph, with_features, write_predictions
 
 
+@takes(GraphOptions)
 def predict(
+    given: GraphOptions,
     run: Annotated[Path, typer.Argument(help="The folder that fit wrote.", metavar="RUN")],
     out: Annotated[Path, typer.Option(help="CSV file for the predictions.")],
-    edges: sources.Edges = None,
-    vertices: sources.Vertices = None,
-    dataset: sources.DatasetName = None,
-    graph: sources.GraphFile = None,
-    label: sources.Label = None,
-    id: sources.Id = None,
-    source: sources.SourceColumn = None,
-    target: sources.Target = None,
-    weight: sources.Weight = None,
-    allow_missing: sources.AllowMissing = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
-    quiet: sources.Quiet = False,
 ) -> None:
     """Label the vertices of a graph with the model of a run, without training again.
 
@@ -46,25 +32,17 @@ def predict(
         raise ConfigError(f"{out}: is a folder; give the name of a file.")
     if not out.parent.is_dir():
         raise ConfigError(f"{out.parent}: there is no such folder to write {out.name} to.")
+    import numpy as np
+
+    from graphfilter.graph.edges import count
+    from graphfilter.run_folder import load_run, predict_graph, with_features, write_predictions
+
     classifier, about, encoder = load_run(run)
-    told = about.columns or Columns()
-    columns = Columns(
-        label=label,
-        id=id or told.id,
-        source=source or told.source,
-        target=target or told.target,
-        weight=weight or told.weight,
-    )
-    found = read_source(
-        edges=edges, vertices=vertices, dataset=dataset, graph=graph,
-        columns=columns,
-        allow_missing=allow_missing, encoder=encoder, quiet=quiet,
-    )  # fmt: skip
-    new = found.graph
-    with waiting("predicting", quiet=quiet):
+    new = given.read(encoder=encoder, like=about.columns).graph
+    with waiting("predicting", quiet=given.quiet):
         probabilities = predict_graph(classifier, about, new)
         write_predictions(out, new, classifier.classes_, probabilities)
-    tell(new.notes, quiet=quiet)
+    tell(new.notes, quiet=given.quiet)
     if new.labels is not None and (new.labels >= 0).any():
         known = new.labels >= 0
         names = np.array([str(c) for c in classifier.classes_])

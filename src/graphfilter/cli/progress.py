@@ -1,82 +1,156 @@
-"""A progress bar for training, on standard error; silent unless asked for."""
+"""Progress on standard error: bars on a terminal, a plain line every few seconds elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
-from graphfilter.training import Progress
+from graphfilter.cli.screen import err, printable
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
+    from graphfilter.training import Progress
 
-Report = Callable[[Progress], None]
+# Between two lines where there is no terminal.
+SECONDS = 5.0
+
+
+class Move(Protocol):
+    """Told how far something is.
+
+    ``row`` names a line of its own, ``ended`` says that its work is done and its clock stops.
+    """
+
+    def __call__(
+        self,
+        what: str,
+        done: int,
+        total: int,
+        note: str = "",
+        *,
+        row: str = "",
+        ended: bool = False,
+    ) -> None: ...
+
+
+@contextmanager
+def progress(count: str, *, show: bool = True) -> Iterator[Move]:
+    """Give a :class:`Move`; ``count`` is what it counts, such as '{done}/{total} runs'.
+
+    Nothing is shown before the first call: what goes wrong before it leaves no bar behind.
+    """
+    shown: _Bars | _Lines | None = None
+
+    def move(
+        what: str, done: int, total: int, note: str = "", *, row: str = "", ended: bool = False
+    ) -> None:
+        nonlocal shown
+        if not show:
+            return
+        if shown is None:
+            shown = _Bars() if err.is_terminal else _Lines()
+        counted = count.format(done=done, total=total or "?")
+        shown.move(row, printable(what), done, total, f"{counted}{printable(note)}", ended)
+
+    try:
+        yield move
+    finally:
+        if shown is not None:
+            shown.stop()
+
+
+class _Bars:
+    """Bars on a terminal, one per row."""
+
+    def __init__(self) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[note]}"),
+            TimeElapsedColumn(),
+        )
+        self._progress = Progress(*columns, console=err)
+        self._tasks: dict[str, Any] = {}
+        self._progress.start()
+
+    def move(self, row: str, what: str, done: int, total: int, note: str, ended: bool) -> None:
+        if row not in self._tasks:
+            # One row after the other: what went before has ended.
+            for task in self._tasks.values():
+                self._progress.stop_task(task)
+            self._tasks[row] = self._progress.add_task(what, total=total or None, note=note)
+        task = self._tasks[row]
+        self._progress.update(
+            task, description=what, completed=done, total=total or None, note=note
+        )
+        if ended:
+            self._progress.stop_task(task)
+
+    def stop(self) -> None:
+        for task in self._tasks.values():
+            self._progress.stop_task(task)
+        self._progress.stop()
+
+
+class _Lines:
+    """A line every few seconds, and one for the end of each row."""
+
+    def __init__(self) -> None:
+        self._said = time.monotonic()
+        self._row = ""
+        self._left = ""
+
+    def move(self, row: str, what: str, done: int, total: int, note: str, ended: bool) -> None:
+        if row != self._row:
+            self._say()
+        self._row = row
+        self._left = f"{what}: {note}" if what else note
+        if ended or time.monotonic() - self._said >= SECONDS:
+            self._say()
+
+    def stop(self) -> None:
+        self._say()
+
+    def _say(self) -> None:
+        if self._left:
+            err.print(self._left, soft_wrap=True)
+            self._left, self._said = "", time.monotonic()
 
 
 @contextmanager
 def training_bar(
-    *, show: bool, and_tell: Report | None = None, title: str = "training"
-) -> Iterator[Report | None]:
+    *, show: bool, titles: Sequence[str] = ("training",)
+) -> Iterator[Callable[[Progress], None]]:
     """Give a callback for :func:`graphfilter.training.train` that moves a bar.
 
-    A training after the first, such as that of a baseline, gets a line of its own.
+    A training after the first, such as that of a baseline, has the next of the titles.
     """
-    if not show:
-        yield and_tell
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
+    with progress("epoch {done}/{total}", show=show) as move:
+        training, last = 0, 0
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("epoch {task.completed}/{task.total}"),
-        TextColumn("loss {task.fields[loss]:.3f}, validation {task.fields[accuracy]:.1%}"),
-        TimeElapsedColumn(),
-    )
-    bar = Bar(*columns, console=Console(stderr=True))
+        def report(told: Progress) -> None:
+            nonlocal training, last
+            if told.epoch <= last:
+                training += 1
+            last = told.epoch
+            ended = told.n_training == 0 or told.epoch == told.max_epochs
+            note = f", loss {told.loss:.3f}, validation {told.val_accuracy:.1%}"
+            title = titles[min(training, len(titles) - 1)]
+            move(title, last, told.max_epochs, note, row=f"{training}", ended=ended)
 
-    def report(progress: Progress) -> None:
-        # Started with the first epoch: what goes wrong before it leaves no bar behind.
-        if not bar.tasks:
-            bar.start()
-        if not bar.tasks or progress.epoch <= bar.tasks[-1].completed:
-            name = "comparing" if bar.tasks else title
-            bar.add_task(name, total=progress.max_epochs, loss=0.0, accuracy=0.0)
-        bar.update(
-            bar.tasks[-1].id,
-            completed=progress.epoch,
-            loss=progress.loss,
-            accuracy=progress.val_accuracy,
-        )
-        if and_tell is not None:
-            and_tell(progress)
-
-    try:
         yield report
-    finally:
-        bar.stop()
 
 
 @contextmanager
 def download_bar(*, show: bool) -> Iterator[Callable[[str, int, int], None] | None]:
     """Give a callback for :func:`graphfilter.data.load_dataset` that shows its downloads."""
-    if not show:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    with Bar(*columns, console=Console(stderr=True)) as bar:
-        tasks: dict[str, TaskID] = {}
+    with progress("{done}/{total} kB", show=show) as move:
 
         def report(name: str, done: int, total: int) -> None:
-            if name not in tasks:
-                tasks[name] = bar.add_task(name, total=total or None)
-            bar.update(tasks[name], completed=done, total=total or None)
+            ended = 0 < total <= done
+            move(name, done // 1000, total // 1000, row=name, ended=ended)
 
-        yield report
+        yield report if show else None

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphfilter.bench import BenchProgress, text_rows, to_csv, to_latex, to_markdown
-from graphfilter.cli import sources
-from graphfilter.cli.bench import matrix_bar
+from graphfilter.cli.bench import mover
+from graphfilter.cli.progress import progress
 from graphfilter.cli.screen import complain, say, show_table, tell
+from graphfilter.cli.sources import Quiet, given_words
 from graphfilter.errors import ConfigError, GraphFilterError, check_name
-from graphfilter.paper.options import QUICK_EPOCHS, QUICK_RUNS, Options
-from graphfilter.paper.reproduction_page import write_reproduction
-from graphfilter.paper.tables import Rendered, make_table
-from graphfilter.paper.target import Target
-from graphfilter.paper.targets import TARGETS
-from graphfilter.report.figures import save_figure
-from graphfilter.runtime.devices import pick_device
-from graphfilter.storage import atomic_file, pack_lines
+
+if TYPE_CHECKING:
+    from graphfilter.bench import BenchProgress
+    from graphfilter.paper.options import Options
+    from graphfilter.paper.tables import Rendered
+    from graphfilter.paper.target import Target
 
 REPORT_FILE = "report.html"
 OUT, RUNNING = "What to leave", "How to run"
-QUICK_NOTE = (
-    f"Made with --quick, at most {QUICK_RUNS} runs of {QUICK_EPOCHS} epochs: it shows that "
-    "everything works, and nothing else."
-)
+# What says how to run, where nothing is run.
+RUN_OPTIONS = ("--runs", "--jobs", "--device", "--gzip")
 
 
 def reproduce(
+    context: typer.Context,
     target: Annotated[str, typer.Argument(help="See --list; all does one after the other.")] = "",
     out: Annotated[
         Path | None,
@@ -79,7 +76,7 @@ def reproduce(
         ),
     ] = False,
     show_list: Annotated[bool, typer.Option("--list", help="Name the targets.")] = False,
-    quiet: sources.Quiet = False,
+    quiet: Quiet = False,
 ) -> None:
     """Measure a table or figure of the paper again, beside the published values.
 
@@ -87,6 +84,16 @@ def reproduce(
 
     Example:  graphfilter reproduce table2 --out results --jobs 8
     """  # fmt: skip
+    for word in given_words(context):
+        if from_records is not None and word in RUN_OPTIONS:
+            raise ConfigError(
+                f"{word} is for running, and --from-records runs nothing: leave one of them out."
+            )
+    from graphfilter.paper.options import Options
+    from graphfilter.paper.reproduction_page import write_reproduction
+    from graphfilter.paper.targets import TARGETS
+    from graphfilter.runtime.devices import pick_device
+
     targets = dict(TARGETS)
     if show_list:
         for name, known in targets.items():
@@ -123,21 +130,29 @@ def _one(
     target: Target, out: Path, source: Path | None, options: Options, gzip: bool, quiet: bool
 ) -> int:
     """Run a target unless its records are given, then write and print it; count failed runs."""
+    from graphfilter.paper.options import QUICK_EPOCHS, QUICK_RUNS
+    from graphfilter.storage import pack_lines
+
     failed = 0
     if source is None:
-        with matrix_bar(quiet=quiet) as report:
+        with progress("{done}/{total} runs", show=not quiet) as move:
+            report = mover(move)
 
-            def on_progress(progress: BenchProgress) -> None:
+            def on_progress(told: BenchProgress) -> None:
                 nonlocal failed
-                failed = progress.failed
-                report(progress)
+                failed = told.failed
+                report(told)
 
             notes = target.collect(out, options, on_progress)
         tell(notes, quiet=quiet)
     rendered = target.render(source or out, options)
     if options.quick:
+        quick_note = (
+            f"Made with --quick, at most {QUICK_RUNS} runs of {QUICK_EPOCHS} epochs: it shows "
+            "that everything works, and nothing else."
+        )
         title = f"{rendered.title} (--quick: not to be published)"
-        rendered = replace(rendered, title=title, notes=(*rendered.notes, QUICK_NOTE))
+        rendered = replace(rendered, title=title, notes=(*rendered.notes, quick_note))
     written = _write(rendered, out, target.records(options))
     if source is None and gzip:
         written.append(pack_lines(out, target.records(options)).name)
@@ -149,6 +164,11 @@ def _one(
 
 
 def _write(rendered: Rendered, out: Path, name: str) -> list[str]:
+    from graphfilter.bench import to_csv, to_latex, to_markdown
+    from graphfilter.paper.tables import make_table
+    from graphfilter.report.figures import save_figure
+    from graphfilter.storage import atomic_file
+
     files = {}
     if rendered.blocks:
         table = make_table(rendered)
@@ -167,6 +187,9 @@ def _write(rendered: Rendered, out: Path, name: str) -> list[str]:
 
 
 def _show(rendered: Rendered) -> None:
+    from graphfilter.bench import text_rows
+    from graphfilter.paper.tables import make_table
+
     table = make_table(rendered)
     say(table.title)
     for block in table.blocks:

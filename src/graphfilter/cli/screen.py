@@ -2,36 +2,74 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 
 from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+# Escape sequences, then what else moves the cursor, hides text or reverses it.
+_SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -~])")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+class _Console(Console):
+    """A console whose reader may go away: what is left to do is done, unheard."""
+
+    def on_broken_pipe(self) -> None:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.file.fileno())
+        os.close(nowhere)
+
+
 # A pipe or file has no width to fit: there, tables are not broken into narrow columns.
-out = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
-err = Console(stderr=True, highlight=False)
+out = _Console(
+    highlight=False, width=None if sys.stdout is not None and sys.stdout.isatty() else 200
+)
+err = _Console(stderr=True, highlight=False)
+
+
+def prepare_streams() -> None:
+    """Let output never fail for its characters, nor for streams that were closed."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115
+        stream = getattr(sys, name)
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def printable(text: str) -> str:
+    r"""Return text without what a terminal would take for a command, ready for rich.
+
+    >>> printable("\x1b[31mred\x1b[0m \x1b]0;title\x07[b]")
+    'red \\[b]'
+    """
+    return escape(_CONTROLS.sub("", _SEQUENCES.sub("", text)))
 
 
 def complain(message: str) -> None:
     """Say what went wrong, in one line that is never wrapped."""
-    err.print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True)
+    line = " ".join(printable(message).splitlines())
+    err.print(f"[bold red]error:[/] {line}", soft_wrap=True)
 
 
 def tell(lines: Iterable[str], *, quiet: bool = False) -> None:
     """Say what the user should know, a line each."""
     if not quiet:
         for line in lines:
-            err.print(f"[dim]note:[/] {escape(line)}", soft_wrap=True)
+            err.print(f"[dim]note:[/] {printable(line)}", soft_wrap=True)
 
 
 def say(text: str = "") -> None:
     """Print a result."""
-    out.print(escape(text), soft_wrap=True)
+    out.print(printable(text), soft_wrap=True)
 
 
 def show_table(
@@ -43,12 +81,15 @@ def show_table(
 ) -> None:
     """Print a table; the first ``text_columns`` are aligned left, the others right."""
     table = Table(
-        title=escape(title) or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD
+        title=printable(title) or None,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
     )
     for i, name in enumerate(columns):
-        table.add_column(escape(name), justify="left" if i < text_columns else "right")
+        table.add_column(printable(name), justify="left" if i < text_columns else "right")
     for row in rows:
-        table.add_row(*(escape(cell) for cell in row))
+        table.add_row(*(printable(cell) for cell in row))
     out.print(table)
 
 
@@ -58,35 +99,6 @@ def waiting(message: str, *, quiet: bool = False) -> Iterator[None]:
     if quiet:
         yield
         return
-    with err.status(escape(message)):
+    spinner = "dots" if err.encoding.startswith("utf") else "line"
+    with err.status(printable(message), spinner=spinner):
         yield
-
-
-@contextmanager
-def runs_bar(*, quiet: bool = False) -> Iterator[Callable[[str, int, int, str], None]]:
-    """Give a callback ``(what, done, total, note)`` that moves a bar over many runs."""
-    if quiet:
-        yield lambda what, done, total, note: None
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("runs{task.fields[note]}"),
-        TimeElapsedColumn(),
-    )
-    bar = Progress(*columns, console=err)
-
-    def report(what: str, done: int, total: int, note: str) -> None:
-        # Started with the first run: what goes wrong before it leaves no bar behind.
-        if not bar.tasks:
-            bar.start()
-            bar.add_task("", total=total, note="")
-        bar.update(
-            bar.tasks[0].id, description=escape(what), completed=done, total=total, note=note
-        )
-
-    try:
-        yield report
-    finally:
-        bar.stop()

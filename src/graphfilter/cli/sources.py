@@ -1,142 +1,211 @@
-"""Where a command's graph comes from: two tables, a dataset's name, or a file."""
+"""Where a command's graph comes from: two tables, a dataset's name, or a file.
+
+The options are said once, as the fields of a dataclass; :func:`takes` gives them to a command.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import waiting
-from graphfilter.data import Columns, TableEncoder, load_dataset, read_tables
-from graphfilter.data.readers import read_graph
 from graphfilter.errors import ConfigError
-from graphfilter.run_folder import Source
+
+if TYPE_CHECKING:
+    from graphfilter.data import Columns, TableEncoder
+    from graphfilter.run_folder import Source
 
 TABLES = "Your own graph"
 OTHER = "Other graphs"
 COLUMNS = "Columns (guessed by name where not given)"
 
-Edges = Annotated[
-    Path | None,
-    typer.Option(help="Table of edges: CSV, CSV.gz, TSV or Parquet.", rich_help_panel=TABLES),
-]
-Vertices = Annotated[
-    Path | None,
-    typer.Option(
-        help="Table of vertices: an id, features, and a label where known.", rich_help_panel=TABLES
-    ),
-]
-DatasetName = Annotated[
-    str | None,
-    typer.Option("--dataset", help="A named dataset: see graphfilter data list.",
-                 rich_help_panel=OTHER),
-]  # fmt: skip
-GraphFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--graph",
-        help="A file: the package's npz, MatrixMarket, GraphML, GML or an edge list.",
-        rich_help_panel=OTHER,
-    ),
-]
-Id = Annotated[str | None, typer.Option(help="Vertex id.", rich_help_panel=COLUMNS)]
-Label = Annotated[
-    str | None, typer.Option(help="Label; empty cells are unlabelled.", rich_help_panel=COLUMNS)
-]
-SourceColumn = Annotated[
-    str | None, typer.Option("--source", help="One end of an edge.", rich_help_panel=COLUMNS)
-]
-Target = Annotated[str | None, typer.Option(help="The other end.", rich_help_panel=COLUMNS)]
-Weight = Annotated[
-    str | None, typer.Option(help="Edge weight, not negative.", rich_help_panel=COLUMNS)
-]
-SplitColumn = Annotated[
-    str | None,
-    typer.Option("--split", help="train, val or test per vertex.", rich_help_panel=COLUMNS),
-]
-FeatureColumns = Annotated[
-    str,
-    typer.Option("--features", help="Use only these, separated by commas.",
-                 rich_help_panel=COLUMNS),
-]  # fmt: skip
-Categorical = Annotated[
-    str, typer.Option(help="One-hot encode these though they look like numbers.",
-                      rich_help_panel=COLUMNS),
-]  # fmt: skip
-Drop = Annotated[str, typer.Option(help="Leave these out.", rich_help_panel=COLUMNS)]
-AllowMissing = Annotated[
-    bool,
-    typer.Option(
-        "--allow-missing",
-        help="Leave out edges to vertices that are not in the table, instead of stopping.",
-        rich_help_panel=TABLES,
-    ),
-]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no notes.")]
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+Seed = Annotated[int, typer.Option(help="Same seed, same result.", min=0, max=2**32 - 1)]
+Scaling = Annotated[str, typer.Option(help="Of the features: auto, none, row or standardise.")]
+SplitRule = Annotated[
+    str, typer.Option(help="stratified, per_class, fixed, public, or fraction:0.1.")
+]
 
 
-def column_choices(
-    *,
-    id: str | None,
-    label: str | None,
-    source: str | None,
-    target: str | None,
-    weight: str | None,
-    split: str | None = None,
-    features: str = "",
-    categorical: str = "",
-    drop: str = "",
-) -> Columns:
-    """Gather the options that name columns."""
-    return Columns(
-        id=id,
-        label=label,
-        source=source,
-        target=target,
-        weight=weight,
-        split=split,
-        features=_listed(features),
-        categorical=_listed(categorical),
-        drop=_listed(drop),
+def _option(*names: str, help: str, panel: str) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=panel)
+
+
+@dataclass(frozen=True)
+class GraphOptions:
+    """Name one graph and, where it comes in tables, the columns that hold what."""
+
+    edges: Annotated[
+        Path | None, _option(help="Table of edges: CSV, CSV.gz, TSV or Parquet.", panel=TABLES)
+    ] = None
+    vertices: Annotated[
+        Path | None,
+        _option(help="Table of vertices: an id, features, and a label where known.", panel=TABLES),
+    ] = None
+    allow_missing: Annotated[
+        bool,
+        _option(
+            "--allow-missing",
+            help="Leave out edges to vertices that are not in the table, instead of stopping.",
+            panel=TABLES,
+        ),
+    ] = False
+    dataset: Annotated[
+        str | None, _option(help="A named dataset: see graphfilter data list.", panel=OTHER)
+    ] = None
+    graph: Annotated[
+        Path | None,
+        _option(
+            help="A file: the package's npz, MatrixMarket, GraphML, GML or an edge list.",
+            panel=OTHER,
+        ),
+    ] = None
+    label: Annotated[
+        str | None, _option(help="Label; empty cells are unlabelled.", panel=COLUMNS)
+    ] = None
+    id: Annotated[str | None, _option(help="Vertex id.", panel=COLUMNS)] = None
+    source: Annotated[str | None, _option(help="One end of an edge.", panel=COLUMNS)] = None
+    target: Annotated[str | None, _option(help="The other end.", panel=COLUMNS)] = None
+    weight: Annotated[str | None, _option(help="Edge weight, not negative.", panel=COLUMNS)] = None
+    quiet: Quiet = False
+
+    def words(self) -> tuple[str, ...]:
+        """Return the words of the command line that name the graph."""
+        given = {f.name.replace("_", "-"): getattr(self, f.name) for f in fields(self)}
+        del given["quiet"]
+        pairs = (
+            [f"--{name}"] if value is True else [f"--{name}", str(value)]
+            for name, value in given.items()
+            if value
+        )
+        return tuple(word for pair in pairs for word in pair)
+
+    def columns(self, like: Columns | None = None) -> Columns:
+        """Return the columns that were named; those that a table ``like`` this had otherwise."""
+        from graphfilter.data import Columns
+
+        chosen: dict[str, Any] = {f.name: getattr(self, f.name, None) for f in fields(Columns)}
+        for name in ("features", "categorical", "drop"):
+            chosen[name] = listed(chosen[name] or "")
+        # Not the label: the table to predict may have none.
+        for name in ("id", "source", "target", "weight"):
+            chosen[name] = chosen[name] or getattr(like, name, None)
+        return Columns(**chosen)
+
+    def read(self, *, encoder: TableEncoder | None = None, like: Columns | None = None) -> Source:
+        """Read the graph; exactly one kind of source must be named."""
+        self._check()
+        from graphfilter.data import load_dataset, read_tables
+        from graphfilter.data.readers import read_graph
+        from graphfilter.run_folder import Source
+
+        if self.dataset is not None:
+            with download_bar(show=not self.quiet) as progress:
+                found = load_dataset(self.dataset, progress=progress)
+            return Source(found, origin={"dataset": self.dataset})
+        if self.graph is not None:
+            with waiting(f"reading {self.graph}", quiet=self.quiet):
+                return Source(read_graph(self.graph), origin={"graph": str(self.graph)})
+        assert self.edges is not None
+        assert self.vertices is not None
+        columns = self.columns(like)
+        with waiting(f"reading {self.vertices} and {self.edges}", quiet=self.quiet):
+            found, encoder = read_tables(
+                self.edges, self.vertices, columns=columns, allow_missing=self.allow_missing,
+                encoder=encoder,
+            )  # fmt: skip
+        origin = {"edges": str(self.edges), "vertices": str(self.vertices)}
+        return Source(found, encoder, origin, columns)
+
+    def _check(self) -> None:
+        """Raise unless one graph is named, and only what applies to it."""
+        named = [name for name in ("dataset", "graph") if getattr(self, name) is not None]
+        tables = self.edges is not None or self.vertices is not None
+        if tables + len(named) != 1:
+            raise ConfigError(
+                "name one graph: --edges and --vertices, or --dataset NAME, or --graph FILE."
+            )
+        if not tables:
+            others = [word for word in self.words() if word.startswith("--")]
+            others.remove(f"--{named[0]}")
+            if others:
+                raise ConfigError(
+                    f"{others[0]} is for tables (--edges and --vertices); leave it out with "
+                    f"--{named[0]}, which knows its own."
+                )
+        elif self.edges is None or self.vertices is None:
+            missing = "--edges" if self.edges is None else "--vertices"
+            raise ConfigError(f"--edges and --vertices go together; {missing} is missing.")
+
+
+@dataclass(frozen=True)
+class FitOptions(GraphOptions):
+    """Say which vertices train and which columns are features, besides."""
+
+    split: Annotated[str | None, _option(help="train, val or test per vertex.", panel=COLUMNS)] = (
+        None
     )
+    features: Annotated[
+        str, _option(help="Use only these, separated by commas.", panel=COLUMNS)
+    ] = ""
+    categorical: Annotated[
+        str, _option(help="One-hot encode these though they look like numbers.", panel=COLUMNS)
+    ] = ""
+    drop: Annotated[str, _option(help="Leave these out.", panel=COLUMNS)] = ""
 
 
-def read_source(
-    *,
-    edges: Path | None,
-    vertices: Path | None,
-    dataset: str | None,
-    graph: Path | None,
-    columns: Columns,
-    allow_missing: bool = False,
-    encoder: TableEncoder | None = None,
-    quiet: bool = False,
-) -> Source:
-    """Read the graph that the options name; exactly one kind of source must be named."""
-    tables = edges is not None or vertices is not None
-    if tables + (dataset is not None) + (graph is not None) != 1:
-        raise ConfigError(
-            "name one graph: --edges and --vertices, or --dataset NAME, or --graph FILE."
+def takes(options: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the fields of a dataclass as options.
+
+    The command's first parameter is the dataclass made of them; the others are options of its own.
+    """
+    hints = get_type_hints(options, include_extras=True)
+    shared = [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default,
+            annotation=hints[field.name],
         )
-    if dataset is not None:
-        with download_bar(show=not quiet) as progress:
-            found = load_dataset(dataset, progress=progress)
-        return Source(found, origin={"dataset": dataset})
-    if graph is not None:
-        with waiting(f"reading {graph}", quiet=quiet):
-            return Source(read_graph(graph), origin={"graph": str(graph)})
-    if edges is None or vertices is None:
-        missing = "--edges" if edges is None else "--vertices"
-        raise ConfigError(f"--edges and --vertices go together; {missing} is missing.")
-    with waiting(f"reading {vertices} and {edges}", quiet=quiet):
-        found, encoder = read_tables(
-            edges, vertices, columns=columns, allow_missing=allow_missing, encoder=encoder
-        )
-    origin: dict[str, Any] = {"edges": str(edges), "vertices": str(vertices)}
-    return Source(found, encoder, origin, columns)
+        for field in fields(options)
+    ]  # fmt: skip
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for parameter in list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+        ]
+        required = [parameter for parameter in own if parameter.default is parameter.empty]
+        others = [parameter for parameter in own if parameter.default is not parameter.empty]
+        every = [*required, *shared, *others]
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            chosen = {parameter.name: given.pop(parameter.name) for parameter in shared}
+            command(options(**chosen), **given)
+
+        run.__signature__ = inspect.Signature(every)  # pyright: ignore
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
+        return run
+
+    return decorate
 
 
-def _listed(text: str) -> tuple[str, ...]:
+def given_words(context: typer.Context) -> list[str]:
+    """Return the options that were given, not left at their defaults, as the user writes them."""
+    return [
+        f"--{name.replace('_', '-')}"
+        for name in context.params
+        if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
+    ]
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """Return the parts of a text that are separated by commas."""
     return tuple(part.strip() for part in text.split(",") if part.strip())

@@ -1,0 +1,122 @@
+"""From the first moment to the last: what is loaded, signals, and streams that fail."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from graphfilter.cli.screen import printable
+
+COMMAND = [sys.executable, "-m", "graphfilter"]
+HEAVY = {"torch", "numpy", "scipy", "sklearn", "pyarrow", "matplotlib", "plotly", "networkx"}
+
+
+def run(*words: object, **options) -> subprocess.CompletedProcess[str]:
+    command = [*COMMAND, *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, **options)
+
+
+@pytest.mark.parametrize("words", [["--version"], ["--help"], ["fit", "--help"]])
+def test_help_waits_for_no_heavy_library(words: list[str]) -> None:
+    code = (
+        f"import sys; sys.argv = ['graphfilter', *{words}]\n"
+        "from graphfilter.__main__ import main\n"
+        "try: main()\n"
+        "finally: print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "graphfilter" in done.stdout
+    assert not {name.partition(".")[0] for name in done.stderr.split()} & HEAVY
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
+@pytest.mark.parametrize(
+    ("number", "line", "code"),
+    [
+        (signal.SIGINT, "error: interrupted.\n", 130),
+        (signal.SIGTERM, "error: terminated.\n", 143),
+    ],
+)
+def test_a_signal_while_starting_is_one_line(
+    number: signal.Signals, line: str, code: int, tmp_path: Path
+) -> None:
+    words = ["fit", "--dataset", "digits", "--quiet", "--out", str(tmp_path / "run")]
+    draw = random.Random(0)
+    for _ in range(3):
+        process = subprocess.Popen([*COMMAND, *words], stderr=subprocess.PIPE, text=True)
+        wait_until_it_listens(process.pid, number)
+        time.sleep(draw.uniform(0, 0.5))
+        process.send_signal(number)
+        _, shown = process.communicate(timeout=120)
+        assert (process.returncode, shown) == (code, line)
+
+
+def wait_until_it_listens(pid: int, number: int) -> None:
+    """Wait until a process handles a signal itself: Python takes a moment until it is ours."""
+    if not Path("/proc/self/status").exists():
+        time.sleep(0.3)
+        return
+    while True:
+        fields = dict(
+            line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+        )
+        caught = int(fields["SigCgt"], 16)
+        # Python catches SIGINT by itself from the start; both are ours once SIGTERM is caught.
+        if caught >> (signal.SIGTERM - 1) & 1:
+            return
+        time.sleep(0.002)
+
+
+def test_a_reader_that_went_away_is_no_error(tmp_path: Path) -> None:
+    """And what there was left to write is written."""
+    out = tmp_path / "k"
+    read, write = os.pipe()
+    os.close(read)
+    command = [*COMMAND, "data", "export", "karate", "--out", str(out)]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, timeout=300)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (out / "vertices.csv").is_file()
+
+
+def test_closed_streams_are_no_error(tmp_path: Path) -> None:
+    shell = f'"{sys.executable}" -m graphfilter data get karate >&- 2>&-'
+    assert subprocess.run(shell, shell=True, timeout=300).returncode == 0
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_narrow_encodings_replace_what_they_lack(encoding: str) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run(
+        [*COMMAND, "reproduce", "--list"], capture_output=True, env=environment, timeout=300
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"table1" in done.stdout
+    bad = subprocess.run(
+        [*COMMAND, "data", "get", "caf\u00e9\u2248"], capture_output=True, env=environment
+    )
+    assert bad.returncode == 2
+    assert bad.stderr.decode(encoding).startswith("error: unknown dataset 'caf")
+
+
+def test_terminal_commands_in_names_are_not_obeyed(graphfilter, tmp_path: Path) -> None:
+    result = graphfilter("data", "get", "\x1b]0;owned\x07\x1b[2Jkarate\u202e")
+    assert result.code == 2
+    assert "\x1b" not in result.err.replace("\\x1b", "")
+    assert printable("\x9b31mred\x00") == "31mred"
+    assert printable("\x1b[1;31mred\x1b[0m\ttab\nline") == "red\ttab\nline"
+
+
+def test_a_bad_number_of_threads_is_one_line(tmp_path: Path) -> None:
+    done = run("--version", env={**os.environ, "GRAPHFILTER_THREADS": "many"})
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: GRAPHFILTER_THREADS must be a whole number")
+    assert len(done.stderr.splitlines()) == 1
