@@ -1,4 +1,4 @@
-"""Compiles the CPU kernel when the package is built or installed from its source.
+"""Compile the CPU kernel when the package is built or installed from its source.
 
 Without a compiler it is left out, and torch's own products do the work.
 """
@@ -19,8 +19,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 KERNELS = Path("src", "graphfilter", "operators", "kernels")
 
 
-class NativeKernel(BuildHookInterface):
-    """Adds ``native.so`` to a wheel, or puts it beside its source for an editable install."""
+class NativeKernelHook(BuildHookInterface):
+    """Add ``native.so`` to a wheel, or put it beside its source for an editable install."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name != "wheel":
@@ -55,7 +55,7 @@ def build_native(folder: Path) -> None:
         flags = ["-O3", "-fPIC", "-fopenmp"]
         _run(compiler, *flags, "-c", str(folder / "native.c"), "-o", str(made))
         _run(compiler, "-shared", str(made), "-o", str(linked))
-        # Whole or not at all, also where another process has the old one loaded.
+        # Atomically, also where another process has the old one loaded.
         shutil.copy(linked, folder / "native.tmp")
         (folder / "native.tmp").replace(folder / "native.so")
 

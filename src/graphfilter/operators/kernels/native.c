@@ -1,5 +1,6 @@
-/* Products with a sparse matrix on a CPU, a row at a time in registers.
+/* Products with a sparse matrix on a CPU, one row at a time in registers.
 
+   native_kernel.py calls these functions; it checks every size before, and nothing is checked here.
    graphfilter_walk runs a whole three-term recurrence, with the weighted sum of its terms and their
    inner products with another array, in one call: every row is finished (scaled, added up,
    multiplied) while it is in registers, and nothing returns to Python between the terms.
@@ -32,7 +33,7 @@ typedef struct {
 /* Raised with every change of what the functions below take. */
 int graphfilter_interface(void) { return 1; }
 
-/* One term of the walk: out <- scale M current + skip current + keep old, and what goes with it. */
+/* One term of the recurrence: out <- scale M current + skip current + keep old, and what goes with it. */
 typedef struct {
     const float *current, *old, *against, *weights, *weights_of_x;
     float *out, *sums;
@@ -40,7 +41,7 @@ typedef struct {
     float scale, skip, keep;
 } Term;
 
-/* Sum the rows of x that the entries of a row name, `wide` vectors of each. */
+/* Sum the rows of x at the column numbers of one row of M, `wide` vectors of each. */
 INLINE void gather(Matrix m, int64_t row, const float *x, int64_t stride, const int wide,
                    lanes *total) {
     for (int v = 0; v < wide; v++) total[v] = (lanes){0};
@@ -106,7 +107,7 @@ static void term_of_rows(const Matrix *matrix, const Term *term, int64_t first, 
     }
 }
 
-/* Walk B_0 x = x, B_1 x, ... and add them up: sums = w_0 x + w_1 B_1 x + ...
+/* Make the terms B_0 x = x, B_1 x, ... of a three-term recurrence and add them up: sums = w_0 x + w_1 B_1 x + ...
 
    weights: (degree + 1, stride); steps: (degree, 3), the scale, skip and keep of each term;
    one, two: room for two terms; cuts: (n_parts + 1), the rows of each part;

@@ -1,0 +1,98 @@
+"""The compiled kernel under the address and undefined-behaviour sanitizers.
+
+It is compiled once more with both, and its contract tests run against that library in a process of
+their own: a read or write outside of an array, which may go unnoticed otherwise, ends it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from graphfilter.operators.kernels import native_kernel
+
+TESTS = Path(__file__).parents[1]
+SOURCE = Path(native_kernel.__file__).with_name("native.c")
+SANITIZE = "-fsanitize=address,undefined"
+FLAGS = ["-O1", "-g", "-fPIC", "-fopenmp", SANITIZE, "-fno-sanitize-recover=all"]
+
+RUN_TESTS = """
+import sys
+from pathlib import Path
+import pytest
+from graphfilter.operators.kernels import native_kernel
+
+native_kernel.LIBRARY = Path(sys.argv[1])
+assert native_kernel.native_library() is not None, "the sanitized library cannot be loaded"
+sys.exit(pytest.main(sys.argv[2:]))
+"""
+
+WRITE_TOO_FAR = """
+import sys
+from pathlib import Path
+import torch
+from graphfilter.graph import Graph
+from graphfilter.operators import adjacency
+from graphfilter.operators.kernels import native_kernel
+
+native_kernel.LIBRARY = Path(sys.argv[1])
+operator = adjacency(Graph.from_edges([[0, 1], [1, 2]]))
+operator.kernel._multiply(torch.ones(3, 16), torch.ones(1, 16), 1.0, 0.0, None)
+"""
+
+
+@pytest.fixture(scope="module")
+def sanitized(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """The library compiled with the sanitizers, and the environment it runs in."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None or not sys.platform.startswith("linux"):
+        pytest.skip("needs a C compiler on Linux")
+    folder = tmp_path_factory.mktemp("sanitized")
+    made, library = folder / "native.o", folder / "native.so"
+    runtimes = []
+    for name in ("libasan.so", "libubsan.so"):
+        asked = [compiler, f"-print-file-name={name}"]
+        found = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+        if not Path(found).is_file():
+            pytest.skip(f"the compiler has no {name}")
+        runtimes.append(found)
+    for words in (
+        [*FLAGS, "-c", str(SOURCE), "-o", str(made)],
+        ["-shared", SANITIZE, str(made), "-o", str(library)],
+    ):
+        subprocess.run([compiler, *words], check=True, capture_output=True)
+    # Python and torch leave memory to the system at exit: leaks are not looked for.
+    environment = {"LD_PRELOAD": " ".join(runtimes), "ASAN_OPTIONS": "detect_leaks=0"}
+    return library, {**os.environ, **environment}
+
+
+def run(sanitized: tuple[Path, dict[str, str]], script: str, *words: str):
+    library, environment = sanitized
+    return subprocess.run(
+        [sys.executable, "-c", script, str(library), *words],
+        env=environment, capture_output=True, text=True, cwd=TESTS.parent, check=False,
+    )  # fmt: skip
+
+
+def test_compiled_kernel_keeps_its_contract_under_sanitizers(sanitized) -> None:
+    done = run(
+        sanitized, RUN_TESTS,
+        "-q", "-n", "0", "-p", "no:cacheprovider", "-k", "native or compiled",
+        str(TESTS / "contracts" / "test_kernel_contract.py"),
+        str(TESTS / "operators" / "test_damaged_structures.py"),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " passed" in done.stdout
+    assert "ERROR: AddressSanitizer" not in done.stderr
+
+
+def test_sanitizers_see_a_write_outside_of_an_array(sanitized) -> None:
+    """Past the checks of the public method: the test above could fail."""
+    done = run(sanitized, WRITE_TOO_FAR)
+    assert done.returncode != 0
+    assert "heap-buffer-overflow" in done.stderr
