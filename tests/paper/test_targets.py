@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from graphfilter.bench import BenchProgress, Record
 from graphfilter.cli.app import app
 from graphfilter.errors import ConfigError
-from graphfilter.paper import targets
+from graphfilter.paper import reproduction_page, targets
 from graphfilter.paper.options import Options
 from graphfilter.paper.records import read_target_records
 from graphfilter.paper.targets import TARGETS
@@ -74,7 +74,8 @@ def test_reproduce_all_goes_through_every_target(tmp_path: Path, monkeypatch) ->
         raise ConfigError("not here.")
 
     small["table4"] = replace(TARGETS["table4"], collect=refuse)
-    monkeypatch.setattr(targets, "TARGETS", small)
+    for module in (targets, reproduction_page):
+        monkeypatch.setattr(module, "TARGETS", small)
     done = reproduce("all", "--out", tmp_path, "--quick", "--device", "cpu", "--quiet")
     assert done.exit_code == 1
     assert "table4: not here." in done.stderr
