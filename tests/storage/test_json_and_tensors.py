@@ -18,7 +18,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from graphfilter.errors import ModelFileError
-from graphfilter.storage import atomic_file, read_json, read_tensors, write_json, write_tensors
+from graphfilter.storage import (
+    atomic_file,
+    read_checked_json,
+    read_json,
+    read_tensors,
+    write_checked_json,
+    write_json,
+    write_tensors,
+)
 
 
 @contextmanager
@@ -171,6 +179,49 @@ def test_write_tensors_keeps_the_old_file_on_an_error(tmp_path: Path) -> None:
         write_tensors(path, {"w": torch.zeros(1)}, {"bad": object()})
     assert read_tensors(path)[0]["w"].item() == 1
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_read_tensors_finds_every_flipped_bit_of_the_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    for bit in range(8 * 24):
+        changed = bytearray(OWN)
+        changed[len(OWN) - 24 + bit // 8] ^= 1 << (bit % 8)
+        path.write_bytes(changed)
+        with pytest.raises(ModelFileError, match="checksum"):
+            read_tensors(path)
+
+
+def test_read_tensors_holds_a_file_to_the_checksum_it_was_written_with(tmp_path: Path) -> None:
+    first = write_tensors(tmp_path / "a", {"w": torch.ones(2)}, {"n": 1})
+    second = write_tensors(tmp_path / "b", {"w": torch.ones(2)}, {"n": 2})
+    assert first != second
+    assert first == write_tensors(tmp_path / "c", {"w": torch.ones(2)}, {"n": 1})
+    read_tensors(tmp_path / "a", first)
+    for wrong in (second, "", [first]):
+        with pytest.raises(ModelFileError, match="checksum"):
+            read_tensors(tmp_path / "a", wrong)  # type: ignore[arg-type]
+
+
+def test_read_tensors_takes_files_without_a_checksum(tmp_path: Path) -> None:
+    from safetensors.torch import save_file
+
+    save_file({"w": torch.ones(2)}, tmp_path / "t", metadata={"graphfilter": '{"n": 1}'})
+    tensors, content = read_tensors(tmp_path / "t")
+    assert content == {"n": 1}
+    assert tensors["w"].tolist() == [1, 1]
+
+
+def test_checked_json_finds_changes_and_takes_files_without_a_checksum(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    write_checked_json(path, {"b": [1, 0.1], "a": "α"})
+    assert read_checked_json(path) == {"b": [1, 0.1], "a": "α"}
+    path.write_text(json.dumps(json.loads(path.read_text()), sort_keys=True))
+    assert read_checked_json(path) == {"b": [1, 0.1], "a": "α"}
+    path.write_text(path.read_text().replace("0.1", "0.3"))
+    with pytest.raises(ModelFileError, match=r"a\.json: .* checksum"):
+        read_checked_json(path)
+    path.write_text('{"b": 1}')
+    assert read_checked_json(path) == {"b": 1}
 
 
 @pytest.mark.parametrize("length", range(0, len(OWN), 7))

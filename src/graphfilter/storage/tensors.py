@@ -74,8 +74,8 @@ def read_tensors(
         raise ModelFileError(f"{path}: a safetensors file, but not one of graphfilter's.") from None
     if not isinstance(content, dict):
         raise ModelFileError(f"{path}: a safetensors file, but not one of graphfilter's.")
-    expected = {content.pop(CHECKSUM, None), checksum} - {None}
-    if expected and expected != {_checksum(tensors, content)}:
+    expected = [c for c in (content.pop(CHECKSUM, None), checksum) if c is not None]
+    if expected and expected != [_checksum(tensors, content)] * len(expected):
         raise ModelFileError(
             f"{path}: must be as it was saved; its checksum says that it was changed. "
             "Restore it from a copy, or fit again."
