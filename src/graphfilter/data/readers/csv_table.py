@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,19 +19,21 @@ BLOCK_BYTES = 16 << 20
 MOST_COLUMNS = 100_000
 # A byte of text becomes part of a cell, which has a place to start as well.
 _BYTES_PER_BYTE = 2
+_CHUNK_BYTES = 1 << 20
 
 
 def column_names(path: Path) -> list[str]:
-    """Read the header."""
+    """Read the header, after what the file unpacks to has been counted."""
     from pyarrow import csv
 
+    _check_unpacked(path)
     with _open(path) as stream:
         first_line = stream.read(BLOCK_BYTES).partition(b"\n")[0]
     n_columns = first_line.count(_delimiter(path).encode()) + 1
     if n_columns > MOST_COLUMNS:
         problem = f"a table must have at most {MOST_COLUMNS:,} columns; got {n_columns:,}"
         raise DataFileError(path, f"{problem}. Split it, or make it a .npz file.", line=1)
-    with csv.open_csv(_source(path), **_options(path)) as reader:
+    with csv.open_csv(path, **_options(path)) as reader:
         return reader.schema.names
 
 
@@ -41,17 +43,17 @@ def read(path: Path, names: list[str]) -> pa.Table:
     from pyarrow import csv
 
     try:
-        return csv.read_csv(_source(path), **_options(path, names, use_threads=True))
+        return csv.read_csv(path, **_options(path, names, use_threads=True))
     except pa.ArrowInvalid:
         # One thread alone knows the line of what is wrong.
-        return csv.read_csv(_source(path), **_options(path, names))
+        return csv.read_csv(path, **_options(path, names))
 
 
 def read_batches(path: Path, names: list[str], header: bool) -> Iterator[pa.RecordBatch]:
     """Read these columns block by block; without a header they are called f0, f1, ..."""
     from pyarrow import csv
 
-    with csv.open_csv(_source(path), **_options(path, names, header=header)) as reader:
+    with csv.open_csv(path, **_options(path, names, header=header)) as reader:
         yield from reader
 
 
@@ -76,42 +78,28 @@ def _options(
     }
 
 
-def _source(path: Path) -> Any:
-    """Return what Arrow reads: a plain file by its path, a packed one counted as it unpacks."""
-    return _open(path) if _is_packed(path) else path
+@contextmanager
+def _open(path: Path) -> Iterator[Any]:
+    """Open a file as what it unpacks to."""
+    import pyarrow as pa
+
+    with pa.OSFile(str(path)) as file:
+        if not path.name.lower().endswith(".gz"):
+            yield file
+            return
+        with pa.CompressedInputStream(file, "gzip") as stream:
+            yield stream
 
 
-def _open(path: Path) -> io.RawIOBase | io.BufferedReader:
-    return _Unpacked(path) if _is_packed(path) else path.open("rb")
+def _check_unpacked(path: Path) -> None:
+    """Unpack a packed file once, keeping nothing, to count what it holds.
 
-
-def _is_packed(path: Path) -> bool:
-    return path.name.lower().endswith(".gz")
-
-
-class _Unpacked(io.RawIOBase):
-    """A gzipped file, read as what it unpacks to, which is counted while it is."""
-
-    def __init__(self, path: Path) -> None:
-        import pyarrow as pa
-
-        super().__init__()
-        self._stream = pa.CompressedInputStream(pa.OSFile(str(path)), "gzip")
-        self._budget = Budget(path)
-        self._n_bytes = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1, /) -> bytes:
-        data = self._stream.read(BLOCK_BYTES if size < 0 else size)
-        self._n_bytes += len(data)
-        self._budget.spend(
-            _BYTES_PER_BYTE * len(data), f"it unpacks to {self._n_bytes:,} bytes or more"
-        )
-        return data
-
-    def close(self) -> None:
-        if not self.closed:
-            self._stream.close()
-        super().close()
+    Counting while Arrow parses would call Python from Arrow's threads, which may then never end.
+    """
+    if not path.name.lower().endswith(".gz"):
+        return
+    budget, n_bytes = Budget(path), 0
+    with _open(path) as stream:
+        while n := len(stream.read(_CHUNK_BYTES)):
+            n_bytes += n
+            budget.spend(_BYTES_PER_BYTE * n, f"it unpacks to {n_bytes:,} bytes or more")

@@ -27,76 +27,91 @@ def column_names(path: Path) -> list[str]:
 
 def read(path: Path, names: list[str]) -> pa.Table:
     """Read these columns."""
-    budget = Budget(path)
-    return _plain(_open(path, names, budget).read(columns=names), budget)
+    import pyarrow as pa
+
+    file, budget = _open(path, names), Budget(path)
+    if (rows := _batch_rows(file, budget)) == _BATCH_ROWS:
+        return _plain(file.read(columns=names), budget)
+    return pa.Table.from_batches(_batches(file, names, rows, budget))
 
 
 def read_batches(path: Path, names: list[str], header: bool) -> Iterator[pa.RecordBatch]:
     """Read these columns, some rows at a time; there is always a header."""
+    file, budget = _open(path, names), Budget(path)
+    yield from _batches(file, names, _batch_rows(file, budget), budget)
+
+
+def _batches(file: Any, names: list[str], rows: int, budget: Budget) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
-    budget = Budget(path)
-    file = _open(path, names, budget)
-    for batch in file.iter_batches(columns=names, batch_size=_batch_rows(file, budget)):
+    for batch in file.iter_batches(columns=names, batch_size=rows):
         yield from _plain(pa.Table.from_batches([batch]), budget).to_batches()
 
 
-def _open(path: Path, names: list[str], budget: Budget) -> Any:
+def _open(path: Path, names: list[str]) -> Any:
     """Open a file after what it says it holds has been counted."""
-    import pyarrow as pa
     from pyarrow import parquet
 
     file = parquet.ParquetFile(path)
-    for _, chunk in _chunks(file):
-        if chunk.path_in_schema.partition(".")[0] in names:
-            n_values, n_bytes = max(chunk.num_values, 0), max(chunk.total_uncompressed_size, 0)
-            what = f"{n_values:,} values or more in {chunk.path_in_schema!r}"
-            budget.spend(2 * n_bytes + _BYTES_PER_CELL * n_values, what)
-    n_rows = max(file.metadata.num_rows, 0)
-    budget.spend(_BYTES_PER_CELL * n_rows, f"it says it has {n_rows:,} rows")
+    chosen = [c for c in _chunks(file) if c.path_in_schema.partition(".")[0] in names]
+    n_rows, n_values = file.metadata.num_rows, sum(chunk.num_values for chunk in chosen)
+    n_bytes = sum(chunk.total_uncompressed_size for chunk in chosen)
+    what = f"{n_rows:,} rows of {len(names)} columns, {n_bytes:,} bytes unpacked"
+    Budget(path).spend(2 * n_bytes + _BYTES_PER_CELL * max(n_rows, n_values), what)
     if path.stat().st_size >= _SMALL_FILE:
         return file
-    is_text = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
-    words = [field.name for field in file.schema_arrow if field.type in is_text]
+    delta = {chunk.path_in_schema for chunk in _chunks(file) if _is_delta(chunk)}
+    words = [f.name for f in file.schema_arrow if _is_text(f.type) and f.name not in delta]
     return parquet.ParquetFile(path, read_dictionary=words)
 
 
-def _chunks(file: Any) -> Iterator[tuple[int, Any]]:
+def _chunks(file: Any) -> Iterator[Any]:
     for i in range(file.metadata.num_row_groups):
         group = file.metadata.row_group(i)
-        for j in range(group.num_columns):
-            yield group.num_rows, group.column(j)
+        yield from (group.column(j) for j in range(group.num_columns))
+
+
+def _is_delta(chunk: Any) -> bool:
+    """Return whether a word may be written as the number of letters it shares with the last."""
+    return "DELTA_BYTE_ARRAY" in chunk.encodings
 
 
 def _batch_rows(file: Any, budget: Budget) -> int:
     """Take few rows at a time where each may repeat most of a long word before it."""
     rows = _BATCH_ROWS
-    for _, chunk in _chunks(file):
-        if "DELTA_BYTE_ARRAY" in chunk.encodings:
-            rows = min(rows, budget.limit // (4 * max(chunk.total_uncompressed_size, 1)))
+    for chunk in filter(_is_delta, _chunks(file)):
+        rows = min(rows, budget.limit // (4 * max(chunk.total_uncompressed_size, 1)))
     return max(rows, 16)
 
 
 def _plain(table: pa.Table, budget: Budget) -> pa.Table:
     """Check what was read, text for being UTF-8 too, and write out repeated words."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     table.validate(full=True)
     for i, column in enumerate(table.columns):
-        if not pa.types.is_dictionary(column.type):
-            continue
-        kind = column.type.value_type
-        for chunk in column.chunks if pa.types.is_binary(kind) or _is_text(kind) else ():
-            lengths = pc.call_function("binary_length", [chunk.dictionary])
-            n_bytes = pc.call_function("sum", [lengths.take(chunk.indices)]).as_py() or 0
-            what = f"column {table.column_names[i]!r} is {n_bytes:,} bytes of text or more"
-            budget.spend(n_bytes, what)
-        table = table.set_column(i, table.column_names[i], column.cast(kind))
+        name, kind = table.column_names[i], column.type
+        if not pa.types.is_dictionary(kind):
+            n_bytes = column.nbytes
+        elif _is_text(kind.value_type):
+            n_bytes = sum(_text_bytes(chunk) for chunk in column.chunks)
+        else:
+            n_bytes = kind.value_type.bit_width * len(column) // 8
+        budget.spend(n_bytes, f"column {name!r} takes {n_bytes:,} bytes or more")
+        if pa.types.is_dictionary(kind):
+            table = table.set_column(i, name, column.cast(kind.value_type))
     return table
 
 
-def _is_text(kind: Any) -> bool:
-    import pyarrow.types as is_type
+def _text_bytes(chunk: Any) -> int:
+    """Count the bytes of the words that a dictionary-encoded array repeats."""
+    import pyarrow.compute as pc
 
-    return is_type.is_string(kind) or is_type.is_large_string(kind)
+    lengths = pc.call_function("binary_length", [chunk.dictionary])
+    return pc.call_function("sum", [lengths.take(chunk.indices)]).as_py() or 0
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
