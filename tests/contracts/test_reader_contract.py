@@ -2,175 +2,36 @@
 
 from __future__ import annotations
 
-import pickle
 import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import networkx as nx
 import numpy as np
 import pytest
-import scipy.io
-import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.samples import (
+    LABELS,
+    SAMPLE,
+    dense,
+    write_edge_list,
+    write_geom_gcn,
+    write_gml,
+    write_gnn_benchmark,
+    write_graphdata,
+    write_graphml,
+    write_heterophilous,
+    write_matrix_market,
+    write_npz,
+    write_planetoid,
+    write_sgf,
+)
 
 from graphfilter.data import readers
 from graphfilter.errors import DataFileError, GraphFilterError
 from graphfilter.graph import Graph
-from graphfilter.splits import Split
-
-N_KNOWN, N_TEST = 530, 10
-N = N_KNOWN + N_TEST
-
-
-def make_sample() -> Graph:
-    """A graph with all that these formats can hold, large enough for Planetoid's 500 + 10."""
-    rng = np.random.default_rng(0)
-    ring = np.stack([np.arange(N), (np.arange(N) + 1) % N], axis=1)
-    chords = rng.integers(0, N, (200, 2))
-    features = sp.csr_array(np.round(rng.random((N, 5)) * (rng.random((N, 5)) < 0.4), 2))
-    split = Split(np.arange(9), np.arange(9, 20), np.arange(20, N), rule="fixed")
-    edges = np.concatenate([ring, chords])
-    return Graph.from_edges(
-        edges, features=features, labels=np.arange(N) % 3, splits=[split], name="tiny"
-    )
-
-
-SAMPLE = make_sample()
-LABELS = np.arange(N) % 3
-
-
-def masks() -> dict[str, np.ndarray]:
-    part = SAMPLE.splits[0].part_of(N)
-    return {p: part == p for p in ("train", "val", "test")}
-
-
-def write_npz(folder: Path) -> Path:
-    readers.write_npz(SAMPLE, folder / "tiny.npz")
-    return folder / "tiny.npz"
-
-
-def write_planetoid(folder: Path) -> Path:
-    x, onehot = sp.csr_matrix(SAMPLE.features), np.eye(3, dtype=np.int32)[LABELS]
-    order = np.random.default_rng(1).permutation(np.arange(N_KNOWN, N))
-    neighbours: dict[int, list[int]] = {v: [] for v in range(N)}
-    for u, v in SAMPLE.edges.tolist():
-        neighbours[u].append(v)
-        neighbours[v].append(u)
-    content = {
-        "x": x[:9],
-        "tx": x[order],
-        "allx": x[:N_KNOWN],
-        "y": onehot[:9],
-        "ty": onehot[order],
-        "ally": onehot[:N_KNOWN],
-        "graph": neighbours,
-    }
-    for part, value in content.items():
-        (folder / f"ind.tiny.{part}").write_bytes(pickle.dumps(value, protocol=4))
-    (folder / "ind.tiny.test.index").write_text("\n".join(map(str, order)) + "\n")
-    return folder
-
-
-def write_geom_gcn(folder: Path) -> Path:
-    home = folder / "tiny"
-    home.mkdir()
-    (folder / "splits").mkdir()
-    rows = [
-        f"{v}\t{','.join(map(str, row))}\t{y}"
-        for v, (row, y) in enumerate(zip(dense(SAMPLE), LABELS, strict=True))
-    ]
-    lines = [f"{u}\t{v}" for u, v in SAMPLE.edges]
-    header = "node_id\tfeature\tlabel\n"
-    (home / "out1_node_feature_label.txt").write_text(header + "\n".join(rows) + "\n")
-    (home / "out1_graph_edges.txt").write_text("node_id\tnode_id\n" + "\n".join(lines) + "\n")
-    named = {f"{part}_mask": mask for part, mask in masks().items()}
-    np.savez(folder / "splits" / "tiny_split_0.6_0.2_0.npz", **named)  # pyright: ignore
-    return folder
-
-
-def write_heterophilous(folder: Path) -> Path:
-    named = {f"{part}_masks": mask[None] for part, mask in masks().items()}
-    np.savez(
-        folder / "tiny.npz",
-        node_features=dense(SAMPLE),
-        node_labels=LABELS,
-        edges=SAMPLE.edges,
-        **named,  # pyright: ignore
-    )
-    return folder / "tiny.npz"
-
-
-def write_gnn_benchmark(folder: Path) -> Path:
-    parts = {}
-    for kind, matrix in (("adj", SAMPLE.adjacency), ("attr", SAMPLE.features)):
-        for part in ("data", "indices", "indptr", "shape"):
-            parts[f"{kind}_{part}"] = np.asarray(getattr(matrix, part))
-    np.savez(folder / "tiny.npz", labels=LABELS, **parts)
-    return folder / "tiny.npz"
-
-
-def write_graphdata(folder: Path) -> Path:
-    boxes = {}
-    for key, matrix in (("adj_matrix", SAMPLE.adjacency), ("node_attr", SAMPLE.features)):
-        boxes[key] = np.empty((), dtype=object)
-        boxes[key][()] = sp.csr_matrix(matrix)
-    np.savez(folder / "tiny.npz", node_label=LABELS, **boxes)
-    return folder / "tiny.npz"
-
-
-def write_sgf(folder: Path) -> Path:
-    graph = nx.Graph(SAMPLE.edges.tolist())
-    split = SAMPLE.splits[0]
-    parts = {
-        "train": split.train.tolist(),
-        "valid": split.val.tolist(),
-        "test": split.test.tolist(),
-    }
-    content = {"graph": graph, "X": dense(SAMPLE), "y": LABELS, "split": parts}
-    for part, value in content.items():
-        (folder / f"tiny.{part}").write_bytes(pickle.dumps(value, protocol=3))
-    return folder
-
-
-def write_edge_list(folder: Path) -> Path:
-    np.savetxt(folder / "tiny.edges", SAMPLE.edges, fmt="%d", header="u v")
-    return folder / "tiny.edges"
-
-
-def write_matrix_market(folder: Path) -> Path:
-    scipy.io.mmwrite(folder / "tiny.mtx", sp.coo_matrix(SAMPLE.adjacency))
-    return folder / "tiny.mtx"
-
-
-def to_networkx() -> nx.Graph:
-    graph = nx.Graph()
-    for v, (row, y) in enumerate(zip(dense(SAMPLE), LABELS, strict=True)):
-        graph.add_node(v, label=int(y), **{f"f{i}": float(value) for i, value in enumerate(row)})
-    graph.add_edges_from(SAMPLE.edges.tolist())
-    return graph
-
-
-def write_graphml(folder: Path) -> Path:
-    nx.write_graphml(to_networkx(), folder / "tiny.graphml")
-    return folder / "tiny.graphml"
-
-
-def write_gml(folder: Path) -> Path:
-    lines = ["graph ["]
-    for v, attributes in to_networkx().nodes(data=True):
-        words = " ".join(f"{key} {value}" for key, value in attributes.items())
-        lines.append(f"  node [ id {v} {words} ]")
-    lines += [f"  edge [ source {u} target {v} ]" for u, v in SAMPLE.edges]
-    (folder / "tiny.gml").write_text("\n".join([*lines, "]", ""]))
-    return folder / "tiny.gml"
-
-
-def dense(graph: Graph) -> np.ndarray:
-    return graph.features.toarray() if sp.issparse(graph.features) else graph.features  # pyright: ignore
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def at_row(
 
 def missing_column(path: str | PathLike[str], name: str, names: Sequence[str]) -> DataFileError:
     """Make the error for a column that is not there: the nearest name, and those there are."""
-    near = get_close_matches(name, names, n=1)
+    near = get_close_matches(name, [n for n in names if len(n) < 80], n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     return DataFileError(path, f"there is no column {name!r}{hint} Columns: {listed_names(names)}.")
 
@@ -160,5 +160,6 @@ def is_usable(kind: Any) -> bool:
 
 
 def listed_names(names: Sequence[str], most: int = 10) -> str:
+    """Quote names for an error: ten of them, the beginning of long ones."""
     more = f", ... ({len(names)} in all)" if len(names) > most else ""
-    return ", ".join(map(repr, names[:most])) + more
+    return ", ".join(repr(name[:80]) for name in names[:most]) + more

@@ -1,0 +1,42 @@
+"""A worker with a format that does harm, to check the runner by."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from tests.fuzz import formats, worker
+
+
+def write(folder: Path) -> None:
+    (folder / "sample").write_bytes(b"x")
+
+
+class Reader:
+    """Harm on some readings; the first is of the good sample."""
+
+    def __init__(self, start: int) -> None:
+        self.number = start - 1
+        self.is_first = True
+
+    def __call__(self, folder: Path) -> None:
+        if self.is_first:
+            self.is_first = False
+            return
+        self.number += 1
+        if self.number == 1:
+            raise KeyError("one")
+        if self.number == 3:
+            os._exit(9)
+        if self.number == 5:
+            time.sleep(60)
+        if self.number == 7:
+            assert bytes(range(256)) * (600 << 12)
+
+
+if __name__ == "__main__":
+    start = int(sys.argv[1].split(":")[1])
+    formats.FORMATS["broken"] = formats.Format(write, Reader(start))
+    worker.main(*sys.argv[1:])

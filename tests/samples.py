@@ -1,0 +1,165 @@
+"""One small graph, written in every format that the package reads."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import scipy.io
+import scipy.sparse as sp
+
+from graphfilter.data import readers
+from graphfilter.graph import Graph
+from graphfilter.splits import Split
+
+N_KNOWN, N_TEST = 530, 10
+N = N_KNOWN + N_TEST
+
+
+def make_sample(n: int = N) -> Graph:
+    """A graph with all that these formats can hold, large enough for Planetoid's 500 + 10."""
+    rng = np.random.default_rng(0)
+    ring = np.stack([np.arange(n), (np.arange(n) + 1) % n], axis=1)
+    chords = rng.integers(0, n, (200 * n // N, 2))
+    features = sp.csr_array(np.round(rng.random((n, 5)) * (rng.random((n, 5)) < 0.4), 2))
+    split = Split(np.arange(9), np.arange(9, 20), np.arange(20, n), rule="fixed")
+    edges = np.concatenate([ring, chords])
+    return Graph.from_edges(
+        edges, features=features, labels=np.arange(n) % 3, splits=[split], name="tiny"
+    )
+
+
+SAMPLE = make_sample()
+LABELS = np.arange(N) % 3
+
+
+def masks(graph: Graph) -> dict[str, np.ndarray]:
+    part = graph.splits[0].part_of(graph.n_vertices)
+    return {p: part == p for p in ("train", "val", "test")}
+
+
+def write_npz(folder: Path, graph: Graph = SAMPLE) -> Path:
+    readers.write_npz(graph, folder / "tiny.npz")
+    return folder / "tiny.npz"
+
+
+def write_planetoid(folder: Path, graph: Graph = SAMPLE) -> Path:
+    x, onehot = sp.csr_matrix(graph.features), np.eye(3, dtype=np.int32)[graph.labels]
+    order = np.random.default_rng(1).permutation(np.arange(N_KNOWN, N))
+    neighbours: dict[int, list[int]] = {v: [] for v in range(N)}
+    for u, v in graph.edges.tolist():
+        neighbours[u].append(v)
+        neighbours[v].append(u)
+    content = {
+        "x": x[:9],
+        "tx": x[order],
+        "allx": x[:N_KNOWN],
+        "y": onehot[:9],
+        "ty": onehot[order],
+        "ally": onehot[:N_KNOWN],
+        "graph": neighbours,
+    }
+    for part, value in content.items():
+        (folder / f"ind.tiny.{part}").write_bytes(pickle.dumps(value, protocol=4))
+    (folder / "ind.tiny.test.index").write_text("\n".join(map(str, order)) + "\n")
+    return folder
+
+
+def write_geom_gcn(folder: Path, graph: Graph = SAMPLE) -> Path:
+    home = folder / "tiny"
+    home.mkdir()
+    (folder / "splits").mkdir()
+    rows = [
+        f"{v}\t{','.join(map(str, row))}\t{y}"
+        for v, (row, y) in enumerate(zip(dense(graph), graph.labels, strict=True))
+    ]
+    lines = [f"{u}\t{v}" for u, v in graph.edges]
+    header = "node_id\tfeature\tlabel\n"
+    (home / "out1_node_feature_label.txt").write_text(header + "\n".join(rows) + "\n")
+    (home / "out1_graph_edges.txt").write_text("node_id\tnode_id\n" + "\n".join(lines) + "\n")
+    named = {f"{part}_mask": mask for part, mask in masks(graph).items()}
+    np.savez(folder / "splits" / "tiny_split_0.6_0.2_0.npz", **named)  # pyright: ignore
+    return folder
+
+
+def write_heterophilous(folder: Path, graph: Graph = SAMPLE) -> Path:
+    named = {f"{part}_masks": mask[None] for part, mask in masks(graph).items()}
+    np.savez(
+        folder / "tiny.npz",
+        node_features=dense(graph),
+        node_labels=graph.labels,
+        edges=graph.edges,
+        **named,  # pyright: ignore
+    )
+    return folder / "tiny.npz"
+
+
+def write_gnn_benchmark(folder: Path, graph: Graph = SAMPLE) -> Path:
+    parts = {}
+    for kind, matrix in (("adj", graph.adjacency), ("attr", graph.features)):
+        for part in ("data", "indices", "indptr", "shape"):
+            parts[f"{kind}_{part}"] = np.asarray(getattr(matrix, part))
+    np.savez(folder / "tiny.npz", labels=graph.labels, **parts)
+    return folder / "tiny.npz"
+
+
+def write_graphdata(folder: Path, graph: Graph = SAMPLE) -> Path:
+    boxes = {}
+    for key, matrix in (("adj_matrix", graph.adjacency), ("node_attr", graph.features)):
+        boxes[key] = np.empty((), dtype=object)
+        boxes[key][()] = sp.csr_matrix(matrix)
+    np.savez(folder / "tiny.npz", node_label=graph.labels, **boxes)
+    return folder / "tiny.npz"
+
+
+def write_sgf(folder: Path, graph: Graph = SAMPLE) -> Path:
+    joined = nx.Graph(graph.edges.tolist())
+    split = graph.splits[0]
+    parts = {
+        "train": split.train.tolist(),
+        "valid": split.val.tolist(),
+        "test": split.test.tolist(),
+    }
+    content = {"graph": joined, "X": dense(graph), "y": graph.labels, "split": parts}
+    for part, value in content.items():
+        (folder / f"tiny.{part}").write_bytes(pickle.dumps(value, protocol=3))
+    return folder
+
+
+def write_edge_list(folder: Path, graph: Graph = SAMPLE) -> Path:
+    np.savetxt(folder / "tiny.edges", graph.edges, fmt="%d", header="u v")
+    return folder / "tiny.edges"
+
+
+def write_matrix_market(folder: Path, graph: Graph = SAMPLE) -> Path:
+    scipy.io.mmwrite(folder / "tiny.mtx", sp.coo_matrix(graph.adjacency))
+    return folder / "tiny.mtx"
+
+
+def to_networkx(sample: Graph) -> nx.Graph:
+    graph = nx.Graph()
+    for v, (row, y) in enumerate(zip(dense(sample), sample.labels, strict=True)):
+        graph.add_node(v, label=int(y), **{f"f{i}": float(value) for i, value in enumerate(row)})
+    graph.add_edges_from(sample.edges.tolist())
+    return graph
+
+
+def write_graphml(folder: Path, graph: Graph = SAMPLE) -> Path:
+    nx.write_graphml(to_networkx(graph), folder / "tiny.graphml")
+    return folder / "tiny.graphml"
+
+
+def write_gml(folder: Path, graph: Graph = SAMPLE) -> Path:
+    lines = ["graph ["]
+    for v, attributes in to_networkx(graph).nodes(data=True):
+        words = " ".join(f"{key} {value}" for key, value in attributes.items())
+        lines.append(f"  node [ id {v} {words} ]")
+    lines += [f"  edge [ source {u} target {v} ]" for u, v in graph.edges]
+    (folder / "tiny.gml").write_text("\n".join([*lines, "]", ""]))
+    return folder / "tiny.gml"
+
+
+def dense(graph: Graph) -> np.ndarray:
+    return graph.features.toarray() if sp.issparse(graph.features) else graph.features  # pyright: ignore
