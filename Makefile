@@ -23,6 +23,7 @@ test: $(STAMP)  ## Run the tests
 
 fuzz: $(STAMP)  ## Look for inputs that break it: random ones, a thousand per property
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -q -n auto -m 'hypothesis or fuzz' tests
+	$(BIN)/python -m tests.fuzz.run --budget 100000
 
 lint: $(STAMP)  ## Check style (ruff) and types (pyright)
 	$(BIN)/ruff check .

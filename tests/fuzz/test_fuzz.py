@@ -7,10 +7,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from tests.fuzz import worker
 from tests.fuzz.formats import FORMATS
 from tests.fuzz.memory import PeakMemory
 from tests.fuzz.mutate import mutate
-from tests.fuzz.run import run, save
+from tests.fuzz.run import run
 
 pytestmark = [
     pytest.mark.fuzz,
@@ -50,10 +51,10 @@ def test_runner_finds_what_it_looks_for(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_saved_mutant_is_the_one_that_was_read(tmp_path: Path) -> None:
-    from tests.fuzz.run import Finding
-
-    folder = save(Finding("edge_list", 7, ""), tmp_path)
-    assert [path.name for path in folder.iterdir()] == ["tiny.edges"]
+    worker.main("edge_list:7", str(tmp_path / "one"))
+    worker.main("edge_list:7", str(tmp_path / "two"))
+    (one,), (two,) = ((tmp_path / name).iterdir() for name in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
 
 
 def test_peak_memory_sees_what_is_gone() -> None:
