@@ -1,4 +1,4 @@
-"""How every system is trained, written out, so that no setting changes unnoticed.
+"""What every system is and how it is trained, written out, so that no setting changes unnoticed.
 
 The results on record were made in these settings; a change to one belongs in the changelog.
 """
@@ -6,6 +6,7 @@ The results on record were made in these settings; a change to one belongs in th
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 import pytest
 
@@ -48,21 +49,88 @@ SETTINGS = {
     "geom-gcn": OTHERS,
 }
 
-# Chen et al. 2020, the fully supervised runs: weight decay by dataset.
-GCNII_WEIGHT_DECAY = {
-    "cora": 1e-4,
-    "citeseer": 5e-6,
-    "pubmed": 5e-6,
-    "chameleon": 5e-4,
-    "cornell": 1e-3,
-    "cornell_geomgcn": 1e-3,
-    "texas": 1e-4,
-    "wisconsin": 5e-4,
+AUGMENTED, ADJACENCY, LAPLACIAN = "augmented_adjacency", "adjacency", "laplacian"
+
+# The paper, section 5 and its appendix: the same network around every filter.
+HIDDEN: dict[str, Any] = {
+    "dropout": 0.7, "hidden_size": 64, "activation": "relu", "dropout_on": "linear",
+    "filter_on": "hidden",
+}  # fmt: skip
+LOGITS = {**HIDDEN, "filter_on": "logits"}
+# Klicpera et al. 2019 and Chien et al. 2021 drop half.
+HALF = {**LOGITS, "dropout": 0.5}
+CHEBYSHEV = {"degree": 16, "lambda_min": 0.0, "init": 0.5}
+GPR_START = (0.1, 0.09, 0.081, 0.0729, 0.06561, 0.059049, 0.0531441, 0.04782969, 0.043046721,
+             0.0387420489, 0.3486784401)  # fmt: skip
+GCNII = {"dropout": 0.5, "n_layers": 64, "hidden_size": 64, "alpha": 0.5, "theta": 0.5}
+
+MODELS: dict[str, tuple[str, dict[str, Any]]] = {
+    "sgf": (AUGMENTED, {**HIDDEN, "n_layers": 16, "init": 0.5}),
+    "mlp": (AUGMENTED, HIDDEN),
+    "sgf-laplacian": (LAPLACIAN, {**HIDDEN, "n_layers": 16, "init": 0.5}),
+    "sgf-horizontal": (AUGMENTED, {**HIDDEN, "degree": 16, "init": 0.5}),
+    "sgf-cheby": (LAPLACIAN, {**HIDDEN, **CHEBYSHEV, "lambda_max": 2.0}),
+    "sgf-cheby-1.5": (LAPLACIAN, {**HIDDEN, **CHEBYSHEV, "lambda_max": 1.5}),
+    "sgf-every-layer": (
+        AUGMENTED,
+        {**HIDDEN, "dropout_on": "every_layer", "n_layers": 16, "init": 0.5},
+    ),
+    "sgf-random": (AUGMENTED, {**HIDDEN, "n_layers": 16, "init": "uniform"}),
+    "sgc": (AUGMENTED, {**LOGITS, "hidden_size": None, "k": 2}),
+    "appnp-0.2": (AUGMENTED, {**LOGITS, "K": 2, "alpha": 0.2}),
+    "appnp-0.8": (AUGMENTED, {**LOGITS, "K": 2, "alpha": 0.8}),
+    "appnp": (AUGMENTED, {**HALF, "K": 10, "alpha": 0.1}),
+    "ppnp": (AUGMENTED, {**HALF, "alpha": 0.1, "tolerance": 1e-12}),
+    "gpr-gnn": (AUGMENTED, {**HALF, "degree": 10, "init": pytest.approx(GPR_START)}),
+    "gcn": (AUGMENTED, {"dropout": 0.5, "hidden_size": 16, "n_layers": 2}),
+    "gat": (AUGMENTED, {"dropout": 0.6, "hidden_size": 8, "n_heads": 8}),
+    "gcnii": (AUGMENTED, GCNII),
+    "gcnii-authors": (AUGMENTED, GCNII),
+    "jknet-dropedge": (
+        AUGMENTED,
+        {"dropout": 0.5, "n_layers": 6, "hidden_size": 32, "drop_edge": 0.5},
+    ),
+    "mixhop": (AUGMENTED, {"dropout": 0.5, "hidden_size": 20, "n_layers": 2}),
+    "arma": (
+        ADJACENCY,
+        {"dropout": 0.5, "hidden_size": 16, "n_stacks": 2, "n_steps": 1, "skip_dropout": 0.75},
+    ),
+    "chebnet": (LAPLACIAN, {"dropout": 0.5, "hidden_size": 16, "n_terms": 3}),
+    "linkx": (ADJACENCY, {"dropout": 0.5, "hidden_size": 64, "n_layers": 2}),
+    "ap-gcn": (AUGMENTED, {"dropout": 0.5, "hidden_size": 64, "max_steps": 10, "cost": 0.005}),
+    "lanczosnet": (
+        AUGMENTED,
+        {
+            "dropout": 0.5, "short": (1, 2, 3), "long": (5, 7, 10, 20, 30), "n_vectors": 20,
+            "hidden_size": 64, "n_layers": 2,
+        },
+    ),
+    "graphsaint": (
+        AUGMENTED,
+        {
+            "dropout": 0.5, "n_roots": None, "walk_length": 2, "n_samples": 50,
+            "hidden_size": 64, "n_layers": 2,
+        },
+    ),
+    "nlgnn": (AUGMENTED, {"dropout": 0.5, "hidden_size": 48, "kernel_size": 5, "local": "gcn"}),
+    "geom-gcn": (AUGMENTED, {"dropout": 0.5, "hidden_size": 48}),
+}  # fmt: skip
+
+# Chen et al. 2020, the fully supervised runs: layers, alpha, theta, weight decay.
+GCNII_BY_DATASET = {
+    "cora": (64, 0.2, 0.5, 1e-4),
+    "citeseer": (64, 0.5, 0.5, 5e-6),
+    "pubmed": (64, 0.1, 0.5, 5e-6),
+    "chameleon": (8, 0.2, 1.5, 5e-4),
+    "cornell": (16, 0.5, 1.0, 1e-3),
+    "cornell_geomgcn": (16, 0.5, 1.0, 1e-3),
+    "texas": (32, 0.5, 1.5, 1e-4),
+    "wisconsin": (16, 0.5, 1.0, 5e-4),
 }
 
 
 def test_settings_cover_every_trained_system() -> None:
-    assert set(SETTINGS) == set(SYSTEMS) - {"label-propagation"}
+    assert set(SETTINGS) == set(MODELS) == set(SYSTEMS) - {"label-propagation"}
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -79,8 +147,20 @@ def test_system_is_trained_in_its_setting(name: str) -> None:
     }
 
 
-def test_gcnii_authors_decay_weights_by_dataset() -> None:
+@pytest.mark.parametrize("name", MODELS)
+def test_system_has_its_model_and_operator(name: str) -> None:
+    system = get_system(name)
+    operator, model = MODELS[name]
+    expected = {"operator": operator, **asdict(system.config), **model}
+    assert system.settings() == expected
+
+
+def test_gcnii_authors_are_set_by_dataset() -> None:
     system = get_system("gcnii-authors")
-    configs = {name: system.for_dataset(name).config for name in system.datasets}
-    assert {name: config.weight_decay for name, config in configs.items()} == GCNII_WEIGHT_DECAY
-    assert {config.learning_rate for config in configs.values()} == {0.01}
+    names = ("n_layers", "alpha", "theta", "weight_decay")
+    found = {}
+    for name in system.datasets:
+        settings = system.for_dataset(name).settings()
+        found[name] = tuple(settings[key] for key in names)
+        assert settings["learning_rate"] == 0.01
+    assert found == GCNII_BY_DATASET
