@@ -229,6 +229,28 @@ def test_npz_reads_its_own_writing_of_real_datasets(data_folder, tmp_path):
         ({"unlabelled": np.array([True])}, "unlabelled"),
         ({"edges": np.array([[0, {}]], dtype=object)}, "pickle"),
         ({"edges": None}, "'edges'"),
+        ({"edges": np.array([["a", "b"]])}, "whole numbers"),
+        ({"edges": np.array(3)}, r"shape \(\) of int64"),
+        ({"y": np.array("a")}, r"shape \(\)"),
+        ({"y": np.array(["a", "b", "c"])}, "whole number per vertex"),
+        ({"y": np.array(1)}, r"shape \(\)"),
+        ({"weights": np.array("1.5")}, "'weights' must be numbers"),
+        ({"weights": np.array(["1.5"])}, "'weights' must be numbers"),
+        ({"weights": np.array(1.5)}, "one number per edge"),
+        ({"x": np.array(1.5)}, r"table \(n, d\)"),
+        ({"x": np.array([["a"]])}, "'x' must be numbers"),
+        ({"x_data": np.array(["a", "b"])}, "must be numbers"),
+        ({"x_shape": np.array(3)}, "two whole numbers"),
+        ({"train_masks": np.array(True)}, "boolean of shape"),
+        ({"public_train": np.array(True)}, "one is missing"),
+        ({"unlabelled": np.array(True)}, "unlabelled"),
+        ({"name": np.array(["a", "b"])}, "one text"),
+        ({"name": np.array(3)}, "one text"),
+        ({"name": np.array("a\ud800")}, r"valid text; got 'a\\ud800'"),
+        ({"classes": np.array(["a", "\udfff"])}, "valid text"),
+        ({"vertex_names": np.array(["a", "b", "\ud800"])}, "valid text"),
+        ({"notes": np.array(["\ud800"])}, "valid text"),
+        ({"notes": np.array("note")}, "list of names"),
     ],
 )
 def test_npz_refuses_parts_that_do_not_fit(tmp_path, changes, match):
@@ -248,6 +270,26 @@ def test_npz_refuses_parts_that_do_not_fit(tmp_path, changes, match):
     with pytest.raises(DataFileError, match=match) as caught:
         readers.read_npz(path)
     assert str(caught.value).startswith(str(path))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.longdouble, np.int8, bool])
+def test_npz_takes_features_of_any_number_type(tmp_path, dtype):
+    x = np.eye(2).astype(dtype)
+    dense_path, sparse_path = tmp_path / "dense.npz", tmp_path / "sparse.npz"
+    np.savez(dense_path, edges=np.array([[0, 1]]), x=x)
+    parts = {"x_data": np.ones(2, dtype), "x_indices": np.arange(2), "x_indptr": np.arange(3)}
+    np.savez(sparse_path, edges=np.array([[0, 1]]), x_shape=np.array([2, 2]), **parts)
+    for path in (dense_path, sparse_path):
+        graph = readers.read_npz(path)
+        np.testing.assert_array_equal(dense(graph), np.eye(2, dtype=np.float32))
+        assert dense(graph).dtype == np.float32
+
+
+def test_write_npz_refuses_names_that_cannot_be_written(tmp_path):
+    graph = Graph.from_edges([[0, 1]], vertex_names=["a", "\ud800"])
+    with pytest.raises(GraphError, match="valid text"):
+        readers.write_npz(graph, tmp_path / "graph.npz")
+    assert not list(tmp_path.iterdir())
 
 
 def test_write_npz_leaves_nothing_when_it_fails(tmp_path, monkeypatch):
@@ -362,6 +404,13 @@ def test_graphml_with_entities_is_refused(tmp_path, encoding):
     path = tmp_path / "bomb.graphml"
     path.write_bytes(text.encode(encoding))
     with pytest.raises(DataFileError, match="DOCTYPE" if encoding == "utf-8" else "UTF-8"):
+        readers.read_networkx(path)
+
+
+def test_gml_with_lone_surrogates_is_refused(tmp_path):
+    path = tmp_path / "g.gml"
+    path.write_text('graph [ node [ id 0 label "a&#55296;" ] node [ id 1 label "b" ] ]')
+    with pytest.raises(DataFileError, match="valid text"):
         readers.read_networkx(path)
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphfilter.data import Columns, read_tables, write_tables
+from graphfilter.data.readers.parquet_footer import read_chunks
 from graphfilter.errors import DataFileError, GraphError, GraphFilterError
 from graphfilter.graph import Graph
+from graphfilter.graph.labels import UNLABELLED, encode_labels
 from graphfilter.splits import Split
 
 VERTICES = "id,label,age\na,x,1\nb,y,2\nc,,3\n"
@@ -108,6 +111,78 @@ def test_minus_one_is_a_class_only_beside_one(tmp_path: Path) -> None:
     graph = read(tmp_path, EDGES, "id,label\na,1\nb,-1\nc,\n")
     assert class_names(graph) == ["1", "-1", None]
     assert list(graph.classes) == ["-1", "1"]
+
+
+def test_labels_follow_the_one_rule_and_the_notes_count_what_is_none(tmp_path: Path) -> None:
+    words = ["x ", " x", "y", "NA", "na", "", "?", "-1.0", "None"]
+    rows = "".join(f"v{i},{word}\n" for i, word in enumerate(words))
+    graph = read(tmp_path, "u,v\nv0,v1\n", "id,label\n" + rows)
+    codes, classes = encode_labels(words)
+    assert graph.labels is not None
+    assert graph.labels.tolist() == codes.tolist()
+    assert graph.classes.tolist() == classes.tolist() == ["x", "y"]
+    (note,) = [note for note in graph.notes if "unlabelled" in note]
+    for part in ("1 'NA'", "1 'na'", "1 empty", "1 '?'", "1 '-1.0'", "1 'None'"):
+        assert part in note
+
+
+def test_unlabelled_says_which_labels_are_none(tmp_path: Path) -> None:
+    vertices = "id,label\na,fraud\nb,none\nc,unknown\n"
+    graph = read(tmp_path, EDGES, vertices, unlabelled=("unknown",))
+    assert class_names(graph) == ["fraud", "none", None]
+    with pytest.raises(DataFileError, match=r"'fraud' alone beside 'none', which reads as unlab"):
+        read(tmp_path, EDGES, "id,label\na,fraud\nb,none\nc,\n")
+
+
+def test_numbers_of_two_spellings_are_one_class(tmp_path: Path) -> None:
+    graph = read(tmp_path, EDGES, "id,label\na,1\nb,1.0\nc,2.0\n")
+    assert class_names(graph) == ["1", "1", "2"]
+
+
+def test_parquet_words_that_are_not_utf8_are_our_error(tmp_path: Path) -> None:
+    edges, _ = write(tmp_path, EDGES, VERTICES)
+    words = pa.array([b"a", b"b", b"c\xff"]).view(pa.string())
+    good = pa.array(["a", "b", "c"])
+    for columns in ({"id": words, "y": good}, {"id": good, "y": words}, {"id": good, "f": words}):
+        pq.write_table(pa.table(columns), tmp_path / "v.parquet")
+        with pytest.raises(DataFileError, match="UTF"):
+            read_tables(edges, tmp_path / "v.parquet")
+
+
+def test_parquet_footer_equals_what_pyarrow_reads(tmp_path: Path) -> None:
+    table = pa.table({"a": ["x"] * 500, "b": [{"c": 1.5, "d": [1, 2]}] * 500, "e": range(500)})
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=99)
+    metadata = pq.ParquetFile(tmp_path / "t.parquet").metadata
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    chunks = [group.column(j) for group in groups for j in range(group.num_columns)]
+    assert len(chunks) == 24
+    for ours, theirs in zip(read_chunks(tmp_path / "t.parquet"), chunks, strict=True):
+        assert ours.name == theirs.path_in_schema.split(".")[0]
+        assert ours.n_values == theirs.num_values
+        assert ours.n_bytes == theirs.total_uncompressed_size
+        assert not ours.is_delta
+
+
+def test_parquet_footer_that_would_end_pyarrow_is_our_error(tmp_path: Path) -> None:
+    """Each flip of a bit in the footer; with some of them pyarrow ends the process."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"id": ["a", "b"], "y": ["x", "y"]}), path)
+    good = path.read_bytes()
+    length = int.from_bytes(good[-8:-4], "little")
+    edges = tmp_path / "e.csv"
+    edges.write_text("u,v\na,b\n")
+    for at in range(len(good) - 8 - length, len(good), 7):
+        path.write_bytes(good[:at] + bytes([good[at] ^ 4]) + good[at + 1 :])
+        with suppress(GraphFilterError):
+            read_tables(edges, path)
+
+
+def test_parquet_of_another_encoding_reads(tmp_path: Path) -> None:
+    edges, _ = write(tmp_path, EDGES, VERTICES)
+    table = pa.table({"id": ["a", "b", "c"], "y": ["x", "y", "y"]})
+    encoding = {"id": "DELTA_BYTE_ARRAY", "y": "DELTA_LENGTH_BYTE_ARRAY"}
+    pq.write_table(table, tmp_path / "v.parquet", use_dictionary=False, column_encoding=encoding)
+    assert class_names(read_tables(edges, tmp_path / "v.parquet")[0]) == ["x", "y", "y"]
 
 
 def test_parquet_labels_that_are_null_or_nan_are_unlabelled(tmp_path: Path) -> None:
@@ -343,8 +418,7 @@ def graphs(draw: st.DrawFn) -> Graph:
     n_features = draw(st.integers(0, 3))
     row = st.lists(numbers, min_size=n_features, max_size=n_features)
     columns = draw(st.lists(names, min_size=n_features, max_size=n_features, unique=True))
-    unlabelled = ("", "-1", "nan")
-    classes = st.none() | names.filter(lambda name: name.strip().lower() not in unlabelled)
+    classes = st.none() | names.filter(lambda name: name.strip().lower() not in UNLABELLED)
     parts = draw(st.lists(st.sampled_from([0, 1, 2, 3]), min_size=n, max_size=n))
     part = np.array(parts)
     return Graph.from_edges(

@@ -20,7 +20,7 @@ from typing import IO
 from tests.fuzz.formats import FORMATS
 
 ROOT = Path(__file__).parents[2]
-WORKER = (sys.executable, "-X", "faulthandler", "-m", "tests.fuzz.worker")
+WORKER = (sys.executable, "-m", "tests.fuzz.worker")
 HANG_SECONDS = 10.0
 START_SECONDS = 300.0
 MOST_FINDINGS = 100

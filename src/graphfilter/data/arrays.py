@@ -153,13 +153,13 @@ def make_csr(
     if size.shape != (2,) or size.dtype.kind not in "iu" or (size < 0).any():
         raise GraphError("a sparse matrix must have a shape of two whole numbers.")
     n_rows, n_columns = size.tolist()
+    if any(part.ndim != 1 for part in (data, indices, indptr)):
+        raise GraphError("the parts of a sparse matrix must be one-dimensional.")
     # A wide matrix has columns that its entries name: every column takes memory in a model.
     most = max(MOST_COLUMNS, MOST_COLUMNS_PER_ENTRY * len(data))
     if n_columns > min(most, np.iinfo(np.int32).max):
         got = f"got {n_columns} with {len(data)} entries"
         raise GraphError(f"a sparse matrix must not have so many columns that are empty; {got}.")
-    if any(part.ndim != 1 for part in (data, indices, indptr)):
-        raise GraphError("the parts of a sparse matrix must be one-dimensional.")
     if indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
         raise GraphError("the indices of a sparse matrix must be whole numbers.")
     if data.dtype.kind not in "biuf":

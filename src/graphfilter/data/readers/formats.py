@@ -19,7 +19,7 @@ from graphfilter.data.readers.edge_list import read_edge_list
 from graphfilter.data.readers.matrix_market import read_matrix_market
 from graphfilter.data.readers.networkx_files import read_networkx
 from graphfilter.data.readers.npz import read_npz
-from graphfilter.errors import DataFileError, check_name
+from graphfilter.errors import DataFileError, GraphError, check_name
 from graphfilter.graph import Graph
 
 if TYPE_CHECKING:
@@ -74,11 +74,13 @@ def read_batches(path: Path, names: list[str], header: bool) -> Iterator[pa.Reco
 
 @contextmanager
 def reading_table(path: Path) -> Iterator[None]:
-    """Turn what pyarrow and the system say about a broken file into our error."""
+    """Turn what pyarrow, the system and our checks say about a file into an error that names it."""
     import pyarrow as pa
 
     try:
         yield
+    except GraphError as error:
+        raise DataFileError(path, str(error)) from error
     except MemoryError:
         raise DataFileError(path, "what it describes does not fit in memory.") from None
     except (pa.ArrowException, OSError, UnicodeError) as error:

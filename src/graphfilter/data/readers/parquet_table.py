@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphfilter.data.limits import Budget
+from graphfilter.data.readers.parquet_footer import read_chunks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,16 +30,16 @@ def read(path: Path, names: list[str]) -> pa.Table:
     """Read these columns."""
     import pyarrow as pa
 
-    file, budget = _open(path, names), Budget(path)
-    if (rows := _batch_rows(file, budget)) == _BATCH_ROWS:
+    file, rows, budget = _open(path, names)
+    if rows == _BATCH_ROWS:
         return _plain(file.read(columns=names), budget)
-    return pa.Table.from_batches(_batches(file, names, rows, budget))
+    return pa.Table.from_batches(list(_batches(file, names, rows, budget)))
 
 
 def read_batches(path: Path, names: list[str], header: bool) -> Iterator[pa.RecordBatch]:
     """Read these columns, some rows at a time; there is always a header."""
-    file, budget = _open(path, names), Budget(path)
-    yield from _batches(file, names, _batch_rows(file, budget), budget)
+    file, rows, budget = _open(path, names)
+    yield from _batches(file, names, rows, budget)
 
 
 def _batches(file: Any, names: list[str], rows: int, budget: Budget) -> Iterator[pa.RecordBatch]:
@@ -48,40 +49,27 @@ def _batches(file: Any, names: list[str], rows: int, budget: Budget) -> Iterator
         yield from _plain(pa.Table.from_batches([batch]), budget).to_batches()
 
 
-def _open(path: Path, names: list[str]) -> Any:
-    """Open a file after what it says it holds has been counted."""
+def _open(path: Path, names: list[str]) -> tuple[Any, int, Budget]:
+    """Open a file after what it says it holds has been counted; return also rows per batch."""
     from pyarrow import parquet
 
+    budget, chunks = Budget(path), read_chunks(path)
+    chosen = [chunk for chunk in chunks if chunk.name in names]
+    n_values, n_bytes = (sum(c.n_values for c in chosen), sum(c.n_bytes for c in chosen))
+    what = f"{n_values:,} values, {n_bytes:,} bytes unpacked"
+    budget.spend(2 * n_bytes + _BYTES_PER_CELL * n_values, what)
     file = parquet.ParquetFile(path)
-    chosen = [c for c in _chunks(file) if c.path_in_schema.partition(".")[0] in names]
-    n_rows, n_values = file.metadata.num_rows, sum(chunk.num_values for chunk in chosen)
-    n_bytes = sum(chunk.total_uncompressed_size for chunk in chosen)
-    what = f"{n_rows:,} rows of {len(names)} columns, {n_bytes:,} bytes unpacked"
-    Budget(path).spend(2 * n_bytes + _BYTES_PER_CELL * max(n_rows, n_values), what)
-    if path.stat().st_size >= _SMALL_FILE:
-        return file
-    delta = {chunk.path_in_schema for chunk in _chunks(file) if _is_delta(chunk)}
-    words = [f.name for f in file.schema_arrow if _is_text(f.type) and f.name not in delta]
-    return parquet.ParquetFile(path, read_dictionary=words)
-
-
-def _chunks(file: Any) -> Iterator[Any]:
-    for i in range(file.metadata.num_row_groups):
-        group = file.metadata.row_group(i)
-        yield from (group.column(j) for j in range(group.num_columns))
-
-
-def _is_delta(chunk: Any) -> bool:
-    """Return whether a word may be written as the number of letters it shares with the last."""
-    return "DELTA_BYTE_ARRAY" in chunk.encodings
-
-
-def _batch_rows(file: Any, budget: Budget) -> int:
-    """Take few rows at a time where each may repeat most of a long word before it."""
-    rows = _BATCH_ROWS
-    for chunk in filter(_is_delta, _chunks(file)):
-        rows = min(rows, budget.limit // (4 * max(chunk.total_uncompressed_size, 1)))
-    return max(rows, 16)
+    n_rows = max(0, file.metadata.num_rows)
+    budget.spend(_BYTES_PER_CELL * n_rows, f"it says that it has {n_rows:,} rows")
+    if path.stat().st_size < _SMALL_FILE:
+        # Arrow cannot leave words of the DELTA encodings as they are.
+        delta = {chunk.name for chunk in chunks if chunk.is_delta}
+        words = [f.name for f in file.schema_arrow if _is_text(f.type) and f.name not in delta]
+        file = parquet.ParquetFile(path, read_dictionary=words)
+    # Few rows at a time where each may repeat most of a long word before it.
+    shared = [chunk.n_bytes for chunk in chosen if chunk.shares_prefixes]
+    most = budget.limit // (4 * max(shared)) if shared and max(shared) else _BATCH_ROWS
+    return file, max(16, min(most, _BATCH_ROWS)), Budget(path)
 
 
 def _plain(table: pa.Table, budget: Budget) -> pa.Table:
