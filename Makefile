@@ -25,6 +25,10 @@ fuzz: $(STAMP)  ## Look for inputs that break it: random ones, a thousand per pr
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -q -n auto -m 'hypothesis or fuzz' tests
 	$(BIN)/python -m tests.fuzz.run --budget 100000
 
+.PHONY: mutation
+mutation: $(STAMP)  ## Apply deliberate faults to a copy, and report which of them the tests notice
+	$(BIN)/python tools/mutation.py
+
 lint: $(STAMP)  ## Check style (ruff) and types (pyright)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
