@@ -76,7 +76,7 @@ def test_benchmark_runs_the_whole_matrix_and_records_it(tmp_path: Path, csbm: st
     assert first.config["max_epochs"] == 4
     assert first.network["dropout_on"] == "linear"
     assert [len(first.filter[name]) for name in ("alpha", "beta")] == [16, 16]
-    assert set(first.versions) == {"graphfilter", "torch", "numpy", "python"}
+    assert set(first.versions) == {"graphfilter", "code", "torch", "numpy", "python"}
     assert first.seconds == pytest.approx(first.epochs * first.seconds_per_epoch)
     assert {p: s["n_vertices"] for p, s in first.scores.items()} == {
         "train": 20, "val": 8, "test": 6,

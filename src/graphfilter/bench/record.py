@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import platform
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
 import torch
 
+from graphfilter.bench.legacy import modern_network
 from graphfilter.errors import DataFileError
+from graphfilter.runtime.package import content_hash
 from graphfilter.storage import LinesFile, convert, matches, to_plain
 from graphfilter.version import __version__
 
@@ -19,9 +21,10 @@ Scores = dict[str, dict[str, Any]]
 
 
 def current_versions() -> dict[str, str]:
-    """Return the versions a run depends on."""
+    """Return the versions a run depends on, and the hash of this package's code."""
     return {
         "graphfilter": __version__,
+        "code": content_hash(),
         "torch": str(torch.__version__),
         "numpy": np.__version__,
         "python": platform.python_version(),
@@ -41,7 +44,7 @@ class Record:
     config : dict
         The training configuration, the operator, and whose setting it is.
     network : dict
-        The scalars of the untrained network (dropout and where it sits, filter, width).
+        The config of the network: its kind and every field.
     data_checksum : str
         Of the graph as it was loaded.
     scores : dict
@@ -111,6 +114,9 @@ class Record:
             raise TypeError("scores must be numbers, by part and metric")
         if record.ok and not _is_scored(record.scores):
             raise TypeError("scores of a run that is ok must have its sizes and accuracy")
+        if record.network and "code" not in record.versions:
+            network = modern_network(record.model, record.dataset, record.network)
+            return replace(record, network=network)
         return record
 
 

@@ -106,7 +106,15 @@ def search(
         device=pick_device(device),
         max_epochs=max_epochs,
     )
-    what = (graph.checksum(), split_rule, split, scaling, seed, task.system.config)
+    what = (
+        graph.checksum(),
+        split_rule,
+        split,
+        scaling,
+        seed,
+        task.system.config,
+        task.system.model,
+    )
     name = f"{task.system.name} {hashlib.sha256(repr(what).encode()).hexdigest()[:16]}"
     with _quiet(optuna):
         study = _open_study(optuna, name, storage, task)
