@@ -10,26 +10,21 @@ of the catalogue are checked at every loading.
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from graphfilter.data import readers
 from graphfilter.data.arrays import AnyPath, reading
-from graphfilter.data.catalogue import ALIASES, DATASETS, Dataset, RemoteFile
+from graphfilter.data.catalogue import ALIASES, DATASETS, Dataset
+from graphfilter.data.download import Progress, download
 from graphfilter.data.readers.npz import drop_from_splits, note_unlabelled
 from graphfilter.errors import ConfigError, DataFileError, check_name
 from graphfilter.graph import Graph
 from graphfilter.splits import Split
-
-Progress = Callable[[str, int, int], None]
-TIMEOUT_S = 30
 
 
 def dataset_names() -> list[str]:
@@ -42,7 +37,7 @@ def dataset_names() -> list[str]:
 
 
 def describe(name: str) -> Dataset:
-    """Give what is known of a dataset; aliases work too.
+    """Return what is known of a dataset; aliases work too.
 
     >>> describe("cora").counts
     (2708, 5278, 1433, 7)
@@ -105,7 +100,7 @@ def locate(name: str, *, folder: AnyPath | None = None) -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Give the folder of built datasets: ``GRAPHFILTER_CACHE``, or the system's usual place."""
+    """Return the folder of built datasets: ``GRAPHFILTER_CACHE``, or the system's usual place."""
     if set_by_user := os.environ.get("GRAPHFILTER_CACHE"):
         return Path(set_by_user)
     import pooch
@@ -127,7 +122,7 @@ def _build(entry: Dataset, progress: Progress | None) -> Path:
     with tempfile.TemporaryDirectory(prefix="graphfilter-") as name:
         folder = Path(name)
         for original in entry.originals:
-            _download(original, folder, target, progress)
+            download(original, folder, target, progress)
         graph = _read_originals(whole, folder)
     _check_counts(graph, whole, entry.url or entry.name)
     readers.write_npz(graph, target)
@@ -152,79 +147,6 @@ def _read_originals(entry: Dataset, folder: Path) -> Graph:
         return readers.read_graphdata(first)
     assert entry.reader == "heterophilous", entry.reader
     return readers.read_heterophilous(first)
-
-
-def _download(file: RemoteFile, folder: Path, target: Path, progress: Progress | None) -> None:
-    """Fetch one file whole, its checksum right, or raise."""
-    import pooch
-
-    path = folder / file.path
-    bar: Any = False if progress is None else _Bar(path.name, progress)
-    responses: list[Any] = []
-
-    def remember(response: Any, *_: Any, **__: Any) -> None:
-        responses.append(response)
-
-    hooks = {"response": remember}
-    downloader: Any = pooch.HTTPDownloader(timeout=TIMEOUT_S, progressbar=bar, hooks=hooks)
-    known = None if file.sha256 is None else f"sha256:{file.sha256}"
-    try:
-        with _quiet(pooch.get_logger()):
-            pooch.retrieve(file.url, known, path.name, path.parent, downloader=downloader)
-    except OSError as error:
-        raise DataFileError(
-            file.url,
-            f"cannot be downloaded ({_reason(error)}). Try again later; or, without a network, "
-            f"load the dataset on a machine that has one and copy {target.name} from the cache "
-            f"there to {target}; or put the converted {target.name} in a folder and set "
-            "GRAPHFILTER_DATA to it.",
-        ) from None
-    except ValueError as error:
-        raise DataFileError(
-            file.url,
-            f"is not the file it should be ({error}). Nothing was kept. Try again; if it "
-            "persists, the source has changed.",
-        ) from error
-    finally:
-        # pooch leaves the connection of a failed download open until it is collected.
-        for response in responses:
-            response.close()
-
-
-def _reason(error: BaseException) -> str:
-    """Say what lies at the bottom of a failed download: the layers above only repeat it."""
-    while error.__cause__ or error.__context__:
-        error = error.__cause__ or error.__context__  # pyright: ignore
-    return str(getattr(error, "strerror", None) or error)
-
-
-class _Bar:
-    """What pooch takes for a progress bar; hands the numbers on to a callable."""
-
-    def __init__(self, name: str, progress: Progress) -> None:
-        self._name, self._progress = name, progress
-        self._done = self.total = 0
-
-    def update(self, n: int) -> None:
-        self._done = min(self._done + n, self.total) if self.total else self._done + n
-        self._progress(self._name, self._done, self.total)
-
-    def reset(self) -> None:
-        self._done = 0
-
-    def close(self) -> None:
-        """Do nothing: whoever shows the numbers closes what shows them."""
-
-
-@contextmanager
-def _quiet(logger: logging.Logger) -> Iterator[None]:
-    """Keep pooch from printing what it does: progress is the caller's to show."""
-    level = logger.level
-    logger.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 def _check_sha256(path: Path, entry: Dataset) -> None:

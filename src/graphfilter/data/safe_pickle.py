@@ -114,7 +114,7 @@ class _CsrMatrix(_StandIn):
 
 class _NetworkxGraph(_StandIn):
     def build(self) -> NDArray[np.int64]:
-        """Give the edges (m, 2), each listed from both ends; vertices must be numbers."""
+        """Return the edges (m, 2), each listed from both ends; vertices must be numbers."""
         state = self.state if isinstance(self.state, dict) else {}
         adjacency = state.get("_adj", state.get("adj"))
         return edges_of_lists(adjacency)

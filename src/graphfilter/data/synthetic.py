@@ -155,7 +155,7 @@ def make_karate() -> Graph:
 def _pairs_within(n: int, p: float, rng: np.random.Generator) -> NDArray[np.int64]:
     """Join each pair u < v of n vertices with probability p."""
     k = _successes(n * (n - 1) // 2, p, rng)
-    # Pair k is (u, v) with k = v (v - 1) / 2 + u. The root is exact to one; the rest mends it.
+    # Pair k is (u, v) with k = v (v - 1) / 2 + u. The root is exact to one; the rest corrects it.
     v = ((1 + np.sqrt(1 + 8 * k.astype(float))) / 2).astype(np.int64)
     v -= v * (v - 1) // 2 > k
     v += v * (v + 1) // 2 <= k

@@ -19,7 +19,7 @@ def read_edge_list(path: AnyPath) -> Graph:
     they are numbered in their order (by value where all are whole numbers, so a list that uses
     0..n-1 keeps its numbers) and kept in ``vertex_names``.
     """
-    remedy = "Give two vertices a line, and perhaps a weight."
+    remedy = "Write two vertices per line, and perhaps a weight."
     ends: list[str] = []
     weights: list[float] = []
     n_fields = 0

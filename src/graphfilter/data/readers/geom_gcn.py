@@ -1,4 +1,4 @@
-"""Geom-GCN (Pei et al. 2020): tab-separated text a dataset, and its ten splits as npz files."""
+"""Geom-GCN (Pei et al. 2020): tab-separated text, and ten splits as npz files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read_geom_gcn(folder: AnyPath, name: str, splits_folder: AnyPath | None = No
     Parameters
     ----------
     folder : path
-        The folder that holds a folder a dataset (``new_data`` in the source repository).
+        The folder that holds one folder per dataset (``new_data`` in the source repository).
     splits_folder : path, optional
         Where ``NAME_split_0.6_0.2_I.npz`` are; ``FOLDER/splits`` if not given, and there no
         splits are needed.

@@ -23,7 +23,7 @@ REMEDY = "Download the eight ind.NAME.* files again (kimiyoung/planetoid, folder
 def read_planetoid(folder: AnyPath, name: str) -> Graph:
     """Read ``ind.NAME.{x,tx,allx,y,ty,ally,graph,test.index}``, with the public split.
 
-    The public split is the first vertices (20 a class) for training, the next 500 for validation
+    The public split is the first vertices (20 per class) for training, the next 500 for validation
     and those of ``test.index`` for testing. ``tx`` and ``ty`` have their rows in the order of
     ``test.index``. Vertices between its smallest and largest number that it does not list
     (Citeseer has 15) have no features and no label; they keep their edges and are unlabelled.
@@ -90,7 +90,7 @@ def _read_labels(folder: AnyPath, name: str, part: str) -> NDArray[np.int64]:
     path = Path(folder) / f"ind.{name}.{part}"
     onehot: Any = read_pickle(path)
     if not (isinstance(onehot, np.ndarray) and onehot.ndim == 2 and onehot.dtype.kind in "biuf"):
-        raise DataFileError(path, f"must hold a table of labels, a column a class. {REMEDY}")
+        raise DataFileError(path, f"must hold a table of labels, one column per class. {REMEDY}")
     if not (((onehot == 0) | (onehot == 1)).all() and (onehot.sum(axis=1) == 1).all()):
         raise DataFileError(path, f"must have a single 1 in every row of labels. {REMEDY}")
     return onehot.argmax(axis=1)

@@ -1,4 +1,4 @@
-"""The paper's own code (gear/sgf): four pickles ``NAME.{graph,X,y,split}`` a dataset."""
+"""The paper's own code (gear/sgf): four pickles ``NAME.{graph,X,y,split}`` per dataset."""
 
 from __future__ import annotations
 

@@ -1,0 +1,88 @@
+"""Downloads of one file, its checksum right, or an error that says what to put where."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from graphfilter.data.catalogue import RemoteFile
+from graphfilter.errors import DataFileError
+
+Progress = Callable[[str, int, int], None]
+TIMEOUT_S = 30
+
+
+def download(file: RemoteFile, folder: Path, target: Path, progress: Progress | None) -> None:
+    """Fetch one file whole, its checksum right, or raise."""
+    import pooch
+
+    path = folder / file.path
+    bar: Any = False if progress is None else _Bar(path.name, progress)
+    responses: list[Any] = []
+
+    def remember(response: Any, *_: Any, **__: Any) -> None:
+        responses.append(response)
+
+    hooks = {"response": remember}
+    downloader: Any = pooch.HTTPDownloader(timeout=TIMEOUT_S, progressbar=bar, hooks=hooks)
+    known = None if file.sha256 is None else f"sha256:{file.sha256}"
+    try:
+        with _quiet(pooch.get_logger()):
+            pooch.retrieve(file.url, known, path.name, path.parent, downloader=downloader)
+    except OSError as error:
+        raise DataFileError(
+            file.url,
+            f"cannot be downloaded ({_reason(error)}). Try again later; or, without a network, "
+            f"load the dataset on a machine that has one and copy {target.name} from the cache "
+            f"there to {target}; or put the converted {target.name} in a folder and set "
+            "GRAPHFILTER_DATA to it.",
+        ) from None
+    except ValueError as error:
+        raise DataFileError(
+            file.url,
+            f"is not the file it should be ({error}). Nothing was kept. Try again; if it "
+            "persists, the source has changed.",
+        ) from error
+    finally:
+        # pooch leaves the connection of a failed download open until it is collected.
+        for response in responses:
+            response.close()
+
+
+def _reason(error: BaseException) -> str:
+    """Say what lies at the bottom of a failed download: the layers above only repeat it."""
+    while error.__cause__ or error.__context__:
+        error = error.__cause__ or error.__context__  # pyright: ignore
+    return str(getattr(error, "strerror", None) or error)
+
+
+class _Bar:
+    """What pooch takes for a progress bar; hands the numbers on to a callable."""
+
+    def __init__(self, name: str, progress: Progress) -> None:
+        self._name, self._progress = name, progress
+        self._done = self.total = 0
+
+    def update(self, n: int) -> None:
+        self._done = min(self._done + n, self.total) if self.total else self._done + n
+        self._progress(self._name, self._done, self.total)
+
+    def reset(self) -> None:
+        self._done = 0
+
+    def close(self) -> None:
+        """Do nothing: whoever shows the numbers closes what shows them."""
+
+
+@contextmanager
+def _quiet(logger: logging.Logger) -> Iterator[None]:
+    """Keep pooch from printing what it does: progress is the caller's to show."""
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
