@@ -106,6 +106,24 @@ def test_isolated_vertices_have_frequency_0():
     assert rayleigh_quotient(graph, [1, -1, 1, -1]) == 1
 
 
+@pytest.mark.parametrize("exponent", [-1074, -1060, -600, 1000, 1021])
+def test_rayleigh_quotient_does_not_depend_on_the_scale(small_graph, exponent):
+    """Not even where the signal is subnormal, and one over its peak infinite."""
+    x = np.random.default_rng(0).integers(-3, 4, (small_graph.n_vertices, 3)).astype(float)
+    expected, scaled = rayleigh_quotient(small_graph, x), np.ldexp(x, exponent)
+    np.testing.assert_array_equal(rayleigh_quotient(small_graph, scaled), expected)
+    np.testing.assert_array_equal(rayleigh_quotient(small_graph, sp.csr_array(scaled)), expected)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_feature_frequency_takes_rows_of_subnormal_numbers(make):
+    features = np.array([[1, 2], [3, 1], [0, 0], [1, 0]], dtype=np.float32)
+    edges = [[0, 1], [1, 2], [2, 3]]
+    tiny = features * np.float32(1.4e-45)
+    one, other = (Graph.from_edges(edges, features=make(f)) for f in (features, tiny))
+    np.testing.assert_allclose(feature_frequency(other), feature_frequency(one), rtol=1e-6)
+
+
 @pytest.mark.parametrize("block", [1, 7, 10**9])
 def test_sparse_signals_have_the_frequencies_of_dense_ones(small_graph, monkeypatch, block):
     monkeypatch.setattr("graphfilter.spectral.rayleigh._SPARSE_PRODUCTS", block)

@@ -125,11 +125,13 @@ def feature_frequency(graph: Graph, row_normalise: bool = True) -> NDArray[np.fl
     features = graph.features
     if row_normalise:
         total = np.asarray(abs(features).sum(axis=1), dtype=np.float64).ravel()
-        scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+        # Divided, not multiplied by 1/total, which is infinite where the total is subnormal.
+        total[total == 0] = 1.0
         if isinstance(features, np.ndarray):
-            features = features * scale[:, None].astype(np.float32)
+            features = np.divide(features, total[:, None], out=np.empty_like(features))
         else:
-            features = sp.csr_array(sp.diags_array(scale) @ features)
+            features = sp.csr_array(features, copy=True)
+            features.data /= np.repeat(total, np.diff(features.indptr))
     return rayleigh_quotient(graph, features)
 
 
@@ -205,7 +207,7 @@ def _dense_quotients(graph: Graph, signal: NDArray[Any]) -> NDArray[np.float64]:
     quotients = []
     for start in range(0, signal.shape[1], _DENSE_COLUMNS):
         x = signal[:, start : start + _DENSE_COLUMNS].astype(np.float64)
-        x *= _inverse(np.abs(x).max(axis=0))
+        x = np.ldexp(x, -_exponent(np.abs(x).max(axis=0)))
         norm = np.einsum("ij,ij->j", x, x)
         product = np.einsum("ij,ij->j", x, adjacency @ x)
         diagonal = norm if connected.all() else np.einsum("i,ij,ij->j", connected, x, x)
@@ -215,9 +217,9 @@ def _dense_quotients(graph: Graph, signal: NDArray[Any]) -> NDArray[np.float64]:
 
 def _sparse_quotients(graph: Graph, signal: Any) -> NDArray[np.float64]:
     n, d = signal.shape
-    scale = _inverse(abs(signal).max(axis=0).toarray().ravel().astype(np.float64))
     x = signal.astype(np.float64)
-    x.data *= scale[x.indices]
+    peak = abs(x).max(axis=0).toarray().ravel()
+    x.data = np.ldexp(x.data, -_exponent(peak)[x.indices])
     adjacency = normalised_adjacency(graph)
     connected = graph.degrees > 0
     squares = x.data**2
@@ -239,9 +241,13 @@ def _column_sums(columns: Any, values: Any, d: int) -> NDArray[np.float64]:
     return np.bincount(columns, weights=values, minlength=d).astype(np.float64)
 
 
-def _inverse(peak: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 1/peak, 0 where peak is 0: signals scaled by it cannot overflow when squared."""
-    return np.divide(1.0, peak, out=np.zeros_like(peak), where=peak > 0)
+def _exponent(peak: NDArray[np.float64]) -> NDArray[Any]:
+    """Return the power of two above each peak.
+
+    A signal divided by it lies in -1..1, so that its squares do not overflow. The division is
+    exact, and does not overflow either where the peak is subnormal and 1/peak infinite.
+    """
+    return np.frexp(peak)[1]
 
 
 def _quotient(form: NDArray[np.float64], norm: NDArray[np.float64]) -> NDArray[np.float64]:
