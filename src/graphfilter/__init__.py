@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from graphfilter.errors import GraphFilterError
 from graphfilter.version import __version__
 
 # Not from typing, which takes longer to import than all the rest: a command line that is
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from graphfilter import data, filters, models, operators, spectral, splits, training
     from graphfilter.data import load_dataset
+    from graphfilter.errors import GraphFilterError
     from graphfilter.estimators import FilterClassifier, SGFClassifier, SystemClassifier
     from graphfilter.graph import Graph
     from graphfilter.splits import Split
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _ROOMS = {
     "FilterClassifier": "estimators",
     "Graph": "graph",
+    "GraphFilterError": "errors",
     "SGFClassifier": "estimators",
     "Split": "splits",
     "SystemClassifier": "estimators",

@@ -91,13 +91,12 @@ def fit(
 
     Example:  graphfilter fit --edges edges.csv --vertices vertices.csv --label kind --out run
     """
+    found, quiet = given.read(), given.quiet
     from graphfilter.estimators.sgf import SGFClassifier
     from graphfilter.report.conclusion import BASELINES
     from graphfilter.run_folder import CHECKPOINT_FILE, check_folder, fit_folder, plan_fit
     from graphfilter.systems import get_system
 
-    quiet = given.quiet
-    found = given.read()
     classifier = SGFClassifier(
         n_layers=layers,
         hidden_size=hidden,

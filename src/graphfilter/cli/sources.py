@@ -105,25 +105,32 @@ class GraphOptions:
         self._check()
         from graphfilter.data import load_dataset, read_tables
         from graphfilter.data.readers import read_graph
-        from graphfilter.run_folder import Source
 
+        columns = None
+        origin = {
+            name: str(value)
+            for name in ("edges", "vertices", "dataset", "graph")
+            if (value := getattr(self, name)) is not None
+        }
         if self.dataset is not None:
             with download_bar(show=not self.quiet) as progress:
                 found = load_dataset(self.dataset, progress=progress)
-            return Source(found, origin={"dataset": self.dataset})
-        if self.graph is not None:
+        elif self.graph is not None:
             with waiting(f"reading {self.graph}", quiet=self.quiet):
-                return Source(read_graph(self.graph), origin={"graph": str(self.graph)})
-        assert self.edges is not None
-        assert self.vertices is not None
-        columns = self.columns(like)
-        with waiting(f"reading {self.vertices} and {self.edges}", quiet=self.quiet):
-            found, encoder = read_tables(
-                self.edges, self.vertices, columns=columns, allow_missing=self.allow_missing,
-                encoder=encoder,
-            )  # fmt: skip
-        origin = {"edges": str(self.edges), "vertices": str(self.vertices)}
-        return Source(found, encoder, origin, columns)
+                found = read_graph(self.graph)
+        else:
+            assert self.edges is not None
+            assert self.vertices is not None
+            columns = self.columns(like)
+            with waiting(f"reading {self.vertices} and {self.edges}", quiet=self.quiet):
+                found, encoder = read_tables(
+                    self.edges, self.vertices, columns=columns, allow_missing=self.allow_missing,
+                    encoder=encoder,
+                )  # fmt: skip
+        # Loads torch: after the reading, so that what is wrong with the graph is said at once.
+        from graphfilter.run_folder import Source
+
+        return Source(found, encoder if columns else None, origin, columns)
 
     def _check(self) -> None:
         """Raise unless one graph is named, and only what applies to it."""

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import accuracy_score, f1_score, log_loss
 
 from graphfilter.splits import Split
 
@@ -26,6 +25,9 @@ def score_parts(
 
 def score(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> dict[str, Any]:
     """Return accuracy, macro-F1 over the classes present, log loss and calibration error."""
+    # Slow to import, and used once a run.
+    from sklearn.metrics import accuracy_score, f1_score, log_loss
+
     predicted = probabilities.argmax(axis=1)
     classes = np.arange(probabilities.shape[1])
     # Probabilities of exactly 0 would make the log loss infinite; sklearn clips them.

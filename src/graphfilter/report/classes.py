@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
 from graphfilter.graph import Graph
 from graphfilter.report.numbers import plain
@@ -48,6 +47,9 @@ def class_rows(
     graph: Graph, diagnosis: Diagnosis, truth: NDArray[np.int64], predicted: NDArray[np.int64]
 ) -> list[ClassRow]:
     """Score each class on its own; precision is NaN for one never predicted, recall untested."""
+    # Slow to import, as is confusion_matrix below.
+    from sklearn.metrics import precision_recall_fscore_support
+
     numbers = np.arange(graph.n_classes)
     scored: Any = precision_recall_fscore_support(
         truth, predicted, labels=numbers, zero_division=np.nan
@@ -72,6 +74,8 @@ def confusion_data(
     graph: Graph, truth: NDArray[np.int64], predicted: NDArray[np.int64]
 ) -> dict[str, Any]:
     """Return counts by given (rows) and predicted class, of the largest classes if many."""
+    from sklearn.metrics import confusion_matrix
+
     counts = confusion_matrix(truth, predicted, labels=np.arange(graph.n_classes))
     order = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:MOST_CLASSES])
     return {

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm
 
 from graphfilter.errors import ConfigError, GraphError, check_name
 from graphfilter.graph import Graph
@@ -123,7 +123,7 @@ def estimate_label_frequency(
         nan = float("nan")
         return FrequencyEstimate(value, none, none, _mean(value), nan, nan, method, encoding)
     value, covariance, enough = _sample_moments(graph, index, y)
-    width = norm.ppf((1 + level) / 2)
+    width = NormalDist().inv_cdf((1 + level) / 2)
     low, high = _interval(value, width * np.sqrt(np.diag(covariance)), enough)
     has_one = np.isfinite(value)
     variance = max(covariance[np.ix_(has_one, has_one)].sum(), 0.0)
