@@ -10,7 +10,7 @@ export OMP_WAIT_POLICY ?= PASSIVE
 export KMP_BLOCKTIME ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz lint format bench bench-gpu clean
+.PHONY: help demo test fuzz soak lint format bench bench-gpu clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ fuzz: $(STAMP)  ## Look for inputs that break it: random ones, a thousand per pr
 .PHONY: mutation
 mutation: $(STAMP)  ## Apply deliberate faults to a copy, and report which of them the tests notice
 	$(BIN)/python tools/mutation.py
+
+soak: $(STAMP)  ## Run for long and kill often: nothing may grow, nothing may be lost
+	$(BIN)/python -m tests.soak --fits 1000 --requests 10000 --kills 200
 
 lint: $(STAMP)  ## Check style (ruff) and types (pyright)
 	$(BIN)/ruff check .

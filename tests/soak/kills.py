@@ -1,0 +1,119 @@
+"""Runs that are killed at random moments and resumed: they must end with the same bits."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from graphfilter.bench import Record, read_records
+
+# Each run is killed several times on its way.
+KILLS_PER_RUN = 5
+SAME_FILES = ("predictions.csv", "model.safetensors")
+FIT = (
+    "fit", "--dataset", "karate", "--epochs", "400", "--patience", "400", "--layers", "4",
+    "--no-baselines", "--quiet",
+)  # fmt: skip
+BENCH = (
+    "bench", "--datasets", "karate", "--models", "sgf,mlp,appnp", "--runs", "6",
+    "--max-epochs", "120", "--quiet",
+)  # fmt: skip
+
+
+def kill_fit(folder: Path, n_kills: int, seed: int) -> list[str]:
+    """Kill and resume fits; compare predictions and weights with those of an undisturbed one."""
+    whole = folder / "whole"
+    seconds = finish([*FIT, "--out", str(whole)])
+    wanted = [(whole / name).read_bytes() for name in SAME_FILES]
+    problems: list[str] = []
+
+    def check(i: int, n_done: int) -> None:
+        run = folder / f"killed-{i}"
+        # One that was killed after its last file was written is finished.
+        if not (run / "config.json").exists():
+            finish([*FIT, "--out", str(run), "--resume"])
+        for name, content in zip(SAME_FILES, wanted, strict=True):
+            if (run / name).read_bytes() != content:
+                problems.append(f"fit {i}: {name} differs after {n_done} kills")
+        problems.extend(
+            f"fit {i}: {p.name} is left" for p in run.iterdir() if p.name.startswith(".")
+        )
+
+    def command(i: int) -> list[str]:
+        return [*FIT, "--out", str(folder / f"killed-{i}"), "--resume"]
+
+    return _kill("fit", n_kills, random.Random(seed), seconds, command, check) + problems
+
+
+def kill_bench(folder: Path, n_kills: int, seed: int) -> list[str]:
+    """Kill and repeat benchmarks; compare the scores of every run with an undisturbed one."""
+    seconds = finish([*BENCH, "--out", str(folder / "whole.jsonl")])
+    wanted = results(read_records(folder / "whole.jsonl"))
+    problems: list[str] = []
+
+    def command(i: int) -> list[str]:
+        return [*BENCH, "--out", str(folder / f"killed-{i}.jsonl")]
+
+    def check(i: int, n_done: int) -> None:
+        finish(command(i))
+        records = read_records(folder / f"killed-{i}.jsonl")
+        if results(records) != wanted:
+            problems.append(f"bench {i}: results differ after {n_done} kills")
+        if len(records) != len(wanted):
+            problems.append(f"bench {i}: {len(records)} records of {len(wanted)} runs")
+
+    return _kill("bench", n_kills, random.Random(seed), seconds, command, check) + problems
+
+
+def results(records: Sequence[Record]) -> dict[str, object]:
+    """Return what a run found, by what was asked; times and machines aside."""
+    return {r.key: (r.status, r.scores, r.best_epoch, r.epochs, r.filter) for r in records}
+
+
+def _kill(
+    what: str,
+    n_kills: int,
+    moments: random.Random,
+    seconds: float,
+    command: Callable[[int], list[str]],
+    check: Callable[[int, int], None],
+) -> list[str]:
+    """Kill n times, several times per run; check each run in the end."""
+    done = early = runs = 0
+    while done < n_kills:
+        in_this = 0
+        while done < n_kills and in_this < KILLS_PER_RUN:
+            process = start(command(runs))
+            try:
+                process.wait(timeout=moments.uniform(0.2, 1.0) * seconds)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                done, in_this = done + 1, in_this + 1
+            else:
+                early += 1
+                break
+        check(runs, in_this)
+        runs += 1
+    print(f"{done} kills of {what} in {runs} runs ({early} ended before their kill)", flush=True)
+    return []
+
+
+def start(words: Sequence[str]) -> subprocess.Popen[bytes]:
+    quiet = subprocess.DEVNULL
+    command = [sys.executable, "-m", "graphfilter", *words]
+    return subprocess.Popen(command, stdout=quiet, stderr=quiet, env=dict(os.environ))
+
+
+def finish(words: Sequence[str]) -> float:
+    """Run a command to its end; return the seconds it took."""
+    began = time.perf_counter()
+    process = start(words)
+    if process.wait() != 0:
+        raise RuntimeError(f"graphfilter {' '.join(words)} ended with code {process.returncode}")
+    return time.perf_counter() - began
