@@ -14,12 +14,16 @@ from graphfilter.cli import main
 from graphfilter.paper.comparison import compare_accuracy, select
 from graphfilter.paper.published_accuracy import (
     DATASET_TITLES,
+    DEPTHS,
     LOW,
     MIDDLE_AND_HIGH,
     TABLE_2,
     TABLE_3,
+    TABLE_4,
 )
 from graphfilter.paper.records import read_target_records
+from graphfilter.paper.table4 import stacking_system
+from graphfilter.systems import System, find_system
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 
@@ -61,6 +65,18 @@ def test_sgf_solves_bipartite_where_an_mlp_is_at_chance() -> None:
     assert scores["sgf"] == [1.0] * 10
     assert len(scores["mlp"]) == 10
     assert max(scores["mlp"]) < 0.56
+
+
+@pytest.mark.parametrize("name", ["systems", "decay", "table4", "table5", "fig-filters"])
+def test_committed_records_are_those_of_todays_systems(name: str) -> None:
+    """Or resuming from them would run everything again."""
+    stacked = [stacking_system(base, depth) for base in TABLE_4 for depth in DEPTHS]
+    own = {system.name: system for system in stacked if isinstance(system, System)}
+    for record in read_records(RESULTS / f"{name}.jsonl.gz"):
+        system = own.get(record.model) or find_system(record.model)
+        assert system is not None
+        model = system.for_dataset(record.dataset).model
+        assert record.network == ({} if model is None else model.describe())
 
 
 def test_every_cell_on_record_has_ten_runs() -> None:

@@ -59,7 +59,9 @@ class Pair:
     @property
     def system(self) -> System:
         """The system as its authors set it for this dataset, with the epochs asked for."""
-        system = (self.given or get_system(self.model)).for_dataset(self.dataset)
+        system = self.given or get_system(self.model)
+        if not self.file:
+            system = system.for_dataset(self.dataset)
         if self.max_epochs is None:
             return system
         return replace(system, config=replace(system.config, max_epochs=self.max_epochs))
