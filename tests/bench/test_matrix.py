@@ -18,6 +18,8 @@ from graphfilter.bench import (
 )
 from graphfilter.data import make_csbm
 from graphfilter.data.readers import write_npz
+from graphfilter.errors import ConfigError
+from graphfilter.storage import one_writer
 
 
 def make_pair(dataset: str, model: str, **changes: Any) -> Pair:
@@ -32,6 +34,14 @@ def test_known_runs_are_copied_not_made_again(tmp_path: Path) -> None:
     run_matrix(pairs, RecordFile(tmp_path / "two.jsonl"), known=known)
     # The seconds too: those of another training would differ.
     assert read_records(tmp_path / "two.jsonl") == list(known.values())
+
+
+def test_matrix_is_refused_while_another_process_writes_its_records(tmp_path: Path) -> None:
+    file = RecordFile(tmp_path / "one.jsonl")
+    refused = pytest.raises(ConfigError, match=r"one\.jsonl: another process is writing to it")
+    with one_writer(file.path), refused:
+        run_matrix([make_pair("karate", "sgf")], file)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_matrix_takes_a_graph_from_a_file_under_another_name(tmp_path: Path) -> None:

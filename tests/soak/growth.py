@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import http.client
 import itertools
@@ -94,6 +95,8 @@ def soak_fits(folder: Path, n: int, most_growth_mb: float) -> list[str]:
         fit_folder(plan_fit(source, i), classifier, place, seed=i, baselines=i % 10 == 0)
         load_run(place)
         shutil.rmtree(place)
+        # Figures hold themselves in cycles, which go when Python looks for them.
+        gc.collect()
 
     return repeat("fits", n, os.getpid(), fit, most_growth_mb) + left_files(folder, "fits")
 
