@@ -41,7 +41,7 @@ def test_mutants_are_the_same_every_time() -> None:
 def test_runner_finds_what_it_looks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An exception, a process that ends, one that hangs, and memory: each found and made again."""
     monkeypatch.setattr("tests.fuzz.run.WORKER", (sys.executable, "-m", "tests.fuzz.broken"))
-    monkeypatch.setattr("tests.fuzz.run.HANG_SECONDS", 1.5)
+    monkeypatch.setattr("tests.fuzz.run.HANG_SECONDS", 6.0)
     problems = {finding.number: finding.problem for finding in run(["broken"], 0, 10)}
     assert sorted(problems) == [1, 3, 5, 7]
     assert "KeyError" in problems[1]

@@ -85,7 +85,7 @@ def load_arrays(
     with open_archive(path, remedy) as archive:
         found = {name[: -len(".npy")] for name in archive.namelist() if name.endswith(".npy")}
         if missing := [key for key in required if key not in found]:
-            held = ", ".join(sorted(found)[:12]) or "nothing"
+            held = ", ".join(map(repr, sorted(found)[:12])) or "nothing"
             problem = f"must hold {', '.join(map(repr, missing))}; it holds {held[:200]}"
             raise DataFileError(path, f"{problem}. {remedy}")
         budget = Budget(path)

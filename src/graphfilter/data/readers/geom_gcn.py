@@ -75,10 +75,11 @@ def _rows(path: Path, n_fields: int) -> Iterator[tuple[int, list[str]]]:
 
 
 def _number(path: Path, line: int, word: str) -> int:
-    if not word.strip().isdigit() or len(word) > 9:
+    digits = word.strip()
+    if not digits.isdigit() or len(digits) > 9:
         problem = f"must be a whole number; got {word[:40]!r}. {REMEDY}"
         raise DataFileError(path, problem, line=line)
-    return int(word)
+    return int(digits)
 
 
 def _read_vertices(path: Path) -> tuple[sp.csr_array, np.ndarray]:

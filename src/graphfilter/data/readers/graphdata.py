@@ -40,7 +40,7 @@ def read_graphdata(path: AnyPath) -> Graph:
 def _read_member(path: AnyPath, key: str) -> Any:
     with open_archive(path, REMEDY) as archive:
         if f"{key}.npy" not in archive.namelist():
-            found = ", ".join(sorted(archive.namelist())[:12]) or "nothing"
+            found = ", ".join(map(repr, sorted(archive.namelist())[:12])) or "nothing"
             raise DataFileError(path, f"must hold {key!r}; it holds {found[:200]}. {REMEDY}")
         # Reading gives no more than the size that the archive states, which is counted first.
         size = archive.getinfo(f"{key}.npy").file_size
