@@ -209,3 +209,15 @@ def test_search_refuses_a_storage_that_is_none(optuna: Any, graph: Graph, tmp_pa
         search(graph, "sgf", storage=tmp_path / "absent" / "search.db", **QUICK)
     with pytest.raises(ConfigError, match="trials must be at least 1"):
         search(graph, "sgf", **(QUICK | {"trials": 0}))
+
+
+def test_search_starts_from_the_setting_for_its_dataset(optuna: Any, graph: Graph) -> None:
+    """Of the registry's name it is given, whatever the graph is called."""
+    system = replace(get_system("mlp"), datasets={"known": {"weight_decay": 0.125}})
+    named = graph.replace(name="known")
+    settings = [
+        search(named, system, dataset=dataset, **(QUICK | {"trials": 1})).default.setting
+        for dataset in ("", "known")
+    ]
+    own = system.config.weight_decay
+    assert [setting["weight_decay"] for setting in settings] == [own, 0.125]

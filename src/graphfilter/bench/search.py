@@ -8,15 +8,15 @@ the search gained over it can be said.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from graphfilter.bench.optuna_study import import_optuna, open_study, quiet
 from graphfilter.bench.protocol import check_split_rule, draw_split
 from graphfilter.bench.search_space import Setting, Tuning
-from graphfilter.errors import ConfigError, DataFileError, GraphFilterError
+from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.graph import Graph
 from graphfilter.runtime.devices import pick_device
 from graphfilter.splits import Split
@@ -70,6 +70,7 @@ def search(
     scaling: str = "auto",
     device: str = "auto",
     max_epochs: int | None = None,
+    dataset: str = "",
     on_trial: Callable[[SearchProgress], None] | None = None,
 ) -> SearchResult:
     """Search a system's setting on one split of a graph.
@@ -92,59 +93,36 @@ def search(
     storage : path, optional
         An SQLite file: the search resumes from what it holds. Searches that differ in graph,
         system, split, scaling, epochs or seed do not mix in one file.
+    dataset : str
+        The graph's name in the registry, if it came from there: some authors set their system
+        differently for each dataset.
     """
-    optuna = _import_optuna()
+    optuna = import_optuna()
     if trials < 1:
         raise ConfigError(f"trials must be at least 1; got {trials}.")
     split_rule = check_split_rule(split_rule)
+    system = get_system(system) if isinstance(system, str) else system
     task = Tuning.of(
         graph,
-        get_system(system) if isinstance(system, str) else system,
+        system.for_dataset(dataset),
         draw_split(graph, split_rule, split),
         seed=seed,
         scaling=scaling,
         device=pick_device(device),
         max_epochs=max_epochs,
     )
-    what = (
-        graph.checksum(),
-        split_rule,
-        split,
-        scaling,
-        seed,
-        task.system.config,
-        task.system.model,
-    )
-    name = f"{task.system.name} {hashlib.sha256(repr(what).encode()).hexdigest()[:16]}"
-    with _quiet(optuna):
-        study = _open_study(optuna, name, storage, task)
+    name = _study_name(task.system, graph.checksum(), split_rule, split, scaling, seed)
+    with quiet(optuna):
+        study = open_study(optuna, name, storage, task.system.config.max_epochs)
         _prepare(optuna, study, task, seed)
         _optimise(optuna, study, task, trials, on_trial)
         return _report(optuna, study, task)
 
 
-def _open_study(optuna: Any, name: str, storage: str | Path | None, task: Tuning) -> Any:
-    from sqlalchemy.exc import SQLAlchemyError  # pyright: ignore[reportMissingImports]
-
-    # Nothing is learned in the first epochs: a trial is not judged by them.
-    warm_up = task.system.config.max_epochs // 10
-    pruner = optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=warm_up)
-    if storage is not None and not Path(storage).parent.is_dir():
-        raise DataFileError(storage, "must be in a folder that exists; make it first.")
-    try:
-        return optuna.create_study(
-            study_name=name,
-            storage=None if storage is None else f"sqlite:///{Path(storage)}",
-            direction="maximize",
-            load_if_exists=True,
-            pruner=pruner,
-        )
-    except (SQLAlchemyError, optuna.exceptions.OptunaError, RuntimeError) as error:
-        # No database, not Optuna's, or of another version of it.
-        problem = str(error).partition("\n")[0]
-        raise DataFileError(
-            storage or name, f"cannot be used as a search's storage ({problem}). Name a new file."
-        ) from error
+def _study_name(system: System, *what: object) -> str:
+    """Return a name that searches of anything else do not have."""
+    what = (*what, system.config, system.model)
+    return f"{system.name} {hashlib.sha256(repr(what).encode()).hexdigest()[:16]}"
 
 
 def _prepare(optuna: Any, study: Any, task: Tuning, seed: int) -> None:
@@ -236,25 +214,3 @@ def _report(optuna: Any, study: Any, task: Tuning) -> SearchResult:
 def _found(task: Tuning, setting: Setting) -> Found:
     outcome = task.train(setting)
     return Found(dict(setting), task.accuracy(outcome, "val"), task.accuracy(outcome, "test"))
-
-
-def _import_optuna() -> Any:
-    try:
-        import optuna  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        raise ConfigError(
-            "a search must have the package optuna, which is not installed. Install it: "
-            "pip install graphfilter[search]"
-        ) from None
-    return optuna
-
-
-@contextmanager
-def _quiet(optuna: Any) -> Iterator[None]:
-    """Keep Optuna from printing every trial: progress is the caller's to show."""
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    try:
-        yield
-    finally:
-        optuna.logging.set_verbosity(before)

@@ -46,6 +46,7 @@ def search(
 
     Example:  graphfilter search --dataset cora --trials 50 --storage search.db
     """
+    from graphfilter.bench.protocol import dataset_name
     from graphfilter.bench.search import search as run_search
 
     if quick and max_epochs is not None:
@@ -71,6 +72,7 @@ def search(
                 scaling=scaling,
                 device=device,
                 max_epochs=max_epochs,
+                dataset=dataset_name(given.dataset) if given.dataset else "",
                 on_trial=report,
             )
     except KeyboardInterrupt:
