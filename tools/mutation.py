@@ -30,7 +30,7 @@ LIMIT_SECONDS = 300
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description="Whether the tests notice deliberate faults.")
     parser.add_argument("--list", action="store_true", help="list the faults and run nothing")
     parser.add_argument("--only", default="", metavar="TEXT", help="in their file or name")
     options = parser.parse_args()
