@@ -7,6 +7,8 @@ from pathlib import Path
 
 SOURCE = "src/graphfilter/"
 RUN = ("tests/training/test_training.py",)
+RULES = "patience or accuracies or monitored or diverges or class_weights"
+RESUMED = "resumed or another_run"
 OPTIMIZER = ("tests/training/test_optimizer.py",)
 CHECKPOINTS = ("tests/training/test_damaged_checkpoints.py",)
 DROPOUT = ("tests/models/test_dropout.py", "tests/models/test_network.py")
@@ -24,13 +26,17 @@ SYSTEMS = ("tests/systems/test_settings.py",)
 
 @dataclass(frozen=True)
 class Fault:
-    """One change to one file: the first occurrence of ``old`` becomes ``new``."""
+    """One change to one file: the first occurrence of ``old`` becomes ``new``.
+
+    ``only`` chooses among the tests by their names, as pytest's ``-k`` does.
+    """
 
     what: str
     path: str
     old: str
     new: str
     tests: tuple[str, ...]
+    only: str = ""
 
     @property
     def file(self) -> str:
@@ -68,22 +74,22 @@ FAULTS = (
     Fault("one learning rate for all", "training/loop.py",
           "config.filter_learning_rate", "config.learning_rate", OPTIMIZER),
     Fault("patience counts from the start", "training/run.py",
-          "elif self.learning:", "else:", RUN),
+          "elif self.learning:", "else:", RUN, RULES),
     Fault("patience is one epoch longer", "training/run.py",
-          "self.waited >= self.patience", "self.waited > self.patience", RUN),
+          "self.waited >= self.patience", "self.waited > self.patience", RUN, RULES),
     Fault("patience does not start again", "training/run.py",
-          "            self.waited = 0\n", "            pass\n", RUN),
+          "            self.waited = 0\n", "            pass\n", RUN, RULES),
     Fault("ties go to the higher loss", "training/run.py",
-          "(val_accuracy, -val_loss)", "(val_accuracy, val_loss)", RUN),
+          "(val_accuracy, -val_loss)", "(val_accuracy, val_loss)", RUN, RULES),
     Fault("a lower loss restarts the patience", "training/run.py",
-          "improved = score > self.best_score", "improved = True", RUN),
+          "improved = score > self.best_score", "improved = True", RUN, RULES),
     Fault("the first of equal epochs is kept", "training/run.py",
           "if (score, tie_break) > (self.best_score, self.best_tie_break)",
-          "if score > self.best_score", RUN),
+          "if score > self.best_score", RUN, RULES),
     Fault("a run that diverges continues", "training/run.py",
-          'self.stopped = "diverged"', "pass", RUN),
+          'self.stopped = "diverged"', "pass", RUN, RULES),
     Fault("the chance level ignores class weights", "training/run.py",
-          "if class_weight is not None:", "if False:", RUN),
+          "if class_weight is not None:", "if False:", RUN, RULES),
     Fault("training accuracy is scored on validation vertices", "training/epoch.py",
           "torch.stack([right[0], loss", "torch.stack([right[1], loss", RUN),
     Fault("validation loss is taken on training vertices", "training/epoch.py",
@@ -94,11 +100,11 @@ FAULTS = (
           "own = class_weight[labels.clamp(min=0)]", "pass",
           (f"{CLASSIFIER}::test_classifier_balanced_weights_raise_the_recall_of_a_rare_class",)),
     Fault("checkpoints forget the generators", "training/checkpoint.py",
-          'generator.set_state(own.pop("generator"))', 'own.pop("generator")', RUN),
+          'generator.set_state(own.pop("generator"))', 'own.pop("generator")', RUN, RESUMED),
     Fault("checkpoints forget Adam's moments", "training/checkpoint.py",
-          "self.optimizer.load_state_dict(", "(lambda state: None)(", RUN),
+          "self.optimizer.load_state_dict(", "(lambda state: None)(", RUN, RESUMED),
     Fault("checkpoints are taken for any run", "training/checkpoint.py",
-          'or content.get("key") != self.key', "", RUN),
+          'or content.get("key") != self.key', "", RUN, RESUMED),
     Fault("shapes in checkpoints go unchecked", "training/checkpoint_checks.py",
           "if got.dtype != dtype or got.shape != shape:", "if got.dtype != dtype:", CHECKPOINTS),
     Fault("types in checkpoints go unchecked", "training/checkpoint_checks.py",

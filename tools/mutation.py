@@ -60,7 +60,7 @@ def run(tree: Path, faults: list[Fault]) -> int:
         whole = path.read_text(encoding="utf-8")
         path.write_text(whole.replace(fault.old, fault.new, 1), encoding="utf-8")
         started = time.monotonic()
-        caught = noticed(tree, fault.tests)
+        caught = noticed(tree, fault.tests, fault.only)
         path.write_text(whole, encoding="utf-8")
         if not caught:
             survivors.append(fault)
@@ -71,12 +71,14 @@ def run(tree: Path, faults: list[Fault]) -> int:
     return 1 if survivors else 0
 
 
-def noticed(tree: Path, tests: Sequence[str], limit: float | None = LIMIT_SECONDS) -> bool:
+def noticed(
+    tree: Path, tests: Sequence[str], only: str = "", limit: float | None = LIMIT_SECONDS
+) -> bool:
     """Return whether these tests fail, or do not end, in this tree."""
     words = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestWarning"]
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", *words, *tests],
+            [sys.executable, "-m", "pytest", *words, "-k", only, *tests],
             cwd=tree,
             env={**os.environ, "PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1"},
             capture_output=True,
@@ -84,10 +86,11 @@ def noticed(tree: Path, tests: Sequence[str], limit: float | None = LIMIT_SECOND
             check=False,
         )
     except subprocess.TimeoutExpired:
+        print(f"not ended after {limit:g} s", file=sys.stderr)
         return True
-    if done.returncode not in (0, 1):
-        # Not a test that failed: a fault that breaks every import, or a test that is not there.
-        print(done.stdout.decode(errors="replace")[-2000:], file=sys.stderr)
+    if done.returncode in (4, 5):
+        # pytest's own: what it was asked to run is not there.
+        raise SystemExit(f"there are no such tests: {' '.join(tests)} -k '{only}'")
     return done.returncode != 0
 
 
