@@ -46,18 +46,27 @@ class Usage:
 
 
 def repeat(
-    what: str, n: int, pid: int, act: Callable[[int], None], most_growth_mb: float
+    what: str,
+    n: int,
+    pid: int,
+    act: Callable[[int], None],
+    most_growth_mb: float,
+    warm_up: int = 1,
 ) -> list[str]:
-    """Act n times; return what grew after the first quarter, in which caches fill."""
-    every = max(1, n // N_SAMPLES)
+    """Act n times; return what grew after the first quarter, in which caches fill.
+
+    ``warm_up`` is the least number of times for that.
+    """
+    warm_up = max(warm_up, n // 4)
+    every = max(1, (n - warm_up) // N_SAMPLES)
     seen: list[tuple[int, Usage]] = []
     for i in range(n):
         act(i)
-        if i >= n // 4 and i % every == 0:
+        if i >= warm_up and i % every == 0:
             seen.append((i, Usage.of(pid)))
     at, memory = np.array([i for i, _ in seen]), np.array([u.memory_mb for _, u in seen])
     slope = float(np.polyfit(at, memory, 1)[0]) if len(seen) > 2 else 0.0
-    growth = slope * (n - n // 4)
+    growth = slope * (n - warm_up)
     first, last = seen[0][1], seen[-1][1]
     print(
         f"{n} {what}: memory {first.memory_mb:.0f} to {last.memory_mb:.0f} MB, slope "
@@ -112,9 +121,13 @@ def soak_studio(folder: Path, n: int, most_growth_mb: float) -> list[str]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as studio:
         assert studio.stdout is not None
         ask = Asker(studio.stdout.readline().split()[-1])
-        kinds = itertools.cycle(ask.kinds())
+        kinds = ask.kinds()
+        every_kind = itertools.cycle(kinds)
         try:
-            problems = repeat("requests", n, studio.pid, lambda _: next(kinds)(), most_growth_mb)
+            problems = repeat(
+                "requests", n, studio.pid, lambda _: next(every_kind)(), most_growth_mb,
+                warm_up=(MOST_RUNS + 1) * len(kinds),
+            )  # fmt: skip
             (own,) = folder.glob("graphfilter-studio-*")
             uploads = list(own.glob("upload-*"))
             if len(uploads) > 8:
