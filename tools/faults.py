@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SOURCE = "src/graphfilter/"
-RUN = ("tests/training/test_training.py",)
+RUN = ("tests/training/test_scores.py", "tests/training/test_training.py")
 RULES = "patience or accuracies or monitored or diverges or class_weights"
 RESUMED = "resumed or another_run"
 OPTIMIZER = ("tests/training/test_optimizer.py",)
@@ -16,7 +16,7 @@ FILTERS = ("tests/filters", "tests/contracts/test_filter_contract.py")
 OPERATORS = ("tests/operators/test_operators.py", "tests/operators/test_polynomial.py")
 SPARSE = ("tests/operators/test_sparse.py",)
 DAMAGED = ("tests/operators/test_damaged_structures.py",)
-BENCH = ("tests/bench/test_pair.py", "tests/bench/test_best_epoch.py", "tests/bench/test_matrix.py")
+BENCH = ("tests/bench/test_pair.py", "tests/bench/test_runs.py", "tests/bench/test_matrix.py")
 SUMMARY = ("tests/bench/test_summary.py",)
 SPLITS = ("tests/splits",)
 METRICS = ("tests/metrics", "src/graphfilter/metrics")
@@ -174,8 +174,8 @@ FAULTS = (
           "if cells[model].n == most", "if True", SUMMARY),
     Fault("the higher log loss is better", "bench/summary.py",
           'LOWER_IS_BETTER = ("log_loss",)', "LOWER_IS_BETTER = ()", SUMMARY),
-    Fault("a record is summarised twice", "bench/summary.py",
-          "last[record.key] = record", "last[str(len(last))] = record", SUMMARY),
+    Fault("of a run recorded twice the first counts", "bench/summary.py",
+          "last[record.key] = record", "last.setdefault(record.key, record)", SUMMARY),
     # splits
     Fault("splits ignore their seed", "splits/rules.py",
           "rng = np.random.default_rng(seed)", "rng = np.random.default_rng(0)", SPLITS),

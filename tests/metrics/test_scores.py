@@ -24,6 +24,18 @@ def test_macro_f1_averages_the_classes_that_are_present() -> None:
     assert got["macro_f1"] == pytest.approx((0.8 + 2 / 3) / 2)
 
 
+def test_macro_f1_gives_a_small_class_the_weight_of_a_large_one() -> None:
+    """Class 0, three vertices: F1 6/7; class 1, one vertex that is missed: F1 0."""
+    got = score(np.eye(2)[[0, 0, 0, 0]], np.array([0, 0, 0, 1]))
+    assert got["macro_f1"] == pytest.approx((6 / 7 + 0) / 2)
+
+
+def test_calibration_gaps_of_different_confidences_do_not_cancel() -> None:
+    """Right at 55 %, a gap of 0.45 one way; wrong at 85 %, a gap of 0.85 the other way."""
+    probabilities = np.array([[0.55, 0.45], [0.85, 0.15]])
+    assert calibration_error(probabilities, np.array([0, 1])) == pytest.approx((0.45 + 0.85) / 2)
+
+
 def test_calibration_error_is_the_gap_between_confidence_and_accuracy() -> None:
     probabilities = np.tile([0.75, 0.25], (4, 1))
     assert calibration_error(probabilities, np.array([0, 0, 0, 1])) == pytest.approx(0.0)
