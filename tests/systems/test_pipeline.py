@@ -39,13 +39,16 @@ def test_fit_into_a_folder_prepares_the_graph_once(counts: Counter[str], tmp_pat
     from graphfilter.run_folder import Source, fit_folder, plan_fit
 
     plan = plan_fit(Source(make_csbm(60, n_features=4)), seed=0)
-    fit_folder(plan, SGFClassifier(max_epochs=3, random_state=0), tmp_path / "run", seed=0)
+    pytest.importorskip("plotly", reason="the report needs plotly")
+    fit_folder(
+        plan, SGFClassifier(max_epochs=3, random_state=0, device="cpu"), tmp_path / "run", seed=0
+    )
     assert counts == {"operator": 1, "scaling": 1}
 
 
 def test_estimator_predicts_another_graph_with_the_scaling_it_was_fitted_with() -> None:
     graph = make_csbm(60, n_features=4)
-    clf = SGFClassifier(max_epochs=3, random_state=0).fit(graph=graph)
+    clf = SGFClassifier(max_epochs=3, random_state=0, device="cpu").fit(graph=graph)
     other = graph.replace(features=graph.features * 2 + 1)
     prepared = clf._prepare(other)
     assert prepared.scaler is clf.scaler_

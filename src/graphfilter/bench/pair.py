@@ -11,6 +11,7 @@ import torch
 
 from graphfilter.bench.protocol import GraphLoader, draw_split, split_index
 from graphfilter.bench.record import Record
+from graphfilter.graph import Graph
 from graphfilter.metrics import score_parts
 from graphfilter.models import SideBySide
 from graphfilter.runtime.devices import device_title
@@ -137,6 +138,10 @@ def run_pair(pair: Pair, load: GraphLoader, emit: Emit) -> None:
     groups = [runs] if side_by_side and runs else [[run] for run in runs]
     if not groups:
         return
+    if system.predict is not None:
+        for record, split in runs:
+            emit(_predicted(record, system, graph, split))
+        return
     try:
         prepared = Prepared.of(graph, scaling=pair.scaling, device=pair.device)
     except Exception as error:
@@ -145,6 +150,16 @@ def run_pair(pair: Pair, load: GraphLoader, emit: Emit) -> None:
         return
     for group in groups:
         _run_group(group, system, prepared, emit)
+
+
+def _predicted(record: Record, system: System, graph: Graph, split: Split) -> Record:
+    """Return the record of a system that is not trained; it needs no features."""
+    try:
+        probabilities, seconds = predict_untrained(graph, system, split)
+        scores = score_parts(probabilities, graph.labels, split)  # pyright: ignore[reportArgumentType]
+    except Exception as error:
+        return _failed(record, error)
+    return replace(record, scores=scores, seconds=seconds)
 
 
 def _run_group(
@@ -176,13 +191,6 @@ def _records(
     group: Sequence[tuple[Record, Split]], system: System, prepared: Prepared, emit: Emit
 ) -> list[Record]:
     """Run a group and return its records: all of them, or it raises."""
-    if system.predict is not None:
-        records = []
-        for record, split in group:
-            probabilities, seconds = predict_untrained(prepared, system, split)
-            scores = score_parts(probabilities, prepared.labels, split)
-            records.append(replace(record, scores=scores, seconds=seconds))
-        return records
     outcomes = train_system(
         prepared,
         system,

@@ -93,7 +93,9 @@ def load_classifier(cls: type[Classifier], folder: str | Path) -> Classifier:
         )
     try:
         return _rebuild(cls, config, tensors)
-    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+    except (
+        KeyError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError,
+    ) as error:  # fmt: skip
         if isinstance(error, GraphFilterError):
             raise
         reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__

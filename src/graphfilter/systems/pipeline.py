@@ -164,13 +164,13 @@ def predict_networks(
 
 
 def predict_untrained(
-    prepared: Prepared, system: System, split: Split
+    graph: Graph, system: System, split: Split
 ) -> tuple[NDArray[np.float64], float]:
     """Ask a system that is not trained; return probabilities and seconds."""
     if system.predict is None:
         raise GraphError(f"{system.name} must be a method that is not trained; it is.")
     started = time.perf_counter()
-    probabilities = system.predict(prepared.graph, split)
+    probabilities = system.predict(graph, split)
     return np.asarray(probabilities, dtype=np.float64), time.perf_counter() - started
 
 

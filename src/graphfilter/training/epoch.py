@@ -180,6 +180,9 @@ class _Replay:
                     torch.cuda.current_stream().wait_stream(self._stream)
                     return result
                 self._graph = self._capture(function)
+                # Capturing writes the generators' offsets on its own stream, replaying on this
+                # one: unordered, a busy GPU would draw the first epoch's dropout again.
+                torch.cuda.current_stream().wait_stream(self._stream)
         self._graph.replay()
         return self._result
 
