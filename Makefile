@@ -10,7 +10,7 @@ export OMP_WAIT_POLICY ?= PASSIVE
 export KMP_BLOCKTIME ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz soak lint format bench bench-gpu clean
+.PHONY: help demo test coverage fuzz soak lint format bench bench-gpu clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,6 +20,9 @@ demo: $(STAMP)  ## Watch one setting adapt to a low-, a middle- and a high-frequ
 
 test: $(STAMP)  ## Run the tests
 	$(BIN)/python -m pytest -q -n auto
+
+coverage: $(STAMP)  ## Run the tests and print the share of lines they reach
+	$(BIN)/python -m pytest -q -n auto --cov --cov-report=term
 
 fuzz: $(STAMP)  ## Look for inputs that break it: random ones, a thousand per property
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -q -n auto -m 'hypothesis or fuzz' tests
@@ -36,8 +39,9 @@ lint: $(STAMP)  ## Check style (ruff) and types (pyright)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+	$(BIN)/pyright --project pyrightconfig.tests.json
 
-format: $(STAMP)  ## Format the code and mend what ruff can
+format: $(STAMP)  ## Format the code and fix what ruff can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

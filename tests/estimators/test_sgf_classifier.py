@@ -243,7 +243,7 @@ def test_loaded_classifier_asks_for_a_graph(tmp_path: Path, fitted: SGFClassifie
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda g: quick().fit(g.features, g.labels[:-1], graph=g), GraphError, "one row a vertex"),
+        (lambda g: quick().fit(g.features, g.labels[:-1], graph=g), GraphError, "row per vertex"),
         (lambda g: quick().fit(g.features[:-1], g.labels[:-1], graph=g), GraphError, "199"),
         (lambda g: quick().fit(g.features, [1] * 200, graph=g), GraphError, "two classes"),
         (lambda g: quick().fit(g.features, [None] * 200, graph=g), GraphError, "no vertex is lab"),

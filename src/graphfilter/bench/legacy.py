@@ -33,8 +33,9 @@ def modern_network(model: str, dataset: str, network: dict[str, Any]) -> dict[st
 def _modern(model: str, dataset: str, text: str) -> str:
     network: dict[str, Any] = json.loads(text)
     system = find_system(model)
-    if system is not None and system.model is not None:
-        described = system.for_dataset(dataset).model.describe()  # pyright: ignore
+    config = None if system is None else system.for_dataset(dataset).model
+    if config is not None:
+        described = config.describe()
         return json.dumps(described) if _agrees(network, described) else text
     stack = _stack(network)
     return text if stack is None else json.dumps(stack.describe())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from graphfilter.errors import ConfigError, DataFileError
 def import_optuna() -> Any:
     """Return the module optuna, which is an optional dependency."""
     try:
-        import optuna  # pyright: ignore[reportMissingImports]
+        import optuna
     except ImportError:
         raise ConfigError(
             "a search must have the package optuna, which is not installed. Install it: "
@@ -24,7 +24,7 @@ def import_optuna() -> Any:
 
 def open_study(optuna: Any, name: str, storage: str | Path | None, max_epochs: int) -> Any:
     """Return the study of this name, new or as the storage holds it."""
-    from sqlalchemy.exc import SQLAlchemyError  # pyright: ignore[reportMissingImports]
+    from sqlalchemy.exc import SQLAlchemyError
 
     # Nothing is learned in the first epochs: a trial is not judged by them.
     warm_up = max_epochs // 10
@@ -48,7 +48,7 @@ def open_study(optuna: Any, name: str, storage: str | Path | None, max_epochs: i
 
 
 @contextmanager
-def quiet(optuna: Any) -> Iterator[None]:
+def quiet(optuna: Any) -> Generator[None]:
     """Keep Optuna from printing every trial: progress is the caller's to show."""
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)

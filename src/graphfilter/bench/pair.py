@@ -156,7 +156,8 @@ def _predicted(record: Record, system: System, graph: Graph, split: Split) -> Re
     """Return the record of a system that is not trained; it needs no features."""
     try:
         probabilities, seconds = predict_untrained(graph, system, split)
-        scores = score_parts(probabilities, graph.labels, split)  # pyright: ignore[reportArgumentType]
+        assert graph.labels is not None  # without labels the prediction raises
+        scores = score_parts(probabilities, graph.labels, split)
     except Exception as error:
         return _failed(record, error)
     return replace(record, scores=scores, seconds=seconds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -64,7 +64,7 @@ def run_in_processes(
 
 
 @contextmanager
-def _ignoring_interrupts() -> Iterator[None]:
+def _ignoring_interrupts() -> Generator[None]:
     """Let a process started here ignore interrupts from its first moment on.
 
     One at the terminal reaches every process of the group: the parent stops the others.

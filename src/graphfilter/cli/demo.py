@@ -55,7 +55,7 @@ def demo(
         graph = load_dataset(name)
         prepared = Prepared.of(graph)
         frequency = label_frequency(graph)
-        splits = [stratified(graph.labels, seed) for seed in range(runs)]  # pyright: ignore
+        splits = [stratified(graph.labels, seed) for seed in range(runs)]
         cells = []
         for system in systems:
             with training_bar(show=not quiet, titles=[f"{name}: {system.title}"]) as bar:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -131,7 +131,7 @@ def fit(
 
 
 @contextmanager
-def _stoppable(bar: Callable[[Progress], None]) -> Iterator[Callable[[Progress], None]]:
+def _stoppable(bar: Callable[[Progress], None]) -> Generator[Callable[[Progress], None]]:
     """Let Ctrl-C or SIGTERM stop training at the end of an epoch, so that no half step is kept.
 
     A second one stops at once.
@@ -176,12 +176,12 @@ def _command() -> str:
     return shlex.join(["graphfilter", *words])
 
 
-def _number_or_name(text: str) -> float | str:
-    """Read a number where it is one; what else is allowed the classifier knows."""
+def _number_or_name(text: str) -> float | Literal["uniform"]:
+    """Read a number where there is one; the classifier checks the name."""
     try:
         return float(text)
     except ValueError:
-        return text
+        return cast(Literal["uniform"], text)
 
 
 def _show(summary: FitSummary) -> None:
@@ -202,7 +202,8 @@ def _show(summary: FitSummary) -> None:
     ]
     heads = ["part", "vertices", "accuracy", "macro F1", "log loss", "calibration error"]
     show_table(heads, rows, title=f"{summary.graph.name}: {_described(summary)}")
-    n_unlabelled = int((summary.graph.labels < 0).sum())  # pyright: ignore
+    assert summary.graph.labels is not None  # it was fitted on them
+    n_unlabelled = int((summary.graph.labels < 0).sum())
     if n_unlabelled:
         say(f"{count(n_unlabelled, 'unlabelled vertex', 'unlabelled vertices')} predicted.")
     say(

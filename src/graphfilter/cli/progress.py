@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -35,7 +35,7 @@ class Move(Protocol):
 
 
 @contextmanager
-def progress(count: str, *, show: bool = True) -> Iterator[Move]:
+def progress(count: str, *, show: bool = True) -> Generator[Move]:
     """Give a :class:`Move`; ``count`` is what it counts, such as '{done}/{total} runs'.
 
     Nothing is shown before the first call: what goes wrong before it leaves no bar behind.
@@ -123,7 +123,7 @@ class _Lines:
 @contextmanager
 def training_bar(
     *, show: bool, titles: Sequence[str] = ("training",)
-) -> Iterator[Callable[[Progress], None]]:
+) -> Generator[Callable[[Progress], None]]:
     """Give a callback for :func:`graphfilter.training.train` that moves a bar.
 
     A training after the first, such as that of a baseline, has the next of the titles.
@@ -145,7 +145,7 @@ def training_bar(
 
 
 @contextmanager
-def download_bar(*, show: bool) -> Iterator[Callable[[str, int, int], None] | None]:
+def download_bar(*, show: bool) -> Generator[Callable[[str, int, int], None] | None]:
     """Give a callback for :func:`graphfilter.data.load_dataset` that shows its downloads."""
     with progress("{done}/{total} kB", show=show) as move:
 

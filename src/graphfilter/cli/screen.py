@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
 
@@ -94,7 +94,7 @@ def show_table(
 
 
 @contextmanager
-def waiting(message: str, *, quiet: bool = False) -> Iterator[None]:
+def waiting(message: str, *, quiet: bool = False) -> Generator[None]:
     """Show that something is being done that has no end to count towards."""
     if quiet:
         yield

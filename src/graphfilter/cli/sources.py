@@ -197,7 +197,7 @@ def takes(options: type[Any]) -> Callable[[Callable[..., None]], Callable[..., N
             chosen = {parameter.name: given.pop(parameter.name) for parameter in shared}
             command(options(**chosen), **given)
 
-        run.__signature__ = inspect.Signature(every)  # pyright: ignore
+        run.__signature__ = inspect.Signature(every)  # pyright: ignore[reportAttributeAccessIssue]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
         return run
 

@@ -9,7 +9,7 @@ import tokenize
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -48,7 +48,9 @@ PARSE_ERRORS: tuple[type[Exception], ...] = (
 
 
 @contextmanager
-def reading(path: AnyPath, remedy: str, errors: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+def reading(
+    path: AnyPath, remedy: str, errors: tuple[type[Exception], ...] = ()
+) -> Generator[None]:
     """Turn what goes wrong inside into a :class:`DataFileError` that starts with ``path``.
 
     ``errors`` are the exceptions with which the parser at work says *not my format*.
@@ -94,7 +96,7 @@ def load_arrays(
 
 
 @contextmanager
-def open_archive(path: AnyPath, remedy: str) -> Iterator[zipfile.ZipFile]:
+def open_archive(path: AnyPath, remedy: str) -> Generator[zipfile.ZipFile]:
     """Open a zip file as numpy writes it; what goes wrong inside is an error about ``path``."""
     with reading(path, remedy, PARSE_ERRORS), Path(path).open("rb") as stream:
         if not zipfile.is_zipfile(stream):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -54,8 +54,8 @@ def download(file: RemoteFile, folder: Path, target: Path, progress: Progress | 
 
 def _reason(error: BaseException) -> str:
     """Say what lies at the bottom of a failed download: the layers above only repeat it."""
-    while error.__cause__ or error.__context__:
-        error = error.__cause__ or error.__context__  # pyright: ignore
+    while cause := error.__cause__ or error.__context__:
+        error = cause
     return str(getattr(error, "strerror", None) or error)
 
 
@@ -78,7 +78,7 @@ class _Bar:
 
 
 @contextmanager
-def _quiet(logger: logging.Logger) -> Iterator[None]:
+def _quiet(logger: logging.Logger) -> Generator[None]:
     """Keep pooch from printing what it does: progress is the caller's to show."""
     level = logger.level
     logger.setLevel(logging.WARNING)

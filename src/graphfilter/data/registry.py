@@ -44,9 +44,8 @@ def describe(name: str) -> Dataset:
     >>> describe("amazon_photo").name
     'photo'
     """
-    if isinstance(name, str) and name.lower() in ALIASES:
-        name = ALIASES[name.lower()]
-    return DATASETS[check_name("dataset", name, DATASETS)]
+    known = ALIASES.get(str(name).lower(), name)
+    return DATASETS[check_name("dataset", known, DATASETS)]
 
 
 def load_dataset(

@@ -40,6 +40,8 @@ class _StandIn:
     """
 
     __slots__ = ("args", "state")
+    args: tuple[Any, ...]
+    state: Any
 
     def __new__(cls, *args: Any) -> _StandIn:
         self = super().__new__(cls)

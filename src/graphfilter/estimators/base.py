@@ -47,14 +47,14 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
     verbose: bool
 
     @abstractmethod
-    def _system(self) -> System:
+    def build_system(self) -> System:
         """Return what is trained: the network, its operator and its training config."""
 
     def check_parameters(self) -> None:
         """Raise where a parameter is impossible, before any work; ``fit`` does so too."""
         check_count("n_members", self.n_members)
         pick_device(self.device)
-        self._system()
+        self.build_system()
         FeatureScaler.check(self.feature_scaling)
 
     def fit(
@@ -106,7 +106,7 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         with logged_progress(on_epoch) if self.verbose else nullcontext(on_epoch) as report:
             outcomes = train_system(
                 prepared,
-                self._system(),
+                self.build_system(),
                 [self.split_] * len(seeds),
                 seeds,
                 class_weight=self._class_weights(codes),
@@ -127,7 +127,7 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         self.results_ = results
         self.history_ = results[0].history
         self.n_epochs_ = max(result.n_epochs for result in results)
-        self._set_members([outcome.network.cpu() for outcome in outcomes])
+        self.set_members([outcome.network.cpu() for outcome in outcomes])
         return self
 
     def predict(self, X: Any = None, graph: Any = None) -> NDArray[Any]:
@@ -149,7 +149,7 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         target, rows = take_target(self, X, graph)
-        system = self._system()
+        system = self.build_system()
         if system.keeps_graph and target.checksum() != self.graph_.checksum():
             raise GraphError(
                 "this network is built on the graph it was fitted on and predicts no other one."
@@ -208,7 +208,7 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         of ``graphfilter fit`` is refused, whose report would no longer be of its model.
         """
         check_is_fitted(self)
-        if self._system().keeps_graph:
+        if self.build_system().keeps_graph:
             raise ConfigError(
                 "a network that is built on its graph cannot be saved without it; those of most "
                 "systems can: sgf, mlp, sgc, appnp, gcn, gat, gcnii, ..."
@@ -252,7 +252,8 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
             )
         return weights
 
-    def _set_members(self, networks: Sequence[Network[Any]]) -> None:
+    def set_members(self, networks: Sequence[Network[Any]]) -> None:
+        """Take trained networks as the members; ``fit`` and loading do so."""
         self.members_ = [network.eval() for network in networks]
         self.filters_ = learned_filters(networks)
         if self.filters_:

@@ -32,22 +32,27 @@ def take_training(
     if estimator.graph is not None:
         return _take_bound(estimator, X, y, graph)
     if isinstance(graph, Graph):
-        X = graph.features if X is None else X
-    if X is None:
+        features = graph.features if X is None else X
+    else:
+        features = X
+    if features is None:
         raise GraphError("X must hold the features of the vertices; got None.")
-    check_sparse(X, "X")
-    X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float32, ensure_min_samples=2)
+    check_sparse(features, "X")
+    features = validate_data(
+        estimator, features, accept_sparse="csr", dtype=np.float32, ensure_min_samples=2
+    )
+    n = features.shape[0]
     if y is None and isinstance(graph, Graph) and graph.labels is not None:
-        return Graph.of(graph, X.shape[0], features=X), graph.labels, graph.classes
+        return Graph.of(graph, n, features=features), graph.labels, graph.classes
     if y is None:
         raise GraphError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None. "
             "Give the labels, or a Graph that has some."
         )
     codes, classes = _encode(y)
-    if len(codes) != X.shape[0]:
-        raise GraphError(f"X and y must have one row a vertex; got {X.shape[0]} and {len(codes)}.")
-    return Graph.of(graph, X.shape[0], features=X), codes, classes
+    if len(codes) != n:
+        raise GraphError(f"X and y must have one row per vertex; got {n} and {len(codes)}.")
+    return Graph.of(graph, n, features=features), codes, classes
 
 
 def _take_bound(
@@ -66,7 +71,7 @@ def _take_bound(
     index = _vertex_numbers(X, bound)
     found, classes = _encode(y)
     if len(found) != len(index):
-        raise GraphError(f"there must be a label a vertex; got {len(found)}, {len(index)}.")
+        raise GraphError(f"there must be one label per vertex; got {len(found)}, {len(index)}.")
     codes = np.full(bound.n_vertices, -1, dtype=np.int64)
     codes[index] = found
     twice = index[codes[index] != found]
@@ -81,9 +86,10 @@ def take_target(estimator: VertexClassifier, X: Any, graph: Any) -> tuple[Graph,
     if estimator.graph is not None and graph is None:
         return estimator.graph, None if X is None else _vertex_numbers(X, estimator.graph)
     fitted: Graph | None = getattr(estimator, "graph_", None)
-    if X is None:
+    features = X
+    if features is None:
         if isinstance(graph, Graph) and graph.features is not None:
-            X = graph.features
+            features = graph.features
         elif graph is None and fitted is not None:
             return fitted, None
         else:
@@ -91,24 +97,26 @@ def take_target(estimator: VertexClassifier, X: Any, graph: Any) -> tuple[Graph,
                 "a loaded model does not hold the graph it was fitted on; "
                 "pass X and graph to predict."
             )
-    check_sparse(X, "X")
+    check_sparse(features, "X")
     if estimator.graph is None:
-        X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float32, reset=False)
+        features = validate_data(
+            estimator, features, accept_sparse="csr", dtype=np.float32, reset=False
+        )
     else:
         # Bound to a graph, the estimator's own X are vertex numbers; these are features.
-        X = check_array(X, accept_sparse="csr", dtype=np.float32)
+        features = check_array(features, accept_sparse="csr", dtype=np.float32)
     if graph is None and fitted is None and estimator.has_edges_:
         raise GraphError(
             "a loaded model does not hold the graph it was fitted on; pass the graph of X too."
         )
     if graph is None and fitted is not None and fitted.n_edges:
-        if X.shape[0] != fitted.n_vertices:
+        if features.shape[0] != fitted.n_vertices:
             raise GraphError(
-                f"X has {X.shape[0]} rows but the fitted graph has {fitted.n_vertices} "
+                f"X has {features.shape[0]} rows but the fitted graph has {fitted.n_vertices} "
                 "vertices; pass the graph of X to predict another one."
             )
         graph = fitted
-    return Graph.of(graph, X.shape[0], features=X), None
+    return Graph.of(graph, features.shape[0], features=features), None
 
 
 def draw_seed(random_state: Any) -> int:

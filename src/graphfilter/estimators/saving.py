@@ -80,7 +80,7 @@ def load_classifier(cls: type[Classifier], folder: str | Path) -> Classifier:
     config = read_checked_json(folder / CONFIG_FILE)
     tensors, metadata = read_tensors(folder / MODEL_FILE, config.get("model_sha256"))
     for name, content in ((CONFIG_FILE, config), (MODEL_FILE, metadata)):
-        found = content.get("format") if isinstance(content, dict) else None
+        found = content.get("format")
         if found != FORMAT:
             raise ModelFileError(
                 f"{folder / name}: must be of format {FORMAT}; got {found}. "
@@ -122,7 +122,7 @@ def _rebuild(
     }
     classifier.scaler_ = FeatureScaler(config["scaling"], **scale)
     _check_sizes(classifier, tensors)
-    system = classifier._system()
+    system = classifier.build_system()
     sizes = dataclasses.replace(
         Graph.of(None, 1, features=csr_array((1, classifier.n_features_in_), dtype=np.float32)),
         labels=np.array([-1]),
@@ -136,7 +136,7 @@ def _rebuild(
             {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
         )
         members.append(network)
-    classifier._set_members(members)
+    classifier.set_members(members)
     return classifier
 
 
@@ -144,7 +144,7 @@ def _check_sizes(classifier: VertexClassifier, tensors: dict[str, torch.Tensor])
     """Raise where the config asks for more than the file holds, before memory is taken for it."""
     stored = sum(value.numel() for value in tensors.values())
     counts = {"n_features": classifier.n_features_in_, "n_members": classifier.n_members}
-    settings = classifier._system().settings()
+    settings = classifier.build_system().settings()
     counts |= {k: v for k, v in settings.items() if k in ("n_layers", "hidden_size", "degree")}
     for name, value in counts.items():
         if isinstance(value, int) and value > max(stored, 1):

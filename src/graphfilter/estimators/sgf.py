@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from graphfilter.errors import check_name
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.filters import StackedFilterConfig
 from graphfilter.graph import Graph
 from graphfilter.models import FilterNetworkConfig
+from graphfilter.models.network import DropoutOn
 from graphfilter.operators import OPERATORS
 from graphfilter.systems import System
 from graphfilter.training import TrainConfig
@@ -90,9 +91,9 @@ class SGFClassifier(VertexClassifier):
         n_layers: int = 16,
         hidden_size: int = 64,
         operator: str = "augmented_adjacency",
-        filter_init: float | str = 0.5,
+        filter_init: float | Literal["uniform"] = 0.5,
         dropout: float = 0.7,
-        dropout_on: str = "linear",
+        dropout_on: DropoutOn = "linear",
         feature_scaling: str = "auto",
         filter_learning_rate: float = 0.01,
         learning_rate: float = 0.0025,
@@ -100,7 +101,7 @@ class SGFClassifier(VertexClassifier):
         weight_decay: float = 5e-4,
         max_epochs: int = 1500,
         patience: int = 200,
-        monitor: str = "accuracy",
+        monitor: Literal["accuracy", "loss"] = "accuracy",
         validation_fraction: float = 0.25,
         class_weight: dict[Any, float] | str | None = None,
         n_members: int = 1,
@@ -112,9 +113,9 @@ class SGFClassifier(VertexClassifier):
         self.n_layers = n_layers
         self.hidden_size = hidden_size
         self.operator = operator
-        self.filter_init = filter_init
+        self.filter_init: float | Literal["uniform"] = filter_init
         self.dropout = dropout
-        self.dropout_on = dropout_on
+        self.dropout_on: DropoutOn = dropout_on
         self.feature_scaling = feature_scaling
         self.filter_learning_rate = filter_learning_rate
         self.learning_rate = learning_rate
@@ -122,7 +123,7 @@ class SGFClassifier(VertexClassifier):
         self.weight_decay = weight_decay
         self.max_epochs = max_epochs
         self.patience = patience
-        self.monitor = monitor
+        self.monitor: Literal["accuracy", "loss"] = monitor
         self.validation_fraction = validation_fraction
         self.class_weight = class_weight
         self.n_members = n_members
@@ -130,21 +131,21 @@ class SGFClassifier(VertexClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _system(self) -> System:
+    def build_system(self) -> System:
         return System(
             "sgf",
             "SGF",
             FilterNetworkConfig(
-                filter=StackedFilterConfig(self.n_layers, self.filter_init),  # pyright: ignore
+                filter=StackedFilterConfig(self.n_layers, self.filter_init),
                 hidden_size=self.hidden_size,
                 dropout=self.dropout,
-                dropout_on=self.dropout_on,  # pyright: ignore
+                dropout_on=self.dropout_on,
             ),
             operator=check_name("operator", self.operator, OPERATORS),
             config=TrainConfig(
                 max_epochs=self.max_epochs,
                 patience=self.patience,
-                monitor=self.monitor,  # pyright: ignore
+                monitor=self.monitor,
                 filter_learning_rate=self.filter_learning_rate,
                 learning_rate=self.learning_rate,
                 filter_weight_decay=self.filter_weight_decay,

@@ -69,9 +69,9 @@ verbose
     @property
     def operator(self) -> str:
         """The kind of operator the system runs on."""
-        return self._system().operator
+        return self.build_system().operator
 
-    def _system(self) -> System:
+    def build_system(self) -> System:
         system = get_system(self.model)
         if system.model is None:
             raise ConfigError(f"{self.model} is not trained; compare with it in graphfilter bench.")

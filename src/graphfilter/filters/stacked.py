@@ -114,7 +114,7 @@ class StackedFilter(Filter):
     def weights_side_by_side(cls, filters: Sequence[Any]) -> Tensor:
         alpha = torch.stack([f.alpha for f in filters])
         beta = torch.stack([f.beta for f in filters])
-        return _Coefficients.apply(alpha.double(), beta.double()).T  # pyright: ignore
+        return _Coefficients.apply(alpha.double(), beta.double()).T
 
     def forward(self, operator: Operator, x: Tensor, dropout: Dropout | None = None) -> Tensor:
         if dropout is None:
@@ -142,7 +142,7 @@ class _Coefficients(torch.autograd.Function):
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:  # pyright: ignore
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:  # pyright: ignore[reportIncompatibleMethodOverride]
         alpha, tails, starts = ctx.saved_tensors
         factors = alpha.flip(1)
         n_layers = factors.shape[1]

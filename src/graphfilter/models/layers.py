@@ -89,7 +89,7 @@ def linear_side_by_side(
 
 def matmul_side_by_side(x: Tensor, weights: Tensor) -> Tensor:
     """Multiply the columns of each run by its own matrix: (n, R, c), (R, c, d) give (n, R, d)."""
-    return _Matmul.apply(x, weights)  # pyright: ignore
+    return _Matmul.apply(x, weights)
 
 
 class _Matmul(torch.autograd.Function):
@@ -100,7 +100,7 @@ class _Matmul(torch.autograd.Function):
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:  # pyright: ignore
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:  # pyright: ignore[reportIncompatibleMethodOverride]
         x, weights = ctx.saved_tensors
         return _batched(grad, weights.transpose(1, 2)), long_sums(x, grad)
 

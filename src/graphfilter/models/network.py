@@ -142,7 +142,8 @@ class FilterNetwork(SideBySide[FilterNetworkConfig]):
             hidden = ACTIVATIONS[first.config.activation](hidden)
         heads = [model.head for model in models]
         if not first.filters_logits():
-            filtered = _filter(models, operator, hidden, generators)  # pyright: ignore
+            assert isinstance(hidden, Tensor)  # the config allows no filter on bare features
+            filtered = _filter(models, operator, hidden, generators)
             return linear_side_by_side(heads, filtered, first.rate, generators)
         logits = linear_side_by_side(heads, hidden, first.rate, generators)
         if first.config.filter_on == "logits":

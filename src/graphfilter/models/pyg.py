@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -38,7 +38,7 @@ def pyg_nn() -> Any:
 
 
 @contextmanager
-def drawing_from(generator: torch.Generator | None) -> Iterator[None]:
+def drawing_from(generator: torch.Generator | None) -> Generator[None]:
     """Make code that only knows torch's global generator draw from ``generator``.
 
     PyTorch Geometric's layers take no generator, neither for their initial weights nor for the

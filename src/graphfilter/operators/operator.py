@@ -144,7 +144,7 @@ class Operator:
         """Multiply one column (n,) or several (n, c); differentiable."""
         self.check_columns(x)
         flat = x.reshape(self.n, -1)
-        return _Product.apply(flat, self).reshape(x.shape)  # pyright: ignore
+        return _Product.apply(flat, self).reshape(x.shape)
 
     def multiply(self, x: Tensor, *, out: Tensor, scale: float = 1.0, keep: float = 0.0) -> Tensor:
         """Write ``scale * (self @ x) + keep * out`` to ``out``, outside autograd.
@@ -180,7 +180,7 @@ class _Product(torch.autograd.Function):
         return operator.multiply(x, out=torch.empty_like(x))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:  # pyright: ignore
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
         return ctx.operator @ grad, None
 
 

@@ -105,7 +105,7 @@ def apply_polynomial(operator: Operator, basis: Basis, weights: Tensor, x: Tenso
             f"one weight; got shapes {tuple(x.shape)} and {tuple(weights.shape)}."
         )
     exact = torch.promote_types(x.dtype, torch.float32)
-    return _Polynomial.apply(x, grouped.to(exact), operator, basis)  # pyright: ignore
+    return _Polynomial.apply(x, grouped.to(exact), operator, basis)
 
 
 def apply_with_dropout(
@@ -136,7 +136,7 @@ class _Polynomial(torch.autograd.Function):
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor | None, None, None]:  # pyright: ignore
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor | None, None, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
         x, weights = ctx.saved_tensors
         against = x if ctx.needs_input_grad[1] else None
         grad_x, products = _accumulate(ctx.operator, ctx.basis, weights, grad, against)

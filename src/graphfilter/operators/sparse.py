@@ -78,7 +78,7 @@ class SparseFeatures:
         values : Tensor (g, m), optional
             Replace the stored entries: row i for the i-th of g equal groups of columns.
         """
-        return _Projection.apply(weight, self, values)  # pyright: ignore
+        return _Projection.apply(weight, self, values)
 
     def product(self, weight: Tensor, values: Tensor | None, *, transposed: bool) -> Tensor:
         """Return X W or XᵀW, outside autograd."""
@@ -106,7 +106,7 @@ class _Projection(torch.autograd.Function):
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:  # pyright: ignore
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
         return ctx.x.product(grad, ctx.values, transposed=True), None, None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -111,7 +111,7 @@ def _draw_panel(axes: Axes, records: Sequence[Record]) -> None:
         mean = np.mean([learned for _, learned in pairs], axis=0)
         axes.plot(frequency, mean, color=COLOURS[0], linewidth=2.2, label="learned, mean")
         accuracy = compare_accuracy(records).mean
-        corner = {"transform": axes.transAxes, "ha": "right", "va": "top"}
+        corner: dict[str, Any] = {"transform": axes.transAxes, "ha": "right", "va": "top"}
         behind = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 2}
         axes.text(0.97, 0.96, f"{accuracy:.1f} %", bbox=behind, **corner)
         # The start may reach far beyond what was learned: it must not set the scale.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,7 +26,7 @@ _LOCK_FILE = f"{_OWN}lock"
 
 
 @contextmanager
-def open_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Iterator[Path]:
+def open_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Generator[Path]:
     """Make a run folder ours for the length of the block; an earlier run goes if asked.
 
     The lock ends with this process, however it ends.

@@ -25,7 +25,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -53,7 +53,7 @@ def prepare_threads() -> None:
 
 
 @contextmanager
-def worker_environment(threads: int) -> Iterator[None]:
+def worker_environment(threads: int) -> Generator[None]:
     """Within, processes that are started get so many threads, which wait passively."""
     set_here = {**WAITING, "OMP_NUM_THREADS": str(threads), VARIABLE: str(threads)}
     before = {name: os.environ.get(name) for name in set_here}
@@ -93,7 +93,7 @@ def threads_worth(multiplications: int) -> int:
 
 
 @contextmanager
-def threads_for(multiplications: int) -> Iterator[None]:
+def threads_for(multiplications: int) -> Generator[None]:
     """Within, torch computes on one thread where products of this size are too small to share."""
     import torch
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import torch
 
 
 @contextmanager
-def own_torch_state(*, gradients: bool) -> Iterator[None]:
+def own_torch_state(*, gradients: bool) -> Generator[None]:
     """Compute in float32 by default, outside inference mode, with or without gradients.
 
     Whoever calls us may be under ``torch.no_grad()``, ``torch.inference_mode()`` or a default type

@@ -7,7 +7,7 @@ under different rules are not comparable. Unlabelled vertices (label -1) are nev
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,7 @@ from graphfilter.splits.vertices import check_vertices
 Index = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Split:
     """Three disjoint sets of vertices, as sorted index arrays.
 
@@ -33,15 +33,16 @@ class Split:
     train: Index
     val: Index
     test: Index
-    rule: str = field(default="given", kw_only=True)
+    rule: str
 
-    def __post_init__(self) -> None:
-        for part in ("train", "val", "test"):
-            index = np.sort(
-                check_vertices(getattr(self, part), None, f"the split's {part} vertices")
-            )
+    def __init__(
+        self, train: ArrayLike, val: ArrayLike, test: ArrayLike, *, rule: str = "given"
+    ) -> None:
+        for part, given in (("train", train), ("val", val), ("test", test)):
+            index = np.sort(check_vertices(given, None, f"the split's {part} vertices"))
             index.flags.writeable = False
             object.__setattr__(self, part, index)
+        object.__setattr__(self, "rule", rule)
         for a, b in (("train", "val"), ("train", "test"), ("val", "test")):
             shared = np.intersect1d(getattr(self, a), getattr(self, b))
             if len(shared):
@@ -68,7 +69,9 @@ class Split:
         return f"Split({sizes}, rule={self.rule!r})"
 
 
-def stratified(labels: ArrayLike, seed: int, fractions: Sequence[float] = (0.6, 0.2, 0.2)) -> Split:
+def stratified(
+    labels: ArrayLike | None, seed: int, fractions: Sequence[float] = (0.6, 0.2, 0.2)
+) -> Split:
     """Draw the paper's split: each class divided train / val / test in these fractions.
 
     A class of m vertices gives ``floor(fraction * m)`` to each part and its remaining one or two
@@ -76,13 +79,13 @@ def stratified(labels: ArrayLike, seed: int, fractions: Sequence[float] = (0.6, 
     small to reach every part (Texas has a class of one) is learned from before it is tested on,
     and no class is an error.
     """
-    labels = _as_labels(labels)
+    codes = _as_labels(labels)
     shares = _check_fractions(fractions)
     if len(shares) != 3:
         raise GraphError(f"split fractions must be three: train, val, test; got {len(shares)}.")
     rng = np.random.default_rng(seed)
     parts: list[list[Index]] = [[], [], []]
-    for members in _members(labels):
+    for members in _members(codes):
         exact = shares * len(members)
         counts = np.floor(exact + 1e-9).astype(int)
         # Rounded, so that floating point does not break ties: they go to training first.
@@ -98,7 +101,7 @@ def stratified(labels: ArrayLike, seed: int, fractions: Sequence[float] = (0.6, 
 
 
 def per_class(
-    labels: ArrayLike, seed: int, train_fraction: float = 0.6, val_fraction: float = 0.2
+    labels: ArrayLike | None, seed: int, train_fraction: float = 0.6, val_fraction: float = 0.2
 ) -> Split:
     """Draw the split of GPR-GNN and later spectral papers: equal training counts per class.
 
@@ -107,10 +110,10 @@ def per_class(
     and vanish from validation and test, so numbers under this rule compare with stratified ones
     on balanced data only.
     """
-    labels = _as_labels(labels)
+    codes = _as_labels(labels)
     _check_fractions((train_fraction, val_fraction))
     rng = np.random.default_rng(seed)
-    members = _members(labels)
+    members = _members(codes)
     n = sum(map(len, members))
     each = round(train_fraction * n / len(members)) if members else 0
     shuffled = [rng.permutation(m) for m in members]
@@ -121,7 +124,7 @@ def per_class(
     return Split(train, rest[:n_val], rest[n_val:], rule=rule)
 
 
-def fraction(labels: ArrayLike, seed: int, train_fraction: float) -> Split:
+def fraction(labels: ArrayLike | None, seed: int, train_fraction: float) -> Split:
     """Draw a stratified split with few training labels, for studies of label efficiency.
 
     Validation gets 0.2, or half of what is left where that is less; the rest is tested on.
@@ -131,7 +134,9 @@ def fraction(labels: ArrayLike, seed: int, train_fraction: float) -> Split:
     return Split(drawn.train, drawn.val, drawn.test, rule=f"fraction {train_fraction:g}")
 
 
-def _as_labels(labels: ArrayLike) -> NDArray[np.int64]:
+def _as_labels(labels: ArrayLike | None) -> NDArray[np.int64]:
+    if labels is None:
+        raise GraphError("a split is drawn of labels; got None, as of a graph without any.")
     codes = np.asarray(labels)
     if codes.ndim != 1 or not np.issubdtype(codes.dtype, np.integer):
         raise GraphError("labels must be one integer per vertex, -1 for unlabelled.")

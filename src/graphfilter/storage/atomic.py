@@ -7,7 +7,7 @@ import os
 import secrets
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -19,7 +19,7 @@ TEMPORARY = ".graphfilter-tmp-"
 
 
 @contextmanager
-def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_file(path: str | os.PathLike[str]) -> Generator[Path]:
     """Give a temporary path beside ``path`` that replaces it atomically when the block ends.
 
     On any error the temporary file is removed and ``path`` is as it was. A link is followed: the

@@ -6,7 +6,7 @@ import gzip
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -66,7 +66,7 @@ class LinesFile(Generic[T]):
 
 
 @contextmanager
-def one_writer(path: str | Path) -> Iterator[None]:
+def one_writer(path: str | Path) -> Generator[None]:
     """Keep other processes from appending to the same file for the length of the block."""
     path = check_target(path)
     make_folder(path.parent)

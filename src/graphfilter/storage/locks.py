@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -17,7 +17,7 @@ except ImportError:  # Not a POSIX system: nothing is locked.
 
 
 @contextmanager
-def locked(path: str | os.PathLike[str], busy: str) -> Iterator[None]:
+def locked(path: str | os.PathLike[str], busy: str) -> Generator[None]:
     """Hold a lock file for the length of the block; raise ``busy`` where another process does.
 
     The file goes when the block ends. A killed process leaves it behind, unlocked: the next one

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -15,7 +15,7 @@ _LOCK_FILE = ".lock"
 
 
 @contextmanager
-def scratch_folder(prefix: str) -> Iterator[Path]:
+def scratch_folder(prefix: str) -> Generator[Path]:
     """Give a new folder that is removed with everything in it when the block ends.
 
     A killed process cannot remove its own: the next one that asks for the same prefix does. The

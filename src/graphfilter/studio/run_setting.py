@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 from graphfilter.errors import ConfigError, check_number
 from graphfilter.estimators.sgf import SGFClassifier
@@ -19,7 +19,7 @@ class RunSetting:
 
     operator: str = "augmented_adjacency"
     n_layers: int = 16
-    filter_init: float | str = 0.5
+    filter_init: float | Literal["uniform"] = 0.5
     dropout: float = 0.7
     max_epochs: int = 1500
     seed: int = 0
@@ -42,7 +42,7 @@ class RunSetting:
         check_number("dropout", setting.dropout)
         if not isinstance(setting.filter_init, str):
             check_number("filter_init", setting.filter_init)
-        if not isinstance(setting.baselines, bool):
+        if type(setting.baselines) is not bool:
             raise ConfigError(f"baselines must be true or false; got {setting.baselines!r:.40}.")
         setting.classifier().check_parameters()
         return setting

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import secrets
 import shutil
@@ -166,10 +167,9 @@ def _listen(port: int) -> socket.socket:
 
 def _import_uvicorn() -> Any:
     try:
-        import starlette  # noqa: F401
-        import uvicorn
+        importlib.import_module("starlette")
+        return importlib.import_module("uvicorn")
     except ImportError:
         raise ConfigError(
             "the studio needs packages that are missing: pip install graphfilter[studio]"
         ) from None
-    return uvicorn

@@ -66,7 +66,7 @@ def _check_content(content: Mapping[str, Any], n_runs: int) -> tuple[int, list[d
     epoch, seconds, counters = (content.get(name) for name in ("epoch", "seconds", "runs"))
     if type(epoch) is not int or epoch < 0:
         raise ValueError(f"epoch is {epoch!r}")
-    if type(seconds) not in (int, float) or not 0 <= seconds < math.inf:  # pyright: ignore
+    if (type(seconds) is not int and type(seconds) is not float) or not 0 <= seconds < math.inf:
         raise ValueError(f"seconds is {seconds!r}")
     if not isinstance(counters, list) or len(counters) != n_runs:
         raise ValueError(f"there are no counters of {n_runs} runs")

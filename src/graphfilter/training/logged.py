@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from graphfilter.training.loop import OnEpoch, Progress
@@ -17,7 +17,7 @@ SECONDS_BETWEEN_LINES = 2.0
 @contextmanager
 def logged_progress(
     on_epoch: OnEpoch | None = None,
-) -> Iterator[OnEpoch]:
+) -> Generator[OnEpoch]:
     """Yield an ``on_epoch`` callback that also logs a line every two seconds and at the end.
 
     The lines go to the logger ``graphfilter`` at level INFO. Where nobody has configured logging,

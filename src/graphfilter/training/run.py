@@ -198,4 +198,4 @@ def keep_best(runs: Sequence[Run]) -> None:
     kept = [run.best[name] for run in runs for name in run.weights]
     weights = [value for run in runs for value in run.weights.values()]
     if kept:
-        torch._foreach_copy_(kept, weights)  # pyright: ignore[reportPrivateImportUsage]
+        torch._foreach_copy_(kept, weights)  # pyright: ignore[reportPrivateUsage, reportPrivateImportUsage]

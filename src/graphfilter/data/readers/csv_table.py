@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,7 +79,7 @@ def _options(
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[Any]:
+def _open(path: Path) -> Generator[Any]:
     """Open a file as what it unpacks to."""
     import pyarrow as pa
 

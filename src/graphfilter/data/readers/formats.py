@@ -8,7 +8,7 @@ Each format has a file of its own beside this one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,7 +73,7 @@ def read_batches(path: Path, names: list[str], header: bool) -> Iterator[pa.Reco
 
 
 @contextmanager
-def reading_table(path: Path) -> Iterator[None]:
+def reading_table(path: Path) -> Generator[None]:
     """Turn what pyarrow, the system and our checks say about a file into an error that names it."""
     import pyarrow as pa
 

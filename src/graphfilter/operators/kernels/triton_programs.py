@@ -10,8 +10,10 @@ input gives the same bits.
 
 from __future__ import annotations
 
-# pyright: reportArgumentType=false, reportOptionalMemberAccess=false, reportOptionalSubscript=false
-# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
+# Triton's language is not Python's: the parameters of a program are pointers and numbers of no
+# Python type, and what reads its own annotations must not be given ours.
+# pyright: reportMissingParameterType=false, reportUnknownParameterType=false
+# pyright: reportUntypedFunctionDecorator=false
 import triton
 import triton.language as tl
 
