@@ -30,44 +30,42 @@ def kill_fit(folder: Path, n_kills: int, seed: int) -> list[str]:
     whole = folder / "whole"
     seconds = finish([*FIT, "--out", str(whole)])
     wanted = [(whole / name).read_bytes() for name in SAME_FILES]
-    problems: list[str] = []
 
-    def check(i: int, n_done: int) -> None:
+    def check(i: int, n_done: int) -> list[str]:
         run = folder / f"killed-{i}"
         # One that was killed after its last file was written is finished.
         if not (run / "config.json").exists():
             finish([*FIT, "--out", str(run), "--resume"])
-        for name, content in zip(SAME_FILES, wanted, strict=True):
-            if (run / name).read_bytes() != content:
-                problems.append(f"fit {i}: {name} differs after {n_done} kills")
-        problems.extend(
-            f"fit {i}: {p.name} is left" for p in run.iterdir() if p.name.startswith(".")
-        )
+        differ = [
+            f"fit {i}: {name} differs after {n_done} kills"
+            for name, content in zip(SAME_FILES, wanted, strict=True)
+            if (run / name).read_bytes() != content
+        ]
+        left = [f"fit {i}: {p.name} is left" for p in run.iterdir() if p.name.startswith(".")]
+        return differ + left
 
     def command(i: int) -> list[str]:
         return [*FIT, "--out", str(folder / f"killed-{i}"), "--resume"]
 
-    return _kill("fit", n_kills, random.Random(seed), seconds, command, check) + problems
+    return _kill("fit", n_kills, random.Random(seed), seconds, command, check)
 
 
 def kill_bench(folder: Path, n_kills: int, seed: int) -> list[str]:
     """Kill and repeat benchmarks; compare the scores of every run with an undisturbed one."""
     seconds = finish([*BENCH, "--out", str(folder / "whole.jsonl")])
     wanted = results(read_records(folder / "whole.jsonl"))
-    problems: list[str] = []
 
     def command(i: int) -> list[str]:
         return [*BENCH, "--out", str(folder / f"killed-{i}.jsonl")]
 
-    def check(i: int, n_done: int) -> None:
+    def check(i: int, n_done: int) -> list[str]:
         finish(command(i))
         records = read_records(folder / f"killed-{i}.jsonl")
-        if results(records) != wanted:
-            problems.append(f"bench {i}: results differ after {n_done} kills")
-        if len(records) != len(wanted):
-            problems.append(f"bench {i}: {len(records)} records of {len(wanted)} runs")
+        if results(records) != wanted or len(records) != len(wanted):
+            return [f"bench {i}: {len(records)} records differ after {n_done} kills"]
+        return []
 
-    return _kill("bench", n_kills, random.Random(seed), seconds, command, check) + problems
+    return _kill("bench", n_kills, random.Random(seed), seconds, command, check)
 
 
 def results(records: Sequence[Record]) -> dict[str, object]:
@@ -81,14 +79,15 @@ def _kill(
     moments: random.Random,
     seconds: float,
     command: Callable[[int], list[str]],
-    check: Callable[[int, int], None],
+    check: Callable[[int, int], list[str]],
 ) -> list[str]:
-    """Kill n times, several times per run; check each run in the end."""
+    """Kill n times, several times per run, within ``seconds``; check each run in the end."""
     done = early = runs = 0
+    problems: list[str] = []
     while done < n_kills:
         in_this = 0
         while done < n_kills and in_this < KILLS_PER_RUN:
-            process = start(command(runs))
+            process, began = start(command(runs)), time.perf_counter()
             try:
                 process.wait(timeout=moments.uniform(0.2, 1.0) * seconds)
             except subprocess.TimeoutExpired:
@@ -96,12 +95,15 @@ def _kill(
                 process.wait()
                 done, in_this = done + 1, in_this + 1
             else:
-                early += 1
+                # The machine is less busy than it was: kill earlier from now on.
+                early, seconds = early + 1, min(seconds, time.perf_counter() - began)
                 break
-        check(runs, in_this)
+        found = check(runs, in_this)
+        print(f"{what} {runs}: {in_this} kills, {found or 'the same in the end'}", flush=True)
+        problems += found
         runs += 1
     print(f"{done} kills of {what} in {runs} runs ({early} ended before their kill)", flush=True)
-    return []
+    return problems
 
 
 def start(words: Sequence[str]) -> subprocess.Popen[bytes]:
