@@ -92,10 +92,11 @@ def test_atomic_file_permissions_follow_the_umask(tmp_path: Path, umask: int, mo
     before = os.umask(umask)
     try:
         write_json(tmp_path / "a.json", {})
+        write_tensors(tmp_path / "a.safetensors", {"w": torch.ones(2)}, {})
         assert os.umask(umask) == umask  # as it was
     finally:
         os.umask(before)
-    assert (tmp_path / "a.json").stat().st_mode & 0o777 == mode
+    assert {p.stat().st_mode & 0o777 for p in tmp_path.iterdir()} == {mode}
 
 
 json_values = st.recursive(

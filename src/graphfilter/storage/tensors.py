@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,21 +29,16 @@ def write_tensors(
     checksum : str
         Of tensors and metadata together, as it stands in the file.
     """
-    from safetensors import SafetensorError
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
     own = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
     checksum = _checksum(own, metadata)
     # One entry only: safetensors writes several in an order that changes from run to run.
     text = json.dumps({**metadata, CHECKSUM: checksum})
     with atomic_file(path) as temporary:
-        try:
-            save_file(own, temporary, metadata={_OURS: text})
-        except SafetensorError as error:
-            # What the system said, a full disk for example, comes as text.
-            if found := re.search(r"os error (\d+)", str(error)):
-                raise OSError(int(found[1]), str(error)) from None
-            raise
+        # Not save_file, which puts a file of its own, private to the user, in place of the locked
+        # one.
+        temporary.write_bytes(save(own, metadata={_OURS: text}))
     return checksum
 
 
