@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -16,6 +17,7 @@ from graphfilter import Graph, SGFClassifier, Split
 from graphfilter.data import make_bipartite
 from graphfilter.errors import ConfigError, GraphError, GraphFilterError, ModelFileError
 from graphfilter.storage import read_checked_json, write_checked_json
+from graphfilter.training import Progress
 
 
 @parametrize_with_checks([SGFClassifier(max_epochs=100, random_state=0)])
@@ -358,3 +360,33 @@ def test_classifier_is_not_saved_over_a_run_of_fit(tmp_path: Path, fitted: SGFCl
     with pytest.raises(ConfigError, match="holds a run of graphfilter fit"):
         fitted.save(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["metrics.json"]
+
+
+def test_classifier_that_failed_to_fit_is_not_fitted(bipartite: Graph) -> None:
+    clf = quick()
+    with pytest.raises(GraphError, match="two classes"):
+        clf.fit(bipartite.features, np.zeros(bipartite.n_vertices), graph=bipartite)
+    with pytest.raises(NotFittedError):
+        clf.predict()
+
+
+def test_classifier_keeps_its_fit_when_another_one_fails(bipartite: Graph) -> None:
+    clf = quick(max_epochs=2).fit(graph=bipartite)
+    before = clf.predict_proba()
+
+    def give_up(_: Progress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        clf.fit(bipartite.features, np.arange(200) % 3, graph=bipartite, on_epoch=give_up)
+    assert clf.classes_.tolist() == [0, 1]
+    np.testing.assert_array_equal(clf.predict_proba(), before)
+
+
+def test_classifier_predicts_as_it_was_fitted_whatever_set_params_changes(
+    bipartite: Graph,
+) -> None:
+    clf = quick(max_epochs=2).fit(graph=bipartite)
+    before = clf.predict_proba()
+    clf.set_params(operator="laplacian")
+    np.testing.assert_array_equal(clf.predict_proba(), before)

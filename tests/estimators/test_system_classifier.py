@@ -80,3 +80,9 @@ def test_system_classifier_predicts_alike_after_saving(graph, model: str, tmp_pa
     assert loaded.predict(other.features, graph=other).shape == (50,)
     with pytest.raises(ModelFileError, match="holds a SystemClassifier"):
         SGFClassifier.load(tmp_path)
+
+
+def test_system_classifier_forgets_the_filter_of_another_system(graph) -> None:
+    clf = SystemClassifier(model="sgf", max_epochs=1, random_state=0).fit(graph=graph)
+    assert hasattr(clf, "filter_")
+    assert not hasattr(clf.set_params(model="gcn").fit(graph=graph), "filter_")

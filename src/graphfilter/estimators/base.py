@@ -88,28 +88,29 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
             Told of the :class:`~graphfilter.training.Progress` after every epoch.
         """
         self.check_parameters()
+        system = self.build_system()
         seed = draw_seed(self.random_state)
-        fitted, codes, self.classes_ = take_training(self, X, y, graph)
-        if len(self.classes_) < 2:
+        fitted, codes, classes = take_training(self, X, y, graph)
+        if len(classes) < 2:
             raise GraphError(
-                f"there must be at least two classes among the labels; got {len(self.classes_)} "
-                f"class: {', '.join(map(str, self.classes_)) or 'no vertex is labelled'}."
+                f"there must be at least two classes among the labels; got {len(classes)} "
+                f"class: {', '.join(map(str, classes)) or 'no vertex is labelled'}."
             )
-        self.split_ = split if split is not None else self._draw_split(codes, seed)
+        split = split if split is not None else self._draw_split(codes, seed)
         seeds = np.random.SeedSequence(seed).generate_state(self.n_members).tolist()
         prepared = Prepared.of(
             # Not Graph.replace, which would number the classes anew.
-            dataclasses.replace(fitted, labels=codes.copy(), classes=self.classes_),
+            dataclasses.replace(fitted, labels=codes.copy(), classes=classes),
             scaling=self.feature_scaling,
             device=pick_device(self.device),
         )
         with logged_progress(on_epoch) if self.verbose else nullcontext(on_epoch) as report:
             outcomes = train_system(
                 prepared,
-                self.build_system(),
-                [self.split_] * len(seeds),
+                system,
+                [split] * len(seeds),
                 seeds,
-                class_weight=self._class_weights(codes),
+                class_weight=self._class_weights(codes[split.train], classes),
                 on_epoch=report,
                 checkpoint=checkpoint,
                 resume=resume,
@@ -120,6 +121,10 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
                 "training diverged before anything was learned; lower the learning rates, or "
                 "scale the features."
             )
+        # Only now: a fit that fails leaves the estimator as it was.
+        self.classes_ = classes
+        self.split_ = split
+        self.system_ = system
         self.graph_ = fitted
         self.has_edges_ = fitted.n_edges > 0
         self.scaler_ = prepared.scaler
@@ -149,7 +154,8 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         target, rows = take_target(self, X, graph)
-        system = self.build_system()
+        # As fitted, whatever ``set_params`` has changed since.
+        system = self.system_
         if system.keeps_graph and target.checksum() != self.graph_.checksum():
             raise GraphError(
                 "this network is built on the graph it was fitted on and predicts no other one."
@@ -222,6 +228,9 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         """Read what :meth:`save` wrote. Nothing in the files can run code."""
         return load_classifier(cls, folder)
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "members_")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -233,17 +242,20 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
             raise ConfigError(f"validation_fraction must be in [0, 1); got {share}.")
         return stratified(codes, seed, (1 - share, share, 0.0))
 
-    def _class_weights(self, codes: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    def _class_weights(
+        self, codes: NDArray[np.int64], classes: NDArray[Any]
+    ) -> NDArray[np.float64] | None:
+        """Return the weight of each class, given the class numbers of the training vertices."""
         if self.class_weight is None:
             return None
-        counts = np.bincount(codes[self.split_.train], minlength=len(self.classes_))
+        counts = np.bincount(codes, minlength=len(classes))
         if self.class_weight == "balanced":
             weights = counts.sum() / (len(counts) * np.maximum(counts, 1))
         elif isinstance(self.class_weight, dict):
-            unknown = set(self.class_weight) - set(self.classes_.tolist())
+            unknown = set(self.class_weight) - set(classes.tolist())
             if unknown:
                 raise ConfigError(f"class_weight names no class of y: {sorted(map(str, unknown))}.")
-            weights = np.array([self.class_weight.get(c, 1.0) for c in self.classes_.tolist()])
+            weights = np.array([self.class_weight.get(c, 1.0) for c in classes.tolist()])
             if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
                 raise ConfigError(f"class weights must not be negative; got {self.class_weight}.")
         else:
@@ -256,6 +268,7 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         """Take trained networks as the members; ``fit`` and loading do so."""
         self.members_ = [network.eval() for network in networks]
         self.filters_ = learned_filters(networks)
+        vars(self).pop("filter_", None)  # Of an earlier fit of another system.
         if self.filters_:
             self.filter_ = self.filters_[0]
 

@@ -122,7 +122,7 @@ def _rebuild(
     }
     classifier.scaler_ = FeatureScaler(config["scaling"], **scale)
     _check_sizes(classifier, tensors)
-    system = classifier.build_system()
+    system = classifier.system_ = classifier.build_system()
     sizes = dataclasses.replace(
         Graph.of(None, 1, features=csr_array((1, classifier.n_features_in_), dtype=np.float32)),
         labels=np.array([-1]),

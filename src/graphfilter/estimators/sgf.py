@@ -69,6 +69,8 @@ class SGFClassifier(VertexClassifier):
     results_ : list of FitResult, one a member
     split_ : Split
         Which vertices were trained and validated on.
+    system_ : System
+        What was trained: network, operator and training config.
     graph_ : Graph
         The fitted graph, on which ``predict()`` without arguments works.
     prepared_ : Prepared
