@@ -52,6 +52,20 @@ def test_inspect_without_labels_is_refused(graphfilter, tmp_path: Path) -> None:
     assert "--label" in result.err
 
 
+def test_data_export_to_a_file_is_refused(graphfilter, tmp_path: Path) -> None:
+    (tmp_path / "k").write_text("mine")
+    result = graphfilter("data", "export", "karate", "--out", tmp_path / "k")
+    assert result.code == 2
+    assert "a file is in the way" in result.err
+
+
+def test_predict_to_a_folder_or_device_is_refused(graphfilter, tmp_path: Path) -> None:
+    for out in (tmp_path, "/dev/null"):
+        result = graphfilter("predict", "run", "--dataset", "karate", "--out", out)
+        assert result.code == 2
+        assert "must be a regular file" in result.err
+
+
 def test_data_commands(graphfilter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRAPHFILTER_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("GRAPHFILTER_DATA", raising=False)

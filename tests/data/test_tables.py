@@ -322,6 +322,20 @@ def test_missing_column_suggests_the_nearest(tmp_path: Path, role: str) -> None:
         read(tmp_path, columns=Columns(source="sorce"))
 
 
+def test_missing_column_of_a_table_in_one_piece_says_what_separates(tmp_path: Path) -> None:
+    with pytest.raises(DataFileError, match=r"no column 'label'.*commas between columns"):
+        read(tmp_path, vertices=VERTICES.replace(",", ";"), columns=Columns(label="label"))
+
+
+def test_table_of_vertices_is_not_taken_for_edges_unless_told(tmp_path: Path) -> None:
+    path = tmp_path / "tree.csv"
+    path.write_text("id,parent,age\na,a,1\nb,a,2\nc,b,3\n")
+    with pytest.raises(DataFileError, match="it is the table of vertices"):
+        read_tables(path, path)
+    graph, _ = read_tables(path, path, columns=Columns(source="id", target="parent"))
+    assert graph.edges.tolist() == [[0, 1], [1, 2]]
+
+
 def test_one_column_cannot_have_two_roles(tmp_path: Path) -> None:
     with pytest.raises(DataFileError, match="2 roles name 'label'"):
         read(tmp_path, columns=Columns(label="label", split="label"))

@@ -87,6 +87,8 @@ def export_dataset(
 
     Example:  graphfilter data export digits --out digits
     """
+    if out.exists() and not out.is_dir():
+        raise ConfigError(f"{out}: a file is in the way; give the name of a folder.")
     present = [out / file for file in ("edges.csv", "vertices.csv") if (out / file).exists()]
     if present and not overwrite:
         raise ConfigError(f"{present[0]}: exists; pass --overwrite to replace it.")

@@ -26,10 +26,11 @@ def predict(
 
     Example:  graphfilter predict run --edges new_edges.csv --vertices new.csv --out new_labels.csv
     """
+    from graphfilter.storage import check_target
+
+    check_target(out)
     if out.exists() and not overwrite:
         raise ConfigError(f"{out}: exists; pass --overwrite to replace it, or another --out.")
-    if out.is_dir():
-        raise ConfigError(f"{out}: is a folder; give the name of a file.")
     if not out.parent.is_dir():
         raise ConfigError(f"{out.parent}: there is no such folder to write {out.name} to.")
     import numpy as np

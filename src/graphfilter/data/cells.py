@@ -41,7 +41,10 @@ def missing_column(path: str | PathLike[str], name: str, names: Sequence[str]) -
     """Make the error for a column that is not there: the nearest name, and those there are."""
     near = get_close_matches(name, [n for n in names if len(n) < 80], n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
-    return DataFileError(path, f"there is no column {name!r}{hint} Columns: {listed_names(names)}.")
+    problem = f"there is no column {name!r}{hint} Columns: {listed_names(names)}."
+    if len(names) == 1:
+        problem += " Put commas between columns in .csv, tabs in .tsv."
+    return DataFileError(path, problem)
 
 
 def as_text(column: Any, *, trim: bool = False) -> Any:

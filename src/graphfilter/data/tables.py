@@ -69,6 +69,13 @@ def read_tables(
         The one given, or the one fitted to ``vertices``.
     """
     edges, vertices, columns = Path(edges), Path(vertices), columns or Columns()
+    if not (columns.source and columns.target) and edges.resolve() == vertices.resolve():
+        # Guessed by position, the ends of an edge could be a vertex and its label.
+        raise DataFileError(
+            edges,
+            "must be a table of edges; it is the table of vertices. Give another file, or name "
+            "its columns with --source and --target.",
+        )
     table, roles, encoder, notes = _read_vertices(vertices, columns, encoder)
     known: dict[str, Any] = {"feature_names": encoder.feature_names or None}
     with reading_table(vertices):
