@@ -268,9 +268,10 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         """Take trained networks as the members; ``fit`` and loading do so."""
         self.members_ = [network.eval() for network in networks]
         self.filters_ = learned_filters(networks)
-        vars(self).pop("filter_", None)  # Of an earlier fit of another system.
         if self.filters_:
             self.filter_ = self.filters_[0]
+        elif hasattr(self, "filter_"):
+            del self.filter_  # Of an earlier fit of another system.
 
 
 def _labels_of(graph: Any) -> list[Any]:
