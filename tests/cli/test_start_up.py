@@ -120,3 +120,9 @@ def test_a_bad_number_of_threads_is_one_line(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("error: GRAPHFILTER_THREADS must be a whole number")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_help_into_a_pipe_that_closes_early_ends_quietly() -> None:
+    command = f"{sys.executable} -m graphfilter bench table --help | head -1"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stderr == ""

@@ -6,6 +6,7 @@ is imported when it runs: ``--help`` waits for neither torch nor a dataset.
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any, NoReturn
 
@@ -42,6 +43,10 @@ def main() -> NoReturn:
             raise
         complain(NO_MEMORY)
         code = 1
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Nothing is left to flush into the closed pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        code = 0
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         complain(f"{where}{error.strerror or error}.")
