@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 import scipy.io
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from graphfilter.data import readers
 from graphfilter.graph import Graph
@@ -73,7 +74,7 @@ def write_geom_gcn(folder: Path, graph: Graph = SAMPLE) -> Path:
     (folder / "splits").mkdir()
     rows = [
         f"{v}\t{','.join(map(str, row))}\t{y}"
-        for v, (row, y) in enumerate(zip(dense(graph), graph.labels, strict=True))
+        for v, (row, y) in enumerate(zip(dense(graph), labels_of(graph), strict=True))
     ]
     lines = [f"{u}\t{v}" for u, v in graph.edges]
     header = "node_id\tfeature\tlabel\n"
@@ -89,7 +90,7 @@ def write_heterophilous(folder: Path, graph: Graph = SAMPLE) -> Path:
     np.savez(
         folder / "tiny.npz",
         node_features=dense(graph),
-        node_labels=graph.labels,
+        node_labels=labels_of(graph),
         edges=graph.edges,
         **named,  # pyright: ignore
     )
@@ -101,7 +102,7 @@ def write_gnn_benchmark(folder: Path, graph: Graph = SAMPLE) -> Path:
     for kind, matrix in (("adj", graph.adjacency), ("attr", graph.features)):
         for part in ("data", "indices", "indptr", "shape"):
             parts[f"{kind}_{part}"] = np.asarray(getattr(matrix, part))
-    np.savez(folder / "tiny.npz", labels=graph.labels, **parts)
+    np.savez(folder / "tiny.npz", labels=labels_of(graph), **parts)
     return folder / "tiny.npz"
 
 
@@ -110,7 +111,7 @@ def write_graphdata(folder: Path, graph: Graph = SAMPLE) -> Path:
     for key, matrix in (("adj_matrix", graph.adjacency), ("node_attr", graph.features)):
         boxes[key] = np.empty((), dtype=object)
         boxes[key][()] = sp.csr_matrix(matrix)
-    np.savez(folder / "tiny.npz", node_label=graph.labels, **boxes)
+    np.savez(folder / "tiny.npz", node_label=labels_of(graph), **boxes)
     return folder / "tiny.npz"
 
 
@@ -140,7 +141,7 @@ def write_matrix_market(folder: Path, graph: Graph = SAMPLE) -> Path:
 
 def to_networkx(sample: Graph) -> nx.Graph:
     graph = nx.Graph()
-    for v, (row, y) in enumerate(zip(dense(sample), sample.labels, strict=True)):
+    for v, (row, y) in enumerate(zip(dense(sample), labels_of(sample), strict=True)):
         graph.add_node(v, label=int(y), **{f"f{i}": float(value) for i, value in enumerate(row)})
     graph.add_edges_from(sample.edges.tolist())
     return graph
@@ -161,5 +162,11 @@ def write_gml(folder: Path, graph: Graph = SAMPLE) -> Path:
     return folder / "tiny.gml"
 
 
+def labels_of(graph: Graph) -> NDArray[np.int64]:
+    assert graph.labels is not None
+    return graph.labels
+
+
 def dense(graph: Graph) -> np.ndarray:
-    return graph.features.toarray() if sp.issparse(graph.features) else graph.features  # pyright: ignore
+    assert graph.features is not None
+    return graph.features.toarray() if sp.issparse(graph.features) else graph.features

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from graphfilter.splits import Split, stratified
 from graphfilter.systems import Prepared, System, get_system
 from graphfilter.systems.pipeline import compare
 
-QUICK = {"runs": 2, "max_epochs": 4, "device": "cpu"}
+QUICK: dict[str, Any] = {"runs": 2, "max_epochs": 4, "device": "cpu"}
 
 
 @pytest.fixture
@@ -48,6 +48,7 @@ class Plain(Network[PlainConfig]):
 
 
 def guess_prior(graph: Graph, split: Split) -> np.ndarray:
+    assert graph.labels is not None
     counts = np.bincount(graph.labels[split.train], minlength=graph.n_classes)
     return np.tile(counts / counts.sum(), (graph.n_vertices, 1))
 
@@ -77,6 +78,7 @@ def test_benchmark_runs_the_whole_matrix_and_records_it(tmp_path: Path, csbm: st
     assert first.network["dropout_on"] == "linear"
     assert [len(first.filter[name]) for name in ("alpha", "beta")] == [16, 16]
     assert set(first.versions) == {"graphfilter", "code", "torch", "numpy", "python"}
+    assert first.seconds_per_epoch is not None
     assert first.seconds == pytest.approx(first.epochs * first.seconds_per_epoch)
     assert {p: s["n_vertices"] for p, s in first.scores.items()} == {
         "train": 20, "val": 8, "test": 6,
@@ -99,8 +101,8 @@ def test_systems_that_differ_in_their_model_only_have_records_of_their_own(tmp_p
     small = replace(get_system("gcn"), name="mine")
     large = replace(small, model=GCNConfig(hidden_size=64, n_layers=4))
     out = tmp_path / "r.jsonl"
-    (first,) = run_benchmark(["karate"], [small], out=out, **(QUICK | {"runs": 1}))
-    (second,) = run_benchmark(["karate"], [large], out=out, **(QUICK | {"runs": 1}))
+    (first,) = run_benchmark(["karate"], [small], out=out, **dict(QUICK, runs=1))
+    (second,) = run_benchmark(["karate"], [large], out=out, **dict(QUICK, runs=1))
     assert first.key != second.key
     assert (first.network["n_layers"], second.network["n_layers"]) == (2, 4)
     assert len(read_records(out)) == 2
@@ -228,7 +230,7 @@ def test_dataset_that_cannot_be_read_fails_its_runs_only(tmp_path: Path) -> None
 
 
 def test_benchmark_in_processes_gives_the_same(tmp_path: Path, csbm: str) -> None:
-    options = QUICK | {"models": ["sgf", "mlp"], "datasets": [csbm]}
+    options: dict[str, Any] = QUICK | {"models": ["sgf", "mlp"], "datasets": [csbm]}
     one = run_benchmark(out=tmp_path / "one.jsonl", **options)
     seen: list[BenchProgress] = []
     two = run_benchmark(out=tmp_path / "two.jsonl", jobs=2, on_progress=seen.append, **options)
@@ -253,7 +255,7 @@ def test_benchmark_refuses_what_cannot_be_run_before_it_starts(
     tmp_path: Path, change: dict, problem: str
 ) -> None:
     out = tmp_path / "r.jsonl"
-    options = QUICK | {"datasets": ["karate"], "models": ["mlp"]} | change
+    options: dict[str, Any] = QUICK | {"datasets": ["karate"], "models": ["mlp"]} | change
     with pytest.raises(ConfigError, match=problem):
         run_benchmark(out=out, **options)
     assert not out.exists()

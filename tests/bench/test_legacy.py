@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from graphfilter.bench import read_records
 from graphfilter.bench.legacy import modern_network
-from graphfilter.systems import get_system
+from graphfilter.systems import System, get_system
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 GCNII = {"kind": "GCNII", "alpha": 0.2, "theta": 0.5, "dropout": 0.5}
@@ -18,9 +19,14 @@ SGF = {
 }  # fmt: skip
 
 
+def described(system: System) -> dict[str, Any]:
+    assert system.model is not None
+    return system.model.describe()
+
+
 def test_record_of_a_system_is_that_systems() -> None:
-    assert modern_network("sgf", "cora", SGF) == get_system("sgf").model.describe()
-    expected = get_system("gcnii-authors").for_dataset("cora").model.describe()
+    assert modern_network("sgf", "cora", SGF) == described(get_system("sgf"))
+    expected = described(get_system("gcnii-authors").for_dataset("cora"))
     assert modern_network("gcnii-authors", "cora", GCNII) == expected
 
 
@@ -40,7 +46,7 @@ def test_record_of_another_setting_is_left_as_it_is(model: str, network: dict) -
 
 def test_record_of_a_deeper_stack_is_known_without_a_system() -> None:
     network = SGF | {"filter": "StackedFilter(n_layers=64, init=0.5)"}
-    expected = get_system("sgf").with_(n_layers=64).model.describe()
+    expected = described(get_system("sgf").with_(n_layers=64))
     assert modern_network("sgf-64", "cora", network) == expected
 
 

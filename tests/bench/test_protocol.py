@@ -97,7 +97,7 @@ def test_data_checksum_sees_every_part_of_the_data() -> None:
     changed = [
         make_csbm(40, seed=1),
         graph.replace(features=np.asarray(graph.features) + 1),
-        graph.replace(labels=np.roll(graph.labels, 1)),
+        graph.replace(labels=np.roll(np.asarray(graph.labels), 1)),
         graph.replace(splits=[Split([0], [1], [2])]),
     ]
     checksums = [g.checksum() for g in (graph, *changed)]

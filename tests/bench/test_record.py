@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from graphfilter.bench import Record, RecordFile, read_records
 from graphfilter.errors import DataFileError
 
 
-def make_record(seed: int = 0, **changes: object) -> Record:
+def make_record(seed: int = 0, **changes: Any) -> Record:
     record = Record(
         dataset="karate",
         model="sgf",
@@ -40,7 +41,7 @@ def test_record_line_is_standard_json_where_a_score_is_not_finite() -> None:
 
 @pytest.mark.parametrize("field", ["dataset", "model", "split_rule", "scaling", "data_checksum"])
 def test_record_key_tells_runs_apart(field: str) -> None:
-    assert make_record().key != make_record(**{field: "other"}).key
+    assert make_record().key != replace(make_record(), **{field: "other"}).key
 
 
 def test_record_key_tells_configs_and_networks_apart_but_not_machines() -> None:

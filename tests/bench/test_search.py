@@ -144,7 +144,7 @@ def test_search_goes_on_from_its_storage(
     storage = tmp_path / "search.db"
     first = search(graph, "sgf", storage=storage, **QUICK)
     seen: list[SearchProgress] = []
-    more = search(graph, "sgf", storage=storage, on_trial=seen.append, **(QUICK | {"trials": 6}))
+    more = search(graph, "sgf", storage=storage, on_trial=seen.append, **dict(QUICK, trials=6))
     assert [progress.n_done for progress in seen] == [5, 6]
     assert more.best.val_accuracy >= first.best.val_accuracy
     assert more.default == first.default
@@ -208,7 +208,7 @@ def test_search_refuses_a_storage_that_is_none(optuna: Any, graph: Graph, tmp_pa
     with pytest.raises(DataFileError, match="folder that exists"):
         search(graph, "sgf", storage=tmp_path / "absent" / "search.db", **QUICK)
     with pytest.raises(ConfigError, match="trials must be at least 1"):
-        search(graph, "sgf", **(QUICK | {"trials": 0}))
+        search(graph, "sgf", **dict(QUICK, trials=0))
 
 
 def test_search_starts_from_the_setting_for_its_dataset(optuna: Any, graph: Graph) -> None:
@@ -216,7 +216,7 @@ def test_search_starts_from_the_setting_for_its_dataset(optuna: Any, graph: Grap
     system = replace(get_system("mlp"), datasets={"known": {"weight_decay": 0.125}})
     named = graph.replace(name="known")
     settings = [
-        search(named, system, dataset=dataset, **(QUICK | {"trials": 1})).default.setting
+        search(named, system, dataset=dataset, **dict(QUICK, trials=1)).default.setting
         for dataset in ("", "known")
     ]
     own = system.config.weight_decay

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import argparse
+
 import pytest
 import torch
 
@@ -18,12 +20,12 @@ def test_exact_step_has_the_gradients_of_plain_autograd(monkeypatch: pytest.Monk
 
 def test_check_finds_a_wrong_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
     def forget_relu(step: huge.ExactStep, grad: torch.Tensor) -> None:
-        step.network.encoder.weight.grad = step.problem.x.T @ grad
-        step.network.encoder.bias.grad = grad.sum(0)
+        step.network.get_parameter("encoder.weight").grad = step.problem.x.T @ grad
+        step.network.get_parameter("encoder.bias").grad = grad.sum(0)
 
     monkeypatch.setattr(huge.ExactStep, "_encoder_gradients", forget_relu)
     with pytest.raises(GraphFilterError, match="gradients"):
-        huge.run_or_check(None, torch.device("cpu"))
+        huge.run_or_check(argparse.Namespace(), torch.device("cpu"))
 
 
 def test_exact_steps_lower_the_loss() -> None:

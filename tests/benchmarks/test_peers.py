@@ -28,8 +28,8 @@ def test_pyg_network_equals_the_filter_network() -> None:
         for mine, other in ((ours.encoder, theirs.encoder), (ours.head, theirs.head)):
             other.weight.copy_(mine.weight.T)
             other.bias.copy_(mine.bias)
-        theirs.alpha.copy_(ours.filter.alpha)
-        theirs.beta.copy_(ours.filter.beta)
+        theirs.alpha.copy_(ours.get_parameter("filter.alpha"))
+        theirs.beta.copy_(ours.get_parameter("filter.beta"))
     edges = peers.normalise(graph_edges(graph)[0], 34)
     wanted = ours(augmented_adjacency(graph), x)
     assert torch.allclose(theirs(x, *edges), wanted, atol=1e-5)

@@ -10,12 +10,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm, readers, write_tables
+from graphfilter.filters import StackedFilter
 from graphfilter.splits import stratified
 
 FILES = {
@@ -81,7 +83,7 @@ def test_fit_equals_the_estimator(graphfilter, tables, tmp_path: Path, graph) ->
 
 @pytest.mark.parametrize(("given", "start"), [("-0.3", -0.3), ("uniform", "uniform")])
 def test_fit_starts_the_filter_where_it_is_told(
-    graphfilter, tables, tmp_path: Path, graph, given: str, start: float | str
+    graphfilter, tables, tmp_path: Path, graph, given: str, start: Any
 ) -> None:
     run = tmp_path / "run"
     words = ("fit", *tables, "--out", run, "--init", given, "--epochs", 3, "--no-baselines")
@@ -89,6 +91,7 @@ def test_fit_starts_the_filter_where_it_is_told(
     clf = SGFClassifier(max_epochs=3, filter_init=start, random_state=0)
     clf.fit(graph=graph, split=stratified(graph.labels, 0))
     learned = json.loads((run / "metrics.json").read_text())["filter"][0]["alpha"]
+    assert isinstance(clf.filter_, StackedFilter)
     np.testing.assert_allclose(learned, clf.filter_.alpha.tolist(), rtol=1e-4, atol=1e-6)
     command = json.loads((run / "config.json").read_text())["run"]["command"]
     assert f"--init {given}" in command

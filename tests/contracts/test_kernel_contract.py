@@ -158,7 +158,7 @@ def test_recurrence(
         before = terms[-2] if len(terms) > 1 else torch.zeros_like(x)
         product = torch.einsum("ij,jgc->igc", dense, terms[-1])
         terms.append(scale * product + skip * terms[-1] + keep * before)
-    expected = sum(w[:, None] * term for w, term in zip(weights, terms, strict=True))
+    expected = torch.stack([w[:, None] * t for w, t in zip(weights, terms, strict=True)]).sum(0)
     products = torch.stack([(term * other).sum((0, 2)) for term in terms])
     exact = torch.promote_types(dtype, torch.float32)
     given = x.to(device, dtype), weights.to(device, exact), steps

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from torch import nn
 
 from graphfilter.data.synthetic import make_csbm
 from graphfilter.graph import Graph
+from graphfilter.models import Network
 from graphfilter.operators import Operator, make_operator, to_tensor
 from graphfilter.splits import stratified
 from graphfilter.systems import SYSTEMS, System
@@ -46,7 +48,9 @@ def make_graph(name: str) -> Graph:
     return Graph.from_edges(graph.edges, 41, features=features, labels=labels, name=name)
 
 
-def build(system: System, graph: Graph, seed: int = 0) -> tuple[nn.Module, Operator, torch.Tensor]:
+def build(
+    system: System, graph: Graph, seed: int = 0
+) -> tuple[Network[Any], Operator, torch.Tensor]:
     model = system.build(graph, seed)
     x = to_tensor(graph.features)
     assert isinstance(x, torch.Tensor)
@@ -100,7 +104,8 @@ def test_system_predicts_without_randomness(system: System) -> None:
 @pytest.mark.parametrize("name", GRAPHS)
 def test_system_takes_sparse_features_like_dense_ones(system: System, name: str) -> None:
     graph = make_graph(name)
-    thinned = np.where(np.abs(graph.features) > 1.2, graph.features, 0)
+    features = np.asarray(graph.features)
+    thinned = np.where(np.abs(features) > 1.2, features, 0)
     model, operator, _ = build(system, graph)
     model.eval()
     dense = to_tensor(thinned)

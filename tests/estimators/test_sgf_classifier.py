@@ -50,7 +50,7 @@ def test_classifier_learns_a_high_frequency_graph(bipartite: Graph) -> None:
 
 def test_classifier_without_a_graph_is_an_mlp(bipartite: Graph) -> None:
     clf = quick().fit(bipartite.features, bipartite.labels)
-    alone = clf.predict_proba(bipartite.features[:5])
+    alone = clf.predict_proba(np.asarray(bipartite.features)[:5])
     np.testing.assert_allclose(alone, clf.predict_proba()[:5], atol=1e-6)
 
 
@@ -83,7 +83,7 @@ def _networkx(graph: Graph) -> nx.Graph:
 
 @pytest.mark.parametrize("missing", [-1, None, np.nan, ""])
 def test_classifier_ignores_unlabelled_vertices(bipartite: Graph, missing: object) -> None:
-    y = bipartite.labels.astype(object)
+    y = np.asarray(bipartite.labels).astype(object)
     y[:20] = missing
     clf = quick(max_epochs=5).fit(bipartite.features, y.tolist(), graph=bipartite)
     assert clf.classes_.tolist() == [0, 1]
@@ -98,7 +98,8 @@ def test_classifier_reads_labels_and_features_of_a_graph(
 
 
 def test_classifier_with_sparse_features_equals_dense(bipartite: Graph) -> None:
-    dense = np.where(np.abs(bipartite.features) > 1.5, bipartite.features, 0)
+    features = np.asarray(bipartite.features)
+    dense = np.where(np.abs(features) > 1.5, features, 0)
     options = {"feature_scaling": "none", "dropout": 0.0, "max_epochs": 10}
     a = quick(**options).fit(dense, bipartite.labels, graph=bipartite)
     b = quick(**options).fit(sp.csr_array(dense), bipartite.labels, graph=bipartite)
@@ -271,7 +272,7 @@ def test_classifier_predict_refuses_rows_that_are_not_its_graph(
     bipartite: Graph, fitted: SGFClassifier
 ) -> None:
     with pytest.raises(GraphError, match="pass the graph of X"):
-        fitted.predict(bipartite.features[:10])
+        fitted.predict(np.asarray(bipartite.features)[:10])
 
 
 def test_classifier_uses_the_split_it_is_given(bipartite: Graph) -> None:
@@ -281,7 +282,7 @@ def test_classifier_uses_the_split_it_is_given(bipartite: Graph) -> None:
 
 
 def test_classifier_keeps_a_class_with_one_labelled_vertex(bipartite: Graph) -> None:
-    y = bipartite.labels.copy()
+    y = np.array(bipartite.labels)
     y[0] = 2
     clf = quick(max_epochs=3).fit(bipartite.features, y, graph=bipartite)
     assert clf.classes_.tolist() == [0, 1, 2]
@@ -308,7 +309,7 @@ def test_classifier_score_ignores_the_unknown_and_refuses_other_names(
     with pytest.raises(GraphError, match="no label is one of the classes"):
         fitted.score(None, ["left"] * 200)
     with pytest.raises(GraphError, match="a label and a weight a vertex"):
-        fitted.score(None, bipartite.labels[:10])
+        fitted.score(None, np.asarray(bipartite.labels)[:10])
     with pytest.raises(GraphError, match="sample_weight"):
         fitted.score(None, bipartite.labels, sample_weight=np.zeros(200))
 

@@ -157,7 +157,7 @@ def test_encode_labels_classes_give_the_labels_back(labels: list[Any]) -> None:
         if code < 0:
             assert label is None or label != label or label == -1 or not label.strip()
         elif isinstance(label, str):
-            assert label.strip().startswith(classes[code]) or label.strip()[:2] == "-0"
+            assert label.strip().startswith(str(classes[code])) or label.strip()[:2] == "-0"
         else:
             assert classes[code] == label
     assert sorted(set(codes[codes >= 0].tolist())) == list(range(len(classes)))

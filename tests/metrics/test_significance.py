@@ -104,7 +104,7 @@ def test_welch_t_test_is_that_of_the_values_themselves(n: int) -> None:
 
 def test_welch_t_test_takes_a_mean_without_deviation_as_exact() -> None:
     expected = stats.ttest_1samp(GOOD, 0.8).pvalue
-    got = welch_t_test(np.mean(GOOD), np.std(GOOD), 5, 0.8, 0.0, 10)
+    got = welch_t_test(float(np.mean(GOOD)), float(np.std(GOOD)), 5, 0.8, 0.0, 10)
     assert got == pytest.approx(expected, rel=1e-9)
     assert welch_t_test(1.0, 0.0, 5, 1.0, 0.0, 5) == 1.0
     assert welch_t_test(1.0, 0.0, 5, 1.1, 0.0, 5) == 0.0

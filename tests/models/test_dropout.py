@@ -15,6 +15,7 @@ from graphfilter.filters import (
     StackedFilter,
 )
 from graphfilter.models import FilterNetwork
+from graphfilter.models.network import DropoutOn
 from graphfilter.operators import adjacency, laplacian
 
 GRAPH = make_csbm(n_vertices=200, mean_degree=4, n_features=50)
@@ -36,6 +37,7 @@ def network(**options) -> FilterNetwork:
 def test_head_drops_its_input(filter_on: str, dropout_on: str) -> None:
     """A hidden layer of ones: a logit is a binomial count, scaled to keep its mean of 100."""
     model = network(dropout=0.5, filter_on=filter_on, dropout_on=dropout_on)
+    assert model.encoder is not None
     with torch.no_grad():
         model.encoder.weight.zero_()
         model.encoder.bias.fill_(1.0)
@@ -51,6 +53,7 @@ def test_head_drops_its_input(filter_on: str, dropout_on: str) -> None:
 def test_encoder_drops_its_input() -> None:
     """An encoder that adds up features of one, and a head that passes its first column on."""
     model = network(dropout=0.5, activation="none")
+    assert model.encoder is not None
     with torch.no_grad():
         model.encoder.weight.fill_(1.0)
         model.encoder.bias.zero_()
@@ -87,7 +90,8 @@ def test_dropout_on_linear_layers_leaves_the_filter_alone() -> None:
             seen.append(dropout)
             return super().forward(operator, x, dropout)
 
-    for dropout_on, expected in (("linear", []), ("every_layer", [True])):
+    cases: list[tuple[DropoutOn, list[bool]]] = [("linear", []), ("every_layer", [True])]
+    for dropout_on, expected in cases:
         model = FilterNetwork(50, 2, Watching(), dropout_on=dropout_on, generator=generator())
         seen.clear()
         model.train()(adjacency(GRAPH), X, generator(1))

@@ -15,6 +15,7 @@ from graphfilter.filters import (
     StackedFilter,
 )
 from graphfilter.models import FilterNetwork, Linear, drop
+from graphfilter.models.network import DropoutOn, FilterOn
 from graphfilter.operators import augmented_adjacency, to_tensor
 
 
@@ -29,7 +30,7 @@ def setting():
 
 
 @pytest.mark.parametrize("filter_on", ["hidden", "logits"])
-def test_network_prediction_equals_its_formula(setting, filter_on: str) -> None:
+def test_network_prediction_equals_its_formula(setting, filter_on: FilterOn) -> None:
     operator, x = setting
     network = FilterNetwork(12, 3, StackedFilter(4), filter_on=filter_on, generator=generator())
     network.eval()
@@ -37,6 +38,7 @@ def test_network_prediction_equals_its_formula(setting, filter_on: str) -> None:
         theta * np.linalg.matrix_power(operator.matrix.toarray(), k)
         for k, theta in enumerate(network.filter.coefficients().tolist())
     ), dtype=torch.float32)  # fmt: skip
+    assert network.encoder is not None
     hidden = torch.relu(x @ network.encoder.weight + network.encoder.bias)
     if filter_on == "hidden":
         expected = f @ hidden @ network.head.weight + network.head.bias
@@ -64,6 +66,7 @@ def test_network_keeps_the_filter_on_a_hidden_layer_that_is_narrower(setting) ->
 def test_network_with_the_identity_ignores_the_graph(setting) -> None:
     operator, x = setting
     network = FilterNetwork(12, 2, IdentityFilter(), generator=generator()).eval()
+    assert network.encoder is not None
     alone = network.head(torch.relu(network.encoder(x)))
     torch.testing.assert_close(network(operator, x), alone)
 
@@ -96,7 +99,7 @@ def test_network_on_sparse_features_equals_dense(setting) -> None:
 @pytest.mark.parametrize("filter_on", ["hidden", "logits"])
 @pytest.mark.parametrize("training", [True, False])
 def test_networks_side_by_side_equal_each_alone(
-    setting, dropout_on: str, filter_on: str, training: bool
+    setting, dropout_on: DropoutOn, filter_on: FilterOn, training: bool
 ) -> None:
     operator, x = setting
     networks = [
@@ -137,6 +140,8 @@ def test_network_is_seeded_by_its_generator_alone() -> None:
     one = FilterNetwork(5, 2, StackedFilter(), generator=generator(1))
     torch.manual_seed(99)
     same = FilterNetwork(5, 2, StackedFilter(), generator=generator(1))
+    assert one.encoder is not None
+    assert same.encoder is not None
     assert torch.equal(one.encoder.weight, same.encoder.weight)
 
 
@@ -175,6 +180,7 @@ def test_drop_gradient_is_its_mask() -> None:
     x = torch.ones(50, requires_grad=True)
     dropped = drop(x, 0.5, generator())
     dropped.sum().backward()
+    assert x.grad is not None
     assert torch.equal(x.grad, dropped.detach())
 
 

@@ -21,9 +21,13 @@ def test_nlgnn_with_kernel_one_treats_every_vertex_alone() -> None:
     z = torch.randn(9, 4, generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         attended = model.calibrate(z) * z
-        first, second = model.convs
-        hidden = torch.relu(attended @ first.weight[:, :, 0].T + first.bias)
-        expected = hidden @ second.weight[:, :, 0].T + second.bias
+        w1, b1, w2, b2 = (
+            p
+            for conv in model.convs
+            for p in (conv.get_parameter("weight"), conv.get_parameter("bias"))
+        )
+        hidden = torch.relu(attended @ w1[:, :, 0].T + b1)
+        expected = hidden @ w2[:, :, 0].T + b2
         torch.testing.assert_close(model.aggregate(z), expected)
 
 

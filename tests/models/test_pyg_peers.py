@@ -22,6 +22,7 @@ from graphfilter.models import (
     GCNII,
     LINKX,
     ChebNet,
+    FilterNetwork,
     GCNConfig,
     GCNIIConfig,
     JKNet,
@@ -84,7 +85,7 @@ def test_gcn_equals_pyg(graph: Graph) -> None:
     first, second = pyg.GCNConv(N_FEATURES, 16), pyg.GCNConv(16, 2)
     with torch.no_grad():
         first.lin.weight.copy_(ours.project.weight.T)
-        first.bias.copy_(ours.convs[0].bias.normal_(generator=seeded()))
+        first.bias.copy_(ours.convs[0].get_parameter("bias").normal_(generator=seeded()))
         second.load_state_dict(ours.convs[1].state_dict())
         expected = second(torch.relu(first(x, edges, weights)), edges, weights)
         close(ours(operator, x), expected)
@@ -100,6 +101,7 @@ def test_gcn_with_one_layer_is_linear() -> None:
 def test_sgc_equals_pyg(graph: Graph) -> None:
     operator, x, edges, weights = inputs(graph)
     ours = get_system("sgc").build(graph, 0).eval()
+    assert isinstance(ours, FilterNetwork)
     theirs = pyg.SGConv(N_FEATURES, 2, K=2)
     with torch.no_grad():
         # Ours adds the bias before the filter, theirs after it.
@@ -113,6 +115,8 @@ def test_sgc_equals_pyg(graph: Graph) -> None:
 def test_appnp_equals_pyg(graph: Graph, name: str, K: int, alpha: float) -> None:
     operator, x, edges, weights = inputs(graph)
     ours = get_system(name).build(graph, 0).eval()
+    assert isinstance(ours, FilterNetwork)
+    assert ours.encoder is not None
     with torch.no_grad():
         logits = ours.head(torch.relu(ours.encoder(x)))
         close(ours(operator, x), pyg.APPNP(K, alpha)(logits, edges, weights))
@@ -252,7 +256,7 @@ def test_lend_draws_from_the_generator_and_gives_back() -> None:
 def test_lend_gives_back_after_an_error() -> None:
     before = torch.get_rng_state()
     with pytest.raises(RuntimeError, match="size"), drawing_from(seeded(3)):
-        torch.rand(4) + torch.rand(5)
+        torch.add(torch.rand(4), torch.rand(5))
     assert torch.equal(torch.get_rng_state(), before)
 
 

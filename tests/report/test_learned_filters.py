@@ -42,6 +42,8 @@ def test_recorded_response_undoes_the_sign(record: Record) -> None:
         recorded_response(replace(record, model="gpr-gnn", filter={"theta": (s * theta).tolist()}))
         for s in (1, -1)
     )
+    assert one is not None
+    assert other is not None
     np.testing.assert_allclose(one, other)
 
 

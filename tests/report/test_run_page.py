@@ -104,7 +104,7 @@ def test_report_shows_html_in_names_as_text(graph: Graph, tmp_path: Path) -> Non
 
 
 def test_report_of_partly_labelled_graph_without_test_part(graph: Graph, tmp_path: Path) -> None:
-    labels = graph.labels.copy()
+    labels = np.array(graph.labels)
     labels[1::2] = -1
     given = Split(np.arange(0, 80, 4), np.arange(2, 80, 4), [], rule="given")
     page = fit(graph.replace(labels=labels, splits=[given]), tmp_path)

@@ -42,6 +42,7 @@ def test_advice_for_texas_is_what_its_edges_say(data_folder, monkeypatch) -> Non
     monkeypatch.setenv("GRAPHFILTER_DATA", str(data_folder))
     texas = load_dataset("texas")
     rows = np.repeat(np.arange(texas.n_vertices), np.diff(texas.indptr))
+    assert texas.labels is not None
     share = float(np.mean(texas.labels[rows] == texas.labels[texas.indices]))
     assert (
         f"on {100 * share:.0f} % of the edges, less often than by chance" in diagnose(texas).advice

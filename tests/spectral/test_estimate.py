@@ -36,7 +36,7 @@ def planted_graph(homophilous: bool, seed: int = 0, n: int = 1500) -> Graph:
 def test_proposition_3_is_unbiased_with_the_principal_submatrix(p):
     """The paper's own formula with p given, over every subset, weighted by its probability."""
     L, n = laplacian(TINY).toarray(), TINY.n_vertices
-    y = np.where(TINY.labels[:, None] == np.arange(3), 0.5, -0.5)
+    y = np.where(np.asarray(TINY.labels)[:, None] == np.arange(3), 0.5, -0.5)
     expectation = np.zeros(3)
     for s in subsets(n):
         inner, yn = L[np.ix_(s, s)], y[s]

@@ -34,7 +34,7 @@ def edge_sum(graph: Graph, x: np.ndarray) -> float:
     d = graph.degrees
     weights = np.ones(graph.n_edges) if graph.edge_weights is None else graph.edge_weights
     return sum(
-        w * (x[u] / np.sqrt(d[u]) - x[v] / np.sqrt(d[v])) ** 2
+        float(w * (x[u] / np.sqrt(d[u]) - x[v] / np.sqrt(d[v])) ** 2)
         for (u, v), w in zip(graph.edges, weights, strict=True)
     )
 

@@ -10,7 +10,9 @@ import torch
 
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
+from graphfilter.filters import StackedFilterConfig
 from graphfilter.graph.scaling import FeatureScaler
+from graphfilter.models import FilterNetworkConfig
 from graphfilter.splits import stratified
 from graphfilter.systems import Prepared, get_system, pipeline, train_system
 
@@ -49,12 +51,13 @@ def test_fit_into_a_folder_prepares_the_graph_once(counts: Counter[str], tmp_pat
 def test_estimator_predicts_another_graph_with_the_scaling_it_was_fitted_with() -> None:
     graph = make_csbm(60, n_features=4)
     clf = SGFClassifier(max_epochs=3, random_state=0, device="cpu").fit(graph=graph)
-    other = graph.replace(features=graph.features * 2 + 1)
+    other = graph.replace(features=np.asarray(graph.features) * 2 + 1)
     prepared = clf._prepare(other)
     assert prepared.scaler is clf.scaler_
-    np.testing.assert_allclose(
-        prepared.x.numpy(), (other.features - clf.scaler_.shift) / clf.scaler_.scale, rtol=1e-5
-    )
+    assert isinstance(prepared.x, torch.Tensor)
+    assert clf.scaler_.scale is not None
+    expected = (np.asarray(other.features) - clf.scaler_.shift) / clf.scaler_.scale
+    np.testing.assert_allclose(prepared.x.numpy(), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("mode", ["no_grad", "inference_mode", "float64"])
@@ -80,6 +83,8 @@ def test_system_with_other_settings_trains_another_network() -> None:
     graph = make_csbm(40, n_features=4)
     system = get_system("sgf").with_(n_layers=3, dropout=0.2, max_epochs=2, operator="laplacian")
     (outcome,) = train_system(Prepared.of(graph), system, [stratified(graph.labels, 0)], [0])
+    assert isinstance(system.model, FilterNetworkConfig)
+    assert isinstance(system.model.filter, StackedFilterConfig)
     assert outcome.network.config == replace(
         system.model, dropout=0.2, filter=replace(system.model.filter, n_layers=3)
     )

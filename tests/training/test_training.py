@@ -323,7 +323,7 @@ def test_best_weights_are_copies() -> None:
     run = scores(make_run(), (0.9, 0.7, 0.5))
     before = run.best["head.weight"].clone()
     with torch.no_grad():
-        run.model.head.weight.add_(1.0)
+        run.model.get_parameter("head.weight").add_(1.0)
     assert torch.equal(run.best["head.weight"], before)
     assert torch.equal(run.result(0.0).state["head.weight"], before)
 
