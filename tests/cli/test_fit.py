@@ -19,6 +19,7 @@ from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm, readers, write_tables
 from graphfilter.filters import StackedFilter
 from graphfilter.splits import stratified
+from graphfilter.training.epoch import Epoch
 
 FILES = {
     "report.html",
@@ -293,6 +294,28 @@ def test_fit_interrupted_resumes_to_the_same_bits(tmp_path: Path, graph) -> None
         whole = (tmp_path / "whole" / name).read_bytes()
         assert (tmp_path / "stopped" / name).read_bytes() == whole
     assert not (tmp_path / "stopped" / "checkpoint.safetensors").exists()
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "word"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+)
+def test_fit_stopped_by_a_signal_says_so_last(
+    graphfilter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: int, word: str
+) -> None:
+    tables = write(tmp_path, EDGES, VERTICES)
+    epoch = Epoch.__call__
+
+    def stopped(self: Epoch) -> None:
+        epoch(self)
+        signal.raise_signal(number)
+
+    monkeypatch.setattr(Epoch, "__call__", stopped)
+    result = graphfilter("fit", *tables, "--label", "kind", "--out", tmp_path / "run")
+    assert result.code == code
+    lines = result.err.splitlines()
+    assert lines[-2].startswith("training: epoch 1/")
+    assert lines[-1].startswith(f"error: {word}; what was done is kept.")
 
 
 def test_fit_interrupted_while_comparing_does_not_train_again(

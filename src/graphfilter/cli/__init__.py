@@ -11,14 +11,12 @@ import sys
 from typing import Any, NoReturn
 
 EXIT_BAD_INPUT = 2
-EXIT_INTERRUPTED = 130
-EXIT_TERMINATED = 143
 NO_MEMORY = "not enough memory for this graph in this setting."
 
 
 def main() -> NoReturn:
     """Run a command; bad input ends in one line on standard error and exit code 2."""
-    from graphfilter.cli.screen import complain, prepare_streams
+    from graphfilter.cli.screen import complain, end_stopped, prepare_streams
     from graphfilter.errors import GraphFilterError
     from graphfilter.runtime.threads import prepare_threads
 
@@ -30,10 +28,8 @@ def main() -> NoReturn:
         code = _run(sys.argv[1:])
     except GraphFilterError as error:
         complain(str(error))
-    except KeyboardInterrupt as error:
-        terminated = error.args == (EXIT_TERMINATED - 128,)
-        complain("terminated." if terminated else "interrupted.")
-        code = EXIT_TERMINATED if terminated else EXIT_INTERRUPTED
+    except KeyboardInterrupt as stop:
+        code = end_stopped(stop)
     except MemoryError:
         complain(NO_MEMORY)
         code = 1

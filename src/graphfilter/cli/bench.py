@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graphfilter.cli.progress import Move, progress
-from graphfilter.cli.screen import complain, out, say, show_table, tell
+from graphfilter.cli.screen import complain, end_stopped, out, say, show_table, tell
 from graphfilter.cli.sources import (
     Device,
     Quiet,
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "markdown", "csv", "latex")
 QUICK_EPOCHS = 100
-EXIT_INTERRUPTED = 130
 
 app = typer.Typer(
     help="Run models on datasets under one protocol; every run is on record.",
@@ -107,9 +106,9 @@ def bench(
                 scaling=scaling, device=device, jobs=jobs, max_epochs=max_epochs,
                 on_progress=mover(move),
             )  # fmt: skip
-    except KeyboardInterrupt:
-        complain(f"interrupted; every run that ended is in {out}. The same command goes on.")
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+    except KeyboardInterrupt as stop:
+        kept = f"every run that ended is in {out}. The same command goes on."
+        raise typer.Exit(end_stopped(stop, kept)) from None
     write_benchmark(page, read_records(out), name=out.name, metric=metric)
     _show(records, "text", metric)
     say(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from graphfilter.cli.progress import training_bar
-from graphfilter.cli.screen import complain, say, show_table, tell
+from graphfilter.cli.screen import end_stopped, say, show_table, tell
 from graphfilter.cli.sources import Device, FitOptions, Seed, takes
 
 if TYPE_CHECKING:
@@ -117,16 +117,19 @@ def fit(
     if resume and not (out / CHECKPOINT_FILE).exists():
         tell([f"there is no checkpoint in {out}: starting at the beginning."], quiet=quiet)
     titles = ["training", *(f"comparing: {get_system(name).title}" for name in BASELINES)]
-    with training_bar(show=not quiet, titles=titles) as bar, _stoppable(bar) as report:
-        try:
+    try:
+        with training_bar(show=not quiet, titles=titles) as bar, _stoppable(bar) as report:
             summary = fit_folder(
                 plan, classifier, out, seed=seed, resume=resume, overwrite=overwrite,
                 on_epoch=report, baselines=baselines, on_baseline=report,
                 command=_command(),
             )  # fmt: skip
-        except KeyboardInterrupt:
-            _explain_resuming(out)
-            raise typer.Exit(130) from None
+    except KeyboardInterrupt as stop:
+        if (out / CHECKPOINT_FILE).exists():
+            kept = f"what was done is kept. Go on with: {_command()} --resume"
+        else:
+            kept = "nothing was kept: there was no checkpoint yet."
+        raise typer.Exit(end_stopped(stop, kept)) from None
     _show(summary)
 
 
@@ -136,17 +139,17 @@ def _stoppable(bar: Callable[[Progress], None]) -> Generator[Callable[[Progress]
 
     A second one stops at once.
     """
-    asked = False
+    asked: int | None = None
 
     def ask(number: int, frame: Any) -> None:
         nonlocal asked
-        asked = True
+        asked = number
         restore()
 
     def report(progress: Progress) -> None:
         bar(progress)
-        if asked:
-            raise KeyboardInterrupt
+        if asked is not None:
+            raise KeyboardInterrupt(asked)
 
     def restore() -> None:
         for number, handler in before.items():
@@ -159,15 +162,6 @@ def _stoppable(bar: Callable[[Progress], None]) -> Generator[Callable[[Progress]
         yield report
     finally:
         restore()
-
-
-def _explain_resuming(out: Path) -> None:
-    from graphfilter.run_folder import CHECKPOINT_FILE
-
-    if not (out / CHECKPOINT_FILE).exists():
-        complain("interrupted before the first checkpoint; nothing was kept.")
-        return
-    complain(f"interrupted; what was done is kept. Go on with: {_command()} --resume")
 
 
 def _command() -> str:

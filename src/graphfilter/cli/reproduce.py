@@ -10,7 +10,7 @@ import typer
 
 from graphfilter.cli.bench import mover
 from graphfilter.cli.progress import progress
-from graphfilter.cli.screen import complain, say, show_table, tell
+from graphfilter.cli.screen import complain, end_stopped, say, show_table, tell
 from graphfilter.cli.sources import Quiet, given_words
 from graphfilter.errors import ConfigError, GraphFilterError, check_name
 
@@ -112,9 +112,9 @@ def reproduce(
         try:
             packed = gzip and wanted.is_trained
             failed += _one(wanted, out, from_records, options, packed, quiet)
-        except KeyboardInterrupt:
-            complain(f"interrupted; every run that ended is in {out}. The same command goes on.")
-            raise typer.Exit(130) from None
+        except KeyboardInterrupt as stop:
+            kept = f"every run that ended is in {out}. The same command goes on."
+            raise typer.Exit(end_stopped(stop, kept)) from None
         except GraphFilterError as error:
             if target != "all":
                 raise

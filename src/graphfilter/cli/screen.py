@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -58,6 +59,14 @@ def complain(message: str) -> None:
     """Say what went wrong, in one line that is never wrapped."""
     line = " ".join(printable(message).splitlines())
     err.print(f"[bold red]error:[/] {line}", soft_wrap=True)
+
+
+def end_stopped(stop: KeyboardInterrupt, kept: str = "") -> int:
+    """Say that a signal ended the work, and what is left of it; return the exit code."""
+    number = stop.args[0] if stop.args else signal.SIGINT
+    word = "terminated" if number == signal.SIGTERM else "interrupted"
+    complain(f"{word}; {kept}" if kept else f"{word}.")
+    return 128 + number
 
 
 def tell(lines: Iterable[str], *, quiet: bool = False) -> None:

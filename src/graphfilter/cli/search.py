@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphfilter.cli.bench import EXIT_INTERRUPTED, QUICK_EPOCHS
+from graphfilter.cli.bench import QUICK_EPOCHS
 from graphfilter.cli.progress import progress
-from graphfilter.cli.screen import complain, say, show_table
+from graphfilter.cli.screen import end_stopped, say, show_table
 from graphfilter.cli.sources import Device, GraphOptions, Scaling, Seed, SplitRule, takes
 from graphfilter.errors import ConfigError
 
@@ -75,10 +75,9 @@ def search(
                 dataset=dataset_name(given.dataset) if given.dataset else "",
                 on_trial=report,
             )
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         kept = "nothing is kept without --storage" if storage is None else "what ended is kept"
-        complain(f"interrupted; {kept}.")
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+        raise typer.Exit(end_stopped(stop, f"{kept}.")) from None
     _show(result, found.graph.name)
 
 
