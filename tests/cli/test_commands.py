@@ -66,6 +66,24 @@ def test_predict_to_a_folder_or_device_is_refused(graphfilter, tmp_path: Path) -
         assert "must be a regular file" in result.err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("data", "export", "karate", "--out"),
+        ("demo", "--out"),
+        ("reproduce", "table1", "--out"),
+        ("bench", "--datasets", "karate", "--models", "sgc", "--out"),
+    ],
+)
+def test_a_folder_below_a_file_is_refused(
+    graphfilter, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    result = graphfilter(*words, tmp_path / "file" / "folder" / "out")
+    assert result.code == 2
+    assert "Give the name of a folder" in result.err
+
+
 def test_data_commands(graphfilter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRAPHFILTER_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("GRAPHFILTER_DATA", raising=False)

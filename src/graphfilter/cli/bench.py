@@ -124,9 +124,11 @@ def bench(
 
 def _check_out(out: Path) -> None:
     """Raise where records cannot be written, before anything is trained."""
+    from graphfilter.storage import make_folder
+
     if out.suffix == ".gz":
         raise ConfigError(f"{out}: records are written unpacked; give a name ending in .jsonl.")
-    out.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(out.parent)
     if not os.access(out if out.exists() else out.parent, os.W_OK):
         raise ConfigError(f"{out}: cannot be written there; give another --out.")
 

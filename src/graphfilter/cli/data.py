@@ -96,7 +96,6 @@ def export_dataset(
 
     with download_bar(show=not quiet) as progress:
         graph = load_dataset(name, progress=progress)
-    out.mkdir(parents=True, exist_ok=True)
     with waiting("writing", quiet=quiet):
         edges, vertices = write_tables(graph, out)
     say(f"Written: {edges} and {vertices}. Label them with:")

@@ -43,11 +43,11 @@ def demo(
     from graphfilter.report.figures import draw_filter, draw_filters, save_figure
     from graphfilter.spectral import label_frequency
     from graphfilter.splits import stratified
-    from graphfilter.storage import write_json
+    from graphfilter.storage import make_folder, write_json
     from graphfilter.systems import Prepared, get_system
     from graphfilter.systems.pipeline import compare
 
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     systems = [get_system(name) for name in SYSTEMS]
     started = time.perf_counter()
     rows, views, records = [], [], []

@@ -93,6 +93,7 @@ def reproduce(
     from graphfilter.paper.reproduction_page import write_reproduction
     from graphfilter.paper.targets import TARGETS
     from graphfilter.runtime.devices import pick_device
+    from graphfilter.storage import make_folder
 
     targets = dict(TARGETS)
     if show_list:
@@ -106,7 +107,7 @@ def reproduce(
     if out is None:
         raise ConfigError("give a folder for the results with --out.")
     options = Options(runs, quick, pick_device(device), jobs, literature)
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     failed = 0
     for name, wanted in targets.items():
         try:

@@ -14,6 +14,7 @@ from graphfilter.errors import GraphFilterError, ModelFileError, check_count
 from graphfilter.graph import Graph
 from graphfilter.graph.scaling import FeatureScaler
 from graphfilter.storage import (
+    make_folder,
     read_checked_json,
     read_tensors,
     write_checked_json,
@@ -42,7 +43,7 @@ def save_classifier(
     ``run`` says how the model came about; it is kept and not looked at.
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     tensors = {
         f"scaler.{name}": torch.tensor(value)
         for name, value in classifier.scaler_.to_arrays().items()
