@@ -385,9 +385,11 @@ def test_classifier_keeps_its_fit_when_another_one_fails(bipartite: Graph) -> No
 
 
 def test_classifier_predicts_as_it_was_fitted_whatever_set_params_changes(
-    bipartite: Graph,
+    tmp_path: Path, bipartite: Graph
 ) -> None:
     clf = quick(max_epochs=2).fit(graph=bipartite)
     before = clf.predict_proba()
     clf.set_params(operator="laplacian")
     np.testing.assert_array_equal(clf.predict_proba(), before)
+    with pytest.raises(ConfigError, match="changed since"):
+        clf.save(tmp_path / "model")

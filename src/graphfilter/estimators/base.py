@@ -214,7 +214,12 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         of ``graphfilter fit`` is refused, whose report would no longer be of its model.
         """
         check_is_fitted(self)
-        if self.build_system().keeps_graph:
+        if self.build_system() != self.system_:
+            raise ConfigError(
+                "parameters must be those of the fit to be saved; they were changed since. "
+                "Fit again, or set them back."
+            )
+        if self.system_.keeps_graph:
             raise ConfigError(
                 "a network that is built on its graph cannot be saved without it; those of most "
                 "systems can: sgf, mlp, sgc, appnp, gcn, gat, gcnii, ..."
