@@ -25,13 +25,13 @@ def main() -> NoReturn:
 
         run()
     finally:
-        # All is said and written: while Python shuts down, a signal just ends it.
+        # All output is written: while Python shuts down, a signal just ends it.
         for number in signals:
             signal.signal(number, signal.SIG_DFL)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    """Interrupt the work, or leave at once while something is being imported.
+    """Interrupt the work, or exit at once while something is being imported.
 
     Libraries that are interrupted while they load turn that into errors of their own.
     """

@@ -1,4 +1,4 @@
-"""Errors a user can cause. Each says what was given, what is needed and how to mend it."""
+"""Errors a user can cause. Each says what was given, what is needed and how to fix it."""
 
 from __future__ import annotations
 

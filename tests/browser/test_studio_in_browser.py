@@ -79,7 +79,7 @@ def test_closing_the_tab_does_not_lose_the_run(studio, visit) -> None:
     again = visit(studio.url, width=390, dark=True)
     again.page.locator("#run-1 >> text=Pause").click()
     again.page.locator("#run-1[data-state=paused]").wait_for()
-    again.page.locator("#run-1 >> text=Go on").click()
+    again.page.locator("#run-1 >> text=Resume").click()
     again.page.locator("#run-1 >> text=Stop").click()
     again.page.locator("#run-1[data-state=stopped]").wait_for()
     assert "best weights kept" in again.page.locator("#run-1 .said").inner_text()

@@ -188,7 +188,7 @@ def test_reproduce_interrupted_says_how_to_go_on(
     monkeypatch.setitem(TARGETS, "fig-noise", target)
     result = graphfilter("reproduce", "fig-noise", "--out", tmp_path)
     assert result.code == 130
-    assert "The same command goes on" in result.err
+    assert "The same command resumes" in result.err
 
 
 def test_torch_out_of_memory_is_one_line(graphfilter, tmp_path: Path) -> None:

@@ -308,7 +308,7 @@ def test_classifier_score_ignores_the_unknown_and_refuses_other_names(
     assert fitted.score() == pytest.approx((fitted.predict() == bipartite.labels).mean())
     with pytest.raises(GraphError, match="no label is one of the classes"):
         fitted.score(None, ["left"] * 200)
-    with pytest.raises(GraphError, match="a label and a weight a vertex"):
+    with pytest.raises(GraphError, match="one label and one weight per vertex"):
         fitted.score(None, np.asarray(bipartite.labels)[:10])
     with pytest.raises(GraphError, match="sample_weight"):
         fitted.score(None, bipartite.labels, sample_weight=np.zeros(200))

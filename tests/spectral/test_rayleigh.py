@@ -137,7 +137,7 @@ def test_sparse_signals_have_the_frequencies_of_dense_ones(small_graph, monkeypa
 
 
 def test_rayleigh_quotient_rejects_what_is_no_signal():
-    with pytest.raises(GraphError, match=r"one row a vertex \(4\); got shape \(3,\)"):
+    with pytest.raises(GraphError, match=r"one row per vertex \(4\); got shape \(3,\)"):
         rayleigh_quotient(PATH, [1, 2, 3])
     with pytest.raises(GraphError, match="finite"):
         rayleigh_quotient(PATH, [1, 2, 3, np.nan])

@@ -74,7 +74,7 @@ def _stack(network: dict[str, Any]) -> FilterNetworkConfig | None:
 
 
 def _filter_arguments(text: str) -> tuple[str, dict[str, str]]:
-    """Take ``StackedFilter(n_layers=16, init=0.5)`` apart."""
+    """Parse ``StackedFilter(n_layers=16, init=0.5)``."""
     kind, _, rest = text.partition("(")
     return kind, dict(re.findall(r"(\w+)=([^,()]+)", rest))
 

@@ -25,7 +25,7 @@ class BenchProgress:
     done, total : int
         Runs that have ended, skipped and failed ones included, and runs in all.
     what : str
-        What was heard of last: "cora: sgf".
+        What was reported last: "cora: sgf".
     epoch, max_epochs : int
         How far its training is; 0 where nothing is being trained.
     skipped, failed : int

@@ -49,7 +49,7 @@ def open_study(optuna: Any, name: str, storage: str | Path | None, max_epochs: i
 
 @contextmanager
 def quiet(optuna: Any) -> Generator[None]:
-    """Keep Optuna from printing every trial: progress is the caller's to show."""
+    """Keep Optuna from printing every trial: the caller shows progress."""
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:

@@ -1,4 +1,4 @@
-"""One system on one dataset: every run of it recorded, whether it goes well or not."""
+"""One system on one dataset: every run of it recorded, whether it succeeds or fails."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from graphfilter.systems.pipeline import (
 )
 from graphfilter.training import Progress
 
-# No person reads faster than this, and a pipe to another process is not free.
+# Nobody reads faster than this, and a pipe to another process has a cost.
 SECONDS_BETWEEN_NEWS = 0.2
 
 
@@ -191,7 +191,7 @@ def _run_group(
 def _records(
     group: Sequence[tuple[Record, Split]], system: System, prepared: Prepared, emit: Emit
 ) -> list[Record]:
-    """Run a group and return its records: all of them, or it raises."""
+    """Run a group and return all of its records, or raise."""
     outcomes = train_system(
         prepared,
         system,

@@ -1,8 +1,8 @@
 r"""Hyper-parameter search with Optuna: the validation part chooses, the test part only reports.
 
 The search set is the paper's (section *Evaluation procedure*): dropout, weight decay, learning
-rate and, for SGF, the number of layers. The first trial is the system's own setting, so that what
-the search gained over it can be said.
+rate and, for SGF, the number of layers. The first trial is the system's own setting, so that the
+gain of the search over it is known.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EPOCHS_BETWEEN_REPORTS = 20
 
 @dataclass(frozen=True)
 class Found:
-    """A setting and its scores; the test part was looked at after the search had ended."""
+    """A setting and its scores; the test part was scored after the search had ended."""
 
     setting: Setting
     val_accuracy: float
@@ -193,7 +193,7 @@ def _pruning(trial: Any, *, never: bool) -> OnEpoch:
 
 
 def _report(optuna: Any, study: Any, task: Tuning) -> SearchResult:
-    """Train the default and the best once more, and look at the test part for the first time."""
+    """Train the default and the best once more, and score the test part for the first time."""
     states = optuna.trial.TrialState
     complete = study.get_trials(states=[states.COMPLETE])
     if not any(trial.params == task.default for trial in complete):

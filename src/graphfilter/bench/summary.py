@@ -72,7 +72,7 @@ def summarise(
     make tables of their own. Models that were run on one dataset in several settings (dropout on
     other layers, fewer epochs, ...) make one row each, named by what differs; so do versions of a
     dataset under one name. Of a run that was recorded twice the last counts, and a failed
-    one counts only if it never went well.
+    one counts only if it never succeeded.
 
     The best of a dataset is the best mean among the models with the most runs: one that failed on
     the hard splits does not win by it. The others are compared with it on the runs they share, by
@@ -99,7 +99,7 @@ def summarise(
 
 
 def _latest(records: Iterable[Record]) -> list[Record]:
-    """Keep the last record of every run; drop failures that later, or earlier, went well."""
+    """Keep the last record of every run; drop failures that succeeded later or earlier."""
     records = list(records)
     went_well = {record.asked for record in records if record.ok}
     last: dict[str, Record] = {}

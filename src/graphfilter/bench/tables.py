@@ -1,7 +1,7 @@
 """A table, and its one set of writers: plain text, Markdown, CSV and LaTeX.
 
 ``bench.summary_table`` makes tables of benchmarks and ``paper.tables`` those beside the paper's
-numbers; what a number means is theirs to say, how a form writes it is said here.
+numbers; they define what a number means; this file defines how each form writes it.
 """
 
 from __future__ import annotations

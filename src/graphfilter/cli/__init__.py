@@ -40,7 +40,7 @@ def main() -> NoReturn:
         complain(NO_MEMORY)
         code = 1
     except BrokenPipeError:
-        # Whoever read our output has seen enough. Nothing is left to flush into the closed pipe.
+        # The reader has closed the pipe. Nothing is left to flush into it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         code = 0
     except OSError as error:

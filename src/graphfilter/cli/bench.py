@@ -53,8 +53,8 @@ def bench(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="File of records, a JSON line a run; extended if there. The report goes beside "
-            "it under its name: records.jsonl, records.html."
+            help="File of records, one JSON line per run; extended if it exists. The report is "
+            "written next to it under its name: records.jsonl, records.html."
         ),
     ] = None,
     runs: Annotated[int, typer.Option(help="Run r has seed r and split r.", min=1)] = 10,
@@ -73,7 +73,7 @@ def bench(
 ) -> None:
     """Run models on datasets; every run is on record, and what is there is not run again.
 
-    Stop it and start it again as you like: it goes on where it was, and tries again what failed.
+    Stop it and start it again as you like: it resumes where it was, and retries what failed.
 
     Example:  graphfilter bench --datasets cora,texas --models sgf,mlp --out records.jsonl
     """
@@ -107,7 +107,7 @@ def bench(
                 on_progress=mover(move),
             )  # fmt: skip
     except KeyboardInterrupt as stop:
-        kept = f"every run that ended is in {out}. The same command goes on."
+        kept = f"every run that ended is in {out}. The same command resumes."
         raise typer.Exit(end_stopped(stop, kept)) from None
     write_benchmark(page, read_records(out), name=out.name, metric=metric)
     _show(records, "text", metric)
@@ -219,7 +219,7 @@ def _raw(text: str) -> None:
 
 
 def _failures(records: list[Record]) -> list[str]:
-    """Say what failed, a line for each reason."""
+    """Print what failed, one line per reason."""
     found: dict[str, int] = {}
     for record in records:
         if not record.ok:
@@ -249,7 +249,7 @@ def _note(progress: BenchProgress) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Write a duration as a person would say it.
+    """Write a duration in words.
 
     >>> duration(42), duration(200), duration(9000)
     ('42 s', '3 min', '2.5 h')

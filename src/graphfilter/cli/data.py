@@ -22,7 +22,7 @@ Name = Annotated[str, typer.Argument(help="A name from graphfilter data list.")]
 def list_datasets(quiet: Quiet = False) -> None:
     """List the datasets: sizes, label frequency, and where each one is.
 
-    Label frequencies (signed, mean over the classes) are measured on the datasets at hand.
+    Label frequencies (signed, mean over the classes) are measured on the available datasets.
     """
     import numpy as np
 
@@ -30,7 +30,7 @@ def list_datasets(quiet: Quiet = False) -> None:
     from graphfilter.spectral import label_frequency
 
     rows = []
-    with waiting("measuring the datasets at hand", quiet=quiet):
+    with waiting("measuring the available datasets", quiet=quiet):
         for name in dataset_names():
             entry = describe(name)
             place = locate(name)
@@ -51,7 +51,7 @@ def list_datasets(quiet: Quiet = False) -> None:
 
 @app.command("get")
 def get_dataset(name: Name, quiet: Quiet = False) -> None:
-    """Fetch a dataset, check it, and say what is known of it."""
+    """Fetch a dataset, check it, and show what is known about it."""
     from graphfilter.data import describe, load_dataset, locate
 
     entry = describe(name)

@@ -75,17 +75,15 @@ def fit(
     ] = True,
     seed: Seed = 0,
     device: Device = "auto",
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with an interrupted run.")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the run in the folder.")
     ] = False,
 ) -> None:
     """Learn from the labelled vertices of a graph, label the rest, show the filter.
 
-    The vertices' table has one row a vertex: an id, features, and a label where it is known. The
-    edges' table has one row an edge: two ids and, if you like, a weight. Text columns are one-hot
+    The vertices' table has one row per vertex: an id, features, and a label where it is known. The
+    edges' table has one row per edge: two ids and, if you like, a weight. Text columns are one-hot
     encoded. A column named split may say train, val or test; otherwise the labelled vertices are
     divided 60/20/20.
 
@@ -165,7 +163,7 @@ def _stoppable(bar: Callable[[Progress], None]) -> Generator[Callable[[Progress]
 
 
 def _command() -> str:
-    """Return the command as it was given, without what goes on with a run or replaces one."""
+    """Return the command as it was given, without --resume and --overwrite."""
     words = [word for word in sys.argv[1:] if word not in ("--resume", "--overwrite")]
     return shlex.join(["graphfilter", *words])
 

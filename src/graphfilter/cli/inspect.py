@@ -24,7 +24,7 @@ def inspect(
         typer.Option(help="Draw label energy and spectral density to this file (.png)."),
     ] = None,
 ) -> None:
-    """Say what frequencies the labels have, and which kind of model they ask for.
+    """Show what frequencies the labels have, and which kind of model they need.
 
     A label's frequency runs from 0 (neighbours share it) over 1 (neighbours say nothing) to 2
     (neighbours never share it). Low-pass models such as GCN need low frequencies; an adaptive

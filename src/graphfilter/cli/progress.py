@@ -17,7 +17,7 @@ SECONDS = 5.0
 
 
 class Move(Protocol):
-    """Told how far something is.
+    """Called with how far something is.
 
     ``row`` names a line of its own, ``ended`` says that its work is done and its clock stops.
     """
@@ -36,7 +36,7 @@ class Move(Protocol):
 
 @contextmanager
 def progress(count: str, *, show: bool = True) -> Generator[Move]:
-    """Give a :class:`Move`; ``count`` is what it counts, such as '{done}/{total} runs'.
+    """Yield a :class:`Move`; ``count`` is what it counts, such as '{done}/{total} runs'.
 
     Nothing is shown before the first call: what goes wrong before it leaves no bar behind.
     """
@@ -124,7 +124,7 @@ class _Lines:
 def training_bar(
     *, show: bool, titles: Sequence[str] = ("training",)
 ) -> Generator[Callable[[Progress], None]]:
-    """Give a callback for :func:`graphfilter.training.train` that moves a bar.
+    """Yield a callback for :func:`graphfilter.training.train` that moves a bar.
 
     A training after the first, such as that of a baseline, has the next of the titles.
     """
@@ -146,7 +146,7 @@ def training_bar(
 
 @contextmanager
 def download_bar(*, show: bool) -> Generator[Callable[[str, int, int], None] | None]:
-    """Give a callback for :func:`graphfilter.data.load_dataset` that shows its downloads."""
+    """Yield a callback for :func:`graphfilter.data.load_dataset` that shows its downloads."""
     with progress("{done}/{total} kB", show=show) as move:
 
         def report(name: str, done: int, total: int) -> None:

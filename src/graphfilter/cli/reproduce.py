@@ -33,7 +33,7 @@ def reproduce(
         Path | None,
         typer.Option(
             help="Folder for records, tables and figures, and report.html, which shows all "
-            "targets on record there; it goes on from the records.",
+            "targets on record there; it resumes from the records.",
             rich_help_panel=OUT,
         ),
     ] = None,
@@ -78,9 +78,9 @@ def reproduce(
     show_list: Annotated[bool, typer.Option("--list", help="Name the targets.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure a table or figure of the paper again, beside the published values.
+    """Measure a table or figure of the paper again, next to the published values.
 
-    Stop it and start it again as you like: it goes on where it was.
+    Stop it and start it again as you like: it resumes where it was.
 
     Example:  graphfilter reproduce table2 --out results --jobs 8
     """  # fmt: skip
@@ -114,7 +114,7 @@ def reproduce(
             packed = gzip and wanted.is_trained
             failed += _one(wanted, out, from_records, options, packed, quiet)
         except KeyboardInterrupt as stop:
-            kept = f"every run that ended is in {out}. The same command goes on."
+            kept = f"every run that ended is in {out}. The same command resumes."
             raise typer.Exit(end_stopped(stop, kept)) from None
         except GraphFilterError as error:
             if target != "all":

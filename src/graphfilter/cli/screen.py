@@ -21,7 +21,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u
 
 
 class _Console(Console):
-    """A console whose reader may go away: what is left to do is done, unheard."""
+    """A console whose reader may close the pipe: the work is finished without output."""
 
     def on_broken_pipe(self) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -37,7 +37,7 @@ err = _Console(stderr=True, highlight=False)
 
 
 def prepare_streams() -> None:
-    """Let output never fail for its characters, nor for streams that were closed."""
+    """Keep output from failing on its characters or on closed streams."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115
@@ -56,7 +56,7 @@ def printable(text: str) -> str:
 
 
 def complain(message: str) -> None:
-    """Say what went wrong, in one line that is never wrapped."""
+    """Print an error in one line that is never wrapped."""
     line = " ".join(printable(message).splitlines())
     err.print(f"[bold red]error:[/] {line}", soft_wrap=True)
 
@@ -70,7 +70,7 @@ def end_stopped(stop: KeyboardInterrupt, kept: str = "") -> int:
 
 
 def tell(lines: Iterable[str], *, quiet: bool = False) -> None:
-    """Say what the user should know, a line each."""
+    """Print notes for the user, one per line."""
     if not quiet:
         for line in lines:
             err.print(f"[dim]note:[/] {printable(line)}", soft_wrap=True)

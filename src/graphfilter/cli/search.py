@@ -1,4 +1,4 @@
-"""graphfilter search: a setting for this graph, beside the one for all graphs."""
+"""graphfilter search: a setting for this graph, next to the one for all graphs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def search(
         int, typer.Option(help="In all, those already in the storage included.", min=1)
     ] = 50,
     storage: Annotated[
-        Path | None, typer.Option(help="SQLite file: a search goes on from what it holds.")
+        Path | None, typer.Option(help="SQLite file: a search resumes from what it holds.")
     ] = None,
     split_rule: SplitRule = "stratified",
     split: Annotated[int, typer.Option(help="Which split of the rule.", min=0)] = 0,
@@ -36,7 +36,7 @@ def search(
         int | None, typer.Option(help="Instead of the model's own.", min=1)
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help=f"At most {QUICK_EPOCHS} epochs a trial.")
+        bool, typer.Option("--quick", help=f"At most {QUICK_EPOCHS} epochs per trial.")
     ] = False,
 ) -> None:
     """Search the paper's set of settings on one split; the validation vertices choose.

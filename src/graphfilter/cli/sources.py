@@ -1,6 +1,6 @@
 """Where a command's graph comes from: two tables, a dataset's name, or a file.
 
-The options are said once, as the fields of a dataclass; :func:`takes` gives them to a command.
+The options are declared once, as the fields of a dataclass; :func:`takes` gives them to a command.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class GraphOptions:
 
 @dataclass(frozen=True)
 class FitOptions(GraphOptions):
-    """Say which vertices train and which columns are features, besides."""
+    """Print which vertices train and which columns are features."""
 
     split: Annotated[str | None, _option(help="train, val or test per vertex.", panel=COLUMNS)] = (
         None

@@ -13,7 +13,7 @@ Counts = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """One original file. ``sha256`` is None where no copy was at hand to take it from."""
+    """One original file. ``sha256`` is None where no copy was available to compute it from."""
 
     url: str
     path: str
@@ -125,7 +125,7 @@ def _sgf_bipartite(
 ) -> Dataset:
     paths = [f"bipartite.{part}" for part in ("graph", "X", "y", "split")]
     base = f"{GITHUB}/gear/sgf/{revision}/data"
-    # The checksums at hand are those of the newest revision.
+    # The checksums are those of the newest revision.
     known = _files(base, *paths)
     unknown = tuple(replace(file, sha256=None) for file in known)
     return Dataset(

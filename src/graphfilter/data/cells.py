@@ -24,7 +24,7 @@ def is_parquet(path: str | PathLike[str]) -> bool:
 
 
 def place_of_row(path: str | PathLike[str], row: int) -> str:
-    """Say where a row, counted from 0, is to be found: by line in text, by row in Parquet."""
+    """Return where a row, counted from 0, is found: by line in text, by row in Parquet."""
     return f"row {row + 1}" if is_parquet(path) else f"line {row + 2}"
 
 
@@ -38,7 +38,7 @@ def at_row(
 
 
 def missing_column(path: str | PathLike[str], name: str, names: Sequence[str]) -> DataFileError:
-    """Make the error for a column that is not there: the nearest name, and those there are."""
+    """Make the error for a missing column: the nearest name, and the existing ones."""
     near = get_close_matches(name, [n for n in names if len(n) < 80], n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     problem = f"there is no column {name!r}{hint} Columns: {listed_names(names)}."
@@ -154,7 +154,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def is_usable(kind: Any) -> bool:
-    """Tell numbers, truth values and strings from dates, lists and bytes (Parquet has them)."""
+    """Return whether a type is text, a number or a truth value, not a date, list or bytes."""
     import pyarrow.types as is_type
 
     kind = kind.value_type if is_type.is_dictionary(kind) else kind

@@ -1,4 +1,4 @@
-"""SHA-256 of the original files and of the converted ones, as far as copies were at hand."""
+"""SHA-256 of the original files and of the converted ones, as far as copies were available."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def choose_columns(
     usual: Mapping[str, Sequence[str]],
     not_free: Collection[str] = (),
 ) -> tuple[dict[str, str], list[str]]:
-    """Give each role the column it was told, or else a free one by the first usual name."""
+    """Give each role the column that was named, or else a free one by the first usual name."""
     chosen = {role: name for role, name in told.items() if name is not None}
     for name in sorted(set(chosen.values()).difference(names)):
         raise missing_column(path, name, names)

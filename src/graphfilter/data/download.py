@@ -1,4 +1,4 @@
-"""Downloads of one file, its checksum right, or an error that says what to put where."""
+"""Downloads of one file, its checksum verified, or an error that says what to put where."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TIMEOUT_S = 30
 
 
 def download(file: RemoteFile, folder: Path, target: Path, progress: Progress | None) -> None:
-    """Fetch one file whole, its checksum right, or raise."""
+    """Fetch one file completely and verify its checksum, or raise."""
     import pooch
 
     path = folder / file.path
@@ -53,14 +53,14 @@ def download(file: RemoteFile, folder: Path, target: Path, progress: Progress | 
 
 
 def _reason(error: BaseException) -> str:
-    """Say what lies at the bottom of a failed download: the layers above only repeat it."""
+    """Return the root cause of a failed download: the layers above only repeat it."""
     while cause := error.__cause__ or error.__context__:
         error = cause
     return str(getattr(error, "strerror", None) or error)
 
 
 class _Bar:
-    """What pooch takes for a progress bar; hands the numbers on to a callable."""
+    """What pooch takes for a progress bar; passes the numbers on to a callable."""
 
     def __init__(self, name: str, progress: Progress) -> None:
         self._name, self._progress = name, progress
@@ -79,7 +79,7 @@ class _Bar:
 
 @contextmanager
 def _quiet(logger: logging.Logger) -> Generator[None]:
-    """Keep pooch from printing what it does: progress is the caller's to show."""
+    """Keep pooch from printing what it does: the caller shows progress."""
     level = logger.level
     logger.setLevel(logging.WARNING)
     try:

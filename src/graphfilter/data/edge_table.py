@@ -60,7 +60,7 @@ def read_edge_table(
 def _edge_roles(
     path: Path, ids: pa.Array, columns: Columns
 ) -> tuple[dict[str, str], bool, list[str]]:
-    """Find the two ends and the weight, and tell whether the first line is a header."""
+    """Find the two ends and the weight; return also whether the first line is a header."""
     import pyarrow as pa
 
     names = column_names(path)

@@ -124,7 +124,7 @@ class TableEncoder:
     def transform(self, table: pa.Table, path: str | PathLike[str]) -> Features:
         """Encode a table: float32 (n, d), in CSR form where under a quarter is non-zero.
 
-        A category that was not there in ``fit`` (see :meth:`unseen`), or an empty cell in a
+        A category that ``fit`` did not see (see :meth:`unseen`), or an empty cell in a
         column of categories, is all zeros.
         """
         parts, names = [], dict.fromkeys(table.column_names)
@@ -141,7 +141,7 @@ class TableEncoder:
         return matrix.tocsr() if 4 * matrix.nnz < shape[0] * shape[1] else matrix.toarray()
 
     def unseen(self, table: pa.Table) -> tuple[str, ...]:
-        """Say in sentences which categories of ``table`` were not there in ``fit``."""
+        """Return sentences that name the categories of ``table`` that ``fit`` did not see."""
         notes, names = [], set(table.column_names)
         for column in self.columns:
             if column.kind == "category" and column.name in names:

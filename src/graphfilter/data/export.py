@@ -100,7 +100,7 @@ def _write_vertices(graph: Graph, ids: pa.Array, path: Path) -> None:
 
 
 def _feature_columns(graph: Graph) -> list[str]:
-    """Name the feature columns so that no two are alike and none reads as something else."""
+    """Name the feature columns so that all differ and none reads as something else."""
     given = graph.feature_names or [f"f{i}" for i in range(graph.n_features)]
     names: list[str] = []
     taken: set[str] = set()

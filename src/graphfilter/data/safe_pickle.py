@@ -2,7 +2,7 @@
 
 Old datasets come as pickles, and a pickle is a program: loading one calls whatever it names. Here
 it can call nothing. The few names that genuine files need become *stand-ins* that only keep what
-they are handed; no class of numpy, scipy or networkx is ever called by the file. The arrays are
+they are given; no class of numpy, scipy or networkx is ever called by the file. The arrays are
 built from the stand-ins afterwards, by code of ours that checks every length first. Before that,
 a scan of the opcodes (:mod:`.pickle_scan`) refuses those that no genuine file has and lengths that
 the file does not hold, so a small file cannot ask for much memory or time.

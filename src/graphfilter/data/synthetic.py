@@ -137,7 +137,7 @@ def make_karate() -> Graph:
     """Make Zachary's karate club: 34 members, labelled by the club each joined after the split.
 
     Edges are unweighted. The members have no features, so each gets a column of its own (the
-    identity matrix), with which a model can learn one weight a vertex.
+    identity matrix), with which a model can learn one weight per vertex.
     """
     import networkx as nx
 

@@ -138,7 +138,7 @@ def _check_ids(ids: pa.ChunkedArray, path: Path) -> pa.Array:
 def _encode_labels(
     column: Any, name: str, unlabelled: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[Any], list[str]]:
-    """Number the classes by the one rule (:mod:`graphfilter.graph.labels`); say what is none."""
+    """Number the classes (see :mod:`graphfilter.graph.labels`); note what is unlabelled."""
     words, rows = distinct(as_text(drop_nan(column)))
     codes, classes = encode_distinct(words, unlabelled)
     n_rows = np.bincount(rows, minlength=len(words))

@@ -1,7 +1,7 @@
 """Estimators with scikit-learn's interface: fit, predict, score, save and load.
 
 ``base.py`` does what all of them do, through ``systems.pipeline``; ``inputs.py`` checks what users
-hand in; ``saving.py`` writes and reads them. May import ``metrics`` and the rooms above it.
+pass; ``saving.py`` writes and reads them. May import ``metrics`` and the rooms above it.
 """
 
 from graphfilter.estimators.base import VertexClassifier

@@ -33,8 +33,8 @@ from graphfilter.training.logged import logged_progress
 class VertexClassifier(ClassifierMixin, BaseEstimator):
     """Fit, predict and score on the vertices of a graph.
 
-    A subclass names its parameters in ``__init__``, as scikit-learn wants it, and says in
-    ``_system`` what they make.
+    A subclass names its parameters in ``__init__``, as scikit-learn wants it, and
+    implements ``build_system``, which turns them into a system.
     """
 
     graph: Graph | None
@@ -99,7 +99,7 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         split = split if split is not None else self._draw_split(codes, seed)
         seeds = np.random.SeedSequence(seed).generate_state(self.n_members).tolist()
         prepared = Prepared.of(
-            # Not Graph.replace, which would number the classes anew.
+            # Not Graph.replace, which would renumber the classes.
             dataclasses.replace(fitted, labels=codes.copy(), classes=classes),
             scaling=self.feature_scaling,
             device=pick_device(self.device),
@@ -199,7 +199,7 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         weights = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight)
         if not len(predicted) == len(codes) == len(weights):
             raise GraphError(
-                f"there must be a label and a weight a vertex ({len(predicted)}); "
+                f"there must be one label and one weight per vertex ({len(predicted)}); "
                 f"got {len(codes)} and {len(weights)}."
             )
         if not weights[known].sum() > 0:
@@ -210,7 +210,7 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         """Write ``model.safetensors`` and ``config.json`` to ``folder``.
 
         The graph is not saved: predicting with a loaded model takes X and a graph. ``run`` is
-        anything JSON can hold that should stand beside the model; without it, the folder of a run
+        anything JSON can hold that should be stored with the model; without it, the folder of a run
         of ``graphfilter fit`` is refused, whose report would no longer be of its model.
         """
         check_is_fitted(self)

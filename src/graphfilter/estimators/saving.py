@@ -40,7 +40,7 @@ def save_classifier(
 ) -> None:
     """Write ``model.safetensors`` and then ``config.json`` to ``folder``.
 
-    ``run`` says how the model came about; it is kept and not looked at.
+    ``run`` says how the model was made; it is stored unread.
     """
     folder = Path(folder)
     make_folder(folder)

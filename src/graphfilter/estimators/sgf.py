@@ -63,10 +63,10 @@ class SGFClassifier(VertexClassifier):
     classes_ : array of the class names
     filter_ : Filter
         The learned filter of the first member: ``filter_.response(lam)``, ``.coefficients()``.
-    filters_ : list of Filter, one a member
+    filters_ : list of Filter, one per member
     history_ : dict of arrays
         Loss, accuracies and the filter's scalars by epoch, of the first member.
-    results_ : list of FitResult, one a member
+    results_ : list of FitResult, one per member
     split_ : Split
         Which vertices were trained and validated on.
     system_ : System

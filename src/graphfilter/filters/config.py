@@ -1,4 +1,4 @@
-"""Config: what a filter or network is made from, and thereby its identity."""
+"""Config: what a filter or network is made from, and so its identity."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True)
 class Config:
-    """Everything that tells one filter or network from another, but the data and the weights.
+    """Everything that distinguishes one filter or network from another, except data and weights.
 
     Objects with equal configs are the same function of their weights. They may therefore run side
     by side, share a record and load each other's weights. A subclass is a frozen dataclass whose

@@ -1,6 +1,6 @@
 """The graph: edges, features and labels, validated once and immutable.
 
-Whatever a user hands in (pairs, scipy, networkx, PyTorch Geometric) becomes a :class:`Graph` here.
+Whatever a user passes (pairs, scipy, networkx, PyTorch Geometric) becomes a :class:`Graph` here.
 """
 
 from graphfilter.graph.graph import Features, Graph

@@ -24,7 +24,7 @@ MOST_VERTICES_PER_EDGE = 100
 
 
 def count_vertices(pairs: NDArray[Any], n: Any, features: Any, labels: Any) -> int:
-    """Return the number of vertices: as told, or one per feature row or label, or as edges need."""
+    """Return the number of vertices: as given, else by feature rows or labels, else by edges."""
     needed = int(pairs.max()) + 1 if len(pairs) else 0
     if n is None and features is not None:
         n = _length("features", features)

@@ -1,4 +1,4 @@
-"""Graphs of other libraries, taken apart into what :meth:`Graph.from_edges` takes."""
+"""Graphs of other libraries, converted to what :meth:`Graph.from_edges` takes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from graphfilter.splits import Split
 
 
 def parts_of(source: Any, attributes: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Take any graph of another library apart, with these attributes on top; None: not one."""
+    """Convert a graph of another library, with these attributes on top; None if it is not one."""
     rest = dict(attributes)
     if sp.issparse(source):
         return {**parts_of_scipy(source), **rest}
@@ -30,7 +30,7 @@ def parts_of(source: Any, attributes: Mapping[str, Any]) -> dict[str, Any] | Non
 
 
 def parts_of_scipy(matrix: Any) -> dict[str, Any]:
-    """Take a square sparse matrix apart; values that are all 1 are no weights."""
+    """Convert a square sparse matrix; values that are all 1 are not weights."""
     check_sparse(matrix, "an adjacency matrix")
     if matrix.shape[0] != matrix.shape[1]:
         raise GraphError(f"an adjacency matrix must be square; got shape {matrix.shape}.")
@@ -46,7 +46,7 @@ def parts_of_scipy(matrix: Any) -> dict[str, Any]:
 
 
 def parts_of_networkx(graph: Any, weight: str, labels: Any) -> dict[str, Any]:
-    """Take a networkx graph apart; ``labels`` may name a node attribute or map the nodes."""
+    """Convert a networkx graph; ``labels`` may name a node attribute or map the nodes."""
     nodes = list(graph.nodes)
     number = {node: i for i, node in enumerate(nodes)}
     triples = [(number[u], number[v], w) for u, v, w in graph.edges(data=weight, default=1.0)]
@@ -70,7 +70,7 @@ def parts_of_networkx(graph: Any, weight: str, labels: Any) -> dict[str, Any]:
 
 
 def parts_of_pyg(data: Any) -> dict[str, Any]:
-    """Take a PyTorch Geometric ``Data`` apart: edge_index, x, y, weights and masks."""
+    """Convert a PyTorch Geometric ``Data``: edge_index, x, y, weights and masks."""
 
     def array(name: str) -> Any:
         return on_host(getattr(data, name, None))

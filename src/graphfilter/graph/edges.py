@@ -109,7 +109,7 @@ def on_host(values: Any) -> Any:
 
 
 def count(n: int, one: str, many: str | None = None) -> str:
-    """Say how many, in the right grammatical number.
+    """Return a count with its noun, singular or plural.
 
     >>> count(1, "edge"), count(2000, "edge"), count(2, "vertex", "vertices")
     ('1 edge', '2,000 edges', '2 vertices')
@@ -144,7 +144,7 @@ def _drop_loops_and_zeros(
 
 
 def _note_unequal_weights(directed: sp.csr_array, reverse: sp.csr_array) -> list[str]:
-    """Say how many edges were given in both directions with different weights."""
+    """Note how many edges were given in both directions with different weights."""
     in_both = directed.astype(bool).multiply(reverse.astype(bool))
     n_unequal = int(abs(directed - reverse).multiply(in_both).astype(bool).sum()) // 2
     if not n_unequal:

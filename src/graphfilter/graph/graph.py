@@ -96,7 +96,7 @@ class Graph:
             plus one.
         features : array or scipy sparse matrix (n, d), optional
         labels : sequence (n,), optional
-            Any hashable; -1, None, NaN, '' or 'NA' is unlabelled (the rule is said in full in
+            Any hashable; -1, None, NaN, '' or 'NA' is unlabelled (the rule is in full in
             :mod:`graphfilter.graph.labels`).
         weights : array (m,), optional
             Non-negative. Repeats of an edge in one direction add up; where the two directions

@@ -1,6 +1,6 @@
 """Labels as users give them, and as class numbers with -1 for *unlabelled*.
 
-One rule holds for arrays, lists and tables alike:
+The same rule applies to arrays, lists and tables:
 
 - **Unlabelled** is None, NaN, ``pandas.NA``, the number -1, and text that is blank or reads NA,
   N/A, NaN, null, None, ?, -1 or -1.0, in upper or lower case. ``unlabelled=`` replaces that list
@@ -35,7 +35,7 @@ def encode_labels(
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Number the classes of ``labels``; unlabelled vertices get -1.
 
-    What is unlabelled and how a class is called is said at the top of this module.
+    The module docstring defines what is unlabelled and how a class is named.
 
     Parameters
     ----------

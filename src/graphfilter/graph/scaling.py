@@ -1,4 +1,4 @@
-"""Features on a common scale: fitted once, applied alike to new graphs."""
+"""Features on a common scale: fitted once, applied unchanged to new graphs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCALINGS = ("auto", "none", "row", "standardise")
 
 @dataclass(frozen=True, eq=False)
 class FeatureScaler:
-    """Puts features on a common scale; fitted once, applied to new graphs alike.
+    """Puts features on a common scale; fitted once, applied unchanged to new graphs.
 
     ``scaling`` is one of
 
@@ -36,7 +36,7 @@ class FeatureScaler:
 
     @staticmethod
     def check(scaling: str) -> str:
-        """Return the name of a scaling, or raise where there is none such."""
+        """Return the name of a scaling, or raise if it is unknown."""
         return check_name("feature scaling", scaling, SCALINGS)
 
     @classmethod
@@ -83,7 +83,7 @@ class FeatureScaler:
         return features
 
     def to_arrays(self) -> dict[str, NDArray[np.float32]]:
-        """Return the fitted numbers, to be saved beside the model's."""
+        """Return the fitted numbers, to be saved with the model's."""
         pairs = (("shift", self.shift), ("scale", self.scale))
         return {name: value for name, value in pairs if value is not None}
 

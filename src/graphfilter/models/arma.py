@@ -49,7 +49,7 @@ class ARMA(EdgeNetwork[ARMAConfig]):
               H = \frac1K \sum_k \bar X^{(T)}_k ,
 
     with :math:`\hat A = D^{-1/2} A D^{-1/2}`. ``ARMAConv`` always normalises what it is given:
-    it is handed the plain graph. Its skip connection needs X itself, so sparse features are made
+    it gets the plain graph. Its skip connection needs X itself, so sparse features are made
     dense.
 
     Parameters

@@ -44,7 +44,7 @@ class ChebNet(EdgeNetwork[ChebNetConfig]):
               + b_\ell\Bigr)
 
     two layers of PyTorch Geometric's ``ChebConv``, with :math:`\lambda_{\max} = 2`. The layer
-    makes its own Laplacian on every call, so it is handed the plain graph, and it propagates
+    makes its own Laplacian on every call, so it gets the plain graph, and it propagates
     before it projects, so sparse features are made dense.
 
     Parameters

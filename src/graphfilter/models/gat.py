@@ -22,7 +22,7 @@ class GATConfig(ModelConfig):
     Parameters
     ----------
     hidden_size, n_heads : int
-        Columns a head, and heads, of the first layer; the second has one head.
+        Columns per head, and heads, of the first layer; the second has one head.
     dropout : float
         On the input of both layers and on the attention.
     """

@@ -40,7 +40,7 @@ class GCN(Network[GCNConfig]):
 
     .. math:: H_{\ell+1} = \mathrm{relu}(P H_\ell W_\ell + b_\ell)
 
-    without the relu in the last layer. The layers are PyTorch Geometric's ``GCNConv``, handed the
+    without the relu in the last layer. The layers are PyTorch Geometric's ``GCNConv``, given the
     operator as it is.
 
     Parameters

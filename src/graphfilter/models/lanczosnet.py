@@ -124,7 +124,7 @@ class LanczosNet(Network[LanczosNetConfig]):
 
 
 class _SpectralFilter(nn.Module):
-    """From the powers of a Ritz value to the response at it, one a long scale."""
+    """From the powers of a Ritz value to the response at it, one per long scale."""
 
     def __init__(self, n_scales: int, generator: torch.Generator | None, width: int = 32) -> None:
         super().__init__()
@@ -142,7 +142,7 @@ def lanczos(
 
     The Lanczos algorithm in float64 with every vector made orthogonal to all before it, which
     n_vectors · n · n_vectors operations pay for. Where a Krylov space is exhausted (a small
-    component, repeated eigenvalues) it goes on from a new random vector. With m = n it is exact.
+    component, repeated eigenvalues) it continues from a new random vector. With m = n it is exact.
 
     Shapes
     ------

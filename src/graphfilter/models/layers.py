@@ -147,7 +147,7 @@ def drop(x: Tensor, rate: float, generator: torch.Generator | None = None) -> Te
 def keep_masks(
     shape: Sequence[int], rate: float, generators: Generators, like: Tensor
 ) -> Tensor | None:
-    """Draw one mask of this shape a generator: 0 with probability ``rate``, else 1 / (1 - rate).
+    """Draw one mask of this shape per generator: 0 with probability ``rate``, else 1 / (1 - rate).
 
     None where nothing is dropped.
     """
@@ -160,7 +160,7 @@ def draw_kept(
 ) -> tuple[Tensor | None, float]:
     """Draw what dropout keeps, a Boolean array (R, *shape), and what to multiply it with.
 
-    Cut from 64-bit random numbers, 16 bits an entry: ten times faster on a CPU than one Bernoulli
+    Cut from 64-bit random numbers, 16 bits per entry: ten times faster on a CPU than one Bernoulli
     draw each, and the probability is right to 2^-16. None where nothing is dropped.
     """
     kept = round((1 - rate) * 2**16)

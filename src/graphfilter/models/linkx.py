@@ -42,7 +42,7 @@ class LINKX(EdgeNetwork[LINKXConfig]):
     .. math:: \hat y = \mathrm{MLP}_f\bigl(\mathrm{relu}(W [h_A, h_X] + h_A + h_X)\bigr), \quad
               h_A = \mathrm{MLP}_A(A), \quad h_X = \mathrm{MLP}_X(X)
 
-    The adjacency is a table of features, one column a vertex: the weights belong to the graph
+    The adjacency is a table of features, one column per vertex: the weights belong to the graph
     they were learned on. Sparse features are made dense for its MLP.
 
     Parameters

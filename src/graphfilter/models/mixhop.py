@@ -22,7 +22,7 @@ class MixHopConfig(ModelConfig):
     Parameters
     ----------
     hidden_size : int
-        Columns a power.
+        Columns per power.
     n_layers : int
     dropout : float
         On the input of every layer.
@@ -44,7 +44,7 @@ class MixHop(EdgeNetwork[MixHopConfig]):
               P^2 H_\ell W_{\ell 2}] + b_\ell\bigr)
 
     and a linear head. PyTorch Geometric's ``MixHopConv`` always normalises what it is given, to
-    :math:`P = \tilde A`: it is handed the plain graph, and propagates before it projects, so
+    :math:`P = \tilde A`: it gets the plain graph, and propagates before it projects, so
     sparse features are made dense.
 
     Parameters
@@ -72,7 +72,7 @@ class MixHop(EdgeNetwork[MixHopConfig]):
         rate = self.rate
         adjacency = edges_to_csr(self.edges, self.weights, operator.n)
         hidden = to_dense(x)
-        # Its normalisation makes sparse tensors and does not say whether to check them: we do.
+        # Its normalisation makes sparse tensors and does not set whether to check them: we do.
         with torch.sparse.check_sparse_tensor_invariants(False):
             for conv in self.convs:
                 hidden = torch.relu(conv(drop(hidden, rate, generator), adjacency))

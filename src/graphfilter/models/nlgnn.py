@@ -49,8 +49,8 @@ class NLGNN(Network[NLGNNConfig]):
 
     .. math:: Z = P (\mathrm{relu}(P (X W_1 + b_1)) W_2 + b_2), \qquad a_v = c^\top z_v + c_0
 
-    The vertices are put in the order of their attention a, so that those alike come near each
-    other however far apart in the graph, two convolutions run over the sequence
+    The vertices are put in the order of their attention a, so that similar ones are close to
+    each other however far apart in the graph, two convolutions run over the sequence
     :math:`a_{(i)} z_{(i)}`, and the result goes back to its vertex:
 
     .. math:: \hat y_v = [z_v, \hat z_v]\, W + b, \qquad

@@ -61,7 +61,7 @@ def drawing_from(generator: torch.Generator | None) -> Generator[None]:
 
 
 class EdgeNetwork(Network[ConfigT]):
-    """A network whose layers are handed the plain edges of the graph it is built on.
+    """A network whose layers get the plain edges of the graph it is built on.
 
     For layers of PyTorch Geometric that always normalise what they are given.
     """

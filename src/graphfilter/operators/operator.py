@@ -27,7 +27,7 @@ from graphfilter.graph.sparse_checks import check_sparse
 from graphfilter.operators.kernels import FactoredMatrix, ProductKernel, make_kernel
 from graphfilter.operators.kernels.factored_matrix import made_to_be_kept
 
-# How far a matrix may be from symmetric, beside its largest entry: the rounding of float32.
+# How far a matrix may be from symmetric, relative to its largest entry: the rounding of float32.
 _ASYMMETRY = 1e-6
 
 

@@ -24,7 +24,7 @@ class SparseFeatures:
     """A sparse feature matrix X (n, d) that multiplies weights: ``x.project(weight)``.
 
     Only the stored entries are ever touched: by the product, by its gradient (a product with
-    the transpose, kept beside it) and by dropout.
+    the transpose, stored with it) and by dropout.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What Tables 2 and 3 share: systems by datasets, ours beside the paper's accuracy."""
+"""What Tables 2 and 3 share: systems by datasets, next to the paper's accuracy."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class AccuracyTable:
         datasets = [d for d in (*self.datasets, *self.beside) if d in there]
         rows = []
         for system in systems:
-            # Both readings of dropout are held to the one number that the paper prints.
+            # Both readings of dropout are compared with the one number that the paper prints.
             printed = published.get("sgf" if system == EVERY_LAYER else system, {})
             cells = [
                 compare_runs(

@@ -73,7 +73,7 @@ def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> l
 
 
 def build(folder: Path, options: Options) -> Rendered:
-    """Show which setting won, beside the one the paper reports with."""
+    """Show which setting won, next to the one the paper reports with."""
     name = options.file_name(NAME)
     blocks = tuple(block for _, block in _read(folder, name))
     note = "One split each; the validation part chose. The paper reports with its one setting."

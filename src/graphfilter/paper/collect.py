@@ -1,4 +1,4 @@
-"""Runs for a table or figure: which datasets are at hand, which pairs to run, what to copy."""
+"""Runs for a table or figure: which datasets are available, which pairs to run, what to copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ours beside the published: the difference, and whether the choice of splits explains it."""
+"""Ours and the published numbers: the difference, and whether the choice of splits explains it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ComparedAccuracy:
         The deviation is that of the population, like numpy's ``std`` and the paper's.
     n, n_failed : int
     published : Accuracy or None
-        None where the paper has no such number.
+        None where the paper prints none.
     """
 
     mean: float
@@ -78,7 +78,7 @@ class ComparedAccuracy:
 def compare_accuracy(
     records: Iterable[Record], published: Accuracy | None = None
 ) -> ComparedAccuracy:
-    """Put the runs of one system on one dataset beside the published accuracy."""
+    """Compare the runs of one system on one dataset with the published accuracy."""
     last = {record.asked: record for record in sorted(records, key=lambda r: r.ok)}
     good = [r for r in last.values() if r.ok and "test" in r.scores]
     scores = np.array([100 * r.scores["test"]["accuracy"] for r in good])

@@ -62,7 +62,7 @@ class FrequencyRecord:
 
     @classmethod
     def from_json(cls, line: str | bytes) -> Self:
-        """Read one line; ValueError or TypeError where it is no such record."""
+        """Read one line; ValueError or TypeError if it is not such a record."""
         record = convert(cls, json.loads(line))
         if record.method not in _ROWS or not np.isfinite(record.truth):
             raise ValueError("an estimate must be of a known method, and of a known truth")
@@ -84,7 +84,7 @@ def frequency_estimates(
     Parameters
     ----------
     graph : Graph
-        With every label known: the truth is drawn beside the estimates.
+        With every label known: the truth is drawn with the estimates.
     ratios : sequence of float
         Each in 0..1, above 0.
     n_samples : int
@@ -202,7 +202,7 @@ def _legend(datasets: list[str], records: Sequence[FrequencyRecord]) -> list[Any
 
 
 def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
-    """Sample the datasets that are at hand; return notes on those left out."""
+    """Sample the datasets that are available; return notes on those left out."""
     names, notes = at_hand(DATASETS)
     records: list[FrequencyRecord] = []
     for i, name in enumerate(names):

@@ -57,7 +57,7 @@ class DynamicsRecord:
 
     @classmethod
     def from_json(cls, line: str | bytes) -> Self:
-        """Read one line; ValueError or TypeError where it is no such record."""
+        """Read one line; ValueError or TypeError if it is not such a record."""
         record = convert(cls, {"versions": {}} | json.loads(line))
         shape = np.shape(record.alpha)
         if shape != np.shape(record.beta) or shape[:1] != (len(record.epochs),) or 0 in shape:

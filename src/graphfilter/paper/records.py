@@ -58,7 +58,7 @@ def open_records(folder: Path, name: str) -> RecordFile:
 
 
 def known_records(folder: Path, names: Iterable[str]) -> dict[str, Record]:
-    """Return the good records of several targets by key: what one ran another need not."""
+    """Return the successful records of several targets by key, so that runs are shared."""
     return {
         record.key: record
         for name in names

@@ -1,4 +1,4 @@
-"""The page of what was reproduced: every target on record in a folder, ours beside the paper's."""
+"""The page of what was reproduced: every target on record, next to the paper's values."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def render_reproduction(folder: str | PathLike[str]) -> str:
 def headline(rendered: Iterable[Rendered]) -> str:
     """Return how many of the printed accuracies came out as printed.
 
-    Every printed number counts once, held to the first block that measures it: the paper's own
+    Every printed number counts once, in the first block that measures it: the paper's own
     setting comes before all others.
     """
     held = [cell for _, _, cell in first_comparisons(rendered)]
@@ -155,7 +155,7 @@ class Dot:
 
 
 def panels(block: Block) -> list[tuple[str, Axis, list[Dot]]]:
-    """Return one picture per column of a block that has printed accuracies beside it."""
+    """Return one picture per column of a block that has printed accuracies."""
     made = []
     for j, column in enumerate(block.columns):
         dots = [

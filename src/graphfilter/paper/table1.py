@@ -1,4 +1,4 @@
-"""Table 1 remeasured: the label and feature frequencies of the datasets beside the printed ones."""
+"""Table 1 remeasured: label and feature frequencies of the datasets next to the printed ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from graphfilter.paper.target import Target
 from graphfilter.spectral import feature_frequency, label_frequency
 from graphfilter.storage import read_json, write_json
 
-# Our names for the graphs to measure, and the published row each is held to. Cornell has two
+# Our names for the graphs to measure, and the published row each is compared with. Cornell has two
 # copies: the widely used one with the features and labels of Texas, which the paper measured, and
 # the corrected one.
 PUBLISHED_AS = {name: name for name in TABLE_1} | {"cornell_geomgcn": "cornell"}
@@ -36,7 +36,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class MeasuredRow:
-    """A dataset measured, beside what is printed of it.
+    """A measured dataset, with what the paper prints for it.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ def _differences(what: str, measured: tuple[float, float], printed: Printed) -> 
 
 
 def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
-    """Measure the datasets that are at hand; return notes on those left out."""
+    """Measure the datasets that are available; return notes on those left out."""
     names, notes = at_hand(PUBLISHED_AS)
     graphs = {}
     for i, name in enumerate(names):
@@ -138,7 +138,7 @@ def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> l
 
 
 def build(folder: Path, options: Options) -> Rendered:
-    """Show what was measured beside what is printed."""
+    """Show measured values next to the printed ones."""
     path = folder / f"{NAME}.json"
     if not path.is_file():
         raise DataFileError(path, f"there are no such records; {remedy(folder, NAME)}")

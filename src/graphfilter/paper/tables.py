@@ -1,4 +1,4 @@
-"""Tables of ours beside the paper's: what stands in them, and how that becomes a table to write."""
+"""Tables of our numbers next to the paper's: their content, and how it is written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Shown = ComparedAccuracy | Accuracy | str
-"""Ours beside the published, the published alone, or any text."""
+"""Our value with the published one, the published one alone, or any text."""
 Block = tables.Block[Shown]
 
 VERDICTS = {"≈": "within noise", "▲": "above", "▼": "below", "": ""}

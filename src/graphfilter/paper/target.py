@@ -67,7 +67,7 @@ class Target:
 
 
 def _is_empty(rendered: Rendered) -> bool:
-    """Return whether nothing was measured: what the paper prints beside it does not count."""
+    """Return whether nothing was measured; printed values do not count."""
     cells = [cell for block in rendered.blocks for row in block.rows for cell in row.cells]
     if not cells:
         return rendered.figure is None

@@ -65,7 +65,7 @@ class TimeTable:
 
 
 def page_of(records: str | PathLike[str]) -> Path:
-    """Return where the page of a file of records goes: beside it, under its name.
+    """Return the path of the page of a file of records: next to it, under its name.
 
     >>> page_of("out/records.jsonl").name, page_of("systems.jsonl.gz").name
     ('records.html', 'systems.html')
@@ -189,7 +189,7 @@ def commands(records: Iterable[Record], name: str) -> list[str]:
 
 
 def _failures(records: Iterable[Record]) -> list[tuple[str, str, int]]:
-    """Return what failed and never went well: (where, reason, how many runs)."""
+    """Return what failed and never succeeded: (where, reason, how many runs)."""
     records = list(records)
     went_well = {record.asked for record in records if record.ok}
     last = {record.asked: record for record in records if record.asked not in went_well}

@@ -36,7 +36,7 @@ class LearnedFilter:
     ----------
     title : str
     shape : str
-        The mean response in words, all frequencies counting alike.
+        The mean response in words, all frequencies weighted equally.
     mean : str
         Points of an SVG polyline, ``WIDTH`` by ``HEIGHT``; frequency 0 to 2, response 1 to -1.
     runs : tuple of str

@@ -91,7 +91,7 @@ def rank_systems(summary: Summary, records: Sequence[Record]) -> list[Ranking]:
 
 
 def headline(found: Sequence[Ranking]) -> str:
-    """Return in one sentence which systems hold their own everywhere."""
+    """Return in one sentence which systems are competitive everywhere."""
     titles = by_mean(found)
     if not titles:
         return "No run ended well: the reasons stand under failures."
@@ -147,7 +147,7 @@ def system_title(label: str) -> str:
 
 
 def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
-    """Write names as a person would.
+    """Join names into a phrase.
 
     >>> listed(["A", "B", "C"]), listed(["A", "B", "C", "D"], most=2)
     ('A, B and C', 'A, B and 2 others')

@@ -54,9 +54,9 @@ class RunFacts:
     notes : sequence of str
         What was cleaned, guessed and drawn.
     made : mapping
-        How the run came about: command, seed, versions, checksum, origin.
+        How the run was made: command, seed, versions, checksum, origin.
     baselines : sequence of Baseline
-        None of them where they were not wanted.
+        Empty where they were not requested.
     """
 
     classifier: SGFClassifier

@@ -1,6 +1,6 @@
 """The folder a ``fit`` leaves behind: a model, predictions, metrics, a picture and a report.
 
-What belongs here is whatever decides on the content of such a folder, a file per subject:
+What belongs here is whatever decides on the content of such a folder, one file per subject:
 
 - :mod:`.plan`: checks and decisions before anything is written;
 - :mod:`.layout`: the names of the files, and who may write to the folder;

@@ -1,4 +1,4 @@
-"""Plain models beside the fitted one, to tell whether the graph helps and adapting is needed."""
+"""Plain models to compare with: they show whether the graph helps and adapting is needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run came about: the part of ``config.json`` beside the model."""
+"""How a run was made: the part of ``config.json`` that does not describe the model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphfilter.run_folder.plan import Plan
 
 @dataclass(frozen=True)
 class RunDescription:
-    """What a run was made from, so that it can be repeated and its tables read alike.
+    """What a run was made from, so that it can be repeated and its tables read the same way.
 
     Attributes
     ----------

@@ -58,8 +58,8 @@ def fit_folder(
     Parameters
     ----------
     baselines : bool
-        Train the report's plain models on the same split too; ``on_baseline`` is told of their
-        epochs, as ``on_epoch`` is of the classifier's. Either may stop what it is told of: the
+        Train the report's plain models on the same split too; ``on_baseline`` is called after each
+        of their epochs, ``on_epoch`` after each of the classifier's. Either may stop it: the
         best weights so far are then kept, and baselines left out.
     """
     classifier.check_parameters()

@@ -27,7 +27,7 @@ _LOCK_FILE = f"{_OWN}lock"
 
 @contextmanager
 def open_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Generator[Path]:
-    """Make a run folder ours for the length of the block; an earlier run goes if asked.
+    """Lock a run folder for the length of the block; remove an earlier run if asked to.
 
     The lock ends with this process, however it ends.
     """
@@ -43,7 +43,7 @@ def open_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Generator[
 
 
 def check_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Path:
-    """Check the run folder before any work: nothing of the user's is lost without a word."""
+    """Check the run folder before any work: no file of the user is deleted silently."""
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder}: a file is in the way; give the name of a folder.")

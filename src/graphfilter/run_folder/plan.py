@@ -19,7 +19,7 @@ from graphfilter.splits import Split, stratified
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A graph and how it was read, so that a new one can be read alike."""
+    """A graph and how it was read, so that a new one can be read the same way."""
 
     graph: Graph
     encoder: TableEncoder | None = None

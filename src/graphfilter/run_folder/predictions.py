@@ -1,4 +1,4 @@
-"""``predictions.csv``: a row per vertex."""
+"""``predictions.csv``: one row per vertex."""
 
 from __future__ import annotations
 

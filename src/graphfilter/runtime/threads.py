@@ -1,10 +1,10 @@
 """How many threads compute, and how they wait for each other.
 
-Threads that wait by spinning take the cores from those that work: beside one other busy process
+Threads that wait by spinning take the cores from those that work: with one other busy process
 that made training ten times slower. Whatever starts a process of ours (the command line, the
 studio, workers, tests) therefore calls :func:`prepare_threads` before torch loads, because OpenMP
-reads its settings once, when it is loaded. Who imports the package as a library does the same in
-the first lines of the program::
+reads its settings once, when it is loaded. Programs that import the package as a library do the
+same in their first lines::
 
     from graphfilter.runtime.threads import prepare_threads
 
@@ -194,7 +194,7 @@ def _read(path: Path) -> str:
 
 
 def _after_fork() -> None:
-    """Compute on one thread in a forked child: it would wait for ever for its parent's others."""
+    """Compute on one thread in a forked child, which has none of its parent's other threads."""
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "set_num_threads"):
         return

@@ -15,7 +15,7 @@ KINDS = ("edge", "vertex", "adjusted")
 def homophily(graph: Graph, kind: str = "edge") -> float:
     r"""Return how much neighbours agree in label.
 
-    Only edges between two labelled vertices are looked at; a weighted edge counts by its weight.
+    Only edges between two labelled vertices are counted; a weighted edge counts by its weight.
     NaN where there is no such edge, or, for *adjusted*, only one class on them.
 
     Parameters

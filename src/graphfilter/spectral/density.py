@@ -96,7 +96,7 @@ def label_energy(graph: Graph, encoding: str = "signed", n_bins: int = 40) -> De
     Returns
     -------
     Density
-        With one row of values a class.
+        With one row of values per class.
     """
     edges = _bin_edges(n_bins)
     signals = label_signals(graph, encoding)

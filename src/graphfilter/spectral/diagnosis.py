@@ -49,7 +49,7 @@ class Diagnosis:
     class_counts : dict
         Class name to the number of known members.
     label_frequency : FrequencyEstimate
-        One a class and their mean, with intervals; signed.
+        One per class and their mean, with intervals; signed.
     ranges : tuple of str
         The name of each class's range: low, middle or high.
     range : str
@@ -81,7 +81,7 @@ class Diagnosis:
 
 
 def diagnose(graph: Graph, index: ArrayLike | None = None) -> Diagnosis:
-    """Say what frequencies the labels have and which kind of model they ask for.
+    """Return what frequencies the labels have and which kind of model they need.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def diagnose(graph: Graph, index: ArrayLike | None = None) -> Diagnosis:
 
 
 def describe_agreement(edge_homophily: float, adjusted_homophily: float) -> str:
-    """Say how often neighbours share their class, and whether chance would do that.
+    """Return how often neighbours share their class, compared with chance.
 
     >>> describe_agreement(0.06, -0.29)
     'Neighbours share their class on 6 % of the edges, less often than by chance.'
@@ -148,7 +148,7 @@ def describe_agreement(edge_homophily: float, adjusted_homophily: float) -> str:
 
 
 def _advice(frequency: FrequencyEstimate, edge: float, adjusted: float, confidence: str) -> str:
-    """Say what to do; where the labels are too few to tell, say that first."""
+    """Return advice; where the labels are too few to tell, that comes first."""
     what = _advise(frequency_range(frequency.mean), edge, adjusted)
     sure = _how_sure(frequency, confidence)
     return (

@@ -29,7 +29,7 @@ _ENOUGH_EDGES = 10
 
 @dataclass(frozen=True, eq=False)
 class FrequencyEstimate:
-    """Label frequencies estimated from some labels, one a class.
+    """Label frequencies estimated from some labels, one per class.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ def _sample_moments(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
     """Return the unbiased estimates, their jackknife covariance, and whether it can be trusted.
 
-    ``y`` holds the label signals of ``index``, one a column. The estimates are
+    ``y`` holds the label signals of ``index``, one per column. The estimates are
     ``(vertex · M + pair · W) / (vertex · X)``, where M, W and X sum over sampled vertices, and
     leaving a vertex out takes its own share from each sum: its pairs count twice in W.
     """

@@ -68,7 +68,7 @@ def rayleigh_quotient(graph: Graph, signal: Any) -> Any:
     values: Any = sp.csr_array(signal) if sparse else _as_array(signal)
     n = graph.n_vertices
     if values.ndim not in (1, 2) or values.shape[0] != n:
-        raise GraphError(f"a signal must have one row a vertex ({n}); got shape {values.shape}.")
+        raise GraphError(f"a signal must have one row per vertex ({n}); got shape {values.shape}.")
     if not np.isfinite(values.data if sparse else values).all():
         raise GraphError("a signal must be finite; got NaN or infinity. Fill or drop those first.")
     if sparse:
@@ -157,7 +157,7 @@ def frequency_gap_bound(delta: float) -> float:
 
 
 def label_signals(graph: Graph, encoding: str = "signed") -> Any:
-    """Return one signal a class (n, n_classes): signed and dense, or one-hot and sparse.
+    """Return one signal per class (n, n_classes): signed and dense, or one-hot and sparse.
 
     Unlabelled vertices have 0 in every column.
     """
@@ -198,7 +198,7 @@ def _as_array(signal: ArrayLike) -> NDArray[Any]:
         values = np.asarray(signal)
         return values if values.dtype.kind == "f" else values.astype(np.float64)
     except (TypeError, ValueError):
-        raise GraphError("a signal must be numbers, one row a vertex.") from None
+        raise GraphError("a signal must be numbers, one row per vertex.") from None
 
 
 def _dense_quotients(graph: Graph, signal: NDArray[Any]) -> NDArray[np.float64]:

@@ -27,7 +27,7 @@ class Split:
     train, val, test : array of int
         Vertex indices. Boolean masks are taken too.
     rule : str
-        The rule that drew it: the name to print beside any number that comes from it.
+        The rule that drew it: the name to print with any number that comes from it.
     """
 
     train: Index

@@ -22,7 +22,7 @@ def check_vertices(
     n : int or None
         The number of vertices; None where it is not known yet, and then only the form is checked.
     what : str
-        How the error calls them.
+        Their name in errors.
     repeats : bool
         Whether a vertex may be listed more than once.
 

@@ -1,4 +1,4 @@
-"""The one way files are written: beside the target, then renamed over it."""
+"""The one way files are written: to a file next to the target, then renamed over it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEMPORARY = ".graphfilter-tmp-"
 
 @contextmanager
 def atomic_file(path: str | os.PathLike[str]) -> Generator[Path]:
-    """Give a temporary path beside ``path`` that replaces it atomically when the block ends.
+    """Yield a temporary path next to ``path`` that replaces it atomically when the block ends.
 
     On any error the temporary file is removed and ``path`` is as it was. A link is followed: the
     file that it points to is replaced. What cannot be written is a :class:`DataFileError`.

@@ -1,4 +1,4 @@
-"""JSON files of ours, written atomically, with a checksum where a changed bit would do harm."""
+"""JSON files of ours, written atomically, with a checksum where a changed bit would be harmful."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def read_json(path: str | os.PathLike[str]) -> Any:
 
 
 def write_checked_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
-    """Write a JSON object atomically, with a checksum of its content beside it."""
+    """Write a JSON object atomically, with a checksum of its content."""
     write_json(path, {**content, CHECKSUM: checksum_of(content)})
 
 
 def read_checked_json(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a JSON object and hold it to its checksum; files of version 0.1.0 have none."""
+    """Read a JSON object and verify its checksum; files of version 0.1.0 have none."""
     content = read_json(path)
     if not isinstance(content, dict):
         raise ModelFileError(f"{path}: must hold a JSON object; it does not. Save it again.")

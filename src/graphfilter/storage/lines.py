@@ -156,7 +156,7 @@ def _write_all(stream: Any, content: bytes) -> None:
 
 
 def _drop_cut_line(path: Path) -> int:
-    """Remove a last line without its end, so that the next is not glued to it; return the size."""
+    """Remove a last line without its end, so that the next does not join it; return the size."""
     with path.open("r+b") as stream:
         size = stream.seek(0, os.SEEK_END)
         if not size:

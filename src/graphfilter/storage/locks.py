@@ -55,7 +55,7 @@ def in_use(path: str | os.PathLike[str]) -> bool:
 
 
 def lock(descriptor: int, *, wait: bool = False) -> bool | None:
-    """Lock an open file against other processes; return whether it is ours now.
+    """Lock an open file against other processes; return whether it was acquired.
 
     None says that nothing can be locked: the system or the file system has no locks.
     """

@@ -1,4 +1,4 @@
-"""Folders for files that nobody wants afterwards."""
+"""Folders for files that are not needed afterwards."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOCK_FILE = ".lock"
 
 @contextmanager
 def scratch_folder(prefix: str) -> Generator[Path]:
-    """Give a new folder that is removed with everything in it when the block ends.
+    """Yield a new folder that is removed with everything in it when the block ends.
 
     A killed process cannot remove its own: the next one that asks for the same prefix does. The
     lock in each folder, which ends with its process, tells which are in use.

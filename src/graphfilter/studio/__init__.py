@@ -5,7 +5,7 @@
 - :mod:`.uploads`, :mod:`.graph_store`: tables that were sent, and the graphs to train on;
 - :mod:`.run_setting`, :mod:`.training_queue`: what a run is asked for, and the runs themselves.
 
-Every limit is held here, whatever the page allows. Runs are fitted by ``run_folder``, as the
+Every limit is enforced here, whatever the page allows. Runs are fitted by ``run_folder``, as the
 command line's are. It may import everything but the command line.
 """
 

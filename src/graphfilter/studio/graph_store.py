@@ -1,4 +1,4 @@
-"""The graphs of a studio: named datasets that are at hand, and tables that were uploaded."""
+"""The graphs of a studio: named datasets that are available, and tables that were uploaded."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class GraphStore:
         return [{"name": n, "summary": describe(n).summary} for n in (*embedded, *on_disk)]
 
     def add(self, source: Source, arguments: tuple[str, ...]) -> Entry:
-        """Take in a graph, which must be fit for fitting."""
+        """Add a graph, which must be suitable for fitting."""
         entry = _make_entry(source, arguments)
         with self._lock:
             self._entries[entry.key] = entry
@@ -71,7 +71,7 @@ class GraphStore:
         return entry
 
     def add_dataset(self, name: str) -> Entry:
-        """Load a dataset that is at hand, once."""
+        """Load a dataset that is available, once."""
         dataset = describe(name)
         if dataset.reader != "make" and locate(dataset.name) is None:
             raise ConfigError(
@@ -127,7 +127,7 @@ def _make_entry(source: Source, arguments: tuple[str, ...]) -> Entry:
 
 
 def _named(text: str, *uploads: Upload) -> str:
-    """Speak of uploads by the names the user knows, not by where they are kept."""
+    """Name uploads as the user does, not by where they are stored."""
     for upload in uploads:
         text = text.replace(str(upload.path), upload.name).replace(upload.path.name, upload.name)
     return text

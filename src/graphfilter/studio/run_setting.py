@@ -1,4 +1,4 @@
-"""What may be changed from run to run, and within which limits: held here, whatever a page sent."""
+"""What may change from run to run, and its limits: enforced here, whatever a page sent."""
 
 from __future__ import annotations
 

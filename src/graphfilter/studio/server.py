@@ -22,7 +22,7 @@ from graphfilter.studio.training_queue import TrainingQueue
 
 LOOPBACK = "127.0.0.1"
 UPLOAD_LIMIT_MB = 64
-# A request or an epoch under way gets so long to end when the studio does.
+# A running request or epoch has this long to end when the studio stops.
 SECONDS_TO_END = 1.0
 # The exit code of a process that ends by SIGTERM.
 TERMINATED = 128 + signal.SIGTERM

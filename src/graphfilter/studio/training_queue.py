@@ -34,7 +34,7 @@ MOST_RUNS = 200
 
 
 class _Closed(Exception):  # noqa: N818 - the end of the studio, not an error
-    """Raised at the end of an epoch when the studio closes, and nobody will want the run."""
+    """Raised at the end of an epoch when the studio closes and the run is no longer needed."""
 
 
 @dataclass(eq=False)
@@ -68,7 +68,7 @@ class StudioRun:
             self.start = plain(stacked_response(flat, flat, self.setting.operator))
 
     def train(self) -> None:
-        """Fit into the folder, telling of every epoch; ends in one of the ended states."""
+        """Fit into the folder, reporting every epoch; ends in one of the ended states."""
         if self.stop_asked:
             self.state = STOPPED
             return
@@ -85,7 +85,7 @@ class StudioRun:
             self.kept = True
             self.state = STOPPED if self.stop_asked else DONE
         finally:
-            # A bug of ours must not leave the page waiting for ever.
+            # A bug of ours must not leave the page waiting forever.
             if self.state not in ENDED:
                 self.state, self.problem = FAILED, "an internal error; please report it."
 
@@ -170,7 +170,7 @@ class TrainingQueue:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="studio-training")
 
     def add(self, entry: Entry, setting: RunSetting) -> StudioRun:
-        """Queue a run; there is an end to how many a studio keeps."""
+        """Queue a run; a studio keeps a limited number of them."""
         if len(self._runs) >= MOST_RUNS:
             raise ConfigError(
                 f"a studio keeps at most {MOST_RUNS} runs. Download those you want, end it with "
@@ -193,7 +193,7 @@ class TrainingQueue:
         return list(self._runs.values())
 
     def command(self, key: str, wish: str) -> None:
-        """Pause a run, let it go on, or stop it."""
+        """Pause, resume or stop a run."""
         run = self.get(key)
         if wish == "pause":
             run.go_on.clear()

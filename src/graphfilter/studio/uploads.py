@@ -34,7 +34,7 @@ class Upload:
 
 
 class Uploads:
-    """Receives tables into a folder and hands each out once.
+    """Receives tables into a folder and returns each once.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Uploads:
         return key
 
     def take(self, key: str) -> Upload:
-        """Hand out an upload, to be read and removed by whoever asked."""
+        """Return an upload, to be read and removed by the caller."""
         with self._lock:
             if key not in self._waiting:
                 raise ConfigError("a table is missing; upload the edges and the vertices again.")

@@ -166,7 +166,7 @@ def predict_networks(
 def predict_untrained(
     graph: Graph, system: System, split: Split
 ) -> tuple[NDArray[np.float64], float]:
-    """Ask a system that is not trained; return probabilities and seconds."""
+    """Predict with a system that is not trained; return probabilities and seconds."""
     if system.predict is None:
         raise GraphError(f"{system.name} must be a method that is not trained; it is.")
     started = time.perf_counter()

@@ -1,8 +1,9 @@
 """Whether a checkpoint is one that this training wrote.
 
 torch's fused Adam believes the sizes of its moments and writes past the end of shorter ones, so
-everything is held to what training will use before any of it is taken. What follows from the
-history (best epoch, patience, whether a run has stopped) is worked out again and compared.
+everything is checked against what training will use before any of it is loaded. What
+follows from the history (best epoch, patience, whether a run has stopped) is recomputed and
+compared.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def check_checkpoint(
     optimizer: torch.optim.Optimizer,
     generators: Sequence[torch.Generator],
 ) -> None:
-    """Raise a ValueError that says what is wrong, if anything is.
+    """Raise a ValueError with the reason if anything is wrong.
 
     ``runs`` are fresh and are played through their history, to be loaded over.
     """
@@ -121,7 +122,7 @@ def _check_counters(
         run.update(scores, row)
     played = run.counters()
     if not played["stopped"] and counters["stopped"] == "asked":
-        # By whoever watched: no history says that.
+        # By the caller: the history does not record that.
         played["stopped"] = "asked"
     if json.dumps(played, sort_keys=True) != json.dumps(counters, sort_keys=True):
         raise ValueError(f"the counters of {start[:-1]} do not follow from its history")

@@ -18,7 +18,7 @@ class TrainConfig:
     patience : int
         Stop after this many epochs without a better validation score. The count starts when the
         run has begun to learn, that is, when its training accuracy first beats always answering
-        the largest class: a loss that creeps for 200 epochs is no reason to give up.
+        the largest class: a loss that creeps for 200 epochs is no reason to stop.
     monitor : {'accuracy', 'loss'}
         The validation score that chooses the best weights.
     filter_learning_rate, learning_rate : float

@@ -58,7 +58,7 @@ class Epoch:
         self._replay = _Replay(generators, operator.device) if captured else None
 
     def __call__(self) -> None:
-        """Train and score every run, and let it take note."""
+        """Train and score every run, and record the result."""
         if self._replay is None:
             values = self._epoch().cpu().numpy()
         else:
@@ -197,5 +197,5 @@ class _Replay:
 
 @cache
 def _stream(device: torch.device) -> torch.cuda.Stream:
-    """Return the one stream epochs run on: each stream keeps workspaces of its own for ever."""
+    """Return the one stream epochs run on: each stream keeps its own workspaces forever."""
     return torch.cuda.Stream(device)

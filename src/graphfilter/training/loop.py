@@ -45,7 +45,7 @@ class Progress:
         return self.runs[0].filter_scalars()
 
 
-# Told of an epoch; returns True to end training, whose runs keep their best weights.
+# Called after each epoch; returns True to end training. Runs keep their best weights.
 OnEpoch = Callable[[Progress], bool | None]
 
 
@@ -83,14 +83,14 @@ def train(
     class_weight : Tensor (n_classes,), optional
         Weighs the training loss and the scores that choose the best weights.
     on_epoch : callable, optional
-        Told the :class:`Progress` after every epoch. It may read the filter from it, and return
-        True to end training: every run then keeps the best weights it has had. Where it raises,
+        Called with the :class:`Progress` after every epoch. It may read the filter from it, and
+        return True to end training: every run then keeps its best weights so far. If it raises,
         the state is kept in ``checkpoint``, to be resumed.
     checkpoint : path, optional
         Where to keep the state while training, every ``checkpoint_seconds``, when interrupted
         and at the end.
     resume : bool
-        Go on from ``checkpoint`` where there is one: the end is the same to the bit as without
+        Resume from ``checkpoint`` if it exists: the result is the same to the bit as without
         the interruption.
     """
     _check(models, splits, seeds, labels)
@@ -134,13 +134,13 @@ def train(
             if on_epoch is not None and on_epoch(_progress(state.epoch, config.max_epochs, runs)):
                 _stop(runs)
         except BaseException:
-            # The caller gives up, at the end of a whole epoch: keep what was done.
+            # The caller raised, at the end of a whole epoch: keep what was done.
             state.save()
             raise
         if time.perf_counter() - saved > checkpoint_seconds:
             state.save()
             saved = time.perf_counter()
-    # Whoever is stopped after training, and before what was learned is saved, need not train again.
+    # If stopped after training but before the results are saved, training need not be repeated.
     state.save()
     optimizer.zero_grad(set_to_none=True)
     return [run.result(state.seconds) for run in runs]

@@ -27,15 +27,15 @@ class FitResult:
     state : dict of Tensor
         The best weights, on the CPU.
     history : dict of arrays
-        ``loss`` (with dropout), ``train_accuracy``, ``val_loss`` and ``val_accuracy``, one an
+        ``loss`` (with dropout), ``train_accuracy``, ``val_loss`` and ``val_accuracy``, one per
         epoch; and of the filter's learnable scalars, under their own names (``alpha``, ``beta``),
-        one row at the start and one an epoch.
+        one row at the start and one per epoch.
     best_epoch : int
         The epoch of the best weights, from 1; 0 is the start.
     stopped : {'patience', 'max_epochs', 'diverged', 'asked'}
         What ended it; 'asked' is a caller whose ``on_epoch`` returned True.
     seconds : float
-        Training time of all the runs beside it together.
+        Training time of all runs trained side by side with it.
     """
 
     state: dict[str, Tensor]
@@ -157,7 +157,7 @@ class Run:
         }
 
     def load(self, tensors: Mapping[str, Tensor], counters: Mapping[str, Any]) -> None:
-        """Take back what :meth:`tensors` and :meth:`counters` gave."""
+        """Restore what :meth:`tensors` and :meth:`counters` returned."""
 
         def part(prefix: str) -> dict[str, Tensor]:
             start = f"{prefix}."
@@ -194,7 +194,7 @@ class Run:
 
 
 def keep_best(runs: Sequence[Run]) -> None:
-    """Copy the weights of these runs, now the best they have had, all at once."""
+    """Copy the current weights of these runs, their best so far, in one call."""
     kept = [run.best[name] for run in runs for name in run.weights]
     weights = [value for run in runs for value in run.weights.values()]
     if kept:

@@ -2,7 +2,7 @@
 
 A graph in one file is read by a function that takes its path (``GRAPHS``). A table, of edges or
 of vertices, is read by a module with ``column_names``, ``read`` and ``read_batches`` (``TABLES``).
-Each format has a file of its own beside this one.
+Each format has its own file in this folder.
 """
 
 from __future__ import annotations

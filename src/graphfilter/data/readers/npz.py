@@ -149,7 +149,7 @@ def _with_labels(graph: Graph, y: NDArray[Any], classes: NDArray[Any] | None) ->
         codes = check_labels(y, len(classes))
         if classes.dtype.kind == "U":  # as encode_labels gives them
             classes = classes.astype(object)
-    # Classes without a vertex must survive, so the codes are set as they are, not encoded anew.
+    # Classes without a vertex must survive, so the codes are set as they are, not encoded again.
     return replace(graph, labels=codes, classes=classes)
 
 
@@ -186,7 +186,7 @@ def drop_from_splits(splits: Sequence[Split], vertices: NDArray[Any]) -> tuple[l
 
 
 def note_unlabelled(n_unlabelled: int, n_splits: int) -> list[str]:
-    """Say that vertices have no label in the source, and what that did to the splits."""
+    """Note that vertices have no label in the source, and how that changes the splits."""
     if not n_unlabelled:
         return []
     vertices = count(n_unlabelled, "vertex", "vertices")

@@ -11,7 +11,7 @@ kernel              runs                                                     pre
 ``torch_kernel``    everywhere else, and wherever float64 is asked for       all
 =================== ======================================================== ===================
 
-All of them are held to dense float64 products by ``tests/contracts/test_kernel_contract.py``.
+``tests/contracts/test_kernel_contract.py`` checks all of them against dense float64 products.
 """
 
 from graphfilter.operators.kernels.factored_matrix import FactoredMatrix

@@ -30,7 +30,7 @@ class FactoredMatrix:
     the normalisation is one number per vertex.
 
     The kernels trust it: construction checks its shapes always, and its entries unless ``checked``
-    says that they are right. Whoever writes to the tensors afterwards must keep them so.
+    says that they are right. Code that writes to the tensors afterwards must keep them valid.
 
     Attributes
     ----------

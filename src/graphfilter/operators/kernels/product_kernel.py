@@ -208,7 +208,7 @@ def triton_works(device: torch.device) -> bool:
         kernel = TritonKernel(FactoredMatrix(*index, 1), torch.float32)
         kernel.multiply(one, out=torch.empty_like(one))
     except Exception as error:
-        # Compilers and drivers fail in ways of their own; whichever it is, there is another way.
+        # Compilers and drivers raise errors of many types; whichever it is, there is a fallback.
         if not isinstance(error, ModuleNotFoundError):
             reason = f"{type(error).__name__}: {error}".partition("\n")[0]
             warnings.warn(

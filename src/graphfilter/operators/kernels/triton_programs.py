@@ -11,7 +11,7 @@ input gives the same bits.
 from __future__ import annotations
 
 # Triton's language is not Python's: the parameters of a program are pointers and numbers of no
-# Python type, and what reads its own annotations must not be given ours.
+# Python type, and Triton reads annotations of its own kind.
 # pyright: reportMissingParameterType=false, reportUnknownParameterType=false
 # pyright: reportUntypedFunctionDecorator=false
 import triton

@@ -178,7 +178,7 @@ function updateCard(run) {
     tools.replaceChildren();
   } else {
     const paused = run.state === "paused";
-    tools.replaceChildren(button(paused ? "Go on" : "Pause", wish(run, paused ? "resume" : "pause")),
+    tools.replaceChildren(button(paused ? "Resume" : "Pause", wish(run, paused ? "resume" : "pause")),
       button("Stop", wish(run, "stop")));
   }
 }
