@@ -124,7 +124,7 @@ def fit(
             )  # fmt: skip
     except KeyboardInterrupt as stop:
         if (out / CHECKPOINT_FILE).exists():
-            kept = f"what was done is kept. Go on with: {_command()} --resume"
+            kept = f"what was done is kept. Resume with: {_command()} --resume"
         else:
             kept = "nothing was kept: there was no checkpoint yet."
         raise typer.Exit(end_stopped(stop, kept)) from None

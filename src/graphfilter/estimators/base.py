@@ -83,7 +83,7 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         split : Split, optional
             Which vertices to train and to validate on; drawn from the labelled ones otherwise.
         checkpoint, resume
-            Keep the state of training in a file, and go on from it.
+            Keep the state of training in a file, and resume from it.
         on_epoch : callable, optional
             Told of the :class:`~graphfilter.training.Progress` after every epoch.
         """

@@ -118,7 +118,7 @@ def _check_counters(
         raise ValueError(f"{start}filter_history does not begin where training does")
     for scores, row in zip(curves, scalars[1:], strict=True):
         if not run.training:
-            raise ValueError(f"{start}history goes on after its end")
+            raise ValueError(f"{start}history continues after its end")
         run.update(scores, row)
     played = run.counters()
     if not played["stopped"] and counters["stopped"] == "asked":
