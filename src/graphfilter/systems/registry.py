@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import NoneType
 from typing import Any
 
 from graphfilter.errors import ConfigError, check_name
@@ -54,24 +53,21 @@ def _parse(system: System, text: str) -> dict[str, Any]:
 
 
 def _value(key: str, text: str, current: Any) -> Any:
-    """Read a value of the type that the setting has now; a number may take another's place."""
+    """Read a value of the type that the setting has now."""
     if isinstance(current, bool | tuple):
         raise ConfigError(f"{key} cannot be changed in text; use system.with_({key}=...).")
-    if isinstance(current, int | float | NoneType):
-        if text.lower() == "none":
-            return None
-        kinds = (int, float) if isinstance(current, int | NoneType) else (float,)
-        try:
-            number = kinds[0](text)
-        except ValueError:
-            whole = "whole " if kinds[0] is int else ""
-            if key == "init" and text == "uniform":
-                return text
-            raise ConfigError(f"{key} must be a {whole}number; got {text!r}.") from None
-        return number
     if key == "init":
-        try:
-            return float(text)
-        except ValueError:
-            pass
-    return text
+        return text if text == "uniform" else _number(key, text, float)
+    if isinstance(current, str):
+        return text
+    if text.lower() == "none":
+        return None
+    return _number(key, text, float if isinstance(current, float) else int)
+
+
+def _number(key: str, text: str, kind: type[int] | type[float]) -> int | float:
+    try:
+        return kind(text)
+    except ValueError:
+        whole = "whole " if kind is int else ""
+        raise ConfigError(f"{key} must be a {whole}number; got {text!r}.") from None
