@@ -68,7 +68,7 @@ def test_pictures_of_a_benchmark_are_there_and_have_words(pages, visit) -> None:
     assert all(a >= b - 1 for a, b in pairwise(places))
     assert seen.page.locator(".filters polyline:not(.run)").count() == 24
     assert 'img "SGF on cora: the mean response of 10 runs is low-pass"' in seen.tree
-    assert 'table "Time an epoch"' in seen.tree
+    assert 'table "Time per epoch"' in seen.tree
 
 
 def test_reproduction_shows_the_printed_beside_ours(pages, visit) -> None:
