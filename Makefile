@@ -33,7 +33,7 @@ mutation: $(STAMP)  ## Apply deliberate faults to a copy, and report which of th
 	$(BIN)/python tools/mutation.py
 
 soak: $(STAMP)  ## Run for long and kill often: nothing may grow, nothing may be lost
-	$(BIN)/python -m tests.soak --fits 1000 --requests 10000 --kills 200
+	nice -n 10 $(BIN)/python -m tests.soak --fits 1000 --requests 10000 --kills 200
 
 lint: $(STAMP)  ## Check style (ruff) and types (pyright)
 	$(BIN)/ruff check .

@@ -51,12 +51,14 @@ def fitting(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
 def test_second_fit_into_a_folder_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     with fitting(folder):
-        for option in ((), ("--resume",), ("--overwrite",)):
-            done = run(*FIT, "--epochs", "3", "--out", str(folder), *option)
-            assert done.returncode == 2
-            assert "another fit is writing to it" in done.stderr
-            assert "another --out" in done.stderr
-            assert (folder / CHECKPOINT_FILE).exists()
+        done = run(*FIT, "--epochs", "3", "--out", str(folder))
+        assert done.returncode == 2
+        assert "another fit is writing to it" in done.stderr
+        assert "another --out" in done.stderr
+        for overwrite in (False, True):
+            with pytest.raises(ConfigError, match="another fit is writing"):
+                check_folder(folder, overwrite=overwrite, resume=not overwrite)
+        assert (folder / CHECKPOINT_FILE).exists()
 
 
 def test_killed_fit_leaves_no_lock_and_its_leftovers_go(tmp_path: Path) -> None:

@@ -27,7 +27,6 @@ def main() -> None:
         "--most-growth", type=float, default=24.0, help="of memory, in MB; caches need some"
     )
     options = parser.parse_args()
-    os.nice(10)
     problems: list[str] = []
     with tempfile.TemporaryDirectory(prefix="soak-") as name:
         # Whatever anything below leaves in the temporary folder is found there.
