@@ -125,13 +125,13 @@ def feature_frequency(graph: Graph, row_normalise: bool = True) -> NDArray[np.fl
     features = graph.features
     if row_normalise:
         total = np.asarray(abs(features).sum(axis=1), dtype=np.float64).ravel()
-        # Divided, not multiplied by 1/total, which is infinite where the total is subnormal.
         total[total == 0] = 1.0
+        # In float64, where one over a total of float32 numbers is finite, subnormal or not.
+        scale = 1 / total
         if isinstance(features, np.ndarray):
-            features = np.divide(features, total[:, None], out=np.empty_like(features))
+            features = features * scale[:, None]
         else:
-            features = sp.csr_array(features, copy=True)
-            features.data /= np.repeat(total, np.diff(features.indptr))
+            features = sp.csr_array(sp.diags_array(scale) @ features)
     return rayleigh_quotient(graph, features)
 
 
