@@ -35,6 +35,7 @@ ROOMS = [
     "training",
     "systems",
     "metrics",
+    "explain",
     "estimators",
     "bench",
     "report",

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import typer
 
-from graphfilter.cli import bench, data, demo, fit, inspect, predict, reproduce, search, studio
+from graphfilter.cli import (
+    bench,
+    data,
+    demo,
+    explain,
+    fit,
+    inspect,
+    predict,
+    reproduce,
+    search,
+    studio,
+)
 from graphfilter.version import __version__
 
 app = typer.Typer(
@@ -19,6 +30,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("fit")(fit.fit)
 app.command("predict")(predict.predict)
+app.command("explain")(explain.explain)
 app.command("inspect")(inspect.inspect)
 app.command("studio")(studio.studio)
 app.add_typer(data.app, name="data")

@@ -16,8 +16,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.errors import ConfigError, GraphError, GraphFilterError, check_count, check_number
+from graphfilter.estimators.explaining import explain_graph, find_vertex, members_of
 from graphfilter.estimators.inputs import draw_seed, take_target, take_training
 from graphfilter.estimators.saving import load_classifier, save_classifier
+from graphfilter.explain import Explanation, Member
 from graphfilter.graph import Graph
 from graphfilter.graph.labels import match_labels
 from graphfilter.graph.scaling import FeatureScaler
@@ -160,7 +162,7 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
             raise GraphError(
                 "this network is built on the graph it was fitted on and predicts no other one."
             )
-        prepared = self._prepare(target)
+        prepared = self.prepare(target)
         members = self.members_
         if prepared.device != "cpu":
             # Copies: what was fitted stays where it is, also while another thread predicts.
@@ -168,7 +170,48 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         probabilities = np.mean(predict_networks(prepared, system.operator, members), axis=0)
         return probabilities if rows is None else probabilities[rows]
 
-    def _prepare(self, target: Graph) -> Prepared:
+    def explain(
+        self, vertex: Any, X: Any = None, graph: Any = None, *, against: Any = None, most: int = 10
+    ) -> Explanation:
+        """Say why a vertex is labelled as it is.
+
+        Parameters
+        ----------
+        vertex : str or int
+            Its name, or its number in a graph without names.
+        X, graph : as in `predict_proba`, optional
+        against : class, optional
+            Compare the predicted class with this one; with the second most probable otherwise.
+        most : int
+            Vertices and features to name.
+
+        Returns
+        -------
+        Explanation
+            ``explanation.sentence`` in words; ``steps``, ``speakers``, ``features`` in numbers,
+            which add up exactly where the network is a linear filter.
+
+        Examples
+        --------
+        >>> import graphfilter as gf
+        >>> g = gf.load_dataset("karate")
+        >>> clf = gf.SGFClassifier(max_epochs=30, random_state=0).fit(graph=g)
+        >>> why = clf.explain(0)
+        >>> why.predicted, [step.name for step in why.steps][:2]
+        ('Mr. Hi', ['own', '1'])
+        """
+        check_is_fitted(self)
+        target, _ = take_target(self, X if self.graph is None else None, graph)
+        number = find_vertex(target, vertex)
+        prepared = self.prepare(target)
+        probabilities = self.predict_proba(X if self.graph is None else None, graph)
+        return explain_graph(self, prepared, probabilities, [number], against=against, most=most)[0]
+
+    def as_members(self, prepared: Prepared) -> list[Member]:
+        """Return the networks whose probabilities are averaged, with their weights."""
+        return members_of(self, prepared)
+
+    def prepare(self, target: Graph) -> Prepared:
         """Return a graph ready for prediction; the fitted one has been made ready by ``fit``."""
         device = pick_device(self.device)
         held: Prepared | None = getattr(self, "prepared_", None)

@@ -6,12 +6,13 @@ What belongs here is whatever decides on the content of such a folder, one file 
 - :mod:`.layout`: the names of the files, and who may write to the folder;
 - :mod:`.fit`: the one way a folder is filled; :mod:`.baselines` trains what it compares with;
 - :mod:`.description`, :mod:`.run_metrics`, :mod:`.predictions`, :mod:`.filter_picture`: its files;
-- :mod:`.predict`: using the folder afterwards.
+- :mod:`.predict`, :mod:`.explain`: using the folder afterwards.
 
 It may import everything but the studio and the command line, which both fit through it.
 """
 
 from graphfilter.run_folder.description import RunDescription
+from graphfilter.run_folder.explain import explain_run
 from graphfilter.run_folder.fit import FitSummary, fit_folder
 from graphfilter.run_folder.layout import (
     CHECKPOINT_FILE,
@@ -34,6 +35,7 @@ __all__ = [
     "RunMetrics",
     "Source",
     "check_folder",
+    "explain_run",
     "fit_folder",
     "load_run",
     "plan_fit",

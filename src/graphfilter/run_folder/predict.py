@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from graphfilter.data.encoding import TableEncoder
 from graphfilter.errors import GraphError, ModelFileError
+from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.saving import CONFIG_FILE
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.graph import Graph
@@ -36,7 +37,7 @@ def load_run(folder: str | Path) -> tuple[SGFClassifier, RunDescription, TableEn
 
 
 def predict_graph(
-    classifier: SGFClassifier, run: RunDescription, graph: Graph
+    classifier: VertexClassifier, run: RunDescription, graph: Graph
 ) -> NDArray[np.float64]:
     """Return class probabilities for the vertices of another graph."""
     if not run.vertex_features:

@@ -1,0 +1,105 @@
+"""graphfilter explain: why a vertex was labelled as it was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from graphfilter.cli.screen import say, show_table, tell, waiting
+from graphfilter.cli.sources import GraphOptions, takes
+from graphfilter.errors import ConfigError
+
+if TYPE_CHECKING:
+    from graphfilter.explain import Explanation
+    from graphfilter.run_folder import RunDescription
+
+
+@takes(GraphOptions)
+def explain(
+    given: GraphOptions,
+    run: Annotated[Path, typer.Argument(help="The folder that fit wrote.", metavar="RUN")],
+    vertex: Annotated[
+        list[str], typer.Option(help="Id of the vertex; give it again for more.", metavar="ID")
+    ],
+    against: Annotated[
+        str | None,
+        typer.Option(help="Class to compare with; the second most probable otherwise."),
+    ] = None,
+    top: Annotated[int, typer.Option(help="Vertices and features to name.", min=1)] = 10,
+    json: Annotated[
+        Path | None, typer.Option(help="Write everything to this file too.", metavar="FILE")
+    ] = None,
+) -> None:
+    """Say why a vertex was labelled as it was: by its own features, its neighbours or its place.
+
+    The score is the log-odds of the predicted class against another: 0 is undecided, 2.2 is nine
+    to one. It is divided, exactly for a linear filter, into what the features of the vertex
+    itself, of its neighbours and of vertices farther away add to it, what its place in the graph
+    adds whatever the features are, and what every vertex starts from. Then come the vertices and
+    the features that add most, for (+) and against (-).
+
+    Without tables, those the run was made from are read again.
+
+    Example:  graphfilter explain run --vertex 17 --vertex 25
+    """
+    from graphfilter.storage import check_target, write_json
+
+    if json is not None:
+        check_target(json)
+    from graphfilter.run_folder import explain_run, load_run
+
+    classifier, about, encoder = load_run(run)
+    new = _with_origin(given, about).read(encoder=encoder, like=about.columns).graph
+    with waiting("explaining", quiet=given.quiet):
+        found, notes = explain_run(classifier, about, new, vertex, against=against, most=top)
+    tell(notes, quiet=given.quiet)
+    for explanation in found:
+        _show(explanation)
+    if json is not None:
+        write_json(json, [explanation.to_dict() for explanation in found])
+        say(f"Written to {json}.")
+
+
+def _with_origin(given: GraphOptions, about: RunDescription) -> GraphOptions:
+    """Take the graph of the run where none is named."""
+    names = ("edges", "vertices", "dataset", "graph")
+    if any(getattr(given, name) is not None for name in names):
+        return given
+    kept = {name: about.origin[name] for name in names if name in about.origin}
+    if not kept:
+        raise ConfigError(
+            "the run does not say which graph it was made from; name it: --edges and --vertices, "
+            "or --dataset NAME, or --graph FILE."
+        )
+    paths = {name: value if name == "dataset" else Path(value) for name, value in kept.items()}
+    label = None if about.columns is None else about.columns.label
+    return replace(given, **paths, label=given.label or label)
+
+
+def _show(found: Explanation) -> None:
+    say(f"Vertex {found.vertex}: {found.sentence}")
+    rows = [[name, f"{value:+.3f}"] for name, value in found.parts]
+    rows.append([f"together: {found.predicted} against {found.against}", f"{found.score:+.3f}"])
+    title = f"{found.predicted} with probability {found.probability:.1%}"
+    show_table(["what adds to the score", "log-odds"], rows, title=title)
+    if found.speakers:
+        speakers = [
+            [s.vertex, s.steps, s.label or "–", f"{s.contribution:+.3f}"] for s in found.speakers
+        ]
+        heads = ["vertices that add most", "steps away", "label", "log-odds"]
+        show_table(heads, speakers, text_columns=3)
+    if found.features:
+        features = [
+            [f.name, f"{f.value:g}", f"{f.own:+.3f}", f"{f.others:+.3f}"] for f in found.features
+        ]
+        heads = ["features that add most", "value", "its own", "of others"]
+        show_table(heads, features)
+    if found.exact_share < 1:
+        say(
+            f"Single vertices and features are those of the members that are linear filters, "
+            f"{found.exact_share:.0%} of the whole by weight; the others are taken apart by "
+            "distance only."
+        )

@@ -1,0 +1,86 @@
+"""From a vertex's id and a fitted classifier to its explanation."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.errors import GraphError, check_count
+from graphfilter.explain import Explanation, Member, explain_vertices
+from graphfilter.graph import Graph
+from graphfilter.runtime.torch_state import own_torch_state
+from graphfilter.systems import Prepared
+
+if TYPE_CHECKING:
+    from graphfilter.estimators.base import VertexClassifier
+
+# Of more names, the nearest takes too long to find.
+_MOST_NAMES = 20_000
+
+
+def explain_graph(
+    classifier: VertexClassifier,
+    prepared: Prepared,
+    probabilities: NDArray[np.float64],
+    vertices: Sequence[int],
+    *,
+    against: Any = None,
+    most: int = 10,
+) -> list[Explanation]:
+    """Explain what a classifier says of some vertices of a graph that is ready for prediction."""
+    check_count("most", most)
+    other = None if against is None else [_class_number(classifier, against)] * len(vertices)
+    with own_torch_state(gradients=False):
+        return explain_vertices(
+            classifier.as_members(prepared),
+            prepared.graph,
+            classifier.classes_,
+            probabilities,
+            vertices,
+            against=other,
+            most=most,
+        )
+
+
+def members_of(classifier: VertexClassifier, prepared: Prepared) -> list[Member]:
+    """Return the networks of a classifier as they predict, weighing the same."""
+    operator = prepared.operator(classifier.system_.operator)
+    networks = classifier.members_
+    if prepared.device != "cpu":
+        networks = [copy.deepcopy(network).to(prepared.device) for network in networks]
+    share = 1 / len(networks)
+    return [Member.of(network, operator, prepared.x, weight=share) for network in networks]
+
+
+def find_vertex(graph: Graph, vertex: Any) -> int:
+    """Return the number of a vertex, given by its name or, in a graph without names, by number."""
+    names = graph.vertex_names
+    if names is None:
+        number = int(vertex) if str(vertex).isdecimal() else -1
+        if 0 <= number < graph.n_vertices:
+            return number
+        raise GraphError(
+            f"a vertex must be a number from 0 to {graph.n_vertices - 1}; got {vertex!r}."
+        )
+    text = str(vertex)
+    for number, name in enumerate(names):
+        if name == vertex or str(name) == text:
+            return number
+    hint = ""
+    if len(names) <= _MOST_NAMES:
+        from difflib import get_close_matches
+
+        near = get_close_matches(text, [str(name) for name in names], n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise GraphError(f"there is no vertex {text!r} among the {graph.n_vertices:,} ids.{hint}")
+
+
+def _class_number(classifier: VertexClassifier, name: Any) -> int:
+    names = [str(c) for c in classifier.classes_]
+    if str(name) in names:
+        return names.index(str(name))
+    raise GraphError(f"against must be one of the classes {', '.join(names)}; got {str(name)!r}.")

@@ -1,0 +1,27 @@
+"""Why a vertex is labelled as it is: what its features, its neighbours and its place contribute.
+
+- :mod:`.linear`: exact, for networks of encoder, filter and head;
+- :mod:`.leaving_out`: for any other network, by hiding features step by step;
+- :mod:`.explanation`: several members combined by weight, with names and in words.
+
+Stands between ``systems``, whose networks it takes apart, and ``estimators``, which offer it.
+"""
+
+from graphfilter.explain.contributions import STEPS, Contributions
+from graphfilter.explain.explanation import Explanation, FeatureShare, Speaker, StepShare
+from graphfilter.explain.leaving_out import explain_by_leaving_out
+from graphfilter.explain.linear import explain_linear
+from graphfilter.explain.members import Member, explain_vertices
+
+__all__ = [
+    "STEPS",
+    "Contributions",
+    "Explanation",
+    "FeatureShare",
+    "Member",
+    "Speaker",
+    "StepShare",
+    "explain_by_leaving_out",
+    "explain_linear",
+    "explain_vertices",
+]

@@ -1,0 +1,225 @@
+"""The explanation of a vertex by one network or several, combined by weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from torch import Tensor
+
+from graphfilter.errors import ConfigError
+from graphfilter.explain.contributions import STEPS, Contributions, steps_from
+from graphfilter.explain.explanation import Explanation, FeatureShare, Speaker, StepShare
+from graphfilter.explain.leaving_out import MOST_NUMBERS, explain_by_leaving_out
+from graphfilter.explain.linear import explain_linear
+from graphfilter.graph import Features, Graph
+from graphfilter.models import FilterNetwork, Network
+from graphfilter.models.layers import Input
+from graphfilter.operators import Operator
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One network of those whose probabilities are averaged, as it predicts.
+
+    Attributes
+    ----------
+    logits : callable
+        From features (n, d) to logits (n, n_classes).
+    x : Tensor or SparseFeatures (n, d)
+    weight, temperature : float
+        The probabilities are Σ weight · softmax(logits / temperature).
+    network, operator
+        Where it is a linear filter, which is explained exactly.
+    """
+
+    logits: Callable[[Tensor], Tensor]
+    x: Input
+    weight: float = 1.0
+    temperature: float = 1.0
+    network: FilterNetwork | None = None
+    operator: Operator | None = None
+
+    @classmethod
+    def of(
+        cls,
+        network: Network[Any],
+        operator: Operator,
+        x: Input,
+        *,
+        weight: float = 1.0,
+        temperature: float = 1.0,
+    ) -> Self:
+        """Take a network in the state in which it predicts."""
+        network = network.eval()
+        linear = network if isinstance(network, FilterNetwork) else None
+        return cls(partial(network, operator), x, weight, temperature, linear, operator)
+
+    def explain(
+        self, graph: Graph, vertices: Sequence[int], directions: NDArray[np.float64]
+    ) -> list[Contributions] | None:
+        """Take this member's share of the scores apart; None where that would be too much."""
+        scaled = directions * (self.weight / self.temperature)
+        if self.network is not None and self.operator is not None:
+            return explain_linear(self.network, self.operator, self.x, graph, vertices, scaled)
+        if self.x.shape[0] * self.x.shape[1] > MOST_NUMBERS:
+            return None
+        return explain_by_leaving_out(self.logits, self.x, graph, vertices, scaled)
+
+
+def explain_vertices(
+    members: Sequence[Member],
+    graph: Graph,
+    classes: NDArray[Any],
+    probabilities: NDArray[np.float64],
+    vertices: Sequence[int],
+    *,
+    against: Sequence[int | None] | None = None,
+    most: int = 10,
+) -> list[Explanation]:
+    """Explain the predictions of some vertices.
+
+    Parameters
+    ----------
+    members : sequence of Member
+    graph : Graph
+        Names, distances and known labels; its features as they were given.
+    classes : array (n_classes,)
+    probabilities : array (n, n_classes)
+        What the members together say.
+    vertices : sequence of int
+    against : sequence of class numbers, optional
+        What to compare the prediction with; the second most probable class where None.
+    most : int
+        Vertices and features to name.
+    """
+    numbers = [int(v) for v in vertices]
+    pairs = [
+        _classes_of(probabilities[v], classes, None if against is None else against[i])
+        for i, v in enumerate(numbers)
+    ]
+    directions = np.zeros((len(numbers), probabilities.shape[1]))
+    for row, (predicted, other) in zip(directions, pairs, strict=True):
+        row[predicted], row[other] = 1.0, -1.0
+    found = [(m, m.explain(graph, numbers, directions)) for m in members]
+    explained = [(m, parts) for m, parts in found if parts is not None]
+    if not explained:
+        raise ConfigError("no member can be explained: this graph has too many features for it.")
+    total = sum(m.weight for m in members)
+    exact = sum(m.weight for m in members if m.network is not None) / total
+    made = []
+    for i, (vertex, (predicted, other)) in enumerate(zip(numbers, pairs, strict=True)):
+        sums = _add([parts[i] for _, parts in explained], total)
+        distance = steps_from(graph, vertex)
+        made.append(
+            Explanation(
+                vertex=_name(graph, vertex),
+                predicted=str(classes[predicted]),
+                against=str(classes[other]),
+                probability=float(probabilities[vertex, predicted]),
+                score=sums.score,
+                base=sums.base,
+                structure=sums.structure,
+                steps=_steps(sums, distance),
+                speakers=_speakers(sums, graph, vertex, distance, most),
+                features=_features(sums, graph, vertex, most),
+                exact_share=exact,
+            )
+        )
+    return made
+
+
+def _classes_of(
+    probabilities: NDArray[np.float64], classes: NDArray[Any], against: int | None
+) -> tuple[int, int]:
+    """Return the predicted class, and the one it is compared with."""
+    order = np.argsort(-probabilities, kind="stable")
+    predicted = int(order[0])
+    if against is None:
+        return predicted, int(order[1])
+    if against == predicted:
+        raise ConfigError(
+            f"against must be another class than the predicted one, {str(classes[predicted])!r}."
+        )
+    return predicted, against
+
+
+def _add(parts: Sequence[Contributions], total: float) -> Contributions:
+    """Add up the shares of the members; what only some of them know is their share alone."""
+
+    def sums(name: str) -> Any:
+        known = [getattr(part, name) for part in parts if getattr(part, name) is not None]
+        if not known or any(np.shape(value) != np.shape(known[0]) for value in known):
+            return None
+        return sum(known) / total
+
+    return Contributions(
+        float(sums("base")), float(sums("structure")), sums("steps"), sums("vertices"),
+        sums("own_features"), sums("other_features"),
+    )  # fmt: skip
+
+
+def _steps(sums: Contributions, distance: NDArray[np.int64]) -> tuple[StepShare, ...]:
+    sizes = np.bincount(distance, minlength=len(STEPS)).tolist()
+    each = zip(STEPS, sizes, sums.steps.tolist(), strict=True)
+    return tuple(StepShare(name, size, value) for name, size, value in each if size and value)
+
+
+def _speakers(
+    sums: Contributions, graph: Graph, vertex: int, distance: NDArray[np.int64], most: int
+) -> tuple[Speaker, ...]:
+    if sums.vertices is None:
+        return ()
+    size = np.abs(sums.vertices)
+    size[vertex] = 0
+    order = np.argsort(-size, kind="stable")[:most]
+    labels = graph.labels
+    return tuple(
+        Speaker(
+            _name(graph, u),
+            STEPS[distance[u]],
+            "" if labels is None or labels[u] < 0 else str(graph.classes[labels[u]]),
+            float(sums.vertices[u]),
+        )
+        for u in order.tolist()
+        if size[u] > 0
+    )
+
+
+def _features(
+    sums: Contributions, graph: Graph, vertex: int, most: int
+) -> tuple[FeatureShare, ...]:
+    own, others, given = sums.own_features, sums.other_features, graph.features
+    if own is None or others is None or given is None or given.shape[1] != len(own):
+        return ()
+    if graph.feature_names is None and _is_identity(given):
+        return ()  # The features are the vertices, which are named already.
+    row = np.asarray(given[[vertex]].toarray() if hasattr(given, "toarray") else given[[vertex]])
+    names = graph.feature_names
+    size = np.abs(own) + np.abs(others)
+    return tuple(
+        FeatureShare(
+            f"feature {i}" if names is None else names[i],
+            float(row[0, i]),
+            float(own[i]),
+            float(others[i]),
+        )
+        for i in np.argsort(-size, kind="stable")[:most].tolist()
+        if size[i] > 0
+    )
+
+
+def _is_identity(features: Features) -> bool:
+    n, d = features.shape
+    if n != d or not issparse(features) or features.nnz != n:
+        return False
+    return bool((features.indices == np.arange(n)).all())
+
+
+def _name(graph: Graph, vertex: int) -> str:
+    return str(vertex if graph.vertex_names is None else graph.vertex_names[vertex])
