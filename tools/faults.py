@@ -80,7 +80,7 @@ FAULTS = (
     Fault("patience does not start again", "training/run.py",
           "            self.waited = 0\n", "            pass\n", RUN, RULES),
     Fault("ties go to the higher loss", "training/run.py",
-          "(val_accuracy, -val_loss)", "(val_accuracy, val_loss)", RUN, RULES),
+          "(val_score, -val_loss)", "(val_score, val_loss)", RUN, RULES),
     Fault("a lower loss restarts the patience", "training/run.py",
           "improved = score > self.best_score", "improved = True", RUN, RULES),
     Fault("the first of equal epochs is kept", "training/run.py",
@@ -172,8 +172,8 @@ FAULTS = (
           "best = max(complete", "best = min(complete", SUMMARY),
     Fault("a model with fewer runs may win", "bench/summary.py",
           "if cells[model].n == most", "if True", SUMMARY),
-    Fault("the higher log loss is better", "bench/summary.py",
-          'LOWER_IS_BETTER = ("log_loss",)', "LOWER_IS_BETTER = ()", SUMMARY),
+    Fault("the higher log loss is better", "metrics/scores.py",
+          '"log loss", lower_is_better=True', '"log loss"', SUMMARY),
     Fault("of a run recorded twice the first counts", "bench/summary.py",
           "last[record.key] = record", "last.setdefault(record.key, record)", SUMMARY),
     # splits
@@ -199,7 +199,7 @@ FAULTS = (
     Fault("calibration gaps cancel between bins", "metrics/scores.py",
           "np.abs(gaps).sum()", "abs(gaps.sum())", METRICS),
     Fault("macro-F1 weighs classes by size", "metrics/scores.py",
-          'average="macro"', 'average="weighted"', METRICS),
+          '"average": "macro"', '"average": "weighted"', METRICS),
     Fault("intervals divide by n", "metrics/significance.py",
           "variance = deviation**2 * n / (n - 1)", "variance = deviation**2", METRICS),
 )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,25 @@ def test_bench_writes_records_that_table_prints(records: Path) -> None:
     ]  # fmt: skip
     for form, sign in (("text", "±"), ("markdown", "| mlp |"), ("latex", r"\toprule")):
         assert sign in run("table", records, "--format", form).stdout
+
+
+def test_bench_table_shows_the_metric_asked_for(records: Path) -> None:
+    """Karate has two classes: a ranking is on record."""
+    shown = run("table", records, "--metric", "roc_auc", "--format", "csv").stdout
+    stored = [json.loads(line) for line in records.read_text().splitlines()]
+    for row in csv.DictReader(io.StringIO(shown)):
+        own = [r["scores"]["test"]["roc_auc"] for r in stored if r["model"] == row["model"]]
+        assert float(row["mean"]) == pytest.approx(sum(own) / 2)
+    assert "Test ROC AUC in %" in run("table", records, "--metric", "roc_auc").stdout
+
+
+def test_bench_table_of_records_without_the_metric_says_so(records: Path) -> None:
+    old = records.read_text().replace('"roc_auc"', '"something_else"')
+    records.write_text(old)
+    assert "Test accuracy" in run("table", records).stdout
+    error = run("table", records, "--metric", "roc_auc").exception
+    assert isinstance(error, ConfigError)
+    assert "ROC AUC on record; none has" in str(error)
 
 
 def test_bench_table_says_that_a_line_was_cut(records: Path) -> None:

@@ -75,8 +75,11 @@ def test_fit_leaves_a_whole_run(graphfilter, tables, tmp_path: Path, graph) -> N
 
 def test_fit_equals_the_estimator(graphfilter, tables, tmp_path: Path, graph) -> None:
     run = tmp_path / "run"
-    assert graphfilter("fit", *tables, "--out", run, "--seed", 3, *QUICK).code == 0
-    clf = SGFClassifier(max_epochs=40, random_state=3)
+    words = ("--out", run, "--seed", 3, "--monitor", "roc_auc", *QUICK)
+    result = graphfilter("fit", *tables, *words)
+    assert result.code == 0
+    assert "ROC AUC" in result.out
+    clf = SGFClassifier(max_epochs=40, random_state=3, monitor="roc_auc")
     clf.fit(graph=graph, split=stratified(graph.labels, 3))
     written = [float(row["p_1"]) for row in rows_of(run / "predictions.csv")]
     np.testing.assert_allclose(written, clf.predict_proba()[:, 1], atol=1e-5)
@@ -226,6 +229,7 @@ def test_fit_explains_bad_tables_and_writes_nothing(graphfilter, tmp_path: Path,
         (("--label", "kind", "--init", "nan"), "init must be a finite number"),
         (("--label", "kind", "--operator", "laplacan"), "did you mean 'laplacian'"),
         (("--label", "kind", "--device", "abacus"), "device must be"),
+        (("--label", "kind", "--monitor", "roc_aux"), "did you mean 'roc_auc'"),
         (("--label", "kind", "--dataset", "cora"), "name one graph"),
         (("--label", "kind", "--source", "from"), "there is no column 'from'"),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphfilter.metrics import calibration_error, score, score_parts
+from graphfilter.metrics import METRICS, calibration_error, score, score_parts
 from graphfilter.splits import Split
 
 
@@ -50,3 +50,24 @@ def test_parts_are_scored_apart_without_their_unlabelled_vertices() -> None:
         "train": (2, 0.5),
         "test": (1, 1.0),
     }
+
+
+def test_two_classes_are_scored_as_scikit_learn_does() -> None:
+    from sklearn import metrics as reference
+
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 50)
+    rare = rng.integers(1, 5, 50) / 5
+    got = score(np.stack([1 - rare, rare], axis=1), labels)
+    assert set(got) == {"n_vertices", *METRICS}
+    answer = (rare > 0.5).astype(int)
+    assert got["balanced_accuracy"] == reference.balanced_accuracy_score(labels, answer)
+    assert got["roc_auc"] == reference.roc_auc_score(labels, rare)
+    assert got["average_precision"] == reference.average_precision_score(labels, rare)
+
+
+@pytest.mark.parametrize(("n_classes", "labels"), [(3, [0, 1, 2]), (2, [1, 1, 1])])
+def test_rankings_are_left_out_where_they_are_not_defined(n_classes: int, labels: list) -> None:
+    got = score(np.eye(n_classes)[labels], np.array(labels))
+    assert set(METRICS) - set(got) == {"roc_auc", "average_precision"}
+    assert got["balanced_accuracy"] == 1.0

@@ -19,7 +19,7 @@ from graphfilter.graph import Graph
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import adjacency, augmented_adjacency
 from graphfilter.splits import Split, stratified
-from graphfilter.training import Progress, TrainConfig, train
+from graphfilter.training import Monitor, Progress, TrainConfig, train
 from graphfilter.training import epoch as epoch_module
 from graphfilter.training import loop as loop_module
 from graphfilter.training.run import FitResult, Run, keep_best
@@ -147,9 +147,10 @@ def test_train_leaves_no_gradients_behind(setting: Setting) -> None:
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.parametrize("monitor", ["accuracy", "macro_f1", "roc_auc", "average_precision"])
 @pytest.mark.parametrize("seeds", [[0], [0, 1, 2]])
 def test_captured_epochs_give_the_bits_of_plain_ones(
-    seeds: list[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    seeds: list[int], monitor: Monitor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """On a GPU: captured, not captured, and interrupted while captured."""
     setting = Setting()
@@ -158,7 +159,8 @@ def test_captured_epochs_give_the_bits_of_plain_ones(
 
     def run(**options) -> list[FitResult]:
         networks = [network.cuda() for network in setting.networks(seeds)]
-        return setting.train(seeds, networks=networks, **options)
+        config = replace(QUICK, monitor=monitor)
+        return setting.train(seeds, config, networks=networks, **options)
 
     def give_up(progress: Progress) -> None:
         if progress.epoch == 12:

@@ -48,7 +48,7 @@ class Record:
     data_checksum : str
         Of the graph as it was loaded.
     scores : dict
-        Of train, val and test: n_vertices, accuracy, macro_f1, log_loss, calibration_error.
+        Of train, val and test: n_vertices, and those of ``metrics.METRICS`` that are defined.
     best_epoch, epochs, stopped
         As in :class:`graphfilter.training.FitResult`; 0 and '' for what is not trained by epochs.
     seconds, seconds_per_epoch : float

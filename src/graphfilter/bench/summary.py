@@ -12,10 +12,7 @@ import numpy as np
 
 from graphfilter.bench.record import Record
 from graphfilter.errors import ConfigError, check_name
-from graphfilter.metrics import FEWEST_RUNS, SIGNIFICANCE, corrected_t_test, holm
-
-METRICS = ("accuracy", "macro_f1", "log_loss")
-LOWER_IS_BETTER = ("log_loss",)
+from graphfilter.metrics import FEWEST_RUNS, METRICS, SIGNIFICANCE, corrected_t_test, holm
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,9 @@ def summarise(
 
     Parameters
     ----------
-    metric : {'accuracy', 'macro_f1', 'log_loss'}
+    metric : str
+        One of ``metrics.METRICS``; runs without it (older records, other numbers of classes) are
+        left out.
     significance : float
         The level below which a corrected p-value makes a model significantly worse.
     """
@@ -89,6 +88,12 @@ def summarise(
     records = _latest(records)
     if not records:
         raise ConfigError("there must be at least one record to summarise; got none.")
+    ok = [record for record in records if record.ok]
+    if ok and not any(_scores(ok, metric)):
+        raise ConfigError(
+            f"some run must have its {METRICS[metric].name} on record; none has. It may be of "
+            "two classes only, or the runs older than the metric: run them again to another file."
+        )
     tables: dict[tuple[str, str], list[Record]] = defaultdict(list)
     for record in records:
         tables[record.split_rule, record.scaling].append(record)
@@ -160,7 +165,7 @@ def _compare(
     scored = [model for model in cells if cells[model].n]
     if not scored:
         return cells
-    sign = -1 if metric in LOWER_IS_BETTER else 1
+    sign = -1 if METRICS[metric].lower_is_better else 1
     most = max(cells[model].n for model in scored)
     complete = [model for model in scored if cells[model].n == most]
     best = max(complete, key=lambda model: sign * cells[model].mean)

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from graphfilter.bench.summary import CellSummary, Summary
 from graphfilter.bench.tables import Block, Cell, Legend, Numbers, Row, Table
-from graphfilter.metrics import FEWEST_RUNS, SIGNIFICANCE
+from graphfilter.metrics import FEWEST_RUNS, METRICS, SIGNIFICANCE
 
-TITLES = {
-    "accuracy": "Test accuracy in %",
-    "macro_f1": "Test macro-F1 in %",
-    "log_loss": "Test log loss",
-}
 # Of plain text, where a blank keeps the columns in line.
 SIGNS = {"best": "*", "tied": "≈", "": " "}
 CSV_HEADS = (
@@ -39,8 +34,10 @@ def title(summary: Summary) -> str:
     runs = "the runs in brackets"
     if not summary.counts_differ:
         runs = f"{max((cell.n for cell in summary.cells.values()), default=0)} runs"
+    metric = METRICS[summary.metric]
     return (
-        f"{TITLES[summary.metric]}, mean ± deviation (population) over {runs}; "
+        f"Test {metric.name}{' in %' if metric.share else ''}, "
+        f"mean ± deviation (population) over {runs}; "
         f"splits {summary.split_rule}, features {summary.scaling}"
     )
 
@@ -56,7 +53,7 @@ def legend(best: str, tied: str, significance: float = SIGNIFICANCE) -> str:
 
 def mean_and_deviation(cell: CellSummary, metric: str) -> str:
     """Write mean ± deviation: shares in percent, log loss as it is."""
-    scale, digits = (1, 3) if metric == "log_loss" else (100, 2)
+    scale, digits = (100, 2) if METRICS[metric].share else (1, 3)
     return f"{scale * cell.mean:.{digits}f} ± {scale * cell.deviation:.{digits}f}"
 
 

@@ -33,7 +33,13 @@ app = typer.Typer(
     invoke_without_command=True,
 )
 
-Metric = Annotated[str, typer.Option(help="accuracy, macro_f1 or log_loss.")]
+Metric = Annotated[
+    str,
+    typer.Option(
+        help="accuracy, balanced_accuracy, macro_f1, log_loss or calibration_error; of two "
+        "classes also roc_auc and average_precision."
+    ),
+]
 
 
 @app.callback()
@@ -89,7 +95,7 @@ def bench(
     if quick and max_epochs is not None:
         raise ConfigError("--quick and --max-epochs both bound the epochs: choose one.")
     from graphfilter.bench import read_records, run_benchmark
-    from graphfilter.bench.summary import METRICS
+    from graphfilter.metrics import METRICS
     from graphfilter.report.benchmark_page import page_of, write_benchmark
     from graphfilter.systems import SYSTEMS
 

@@ -18,7 +18,7 @@ from graphfilter.cli.sources import Device, FitOptions, Seed, takes
 
 if TYPE_CHECKING:
     from graphfilter.run_folder import FitSummary
-    from graphfilter.training import Progress
+    from graphfilter.training import Monitor, Progress
 
 MODEL = "Model (the defaults are the paper's one setting)"
 
@@ -61,6 +61,14 @@ def fit(
             help="Epochs without a better validation score.", min=1, rich_help_panel=MODEL
         ),
     ] = 200,
+    monitor: Annotated[
+        str,
+        typer.Option(
+            help="The validation score that chooses the best epoch: accuracy, loss, "
+            "balanced_accuracy or macro_f1; of two classes also roc_auc and average_precision.",
+            rich_help_panel=MODEL,
+        ),
+    ] = "accuracy",
     scaling: Annotated[
         str,
         typer.Option(
@@ -104,6 +112,7 @@ def fit(
         class_weight="balanced" if balanced else None,
         max_epochs=epochs,
         patience=patience,
+        monitor=cast("Monitor", monitor),
         feature_scaling=scaling,
         n_members=members,
         device=device,
@@ -181,19 +190,28 @@ def _show(summary: FitSummary) -> None:
 
     metrics = summary.metrics
     titles = {"train": "train", "val": "validation", "test": "test"}
+    every = metrics["scores"].values()
+    shown = {
+        "macro_f1": "macro F1",
+        "log_loss": "log loss",
+        "calibration_error": "calibration error",
+    }
+    if any("roc_auc" in scores for scores in every):
+        shown = {"roc_auc": "ROC AUC"} | shown
     rows = [
         [
             titles[part],
             f"{scores['n_vertices']:,}",
             f"{scores['accuracy']:.1%}",
-            f"{scores['macro_f1']:.3f}",
-            f"{scores['log_loss']:.3f}",
-            f"{scores['calibration_error']:.3f}",
+            *(f"{scores[name]:.3f}" if name in scores else "" for name in shown),
         ]
         for part, scores in metrics["scores"].items()
     ]
-    heads = ["part", "vertices", "accuracy", "macro F1", "log loss", "calibration error"]
-    show_table(heads, rows, title=f"{summary.graph.name}: {_described(summary)}")
+    show_table(
+        ["part", "vertices", "accuracy", *shown.values()],
+        rows,
+        title=f"{summary.graph.name}: {_described(summary)}",
+    )
     assert summary.graph.labels is not None  # it was fitted on them
     n_unlabelled = int((summary.graph.labels < 0).sum())
     if n_unlabelled:

@@ -12,7 +12,7 @@ from graphfilter.models import FilterNetworkConfig
 from graphfilter.models.network import DropoutOn
 from graphfilter.operators import OPERATORS
 from graphfilter.systems import System
-from graphfilter.training import TrainConfig
+from graphfilter.training import Monitor, TrainConfig
 
 
 class SGFClassifier(VertexClassifier):
@@ -103,7 +103,7 @@ class SGFClassifier(VertexClassifier):
         weight_decay: float = 5e-4,
         max_epochs: int = 1500,
         patience: int = 200,
-        monitor: Literal["accuracy", "loss"] = "accuracy",
+        monitor: Monitor = "accuracy",
         validation_fraction: float = 0.25,
         class_weight: dict[Any, float] | str | None = None,
         n_members: int = 1,
@@ -125,7 +125,7 @@ class SGFClassifier(VertexClassifier):
         self.weight_decay = weight_decay
         self.max_epochs = max_epochs
         self.patience = patience
-        self.monitor: Literal["accuracy", "loss"] = monitor
+        self.monitor: Monitor = monitor
         self.validation_fraction = validation_fraction
         self.class_weight = class_weight
         self.n_members = n_members

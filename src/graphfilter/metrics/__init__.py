@@ -1,11 +1,11 @@
 """How good predictions are, and whether one system is better than another.
 
 ``scores`` holds what is computed from probabilities and labels, ``significance`` the tests and
-intervals. A new metric goes into ``scores.score``. Numbers in, numbers out: beyond ``errors`` and
-``splits``, nothing of this package is imported.
+intervals. A new metric goes into ``scores.score`` and ``scores.METRICS``. Numbers in, numbers out:
+beyond ``errors`` and ``splits``, nothing of this package is imported.
 """
 
-from graphfilter.metrics.scores import calibration_error, score, score_parts
+from graphfilter.metrics.scores import METRICS, Metric, calibration_error, score, score_parts
 from graphfilter.metrics.significance import (
     FEWEST_RUNS,
     LEVEL,
@@ -21,7 +21,9 @@ from graphfilter.metrics.significance import (
 __all__ = [
     "FEWEST_RUNS",
     "LEVEL",
+    "METRICS",
     "SIGNIFICANCE",
+    "Metric",
     "calibration_error",
     "corrected_t_test",
     "holm",

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.splits import Split
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How a metric is written and compared: ``share`` is one from 0 to 1, shown in percent."""
+
+    name: str
+    lower_is_better: bool = False
+    share: bool = True
+
+
+METRICS = {
+    "accuracy": Metric("accuracy"),
+    "balanced_accuracy": Metric("balanced accuracy"),
+    "macro_f1": Metric("macro F1"),
+    "roc_auc": Metric("ROC AUC"),
+    "average_precision": Metric("average precision"),
+    "log_loss": Metric("log loss", lower_is_better=True, share=False),
+    "calibration_error": Metric("calibration error", lower_is_better=True),
+}
 
 
 def score_parts(
@@ -24,23 +45,39 @@ def score_parts(
 
 
 def score(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> dict[str, Any]:
-    """Return accuracy, macro-F1 over the classes present, log loss and calibration error."""
-    # Slow to import, and used once a run.
-    from sklearn.metrics import accuracy_score, f1_score, log_loss
+    """Return the number of vertices and every one of ``METRICS`` that is defined.
+
+    Balanced accuracy and macro F1 average over the classes present. ROC AUC and average precision
+    are of the second of two classes, and left out where only one is present.
+    """
+    # Slow to import, and used once per run.
+    from sklearn.metrics import (
+        accuracy_score,
+        average_precision_score,
+        f1_score,
+        log_loss,
+        recall_score,
+        roc_auc_score,
+    )
 
     predicted = probabilities.argmax(axis=1)
     classes = np.arange(probabilities.shape[1])
+    present = np.unique(labels)
+    over_present: dict[str, Any] = {"labels": present, "average": "macro", "zero_division": 0}
     # Probabilities of exactly 0 would make the log loss infinite; sklearn clips them.
     normalised = probabilities / probabilities.sum(axis=1, keepdims=True)
-    return {
-        "n_vertices": len(labels),
-        "accuracy": float(accuracy_score(labels, predicted)),
-        "macro_f1": float(
-            f1_score(labels, predicted, labels=np.unique(labels), average="macro", zero_division=0)
-        ),
-        "log_loss": float(log_loss(labels, normalised, labels=classes)),
+    scores = {
+        "accuracy": accuracy_score(labels, predicted),
+        # balanced_accuracy_score warns where a class is predicted that is not present.
+        "balanced_accuracy": recall_score(labels, predicted, **over_present),
+        "macro_f1": f1_score(labels, predicted, **over_present),
+        "log_loss": log_loss(labels, normalised, labels=classes),
         "calibration_error": calibration_error(probabilities, labels),
     }
+    if len(classes) == len(present) == 2:
+        scores["roc_auc"] = roc_auc_score(labels, probabilities[:, 1])
+        scores["average_precision"] = average_precision_score(labels, probabilities[:, 1])
+    return {"n_vertices": len(labels)} | {name: float(value) for name, value in scores.items()}
 
 
 def calibration_error(

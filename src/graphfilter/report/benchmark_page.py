@@ -15,10 +15,10 @@ import numpy as np
 from graphfilter.bench import Record, Summary, summarise
 from graphfilter.bench.summary_table import legend, mean_and_deviation, title
 from graphfilter.graph.edges import count
+from graphfilter.metrics import METRICS
 from graphfilter.report.html import render_page, write_page
 from graphfilter.report.learned_filters import LearnedFilter, learned_filters
 from graphfilter.report.ranking import (
-    METRIC_NAMES,
     Ranking,
     by_mean,
     formatter,
@@ -96,7 +96,7 @@ def render_benchmark(
             count(len({record.dataset for record in records}), "dataset"),
             count(len(records), "run"),
         )),
-        metric=METRIC_NAMES[metric],
+        metric=METRICS[metric].name,
         form=formatter(metric),
         spread=lambda cell: mean_and_deviation(cell, metric),
         headlines=[(table, headline(table.rankings)) for table in tables],

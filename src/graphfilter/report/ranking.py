@@ -9,13 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphfilter.bench import CellSummary, Record, Summary
-from graphfilter.bench.summary import LOWER_IS_BETTER
-from graphfilter.metrics import FEWEST_RUNS, mean_interval
+from graphfilter.metrics import FEWEST_RUNS, METRICS, mean_interval
 from graphfilter.report.numbers import Axis, percent
 from graphfilter.systems import find_system
 
 MOST_NAMES = 5
-METRIC_NAMES = {"accuracy": "accuracy", "macro_f1": "macro F1", "log_loss": "log loss"}
 
 
 @dataclass(frozen=True)
@@ -62,8 +60,9 @@ class Ranking:
         if not self.entries:
             return "No run ended well."
         best, form = self.entries[0], formatter(self.metric)
-        extreme = "lowest" if self.metric in LOWER_IS_BETTER else "highest"
-        said = f"{best.title} has the {extreme} {METRIC_NAMES[self.metric]}, {form(best.cell.mean)}"
+        extreme = "lowest" if METRICS[self.metric].lower_is_better else "highest"
+        name = METRICS[self.metric].name
+        said = f"{best.title} has the {extreme} {name}, {form(best.cell.mean)}"
         if best.cell.n > 1 and not best.cell.deviation:
             said += " in every run"
         elif math.isfinite(best.low):
@@ -76,7 +75,7 @@ class Ranking:
 
 def rank_systems(summary: Summary, records: Sequence[Record]) -> list[Ranking]:
     """Order the systems of a table on each of its datasets."""
-    sign = 1 if summary.metric in LOWER_IS_BETTER else -1
+    sign = 1 if METRICS[summary.metric].lower_is_better else -1
     found = []
     for dataset in summary.datasets:
         ratio = _test_train_ratio(dataset, summary.split_rule, records)
@@ -125,14 +124,14 @@ def headline(found: Sequence[Ranking]) -> str:
 def _interval(cell: CellSummary, test_train_ratio: float, metric: str) -> tuple[float, float]:
     """Return the 95 % interval of a cell's mean, within the values that the metric can take."""
     low, high = mean_interval(cell.mean, cell.deviation, cell.n, test_train_ratio)
-    most = math.inf if metric == "log_loss" else 1.0
+    most = 1.0 if METRICS[metric].share else math.inf
     # Compared this way round, NaN stays NaN.
     return 0.0 if low < 0 else low, most if high > most else high
 
 
 def formatter(metric: str) -> Callable[[float], str]:
     """Return how to write a value of a metric: shares in percent, log loss as it is."""
-    return "{:.3f}".format if metric == "log_loss" else percent
+    return percent if METRICS[metric].share else "{:.3f}".format
 
 
 def system_title(label: str) -> str:
@@ -162,7 +161,7 @@ def by_mean(found: Sequence[Ranking]) -> list[str]:
     means: dict[str, list[float]] = {}
     for entry in (entry for ranking in found for entry in ranking.entries):
         means.setdefault(entry.title, []).append(entry.cell.mean)
-    sign = 1 if found and found[0].metric in LOWER_IS_BETTER else -1
+    sign = 1 if found and METRICS[found[0].metric].lower_is_better else -1
     return sorted(means, key=lambda title: sign * float(np.mean(means[title])))
 
 

@@ -18,7 +18,7 @@ from graphfilter.splits import Split
 class RunMetrics(TypedDict):
     """The content of ``metrics.json``; lists have one entry per member.
 
-    ``scores`` are by part: n_vertices, accuracy, macro_f1, log_loss, calibration_error.
+    ``scores`` are by part: n_vertices, and those of ``metrics.METRICS`` that are defined.
     ``filter`` holds the learned scalars of each member and its coefficients theta.
     """
 

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphfilter.training.run import CURVES, Run
+from graphfilter.training.run import Run
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 _COPIES = ("model", "best")
@@ -39,7 +39,7 @@ def check_checkpoint(
     owners: dict[Tensor, int] = {}
     lengths: list[int] = []
     for r, (run, generator) in enumerate(zip(runs, generators, strict=True)):
-        first = tensors.get(f"run{r}.history.{CURVES[0]}")
+        first = tensors.get(f"run{r}.history.loss")
         length = first.numel() if first is not None else -1
         still = not counters[r]["stopped"]
         if not (length == epoch if still else 1 <= length <= epoch):
@@ -86,7 +86,7 @@ def _tensors_of_run(
     expected: dict[str, tuple[torch.dtype, tuple[int, ...]]] = {}
     for name, value in run.model.state_dict().items():
         expected |= {f"{start}{part}.{name}": (value.dtype, tuple(value.shape)) for part in _COPIES}
-    expected |= {f"{start}history.{name}": (torch.float64, (length,)) for name in CURVES}
+    expected |= {f"{start}history.{name}": (torch.float64, (length,)) for name in run.curves}
     n_scalars = len(run.filter_history[0])
     expected[f"{start}filter_history"] = torch.float64, (length + 1, n_scalars)
     state = generator.get_state()
@@ -112,7 +112,7 @@ def _check_counters(
     run: Run, tensors: Mapping[str, Tensor], start: str, counters: Mapping[str, Any]
 ) -> None:
     """Play a fresh run through its history, and compare what it counts on the way."""
-    curves = np.stack([tensors[f"{start}history.{name}"].numpy() for name in CURVES], axis=1)
+    curves = np.stack([tensors[f"{start}history.{name}"].numpy() for name in run.curves], axis=1)
     scalars = tensors[f"{start}filter_history"].numpy()
     if not np.array_equal(scalars[0], run.filter_history[0], equal_nan=True):
         raise ValueError(f"{start}filter_history does not begin where training does")

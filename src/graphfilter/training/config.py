@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from graphfilter.errors import ConfigError, check_count, check_name, check_number
+from graphfilter.training.monitors import MONITORS, Monitor
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class TrainConfig:
         Stop after this many epochs without a better validation score. The count starts when the
         run has begun to learn, that is, when its training accuracy first beats always answering
         the largest class: a loss that creeps for 200 epochs is no reason to stop.
-    monitor : {'accuracy', 'loss'}
-        The validation score that chooses the best weights.
+    monitor : {'accuracy', 'loss', 'balanced_accuracy', 'macro_f1', 'roc_auc', 'average_precision'}
+        The validation score that chooses the best weights; the last two are of two classes.
     filter_learning_rate, learning_rate : float
         For the filter's scalars and for the linear layers (a quarter: the filter should find the
         frequency first).
@@ -30,14 +30,14 @@ class TrainConfig:
 
     max_epochs: int = 1500
     patience: int = 200
-    monitor: Literal["accuracy", "loss"] = "accuracy"
+    monitor: Monitor = "accuracy"
     filter_learning_rate: float = 0.01
     learning_rate: float = 0.0025
     filter_weight_decay: float = 5e-4
     weight_decay: float = 5e-4
 
     def __post_init__(self) -> None:
-        check_name("monitor", self.monitor, ("accuracy", "loss"))
+        check_name("monitor", self.monitor, MONITORS)
         for name in ("max_epochs", "patience"):
             check_count(name, getattr(self, name))
         for name in ("filter_learning_rate", "learning_rate"):

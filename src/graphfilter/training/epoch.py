@@ -17,6 +17,7 @@ from torch import Tensor
 from graphfilter.models import SideBySide
 from graphfilter.operators import Operator
 from graphfilter.operators.sparse import SparseFeatures
+from graphfilter.training.monitors import SCORES
 from graphfilter.training.run import Run, keep_best
 
 
@@ -54,6 +55,8 @@ class Epoch:
         self._scored = _Vertices(
             [run.train for run in runs], [run.val for run in runs], labels, class_weight
         )
+        self._monitor = runs[0].monitor
+        self._n_curves = len(runs[0].curves)
         captured = operator.device.type == "cuda" and isinstance(self._models[0], SideBySide)
         self._replay = _Replay(generators, operator.device) if captured else None
 
@@ -64,11 +67,11 @@ class Epoch:
         else:
             with torch.cuda.device(self._operator.device):
                 values = self._replay(self._epoch).cpu().numpy()
-        pairs = zip(self._runs, values.T, strict=True)
-        keep_best([run for run, column in pairs if run.update(column[:4], column[4:])])
+        n, pairs = self._n_curves, zip(self._runs, values.T, strict=True)
+        keep_best([run for run, column in pairs if run.update(column[:n], column[n:])])
 
     def _epoch(self) -> Tensor:
-        """Return loss, training accuracy, validation loss and accuracy, and the scalars: (·, R)."""
+        """Return the curves of this epoch, and the filter's scalars after it: (·, R)."""
         for model in self._models:
             model.train()
         losses = self._losses()
@@ -78,7 +81,7 @@ class Epoch:
         for model in self._models:
             model.eval()
         with torch.no_grad():
-            scores = self._scored.scores(self._logits([None] * len(self._models)))
+            scores = self._scored.scores(self._logits([None] * len(self._models)), self._monitor)
             scalars = torch.stack([run.scalars() for run in self._runs], dim=1)
             return torch.cat([losses.detach()[None].double(), scores, scalars.double()])
 
@@ -124,6 +127,15 @@ class _Vertices:
                 weights[p, index, r] = own[index].float()
         self._weights = weights[:, self._rows]
         self._sums = self._weights.sum(1, dtype=torch.float64)
+        self._labels = truth
+        self._class_weight = class_weight
+        # Which vertices are of the last part, whatever their weights.
+        self._chosen = torch.zeros(
+            len(labels), self._n_runs, dtype=torch.bool, device=labels.device
+        )
+        for r, index in enumerate(parts[-1]):
+            self._chosen[index, r] = True
+        self._chosen = self._chosen[self._rows]
 
     def mean_loss(self, logits: Tensor, vertex_weight: Tensor | None = None) -> Tensor:
         """Return the mean loss on the first part, by run: logits (n, R, C) give (R,).
@@ -135,17 +147,24 @@ class _Vertices:
             weighted = weighted * vertex_weight[self._rows, None]
         return weighted.sum(0) / self._sums[0].to(logits.dtype)
 
-    def scores(self, logits: Tensor) -> Tensor:
-        """Return training accuracy, validation loss and validation accuracy: (3, R).
+    def scores(self, logits: Tensor, monitor: str) -> Tensor:
+        """Return training accuracy, validation loss and accuracy, and the monitored score.
 
-        NaN where there are no vertices.
+        (3, R), or (4, R) where the monitored score is another; NaN where there are no vertices.
         """
         logits = logits.index_select(0, self._rows)
         right = (logits.argmax(2).view(-1) == self._truth).view(-1, self._n_runs)
         # In float64, so that counts are exact and equal accuracies compare as equal.
         right = (self._weights * right).sum(1, dtype=torch.float64) / self._sums
         loss = (self._weights[1] * self._losses(logits)).sum(0, dtype=torch.float64)
-        return torch.stack([right[0], loss / self._sums[1], right[1]])
+        scores = torch.stack([right[0], loss / self._sums[1], right[1]])
+        if monitor not in SCORES:
+            return scores
+        weight = self._class_weight
+        if weight is None:
+            weight = torch.ones(logits.shape[2], device=logits.device)
+        monitored = SCORES[monitor](logits, self._labels, self._chosen, weight)
+        return torch.cat([scores, monitored[None]])
 
     def _losses(self, logits: Tensor) -> Tensor:
         """Return the cross entropy of each: (m, R, C) give (m, R)."""

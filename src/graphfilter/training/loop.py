@@ -22,6 +22,7 @@ from graphfilter.splits import Split
 from graphfilter.training.checkpoint import Checkpoint, fingerprint
 from graphfilter.training.config import TrainConfig
 from graphfilter.training.epoch import Epoch
+from graphfilter.training.monitors import TWO_CLASSES
 from graphfilter.training.run import FitResult, Run
 
 # Of runs side by side on a CPU: more make it wait for memory, fewer for Python.
@@ -94,6 +95,7 @@ def train(
         the interruption.
     """
     _check(models, splits, seeds, labels)
+    _check_monitor(config.monitor, splits, labels)
     device = operator.device
     generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
     runs = [
@@ -231,3 +233,22 @@ def _check(
         for part in (split.train, split.val):
             if len(part) and (labels[torch.from_numpy(part.copy())] < 0).any():
                 raise GraphError("training and validation vertices must be labelled.")
+
+
+def _check_monitor(monitor: str, splits: Sequence[Split], labels: Tensor) -> None:
+    """Raise where a score of two classes is monitored and there are not exactly two."""
+    if monitor not in TWO_CLASSES:
+        return
+    n_classes = int(labels.max()) + 1
+    if n_classes != 2:
+        raise ConfigError(
+            f"monitor {monitor!r} must be used with two classes; got {n_classes}. Monitor "
+            "'balanced_accuracy' or 'macro_f1' instead."
+        )
+    for split in splits:
+        found = labels[torch.from_numpy(split.val.copy())].unique()
+        if len(split.val) and len(found) != 2:
+            raise GraphError(
+                f"the validation vertices must have both classes for monitor {monitor!r}; got "
+                "one. Divide the vertices in another way, or monitor 'loss'."
+            )

@@ -14,8 +14,18 @@ from torch import Tensor, nn
 
 from graphfilter.models import FilterNetwork, Network
 from graphfilter.splits import Split
+from graphfilter.training.monitors import SCORES
 
 CURVES = ("loss", "train_accuracy", "val_loss", "val_accuracy")
+
+
+def curves_of(monitor: str) -> tuple[str, ...]:
+    """Return the names of what is recorded every epoch: the monitored score once.
+
+    >>> curves_of("roc_auc")
+    ('loss', 'train_accuracy', 'val_loss', 'val_accuracy', 'val_roc_auc')
+    """
+    return (*CURVES, f"val_{monitor}") if monitor in SCORES else CURVES
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +37,10 @@ class FitResult:
     state : dict of Tensor
         The best weights, on the CPU.
     history : dict of arrays
-        ``loss`` (with dropout), ``train_accuracy``, ``val_loss`` and ``val_accuracy``, one per
-        epoch; and of the filter's learnable scalars, under their own names (``alpha``, ``beta``),
-        one row at the start and one per epoch.
+        ``loss`` (with dropout), ``train_accuracy``, ``val_loss``, ``val_accuracy`` and, where
+        another score is monitored, that one (``val_roc_auc``), one per epoch; and of the filter's
+        learnable scalars, under their own names (``alpha``, ``beta``), one row at the start and
+        one per epoch.
     best_epoch : int
         The epoch of the best weights, from 1; 0 is the start.
     stopped : {'patience', 'max_epochs', 'diverged', 'asked'}
@@ -71,35 +82,43 @@ class Run:
         if class_weight is not None:
             counts *= class_weight[: len(counts)]
         self.chance = float(counts.max() / counts.sum())
+        self.score_of_chance = self._score_of_chance(labels, class_weight, int(counts.argmax()))
         self.best_score = self.best_tie_break = -math.inf
         self.best_epoch = 0
         self.waited = 0
         self.learning = False
         self.stopped = ""
-        self.history: dict[str, list[float]] = {name: [] for name in CURVES}
+        self.history: dict[str, list[float]] = {name: [] for name in self.curves}
         self.filter_history: list[NDArray[np.float64]] = [self.scalars().double().cpu().numpy()]
         self.weights: dict[str, Tensor] = dict(model.state_dict())
         self.best = {name: value.clone() for name, value in self.weights.items()}
+
+    @property
+    def curves(self) -> tuple[str, ...]:
+        return curves_of(self.monitor)
 
     @property
     def training(self) -> bool:
         return not self.stopped
 
     def update(self, scores: NDArray[np.float64], scalars: NDArray[np.float64]) -> bool:
-        """Take what an epoch gave: its ``CURVES`` and the filter's scalars after it.
+        """Take what an epoch gave: its ``curves`` and the filter's scalars after it.
 
         Returns whether its weights are the best so far, to be kept by :func:`keep_best`.
         """
-        for name, value in zip(CURVES, scores.tolist(), strict=True):
+        for name, value in zip(self.curves, scores.tolist(), strict=True):
             self.history[name].append(value)
-        loss, train_accuracy, val_loss, val_accuracy = scores.tolist()
+        loss, train_accuracy, val_loss, val_accuracy, *monitored = scores.tolist()
         self.filter_history.append(scalars)
         if not math.isfinite(loss) or (len(self.val) and not math.isfinite(val_loss)):
             self.stopped = "diverged"
             return False
         self.learning = self.learning or train_accuracy > self.chance
+        if monitored:
+            # Of rare classes a ranking is learned long before any vertex is called one.
+            self.learning = self.learning or monitored[0] > self.score_of_chance
         better = improved = False
-        score, tie_break = self._score(val_loss, val_accuracy)
+        score, tie_break = self._score(val_loss, *(monitored or [val_accuracy]))
         if (score, tie_break) > (self.best_score, self.best_tie_break):
             improved = score > self.best_score
             self.best_score, self.best_tie_break = score, tie_break
@@ -113,16 +132,30 @@ class Run:
                 self.stopped = "patience"
         return better
 
-    def _score(self, val_loss: float, val_accuracy: float) -> tuple[float, float]:
+    def _score(self, val_loss: float, val_score: float) -> tuple[float, float]:
         """Return what chooses the best weights, and what decides between equals.
 
-        Accuracy on few vertices takes few values: among epochs of equal accuracy the lower loss
-        is kept, though only a better accuracy restarts the patience. Without validation vertices
+        Scores of few vertices take few values: among epochs of equal score the lower loss
+        is kept, though only a better score restarts the patience. Without validation vertices
         every epoch is better than the last.
         """
         if not len(self.val):
             return float(len(self.history["loss"])), 0.0
-        return (val_accuracy, -val_loss) if self.monitor == "accuracy" else (-val_loss, 0.0)
+        return (-val_loss, 0.0) if self.monitor == "loss" else (val_score, -val_loss)
+
+    def _score_of_chance(self, labels: Tensor, class_weight: Tensor | None, largest: int) -> float:
+        """Return the monitored score of always answering the largest class."""
+        if self.monitor not in SCORES or not len(self.val):
+            return math.inf
+        truth = labels[self.val]
+        n_classes = int(labels.max()) + 1
+        answer = torch.zeros(len(truth), 1, n_classes, device=labels.device)
+        answer[..., largest] = 1.0
+        weight = torch.ones(n_classes, device=labels.device)
+        if class_weight is not None:
+            weight = class_weight[:n_classes]
+        chosen = torch.ones(len(truth), 1, dtype=torch.bool, device=labels.device)
+        return float(SCORES[self.monitor](answer, truth, chosen, weight))
 
     def filter_scalars(self) -> dict[str, NDArray[Any]]:
         """Return the filter's scalars after the last epoch, by name; none without a filter."""
