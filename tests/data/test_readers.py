@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 import scipy.io
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphfilter.data import readers
+from graphfilter.data import read_tables, readers, write_tables
 from graphfilter.errors import ConfigError, DataFileError, GraphError
 from graphfilter.graph import Graph
 from graphfilter.splits import Split
@@ -187,6 +188,45 @@ def test_npz_gives_back_what_was_written(tmp_path_factory, graph):
     assert len(got.splits) == len(expected_splits)
     for a, b in zip(got.splits, expected_splits, strict=True):
         assert_same_split(a, b)
+
+
+@pytest.mark.parametrize("weights", [None, [1, 2, 3, 0.5]])
+def test_npz_and_tables_keep_directions(tmp_path, weights):
+    arcs = [[0, 1], [1, 2], [2, 1], [3, 0]]
+    graph = Graph.from_edges(arcs, 5, weights=weights, directed=True, labels=[0, 1, 0, 1, 0])
+    readers.write_npz(graph, tmp_path / "g.npz")
+    assert readers.read_npz(tmp_path / "g.npz").checksum() == graph.checksum()
+    assert readers.read_graph(tmp_path / "g.npz", directed=True).directed
+    edges, vertices = write_tables(graph, tmp_path)
+    again, _ = read_tables(edges, vertices, directed=True)
+    assert np.array_equal(again.out_links().toarray(), graph.out_links().toarray())
+    assert not read_tables(edges, vertices)[0].directed
+
+
+def test_directions_are_read_from_every_format_that_has_them(tmp_path):
+    arcs = [[0, 1], [1, 2], [2, 1], [3, 0]]
+    (tmp_path / "g.edges").write_text("".join(f"{u} {v}\n" for u, v in arcs))
+    entries = "".join(f"{u + 1} {v + 1}\n" for u, v in arcs)
+    header = "%%MatrixMarket matrix coordinate pattern"
+    (tmp_path / "g.mtx").write_text(f"{header} general\n4 4 4\n{entries}")
+    nx.write_graphml(nx.DiGraph((u, v) for u, v in arcs), tmp_path / "g.graphml")
+    expected = np.zeros((4, 4))
+    expected[tuple(np.transpose(arcs))] = 1
+    for name in ("g.edges", "g.mtx", "g.graphml"):
+        graph = readers.read_graph(tmp_path / name, directed=True)
+        assert np.array_equal(graph.out_links().toarray(), expected), name
+        assert not readers.read_graph(tmp_path / name).directed
+
+
+def test_directions_that_a_file_does_not_hold_are_refused(tmp_path):
+    (tmp_path / "g.mtx").write_text(
+        "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n"
+    )
+    nx.write_graphml(nx.path_graph(3), tmp_path / "g.graphml")
+    readers.write_npz(Graph.from_edges([[0, 1]]), tmp_path / "g.npz")
+    for name in ("g.mtx", "g.graphml", "g.npz"):
+        with pytest.raises(DataFileError, match=r"[Ll]eave out"):
+            readers.read_graph(tmp_path / name, directed=True)
 
 
 def test_npz_reads_its_own_writing_of_real_datasets(data_folder, tmp_path):

@@ -19,10 +19,12 @@ import scipy.sparse as sp
 
 from graphfilter.data import catalogue, readers, registry
 from graphfilter.data.catalogue import Dataset, RemoteFile
+from graphfilter.data.directions import add_directions
 from graphfilter.errors import ConfigError, DataFileError
 from graphfilter.graph import Graph
 
-ON_DISK = [e for e in catalogue.DATASETS.values() if e.file is not None]
+ON_DISK = [e for e in catalogue.DATASETS.values() if e.file is not None and e.base is None]
+DIRECTED = [e for e in catalogue.DATASETS.values() if e.base is not None]
 
 
 @pytest.fixture(autouse=True)
@@ -121,6 +123,44 @@ def test_load_dataset_reads_every_file_with_its_counts(data_folder, places, entr
     assert not places.exists()
     if "public" in entry.splits:
         assert [split.rule for split in graph.splits] == ["fixed"] * 10 + ["public"]
+
+
+@pytest.mark.parametrize("entry", DIRECTED, ids=lambda e: e.name)
+def test_directed_dataset_is_its_base_with_directions(data_folder, entry):
+    if not (data_folder / entry.file).is_file():
+        pytest.skip(f"{entry.file} is not at hand")
+    graph = registry.load_dataset(entry.name, folder=data_folder)
+    base = registry.load_dataset(entry.base, folder=data_folder)
+    assert graph.name == entry.name
+    assert graph.directed
+    assert not base.directed
+    assert replace(graph, arcs=None).checksum() == base.checksum()
+    links = graph.out_links()
+    assert (links.maximum(links.T) != base.adjacency).nnz == 0
+    assert base.n_edges < links.nnz < 2 * base.n_edges
+
+
+def test_directions_of_another_graph_are_refused(data_folder, tmp_path):
+    (tmp_path / "out1_graph_edges.txt").write_text("node_id\tnode_id\n0\t1\n")
+    texas = registry.load_dataset("texas", folder=data_folder)
+    with pytest.raises(DataFileError, match="1 edges must be the 279 of texas"):
+        add_directions(texas, tmp_path / "out1_graph_edges.txt")
+    wrong = data_folder / "raw" / "gnn-benchmark" / "cora.npz"
+    with pytest.raises(DataFileError, match="vertices must be those of texas"):
+        add_directions(texas, wrong)
+
+
+def test_directions_are_matched_by_features_where_the_order_differs(data_folder):
+    graph = registry.load_dataset("cora_directed", folder=data_folder)
+    source = readers.read_gnn_benchmark(data_folder / "raw/gnn-benchmark/cora.npz", directed=True)
+    # How often one class cites another is one whatever the numbers of vertices and classes.
+    tables = []
+    for g in (graph, source):
+        links = g.out_links().tocoo()
+        assert g.labels is not None
+        pairs = np.stack([g.labels[links.row], g.labels[links.col]])
+        tables.append(np.sort(np.unique(pairs, axis=1, return_counts=True)[1]))
+    assert np.array_equal(*tables)
 
 
 def test_catalogue_counts_equal_the_table_that_comes_with_the_data(data_folder):

@@ -99,4 +99,5 @@ def export_dataset(
     with waiting("writing", quiet=quiet):
         edges, vertices = write_tables(graph, out)
     say(f"Written: {edges} and {vertices}. Label them with:")
-    say(f"graphfilter fit --edges {edges} --vertices {vertices} --label label --out run")
+    way = " --directed" if graph.directed else ""
+    say(f"graphfilter fit --edges {edges} --vertices {vertices} --label label{way} --out run")

@@ -58,6 +58,10 @@ class GraphOptions:
             panel=TABLES,
         ),
     ] = False
+    directed: Annotated[
+        bool,
+        _option("--directed", help="Edges go from the source to the target.", panel=TABLES),
+    ] = False
     dataset: Annotated[
         str | None, _option(help="A named dataset: see graphfilter data list.", panel=OTHER)
     ] = None
@@ -117,7 +121,7 @@ class GraphOptions:
                 found = load_dataset(self.dataset, progress=progress)
         elif self.graph is not None:
             with waiting(f"reading {self.graph}", quiet=self.quiet):
-                found = read_graph(self.graph)
+                found = read_graph(self.graph, directed=self.directed)
         else:
             assert self.edges is not None
             assert self.vertices is not None
@@ -125,7 +129,7 @@ class GraphOptions:
             with waiting(f"reading {self.vertices} and {self.edges}", quiet=self.quiet):
                 found, encoder = read_tables(
                     self.edges, self.vertices, columns=columns, allow_missing=self.allow_missing,
-                    encoder=encoder,
+                    encoder=encoder, directed=self.directed,
                 )  # fmt: skip
         # Loads torch: after the reading, so that what is wrong with the graph is said at once.
         from graphfilter.run_folder import Source
@@ -143,6 +147,13 @@ class GraphOptions:
         if not tables:
             others = [word for word in self.words() if word.startswith("--")]
             others.remove(f"--{named[0]}")
+            if self.directed and self.graph is not None:
+                others.remove("--directed")
+            elif self.directed:
+                raise ConfigError(
+                    "--directed is for tables and files; a dataset with directions has a name "
+                    f"of its own, such as {self.dataset}_directed: see graphfilter data list."
+                )
             if others:
                 raise ConfigError(
                     f"{others[0]} is for tables (--edges and --vertices); leave it out with "

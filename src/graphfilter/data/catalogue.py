@@ -39,6 +39,8 @@ class Dataset:
         The name of the converted file in a data folder.
     largest_component : bool
         Take the largest connected component of what ``file`` holds.
+    base : str or None
+        The dataset that this one is with directions, which ``file``, an original, holds.
     splits, problems : str
         In words, for people.
     """
@@ -53,6 +55,7 @@ class Dataset:
     originals: tuple[RemoteFile, ...] = ()
     file: str | None = None
     largest_component: bool = False
+    base: str | None = None
     splits: str = "none"
     problems: str = ""
     aliases: tuple[str, ...] = ()
@@ -64,7 +67,9 @@ class Dataset:
 
     @property
     def sha256(self) -> str | None:
-        """Checksum of the converted file, or None where there is no such file."""
+        """Checksum of ``file``, or None where it is not known or there is no such file."""
+        if self.base is not None:
+            return self.originals[0].sha256
         return None if self.file is None else CONVERTED.get(self.file)
 
 
@@ -156,6 +161,26 @@ def _component(whole: Dataset, counts: Counts) -> Dataset:
     )
 
 
+def _directed(whole: Dataset, original: RemoteFile, folder: str, source: str) -> Dataset:
+    return replace(
+        whole,
+        name=f"{whole.name}_directed",
+        summary=f"{whole.summary}, with the direction of its links",
+        source=f"{whole.source}; links from {source}",
+        reader="directed",
+        originals=(original,),
+        file=f"raw/{folder}/{original.path}",
+        base=whole.name,
+        aliases=(),
+    )
+
+
+def _directed_by_geom_gcn(whole: Dataset, remote: str) -> Dataset:
+    base, path = f"{GITHUB}/graphdml-uiuc-jlu/geom-gcn/master", f"{remote}/out1_graph_edges.txt"
+    [original] = _files(f"{base}/new_data", path)
+    return _directed(whole, original, "geom-gcn", f"graphdml-uiuc-jlu/geom-gcn, new_data/{remote}")
+
+
 def _geom_gcn(name: str, remote: str, summary: str, counts: Counts, problems: str = "") -> Dataset:
     paths = [f"{remote}/out1_graph_edges.txt", f"{remote}/out1_node_feature_label.txt"]
     texts = _files(f"{GITHUB}/graphdml-uiuc-jlu/geom-gcn/master/new_data", *paths)
@@ -221,7 +246,7 @@ _COMPUTERS = _graphdata(
     "computers", "amazon_cs.npz", "Amazon computers bought together", (13752, 245861, 767, 10)
 )
 
-DATASETS = {
+_UNDIRECTED = {
     entry.name: entry
     for entry in (
         _planetoid(
@@ -328,5 +353,29 @@ DATASETS = {
         _ogb("ogbn-papers100M", "Papers that cite each other", "ODC-BY"),
     )
 }
+
+# Planetoid lists every citation in both directions, and the corrected Cornell has its vertices in
+# another order than the only file of its links: Citeseer, Pubmed and Cornell are not here.
+_DIRECTED = (
+    _directed(
+        _UNDIRECTED["cora"],
+        _files(f"{GITHUB}/shchur/gnn-benchmark/master/data/npz", "cora.npz")[0],
+        "gnn-benchmark",
+        "shchur/gnn-benchmark, data/npz/cora.npz",
+    ),
+    *(
+        _directed_by_geom_gcn(_UNDIRECTED[name], remote)
+        for name, remote in (
+            ("wisconsin", "wisconsin"),
+            ("texas", "texas"),
+            ("cornell_geomgcn", "cornell"),
+            ("chameleon", "chameleon"),
+            ("squirrel", "squirrel"),
+            ("actor", "film"),
+        )
+    ),
+)
+
+DATASETS = _UNDIRECTED | {entry.name: entry for entry in _DIRECTED}
 
 ALIASES = {alias: entry.name for entry in DATASETS.values() for alias in entry.aliases}

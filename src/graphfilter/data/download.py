@@ -15,8 +15,13 @@ Progress = Callable[[str, int, int], None]
 TIMEOUT_S = 30
 
 
-def download(file: RemoteFile, folder: Path, target: Path, progress: Progress | None) -> None:
-    """Fetch one file completely and verify its checksum, or raise."""
+def download(
+    file: RemoteFile, folder: Path, target: Path, progress: Progress | None, name: str = ""
+) -> None:
+    """Fetch one file completely and verify its checksum, or raise.
+
+    ``name`` is what the dataset's file is called in a data folder, where not as ``target`` is.
+    """
     import pooch
 
     path = folder / file.path
@@ -37,8 +42,8 @@ def download(file: RemoteFile, folder: Path, target: Path, progress: Progress | 
             file.url,
             f"cannot be downloaded ({_reason(error)}). Try again later; or, without a network, "
             f"load the dataset on a machine that has one and copy {target.name} from the cache "
-            f"there to {target}; or put the converted {target.name} in a folder and set "
-            "GRAPHFILTER_DATA to it.",
+            f"there to {target}; or put the converted {target.name} in a folder"
+            f"{f' as {name}' if name else ''} and set GRAPHFILTER_DATA to it.",
         ) from None
     except ValueError as error:
         raise DataFileError(

@@ -24,7 +24,8 @@ _CELLS_AT_ONCE = 1 << 22
 def write_tables(graph: Graph, folder: str | PathLike[str]) -> tuple[Path, Path]:
     """Write ``edges.csv`` and ``vertices.csv``, which :func:`read_tables` reads back.
 
-    Edges are source, target and, in a weighted graph, weight. Vertices are id, label if there
+    Edges are source, target and, in a weighted graph, weight; those of a directed graph are its
+    arcs, to be read with ``directed=True``. Vertices are id, label if there
     are any, split if there is a fixed one (the first), then one column per feature: its name, or
     ``f0``, ``f1``, ... A feature with a name that reading would take for something else, such
     as ``label``, is written as ``feature_label``. Ids and classes come back as strings.
@@ -68,6 +69,10 @@ def _write_edges(graph: Graph, ids: pa.Array, path: Path) -> None:
     from pyarrow import csv
 
     edges, weights = graph.edges, graph.edge_weights
+    if graph.directed:
+        links = graph.out_links().tocoo()
+        edges = np.stack([links.row, links.col], axis=1)
+        weights = None if weights is None else links.data
     columns = {"source": ids.take(pa.array(edges[:, 0])), "target": ids.take(pa.array(edges[:, 1]))}
     if weights is not None:
         columns["weight"] = pa.array(weights)

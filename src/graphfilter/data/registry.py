@@ -20,6 +20,7 @@ import numpy as np
 from graphfilter.data import readers
 from graphfilter.data.arrays import AnyPath, reading
 from graphfilter.data.catalogue import ALIASES, DATASETS, Dataset
+from graphfilter.data.directions import add_directions
 from graphfilter.data.download import Progress, download
 from graphfilter.data.readers.npz import drop_from_splits, note_unlabelled
 from graphfilter.errors import ConfigError, DataFileError, check_name
@@ -73,6 +74,9 @@ def load_dataset(
     if entry.reader == "ogb":
         return _load_ogb(entry)
     path = locate(entry.name, folder=folder)
+    if entry.base is not None:
+        base = load_dataset(entry.base, folder=folder, progress=progress)
+        return _load_directed(entry, base, path, progress)
     if path is None:
         path = _build(entry, progress)
     elif path.parent != cache_folder():
@@ -126,6 +130,19 @@ def _build(entry: Dataset, progress: Progress | None) -> Path:
     _check_counts(graph, whole, entry.url or entry.name)
     readers.write_npz(graph, target)
     return target
+
+
+def _load_directed(
+    entry: Dataset, base: Graph, path: Path | None, progress: Progress | None
+) -> Graph:
+    """Add the directions that an original holds to the dataset without them."""
+    [original] = entry.originals
+    if path is None:
+        path = cache_folder() / str(entry.file)
+        folder = path.parents[len(Path(original.path).parts) - 1]
+        download(original, folder, path, progress, name=str(entry.file))
+    _check_sha256(path, entry)
+    return add_directions(base, path).replace(name=entry.name)
 
 
 def _read_originals(entry: Dataset, folder: Path) -> Graph:

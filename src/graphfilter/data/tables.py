@@ -43,6 +43,7 @@ def read_tables(
     allow_missing: bool = False,
     encoder: TableEncoder | None = None,
     unlabelled: Sequence[str] = UNLABELLED,
+    directed: bool = False,
 ) -> tuple[Graph, TableEncoder]:
     """Read a graph from a table of edges and a table of vertices.
 
@@ -58,6 +59,8 @@ def read_tables(
         Encode the features as this one does (for new vertices of a trained model).
     unlabelled : sequence of str
         The spellings of a label that mean *unlabelled*, whatever their case.
+    directed : bool
+        Keep which way the edges go: from source to target.
 
     Returns
     -------
@@ -89,7 +92,8 @@ def read_tables(
             known["splits"] = _read_split(as_text(table[roles["split"]], trim=True), vertices)
     features = encoder.transform(table, vertices) if encoder.columns else None
     pairs, weights, edge_notes = read_edge_table(edges, vertices, ids, columns, allow_missing)
-    graph = Graph.from_edges(pairs, len(ids), weights=weights, name=vertices.name.split(".")[0])
+    name = vertices.name.split(".")[0]
+    graph = Graph.from_edges(pairs, len(ids), weights=weights, name=name, directed=directed)
     notes = (*notes, *edge_notes, *graph.notes)
     graph = graph.replace(features=features, vertex_names=ids.to_pylist(), notes=notes)
     # The labels are encoded already, word by word instead of row by row.

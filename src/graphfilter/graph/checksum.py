@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def checksum_of(graph: Graph) -> str:
-    """Return a checksum of the edges, weights, features, labels and fixed splits."""
+    """Return a checksum of the edges, weights, features, labels, fixed splits and directions."""
     digest = hashlib.sha256()
     features = graph.features
     arrays = [graph.indptr, graph.indices, graph.weights, graph.labels]
@@ -22,6 +22,8 @@ def checksum_of(graph: Graph) -> str:
     else:
         arrays.append(features)
     arrays += [part for s in graph.splits for part in (s.train, s.val, s.test)]
+    if graph.arcs is not None:
+        arrays.append(graph.arcs)
     for array in arrays:
         content = b"-" if array is None else np.ascontiguousarray(array).tobytes()
         digest.update(len(content).to_bytes(8, "little") + content)

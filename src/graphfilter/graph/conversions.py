@@ -23,6 +23,7 @@ def parts_of(source: Any, attributes: Mapping[str, Any]) -> dict[str, Any] | Non
         hasattr(source, "nodes") and hasattr(source, "edges")
     ):
         weight, labels = rest.pop("weight", "weight"), rest.pop("labels", None)
+        check_direction(source, rest.get("directed", False))
         return {**parts_of_networkx(source, weight, labels), **rest}
     if hasattr(source, "edge_index"):
         return {**parts_of_pyg(source), **rest}
@@ -67,6 +68,15 @@ def parts_of_networkx(graph: Any, weight: str, labels: Any) -> dict[str, Any]:
         "labels": labels,
         "vertex_names": nodes,
     }
+
+
+def check_direction(graph: Any, directed: bool) -> None:
+    """Raise where directions are asked of a networkx graph that has none."""
+    if directed and not graph.is_directed():
+        raise GraphError(
+            "directed=True needs a directed networkx graph; got an undirected one. Pass a "
+            "DiGraph, or leave out directed=True."
+        )
 
 
 def parts_of_pyg(data: Any) -> dict[str, Any]:

@@ -62,9 +62,12 @@ def check_weights(weights: ArrayLike, n_edges: int) -> NDArray[np.float32]:
 
 
 def build_csr(
-    pairs: NDArray[Any], weights: NDArray[np.float32] | None, n: int
+    pairs: NDArray[Any], weights: NDArray[np.float32] | None, n: int, *, directed: bool = False
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float32] | None, list[str]]:
     """Make a symmetric CSR without loops or repeats.
+
+    Where the edges are ``directed``, the two directions of one edge are two arcs: neither is a
+    repeat, and neither weight is lost (:mod:`graphfilter.graph.links` keeps both).
 
     Returns
     -------
@@ -75,18 +78,18 @@ def build_csr(
     u, v = pairs[:, 0].astype(small), pairs[:, 1].astype(small)
     u, v, weights, notes = _drop_loops_and_zeros(u, v, weights)
     data = np.ones(len(u), dtype=bool) if weights is None else weights.astype(np.float64)
-    directed = sp.coo_array((data, (u, v)), shape=(n, n)).tocsr()
-    reverse = directed.T.tocsr()
-    both = (directed + reverse if weights is None else directed.maximum(reverse)).tocsr()
+    one_way = sp.coo_array((data, (u, v)), shape=(n, n)).tocsr()
+    reverse = one_way.T.tocsr()
+    both = (one_way + reverse if weights is None else one_way.maximum(reverse)).tocsr()
     both.sort_indices()
-    n_reciprocal = 2 * directed.nnz - both.nnz
+    n_reciprocal = 2 * one_way.nnz - both.nnz
     # A symmetric matrix lists every edge twice by convention: that is no repeat worth a note.
-    listed_twice = 0 if n_reciprocal == directed.nnz else n_reciprocal // 2
-    n_repeats = len(u) - directed.nnz + listed_twice
+    listed_twice = 0 if directed or n_reciprocal == one_way.nnz else n_reciprocal // 2
+    n_repeats = len(u) - one_way.nnz + listed_twice
     if n_repeats:
         notes.append(f"{count(n_repeats, 'repeated edge')} merged.")
-    if weights is not None:
-        notes += _note_unequal_weights(directed, reverse)
+    if weights is not None and not directed:
+        notes += _note_unequal_weights(one_way, reverse)
     n_isolated = int(np.count_nonzero(np.diff(both.indptr) == 0))
     if n_isolated:
         notes.append(f"{count(n_isolated, 'isolated vertex', 'isolated vertices')} kept.")

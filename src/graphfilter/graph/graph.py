@@ -1,4 +1,4 @@
-"""Graph: an undirected graph with features, labels and splits. Validated once, immutable."""
+"""Graph: edges, features, labels and splits. Validated once, immutable."""
 
 from __future__ import annotations
 
@@ -13,8 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from graphfilter.errors import GraphError
 from graphfilter.graph.attributes import Features, check_changes, count_vertices
 from graphfilter.graph.checksum import checksum_of
-from graphfilter.graph.conversions import parts_of, parts_of_networkx, parts_of_pyg, parts_of_scipy
+from graphfilter.graph.conversions import (
+    check_direction,
+    parts_of,
+    parts_of_networkx,
+    parts_of_pyg,
+    parts_of_scipy,
+)
 from graphfilter.graph.edges import as_pairs, build_csr, check_weights, count
+from graphfilter.graph.links import align_arcs, out_links
 from graphfilter.graph.subgraphs import induced_subgraph, largest_component
 from graphfilter.splits import Split
 
@@ -45,6 +52,10 @@ class Graph:
         Fixed splits that come with a dataset.
     notes : tuple of str
         What was cleaned, in sentences.
+    arcs : float32 array or None
+        The direction of the edges, where it was asked for: per stored entry (u, v) the weight of
+        the arc from u to v, 0 where there is only the one from v to u. Everything else is of the
+        graph without directions.
     """
 
     indptr: NDArray[Any]
@@ -58,9 +69,11 @@ class Graph:
     splits: tuple[Split, ...] = ()
     notes: tuple[str, ...] = ()
     name: str = "graph"
+    arcs: NDArray[np.float32] | None = None
 
     def __post_init__(self) -> None:
-        for array in (self.indptr, self.indices, self.weights, self.labels, self.classes):
+        edges = (self.indptr, self.indices, self.weights, self.arcs)
+        for array in (*edges, self.labels, self.classes):
             if array is not None:
                 array.flags.writeable = False
         features = self.features
@@ -83,14 +96,14 @@ class Graph:
         feature_names: Sequence[str] | None = None,
         splits: Sequence[Split] = (),
         name: str = "graph",
+        directed: bool = False,
     ) -> Self:
         """Build a graph from pairs of vertex numbers.
 
         Parameters
         ----------
         edges : integer array (m, 2) or (2, m)
-            Direction is forgotten, self loops are dropped and repeats merged. A (2, 2) array is
-            read as two rows of pairs.
+            Self loops are dropped and repeats merged. A (2, 2) array is read as two rows of pairs.
         n_vertices : int, optional
             Otherwise the number of feature rows or labels, or the largest number in ``edges``
             plus one.
@@ -101,6 +114,9 @@ class Graph:
         weights : array (m,), optional
             Non-negative. Repeats of an edge in one direction add up; where the two directions
             then differ, the larger holds. An edge of weight 0 is no edge.
+        directed : bool
+            Remember beside the graph which way each edge goes, from the first vertex of a pair to
+            the second: :meth:`out_links` and :meth:`in_links` then differ.
 
         Examples
         --------
@@ -113,8 +129,9 @@ class Graph:
         pairs = as_pairs(edges)
         n = count_vertices(pairs, n_vertices, features, labels)
         values = None if weights is None else check_weights(weights, len(pairs))
-        indptr, indices, data, notes = build_csr(pairs, values, n)
-        bare = cls(indptr, indices, data, notes=tuple(notes), name=name)
+        indptr, indices, data, notes = build_csr(pairs, values, n, directed=directed)
+        arcs = align_arcs(pairs, values, indptr, indices) if directed else None
+        bare = cls(indptr, indices, data, notes=tuple(notes), name=name, arcs=arcs)
         return bare.replace(
             features=features,
             labels=labels,
@@ -139,6 +156,7 @@ class Graph:
         one are unlabelled. Edges without a ``weight`` attribute weigh 1.
         """
         labels = attributes.pop("labels", None)
+        check_direction(graph, attributes.get("directed", False))
         return cls.from_edges(**{**parts_of_networkx(graph, weight, labels), **attributes})
 
     @classmethod
@@ -213,6 +231,22 @@ class Graph:
         """The weights of :attr:`edges`, or None where every edge weighs 1."""
         return None if self.weights is None else self.weights[self._upper()[1]]
 
+    @property
+    def directed(self) -> bool:
+        """Whether the graph remembers which way its edges go."""
+        return self.arcs is not None
+
+    def out_links(self) -> sp.csr_array:
+        """Return A (n, n) in float32: in row u, the vertices that u links to.
+
+        An edge of a graph without directions goes both ways.
+        """
+        return out_links(self)
+
+    def in_links(self) -> sp.csr_array:
+        """Return Aᵀ (n, n) in float32: in row u, the vertices that link to u."""
+        return self.out_links().T.tocsr()
+
     def replace(self, **changes: Any) -> Self:
         """Return a copy with other attributes, checked and converted; the edges stay."""
         return replace(self, **check_changes(changes, self.n_vertices, self))
@@ -242,6 +276,8 @@ class Graph:
 
     def __repr__(self) -> str:
         parts = [count(self.n_vertices, "vertex", "vertices"), count(self.n_edges, "edge")]
+        if self.arcs is not None:
+            parts.append(count(int(np.count_nonzero(self.arcs)), "arc"))
         if self.n_features:
             parts.append(count(self.n_features, "feature"))
         if self.n_classes:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphfilter.errors import GraphError
 from graphfilter.graph.edges import build_csr
+from graphfilter.graph.links import align_arcs
 from graphfilter.splits import Split, check_vertices
 
 if TYPE_CHECKING:
@@ -24,12 +25,10 @@ def induced_subgraph(graph: AnyGraph, index: ArrayLike) -> AnyGraph:
     chosen = check_vertices(index, graph.n_vertices)
     if not len(chosen):
         raise GraphError("vertices must be at least one to make a graph of; got none.")
-    kept = graph.adjacency[chosen][:, chosen].tocoo()
-    indptr, indices, data, _ = build_csr(
-        np.stack([kept.row, kept.col], axis=1),
-        None if graph.weights is None else kept.data.astype(np.float32),
-        len(chosen),
-    )
+    kept = graph.out_links()[chosen][:, chosen].tocoo()
+    pairs = np.stack([kept.row, kept.col], axis=1)
+    weights = None if graph.weights is None else kept.data
+    indptr, indices, data, _ = build_csr(pairs, weights, len(chosen))
     names = graph.vertex_names
     new_number = np.full(graph.n_vertices, -1)
     new_number[chosen] = np.arange(len(chosen))
@@ -38,6 +37,7 @@ def induced_subgraph(graph: AnyGraph, index: ArrayLike) -> AnyGraph:
         indptr=indptr,
         indices=indices,
         weights=data,
+        arcs=align_arcs(pairs, weights, indptr, indices) if graph.directed else None,
         features=None if graph.features is None else graph.features[chosen],
         labels=None if graph.labels is None else graph.labels[chosen],
         vertex_names=None if names is None else tuple(names[i] for i in chosen),

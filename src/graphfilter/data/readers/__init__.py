@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from graphfilter.data.readers.edge_list import read_edge_list
 from graphfilter.data.readers.formats import read_graph
-from graphfilter.data.readers.geom_gcn import read_geom_gcn, read_geom_gcn_splits
+from graphfilter.data.readers.geom_gcn import (
+    read_geom_gcn,
+    read_geom_gcn_edges,
+    read_geom_gcn_splits,
+)
 from graphfilter.data.readers.gnn_benchmark import read_gnn_benchmark
 from graphfilter.data.readers.graphdata import read_graphdata
 from graphfilter.data.readers.heterophilous import read_heterophilous
@@ -22,6 +26,7 @@ from graphfilter.data.readers.sgf import read_sgf
 __all__ = [
     "read_edge_list",
     "read_geom_gcn",
+    "read_geom_gcn_edges",
     "read_geom_gcn_splits",
     "read_gnn_benchmark",
     "read_graph",

@@ -12,7 +12,7 @@ from graphfilter.errors import DataFileError
 from graphfilter.graph import Graph
 
 
-def read_edge_list(path: AnyPath) -> Graph:
+def read_edge_list(path: AnyPath, *, directed: bool = False) -> Graph:
     """Read lines of two vertices and perhaps a weight, apart by spaces, tabs, commas or ``;``.
 
     Lines that start with ``#`` or ``%`` and empty lines are skipped. Vertices may be any words;
@@ -52,6 +52,7 @@ def read_edge_list(path: AnyPath) -> Graph:
             weights=weights or None,
             vertex_names=names,
             name=Path(path).stem,
+            directed=directed,
         )
 
 

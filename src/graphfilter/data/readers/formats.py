@@ -25,7 +25,7 @@ from graphfilter.graph import Graph
 if TYPE_CHECKING:
     import pyarrow as pa
 
-GRAPHS: dict[str, Callable[[AnyPath], Graph]] = {
+GRAPHS: dict[str, Callable[..., Graph]] = {
     ".npz": read_npz,
     ".mtx": read_matrix_market,
     ".graphml": read_networkx,
@@ -43,13 +43,15 @@ TABLES: dict[str, Any] = {
 }
 
 
-def read_graph(path: AnyPath) -> Graph:
-    """Read a graph with the reader that the file's suffix names.
+def read_graph(path: AnyPath, *, directed: bool = False) -> Graph:
+    """Read a graph with the reader that the file's suffix names; ``directed`` keeps directions.
 
     ``.npz`` (the package's own format), ``.mtx``, ``.graphml``, ``.gml``, ``.edges`` and ``.txt``.
     """
     suffix = Path(path).suffix.lower()
-    return GRAPHS[check_name(f"file type for {str(path)!r}:", suffix, GRAPHS)](path)
+    return GRAPHS[check_name(f"file type for {str(path)!r}:", suffix, GRAPHS)](
+        path, directed=directed
+    )
 
 
 def column_names(path: Path) -> list[str]:

@@ -30,7 +30,7 @@ def read_geom_gcn(folder: AnyPath, name: str, splits_folder: AnyPath | None = No
     home = Path(folder) / name
     vertices = home / "out1_node_feature_label.txt"
     features, labels = _read_vertices(vertices)
-    edges = _read_edges(home / "out1_graph_edges.txt", len(labels))
+    edges = read_geom_gcn_edges(home / "out1_graph_edges.txt", len(labels))
     with reading(vertices, REMEDY):
         graph = Graph.from_edges(
             edges, len(labels), features=features, labels=check_labels(labels), name=name
@@ -107,7 +107,8 @@ def _read_vertices(path: Path) -> tuple[sp.csr_array, np.ndarray]:
     return features, np.array([labels[v] for v in range(n)], dtype=np.int64)
 
 
-def _read_edges(path: Path, n_vertices: int) -> np.ndarray:
+def read_geom_gcn_edges(path: Path, n_vertices: int) -> np.ndarray:
+    """Read ``out1_graph_edges.txt``: one link per line, from the first vertex to the second."""
     pairs = []
     for i, fields in _rows(path, 2):
         pair = [_number(path, i, field) for field in fields]

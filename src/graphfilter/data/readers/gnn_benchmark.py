@@ -14,10 +14,10 @@ REMEDY = "Download it again (shchur/gnn-benchmark, folder data/npz)."
 _CSR = ("data", "indices", "indptr", "shape")
 
 
-def read_gnn_benchmark(path: AnyPath) -> Graph:
+def read_gnn_benchmark(path: AnyPath, *, directed: bool = False) -> Graph:
     """Read ``adj_*``, ``attr_*`` and ``labels``; also ``node_names`` and ``class_names``.
 
-    Links are directed in these files; direction is forgotten. They come without splits.
+    Links are directed in these files; ``directed`` keeps that. They come without splits.
     """
     required = [f"{kind}_{part}" for kind in ("adj", "attr") for part in _CSR]
     names = ("node_names", "class_names")
@@ -38,4 +38,5 @@ def read_gnn_benchmark(path: AnyPath) -> Graph:
             labels=labels,
             vertex_names=arrays["node_names"].tolist() if "node_names" in arrays else None,
             name=Path(path).stem,
+            directed=directed,
         )

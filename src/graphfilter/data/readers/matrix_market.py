@@ -22,14 +22,14 @@ FIELDS = {"pattern": 2, "integer": 3, "real": 3, "double": 3}
 SYMMETRIES = ("general", "symmetric")
 
 
-def read_matrix_market(path: AnyPath) -> Graph:
+def read_matrix_market(path: AnyPath, *, directed: bool = False) -> Graph:
     """Read a square sparse matrix in Matrix Market form; its values are the weights.
 
     A matrix whose values are all 1, or that has none (*pattern*), gives an unweighted graph.
     """
     with reading(path, REMEDY, (UnicodeDecodeError,)):
         lines = Path(path).read_text(encoding="utf-8").splitlines()
-    n_fields = _read_header(path, lines[0] if lines else "")
+    n_fields = _read_header(path, lines[0] if lines else "", directed)
     rows = _rows(lines)
     i, size = next(rows, (len(lines), []))
     n_rows, n_columns, n_entries = _numbers(path, i, size, 3)
@@ -56,16 +56,20 @@ def read_matrix_market(path: AnyPath) -> Graph:
             n_rows,
             weights=None if all(w == 1 for w in weights) else weights,
             name=Path(path).stem,
+            directed=directed,
         )
 
 
-def _read_header(path: AnyPath, line: str) -> int:
+def _read_header(path: AnyPath, line: str, directed: bool) -> int:
     """Check the first line; return the number of fields per entry."""
     words = line.lower().split()
     good = len(words) == 5 and words[:3] == ["%%matrixmarket", "matrix", "coordinate"]
     if not good or words[3] not in FIELDS or words[4] not in SYMMETRIES:
         expected = "'%%MatrixMarket matrix coordinate', a real type and 'general' or 'symmetric'"
         raise DataFileError(path, f"must be {expected}; got {line[:80]!r}. {REMEDY}", line=1)
+    if directed and words[4] == "symmetric":
+        problem = "must be 'general' to have directions; got 'symmetric'. Leave out --directed."
+        raise DataFileError(path, problem, line=1)
     return FIELDS[words[3]]
 
 

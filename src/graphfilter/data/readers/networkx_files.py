@@ -14,13 +14,15 @@ from graphfilter.errors import DataFileError, GraphError, check_name
 from graphfilter.graph import Graph
 
 
-def read_networkx(path: AnyPath, label: str = "label") -> Graph:
+def read_networkx(path: AnyPath, label: str = "label", *, directed: bool = False) -> Graph:
     """Read GraphML or GML with networkx.
 
     Parameters
     ----------
     label : str
         The vertex attribute that is the label; vertices without it are unlabelled.
+    directed : bool
+        Keep which way the edges go, which the file must say.
 
     Notes
     -----
@@ -53,6 +55,7 @@ def read_networkx(path: AnyPath, label: str = "label") -> Graph:
             features=features,
             feature_names=names,
             name=Path(path).stem,
+            directed=directed,
         )
     notes = [f"networkx: {warning.message}" for warning in caught]
     notes += [f"Vertex attribute {key!r} left out: not a number everywhere." for key in left_out]

@@ -1,7 +1,7 @@
 """The package's own format: one npz file per graph, without pickles.
 
 =====================================  ==========================================================
-``edges`` (m, 2)                       every undirected edge once
+``edges`` (m, 2)                       every undirected edge once; every arc where ``directed``
 ``x_indptr, x_indices, x_data,``       sparse features in CSR form; or ``x`` (n, d), dense
 ``x_shape``
 ``y`` (n,)                             class numbers 0..c-1, -1 for unlabelled
@@ -10,9 +10,9 @@
 ``public_train, ..._val, ..._test``    boolean (n,): the public Planetoid split
 ``sgf_train, ..._val, ..._test``       boolean (n,): the split of the paper's code
 ``unlabelled`` (n,)                    boolean: vertices whose ``y`` is a placeholder
-``weights`` (m,), ``n_vertices``,      optional
+``weights`` (m,), ``n_vertices``,      optional; ``directed`` is one boolean
 ``vertex_names, feature_names,``
-``classes, name, notes``
+``classes, name, notes, directed``
 =====================================  ==========================================================
 
 All but ``edges`` may be absent, as long as something says how many vertices there are.
@@ -51,20 +51,23 @@ SINGLE_RULES = ("public", "sgf")
 _NAMES = ("vertex_names", "feature_names", "classes", "notes", "split_rules")
 _OPTIONAL = (
     *CSR_KEYS,
-    *("x", "y", "weights", "n_vertices", "unlabelled", "name"),
+    *("x", "y", "weights", "n_vertices", "unlabelled", "name", "directed"),
     *_NAMES,
     *(f"{part}_masks" for part in PARTS),
     *(f"{rule}_{part}" for rule in SINGLE_RULES for part in PARTS),
 )
 
 
-def read_npz(path: AnyPath) -> Graph:
-    """Read a graph in the package's own format.
+def read_npz(path: AnyPath, *, directed: bool = False) -> Graph:
+    """Read a graph in the package's own format, which says itself whether it is directed.
 
     Vertices marked ``unlabelled`` get the label -1 and leave the fixed splits; the notes say so.
+    ``directed`` raises where the file holds no directions.
     """
     arrays = load_arrays(path, ["edges"], _OPTIONAL, remedy=REMEDY)
     with reading(path, REMEDY):
+        if directed and not _is_directed(arrays):
+            raise GraphError("it holds no directions. Leave out --directed.")
         return _graph(arrays, path)
 
 
@@ -79,6 +82,7 @@ def _graph(arrays: dict[str, NDArray[Any]], path: AnyPath) -> Graph:
         name=_name(arrays, Path(path).stem),
         vertex_names=_strings(arrays, "vertex_names"),
         feature_names=_strings(arrays, "feature_names"),
+        directed=_is_directed(arrays),
     )
     notes = [*map(str, _strings(arrays, "notes") or ()), *graph.notes]
     splits = _splits(arrays, graph.n_vertices)
@@ -92,6 +96,13 @@ def _graph(arrays: dict[str, NDArray[Any]], path: AnyPath) -> Graph:
         notes += note_unlabelled(int(unlabelled.sum()), dropped)
         graph = _with_labels(graph, y, arrays.get("classes"))
     return graph.replace(splits=splits, notes=tuple(dict.fromkeys(notes)))
+
+
+def _is_directed(arrays: dict[str, NDArray[Any]]) -> bool:
+    flag = arrays.get("directed", np.array(False))
+    if flag.shape != () or flag.dtype != bool:
+        raise GraphError("'directed' must be one boolean; it is not.")
+    return bool(flag)
 
 
 def _n_vertices(arrays: dict[str, NDArray[Any]], features: Any, path: AnyPath) -> int | None:

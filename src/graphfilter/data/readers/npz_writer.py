@@ -26,8 +26,14 @@ def write_npz(graph: Graph, path: AnyPath) -> None:
 
 def _arrays(graph: Graph) -> dict[str, NDArray[Any]]:
     arrays: dict[str, Any] = {"edges": graph.edges, "n_vertices": np.int64(graph.n_vertices)}
-    if graph.weights is not None:
-        arrays["weights"] = graph.edge_weights
+    weights = graph.edge_weights
+    if graph.directed:
+        links = graph.out_links().tocoo()
+        arrays["edges"] = np.stack([links.row, links.col], axis=1)
+        arrays["directed"] = np.bool_(True)
+        weights = None if weights is None else links.data
+    if weights is not None:
+        arrays["weights"] = weights
     x = graph.features
     if isinstance(x, np.ndarray):
         arrays["x"] = x
