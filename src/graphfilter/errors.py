@@ -37,6 +37,10 @@ class DataFileError(GraphFilterError):
         super().__init__(f"{where}: {problem}")
 
 
+class NoGraphWarning(UserWarning):
+    """An estimator was fitted without a graph, which may have been forgotten."""
+
+
 def check_count(name: str, value: object, least: int = 1) -> int:
     """Return ``value`` if it is a whole number, at least ``least``; otherwise raise.
 

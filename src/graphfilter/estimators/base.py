@@ -16,8 +16,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.errors import ConfigError, GraphError, GraphFilterError, check_count, check_number
+from graphfilter.estimators.alignment import check_target_order
 from graphfilter.estimators.explaining import explain_graph, find_vertex, members_of
-from graphfilter.estimators.inputs import draw_seed, take_target, take_training
+from graphfilter.estimators.inputs import draw_seed, take_split, take_target, take_training
 from graphfilter.estimators.saving import load_classifier, save_classifier
 from graphfilter.explain import Explanation, Member
 from graphfilter.graph import Graph
@@ -65,7 +66,7 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         y: Any = None,
         graph: Any = None,
         *,
-        split: Split | None = None,
+        split: Split | tuple[Any, Any, Any] | None = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
         on_epoch: OnEpoch | None = None,
@@ -74,16 +75,19 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or sparse matrix (n, d)
-            Features of all vertices, labelled or not. None takes those of ``graph``. For an
-            estimator bound to a graph: the numbers of the vertices whose labels ``y`` holds.
+        X : array, DataFrame or sparse matrix (n, d)
+            Features of all vertices, labelled or not. None takes those of ``graph``. The rows of
+            a DataFrame are matched with the vertices of a graph that names them (networkx) by its
+            index; other rows stand in the order of the vertices. For an estimator bound to a
+            graph: the numbers of the vertices whose labels ``y`` holds.
         y : array (n,)
             Labels, strings or numbers; -1, None, NaN or '' where unknown. None takes those of
             ``graph``. Where the only values are -1 and 1, both are classes.
         graph : edges (m, 2) or (2, m), scipy sparse, networkx, PyG Data or Graph, optional
-            Without one the graph has no edges and the network is an MLP.
-        split : Split, optional
-            Which vertices to train and to validate on; drawn from the labelled ones otherwise.
+            Without one the network is an MLP, and a ``NoGraphWarning`` says so.
+        split : Split or (train, val, test), optional
+            Which vertices (rows of X) to train and to validate on; drawn from the labelled ones
+            otherwise.
         checkpoint, resume
             Keep the state of training in a file, and resume from it.
         on_epoch : callable, optional
@@ -98,7 +102,7 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
                 f"there must be at least two classes among the labels; got {len(classes)} "
                 f"class: {', '.join(map(str, classes)) or 'no vertex is labelled'}."
             )
-        split = split if split is not None else self._draw_split(codes, seed)
+        split = take_split(split, fitted, graph) or self._draw_split(codes, seed)
         seeds = np.random.SeedSequence(seed).generate_state(self.n_members).tolist()
         prepared = Prepared.of(
             # Not Graph.replace, which would renumber the classes.
@@ -233,8 +237,10 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         Without ``y``, against the labels of ``graph`` or of the fitted graph.
         """
         check_is_fitted(self)
+        check_target_order(X, y, graph)
         if y is None:
-            y = _labels_of(graph if graph is not None else getattr(self, "graph_", None))
+            target, rows = take_target(self, X, graph)
+            y = _labels_of(target, rows)
         codes, known = match_labels(y, self.classes_)
         if not known.any():
             raise GraphError("y must have at least one known label to score against; got none.")
@@ -322,7 +328,8 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
             del self.filter_  # Of an earlier fit of another system.
 
 
-def _labels_of(graph: Any) -> list[Any]:
-    if not isinstance(graph, Graph) or graph.labels is None:
+def _labels_of(graph: Graph, rows: NDArray[np.int64] | None) -> list[Any]:
+    if graph.labels is None:
         raise GraphError("y must hold the labels to score against; got None.")
-    return [None if code < 0 else graph.classes[code] for code in graph.labels]
+    codes = graph.labels if rows is None else graph.labels[rows]
+    return [None if code < 0 else graph.classes[code] for code in codes]

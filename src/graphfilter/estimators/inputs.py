@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from graphfilter.errors import ConfigError, GraphError
+from graphfilter.errors import ConfigError, GraphError, NoGraphWarning
+from graphfilter.estimators.alignment import align, check_target_order
+from graphfilter.estimators.features import take_features
 from graphfilter.graph import Graph
+from graphfilter.graph.edges import on_host
 from graphfilter.graph.labels import encode_labels
 from graphfilter.graph.sparse_checks import check_sparse
-from graphfilter.splits import check_vertices
+from graphfilter.splits import Split, check_vertices
 
 if TYPE_CHECKING:
     from graphfilter.estimators.base import VertexClassifier
@@ -31,19 +35,16 @@ def take_training(
     """
     if estimator.graph is not None:
         return _take_bound(estimator, X, y, graph)
-    if isinstance(graph, Graph):
-        features = graph.features if X is None else X
-    else:
-        features = X
-    if features is None:
-        raise GraphError("X must hold the features of the vertices; got None.")
-    check_sparse(features, "X")
-    features = validate_data(
-        estimator, features, accept_sparse="csr", dtype=np.float32, ensure_min_samples=2
-    )
+    _check_is_features(X)
+    if graph is None:
+        warnings.warn(_WITHOUT_GRAPH, NoGraphWarning, stacklevel=3)
+    held = _hold(graph)
+    check_target_order(X, y, held)
+    features = take_features(estimator, X, held, reset=True)
     n = features.shape[0]
-    if y is None and isinstance(graph, Graph) and graph.labels is not None:
-        return Graph.of(graph, n, features=features), graph.labels, graph.classes
+    fitted = _join(X, features, graph, held)
+    if y is None and fitted.labels is not None:
+        return fitted, fitted.labels, fitted.classes
     if y is None:
         raise GraphError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None. "
@@ -52,7 +53,7 @@ def take_training(
     codes, classes = _encode(y)
     if len(codes) != n:
         raise GraphError(f"X and y must have one row per vertex; got {n} and {len(codes)}.")
-    return Graph.of(graph, n, features=features), codes, classes
+    return _named_like(fitted, codes, classes), codes, classes
 
 
 def _take_bound(
@@ -85,26 +86,22 @@ def take_target(estimator: VertexClassifier, X: Any, graph: Any) -> tuple[Graph,
     """Return the graph to predict, and which of its vertices (None: all)."""
     if estimator.graph is not None and graph is None:
         return estimator.graph, None if X is None else _vertex_numbers(X, estimator.graph)
+    _check_is_features(X)
     fitted: Graph | None = getattr(estimator, "graph_", None)
-    features = X
-    if features is None:
-        if isinstance(graph, Graph) and graph.features is not None:
-            features = graph.features
-        elif graph is None and fitted is not None:
+    held = _hold(graph)
+    if X is None and (not isinstance(held, Graph) or held.features is None):
+        if graph is None and fitted is not None:
             return fitted, None
-        else:
-            raise GraphError(
-                "a loaded model does not hold the graph it was fitted on; "
-                "pass X and graph to predict."
-            )
-    check_sparse(features, "X")
-    if estimator.graph is None:
-        features = validate_data(
-            estimator, features, accept_sparse="csr", dtype=np.float32, reset=False
+        raise GraphError(
+            "a loaded model does not hold the graph it was fitted on; pass X and graph to predict."
         )
+    if estimator.graph is None:
+        features = take_features(estimator, X, held, reset=False)
     else:
         # Bound to a graph, the estimator's own X are vertex numbers; these are features.
-        features = check_array(features, accept_sparse="csr", dtype=np.float32)
+        given = held.features if X is None and isinstance(held, Graph) else X
+        check_sparse(given, "X")
+        features = check_array(given, accept_sparse="csr", dtype=np.float32)
     if graph is None and fitted is None and estimator.has_edges_:
         raise GraphError(
             "a loaded model does not hold the graph it was fitted on; pass the graph of X too."
@@ -115,8 +112,29 @@ def take_target(estimator: VertexClassifier, X: Any, graph: Any) -> tuple[Graph,
                 f"X has {features.shape[0]} rows but the fitted graph has {fitted.n_vertices} "
                 "vertices; pass the graph of X to predict another one."
             )
-        graph = fitted
-    return Graph.of(graph, features.shape[0], features=features), None
+        graph = held = fitted
+    return _join(X, features, graph, held), None
+
+
+def take_split(split: Any, fitted: Graph, graph: Any) -> Split | None:
+    """Return the split of a fit of the graph as given, from a Split or the three parts of one."""
+    if split is None:
+        return None
+    if isinstance(graph, Graph) and graph.vertex_names != fitted.vertex_names:
+        raise GraphError(
+            "a split numbers vertices, and the rows of X are in another order than those of the "
+            "graph. Pass X.loc[list(graph.vertex_names)], and y in the same order."
+        )
+    if isinstance(split, tuple | list) and len(split) == 3:
+        split = Split(*(on_host(part) for part in split))
+    if not isinstance(split, Split):
+        got = f"{len(split)} parts" if isinstance(split, tuple | list) else type(split).__name__
+        raise ConfigError(
+            "split must be a Split, or its three parts (train, val, test) as vertex numbers or "
+            f"masks, the last of which may be empty; got {got}."
+        )
+    split.check(fitted.n_vertices)
+    return split
 
 
 def draw_seed(random_state: Any) -> int:
@@ -128,6 +146,59 @@ def draw_seed(random_state: Any) -> int:
             f"random_state must be None, a RandomState or a whole number from 0 to 2**32 - 1; "
             f"got {random_state!r} ({error})."
         ) from None
+
+
+_WITHOUT_GRAPH = (
+    "fit was given no graph, so every vertex stands alone and the network is an MLP. Pass "
+    "graph=edges; an empty list of edges, np.empty((0, 2), int), says that there are none."
+)
+
+
+def _check_is_features(X: Any) -> None:
+    if isinstance(X, Graph) or _is_graph(X):
+        raise GraphError(
+            f"X must hold the features of the vertices; got a {type(X).__name__}. "
+            "Pass it as graph=: its own features and labels are then used."
+        )
+
+
+def _is_graph(source: Any) -> bool:
+    """Return whether this is a graph of networkx or PyG, not a table with columns so named."""
+    if hasattr(source, "shape"):
+        return False
+    return hasattr(source, "edge_index") or (hasattr(source, "nodes") and hasattr(source, "edges"))
+
+
+def _hold(graph: Any) -> Any:
+    """Return a graph of another library as a Graph; edges and matrices as they are.
+
+    Those have no features, labels or names, and their size depends on X.
+    """
+    return Graph.of(graph) if not isinstance(graph, Graph) and _is_graph(graph) else graph
+
+
+def _join(X: Any, features: Any, graph: Any, held: Any) -> Graph:
+    """Return the graph with these features, its vertices in the order of the rows of X."""
+    n = features.shape[0]
+    made = Graph.of(held, n) if held is not None else Graph.of(None, n)
+    if X is not None and graph is not None:
+        made = align(X, made, has_names=graph is not held)
+    return made.replace(features=features)
+
+
+def _named_like(graph: Graph, codes: Index, classes: NDArray[Any]) -> Graph:
+    """Return the graph with labels in the words of y, so that ``score()`` compares like with like.
+
+    A graph's own labels are kept where they are of the same classes, or where y holds their
+    numbers; where they are of something else, those of y take their place.
+    """
+    own = graph.labels
+    if own is None or set(classes.tolist()) & set(graph.classes.tolist()):
+        return graph
+    known = codes >= 0
+    if classes.dtype.kind in "iu" and (classes[codes[known]] == own[known]).all():
+        return dataclasses.replace(graph, classes=np.arange(graph.n_classes))
+    return dataclasses.replace(graph, labels=codes.copy(), classes=classes)
 
 
 def _vertex_numbers(X: Any, bound: Graph) -> Index:

@@ -54,6 +54,7 @@ def save_classifier(
         folder / MODEL_FILE, tensors, {"kind": "model", "format": FORMAT, "version": __version__}
     )
     bound = classifier.graph
+    names = getattr(classifier, "feature_names_in_", None)
     write_checked_json(
         folder / CONFIG_FILE,
         {
@@ -63,6 +64,7 @@ def save_classifier(
             "parameters": _plain_parameters(classifier),
             "classes": _plain_classes(classifier.classes_),
             "n_features": classifier.n_features_in_ if bound is None else bound.n_features,
+            **({} if names is None else {"feature_names": names.tolist()}),
             "scaling": classifier.scaler_.scaling,
             "has_edges": classifier.has_edges_,
             "model_sha256": checksum,
@@ -117,6 +119,10 @@ def _rebuild(
         raise ValueError(f"classes of unknown type {kind!r}")
     classifier.classes_ = np.array(names, dtype=kind)
     classifier.n_features_in_ = int(config["n_features"])
+    if names := config.get("feature_names"):  # Not in files of version 0.1.0.
+        if len(names) != classifier.n_features_in_ or not all(isinstance(n, str) for n in names):
+            raise ValueError(f"{classifier.n_features_in_} features, but other names")
+        classifier.feature_names_in_ = np.array(names, dtype=object)
     classifier.has_edges_ = bool(config["has_edges"])
     scale = {
         k: tensors[f"scaler.{k}"].numpy() for k in ("shift", "scale") if f"scaler.{k}" in tensors

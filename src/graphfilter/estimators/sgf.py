@@ -26,7 +26,8 @@ class SGFClassifier(VertexClassifier):
     graph : Graph, optional
         Bind the estimator to a graph with features. ``fit``, ``predict`` and ``score`` then take
         *vertex numbers* in place of X, so that ``cross_val_score`` and ``GridSearchCV`` can hide
-        the labels of some vertices while the graph stays whole.
+        the labels of some vertices while the graph stays whole. Unknown labels are -1 there:
+        scikit-learn itself refuses NaN when it stratifies (``np.nan_to_num(y, nan=-1)``).
     n_layers : int
         Depth of the stacked filter, the degree of its polynomial.
     hidden_size : int

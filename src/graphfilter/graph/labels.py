@@ -144,7 +144,7 @@ def match_labels(
     if known.any() and not (codes[known] >= 0).any():
         raise GraphError(
             f"no label is one of the classes {', '.join(map(str, classes[:10]))}; "
-            f"got for example {values[known][0]!r}."
+            f"got for example {values[known][0]!r}. Give labels in the words of the fit."
         )
     return codes, known
 

@@ -54,4 +54,4 @@ def predict_graph(
             f"the model was fitted on {classifier.n_features_in_} features; "
             f"this graph has {graph.n_features}."
         )
-    return classifier.predict_proba(graph.features, graph=graph)
+    return classifier.predict_proba(graph=graph)
