@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.errors import ConfigError, GraphError, GraphFilterError, check_count, check_number
 from graphfilter.estimators.alignment import check_target_order
-from graphfilter.estimators.explaining import explain_graph, find_vertex, members_of
+from graphfilter.estimators.explaining import class_number, explain_graph, find_vertex, members_of
 from graphfilter.estimators.inputs import draw_seed, take_split, take_target, take_training
 from graphfilter.estimators.saving import load_classifier, save_classifier
 from graphfilter.explain import Explanation, Member
@@ -209,7 +209,8 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         number = find_vertex(target, vertex)
         prepared = self.prepare(target)
         probabilities = self.predict_proba(X if self.graph is None else None, graph)
-        return explain_graph(self, prepared, probabilities, [number], against=against, most=most)[0]
+        other = None if against is None else class_number(self, against)
+        return explain_graph(self, prepared, probabilities, [number], against=[other], most=most)[0]
 
     def as_members(self, prepared: Prepared) -> list[Member]:
         """Return the networks whose probabilities are averaged, with their weights."""

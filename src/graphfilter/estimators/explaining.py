@@ -28,12 +28,14 @@ def explain_graph(
     probabilities: NDArray[np.float64],
     vertices: Sequence[int],
     *,
-    against: Any = None,
+    against: Sequence[int | None] | None = None,
     most: int = 10,
 ) -> list[Explanation]:
-    """Explain what a classifier says of some vertices of a graph that is ready for prediction."""
+    """Explain what a classifier says of some vertices of a graph that is ready for prediction.
+
+    ``against`` holds class numbers: those to compare the predictions with.
+    """
     check_count("most", most)
-    other = None if against is None else [_class_number(classifier, against)] * len(vertices)
     with own_torch_state(gradients=False):
         return explain_vertices(
             classifier.as_members(prepared),
@@ -41,7 +43,7 @@ def explain_graph(
             classifier.classes_,
             probabilities,
             vertices,
-            against=other,
+            against=against,
             most=most,
         )
 
@@ -79,7 +81,8 @@ def find_vertex(graph: Graph, vertex: Any) -> int:
     raise GraphError(f"there is no vertex {text!r} among the {graph.n_vertices:,} ids.{hint}")
 
 
-def _class_number(classifier: VertexClassifier, name: Any) -> int:
+def class_number(classifier: VertexClassifier, name: Any) -> int:
+    """Return the number of a class, given by its name."""
     names = [str(c) for c in classifier.classes_]
     if str(name) in names:
         return names.index(str(name))

@@ -35,6 +35,7 @@ class ClassRow:
 class VertexRow:
     """One vertex worth a look; ``given`` is empty where its label is not known."""
 
+    number: int
     id: str
     part: str
     given: str
@@ -141,6 +142,7 @@ def _rows(
         label, best = int(graph.labels[v]), int(probabilities[v].argmax())
         rows.append(
             VertexRow(
+                number=v,
                 id=str(names[v]),
                 part=str(parts[v]),
                 given="" if label < 0 else str(graph.classes[label]),

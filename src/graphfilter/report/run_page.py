@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -31,6 +32,7 @@ from graphfilter.report.curves import (
 )
 from graphfilter.report.html import plotly_source, render_page, write_page
 from graphfilter.report.numbers import plain
+from graphfilter.report.whys import explain_rows
 from graphfilter.spectral import Diagnosis, diagnose, label_energy, spectral_density
 from graphfilter.spectral.diagnosis import describe_agreement
 from graphfilter.splits import Split
@@ -101,6 +103,9 @@ def render_report(facts: RunFacts) -> str:
     data["filter"]["bins"] = plain(density.centres)
     data["confusion"] = confusion_data(graph, truth, predicted)
     data["calibration"] = calibration_data(probabilities, truth)
+    unsure = least_sure(graph, facts.parts, facts.probabilities)
+    doubted = most_doubted(graph, facts.parts, facts.probabilities)
+    explain = partial(explain_rows, facts.classifier, graph, facts.probabilities)
     return render_page(
         "report.html.j2",
         name=graph.name,
@@ -112,8 +117,10 @@ def render_report(facts: RunFacts) -> str:
         diagnosis=diagnosis,
         degrees=_degrees(graph),
         classes=class_rows(graph, diagnosis, truth, predicted),
-        unsure=least_sure(graph, facts.parts, facts.probabilities),
-        doubted=most_doubted(graph, facts.parts, facts.probabilities),
+        unsure=unsure,
+        why_unsure=explain(unsure),
+        doubted=doubted,
+        why_doubted=explain(doubted, against_given=True),
         most_vertices=MOST_VERTICES,
         setting=_setting(facts.classifier),
         data=data,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphfilter.estimators.base import VertexClassifier
-from graphfilter.estimators.explaining import explain_graph, find_vertex
+from graphfilter.estimators.explaining import class_number, explain_graph, find_vertex
 from graphfilter.explain import Explanation
 from graphfilter.graph import Graph
 from graphfilter.run_folder.description import RunDescription
@@ -30,5 +30,8 @@ def explain_run(
     if target.checksum() != run.data_checksum:
         notes = ("this is not the graph of the fit: the model is explained on the one given.",)
     prepared = classifier.prepare(target)
-    found = explain_graph(classifier, prepared, probabilities, numbers, against=against, most=most)
+    other = None if against is None else class_number(classifier, against)
+    found = explain_graph(
+        classifier, prepared, probabilities, numbers, against=[other] * len(numbers), most=most
+    )
     return found, notes
