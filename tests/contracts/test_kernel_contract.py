@@ -14,7 +14,7 @@ from torch import Tensor
 from graphfilter.data.synthetic import make_karate
 from graphfilter.filters import StackedFilter, apply_filters
 from graphfilter.graph import Graph
-from graphfilter.operators import OPERATORS, Operator, make_operator
+from graphfilter.operators import Operator, make_operator
 from graphfilter.operators.kernels import (
     FactoredMatrix,
     ProductKernel,
@@ -24,6 +24,7 @@ from graphfilter.operators.kernels import (
 )
 from graphfilter.operators.kernels.native_kernel import NativeKernel, native_library
 from graphfilter.operators.kernels.torch_kernel import TorchKernel
+from graphfilter.operators.operator import NORMALISED
 from graphfilter.operators.polynomial import Basis, apply_polynomial
 
 WHERE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -80,7 +81,7 @@ def close(got: Tensor, expected: Tensor, tolerance: float) -> None:
 
 
 @kernels
-@pytest.mark.parametrize("kind", OPERATORS)
+@pytest.mark.parametrize("kind", NORMALISED)
 @pytest.mark.parametrize("graph", GRAPHS)
 @pytest.mark.parametrize("width", [1, 7, 192, 200])
 def test_multiply(make: Maker, dtype, tolerance, kind: str, graph: str, width: int) -> None:
@@ -134,7 +135,7 @@ STEPS = {
 @pytest.mark.parametrize(
     ("kind", "graph", "groups", "width", "basis", "degree"),
     [
-        *((kind, graph, 3, 5, "shifted", 3) for kind in OPERATORS for graph in GRAPHS),
+        *((kind, graph, 3, 5, "shifted", 3) for kind in NORMALISED for graph in GRAPHS),
         *(("augmented_adjacency", "weighted", 3, 64, basis, 3) for basis in STEPS),
         ("laplacian", "weighted", 1, 80, "chebyshev", 3),
         ("laplacian", "weighted", 2, 200, "powers", 2),
@@ -206,7 +207,7 @@ def test_the_compiled_kernel_runs_on_a_cpu_and_torch_where_it_was_not_built(monk
 
 
 @MISSING
-@pytest.mark.parametrize("kind", OPERATORS)
+@pytest.mark.parametrize("kind", NORMALISED)
 def test_long_rows_are_cut_into_pieces(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a limit of seven entries the hub's 39 make six pieces, and nothing changes."""
     from graphfilter.operators.kernels import triton_kernel as module
@@ -225,7 +226,7 @@ def test_long_rows_are_cut_into_pieces(kind: str, monkeypatch: pytest.MonkeyPatc
 
 
 @MISSING
-@pytest.mark.parametrize("kind", OPERATORS)
+@pytest.mark.parametrize("kind", NORMALISED)
 def test_filters_side_by_side_through_the_fused_kernel(kind: str) -> None:
     """Three different filters, each on its own columns: output and gradients."""
     graph = make_karate()
@@ -262,7 +263,7 @@ def test_columns_in_any_layout_through_the_fused_kernel() -> None:
         torch.testing.assert_close(strided, plain)
 
 
-@pytest.mark.parametrize("kind", OPERATORS)
+@pytest.mark.parametrize("kind", NORMALISED)
 def test_an_operator_of_tensors_is_that_of_the_graph(kind: str) -> None:
     graph = star_and_ring()
     made = Operator.from_csr(

@@ -39,6 +39,8 @@ def dense_formula(kind: str, graph: Graph) -> NDArray[np.float64]:
     if kind == "augmented_adjacency":
         return normalised(a + identity)
     hat = normalised(a + np.diag(graph.degrees == 0))
+    if kind in ("coupling", "co_citation"):  # of a graph without directions
+        return hat @ hat
     return hat if kind == "adjacency" else identity - hat
 
 

@@ -3,14 +3,16 @@
 Takes a :class:`~graphfilter.graph.Graph`, knows no filter and no network.
 """
 
-from graphfilter.operators.operator import (
+from graphfilter.operators.kinds import (
     OPERATORS,
-    Operator,
     adjacency,
     augmented_adjacency,
+    co_citation,
+    coupling,
     laplacian,
     make_operator,
 )
+from graphfilter.operators.operator import Operator
 from graphfilter.operators.sparse import SparseFeatures, to_tensor
 
 __all__ = [
@@ -19,6 +21,8 @@ __all__ = [
     "SparseFeatures",
     "adjacency",
     "augmented_adjacency",
+    "co_citation",
+    "coupling",
     "laplacian",
     "make_operator",
     "to_tensor",

@@ -1,34 +1,25 @@
-r"""Graph operators: symmetric matrices of a graph, normalised once, ready to multiply.
-
-============================ ============================================ =========
-:func:`augmented_adjacency`  :math:`\tilde A = (D+I)^{-1/2}(A+I)(D+I)^{-1/2}`  [-1, 1]
-:func:`adjacency`            :math:`\hat A = D^{-1/2} A D^{-1/2}`             [-1, 1]
-:func:`laplacian`            :math:`L = I - D^{-1/2} A D^{-1/2}`              [0, 2]
-============================ ============================================ =========
-
-An isolated vertex counts as its own only neighbour (:math:`\hat A_{vv} = 1`, :math:`L_{vv} = 0`),
-so that :math:`\hat A = I - L` holds on every graph and its frequency is 0.
-"""
+"""Operator: a symmetric matrix of a graph, normalised once, ready to multiply."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
 
 from graphfilter.errors import GraphError, check_name
-from graphfilter.graph import Graph
 from graphfilter.graph.sparse_checks import check_sparse
-from graphfilter.operators.kernels import FactoredMatrix, ProductKernel, make_kernel
+from graphfilter.operators.kernels import FactoredMatrix, GramMatrix, ProductKernel, make_kernel
 from graphfilter.operators.kernels.factored_matrix import made_to_be_kept
 
 # How far a matrix may be from symmetric, relative to its largest entry: the rounding of float32.
 _ASYMMETRY = 1e-6
+
+
+# The kinds that are made of an adjacency and its degrees alone.
+NORMALISED = ("augmented_adjacency", "adjacency", "laplacian")
 
 
 class Operator:
@@ -36,7 +27,7 @@ class Operator:
 
     Parameters
     ----------
-    matrix : scipy sparse matrix (n, n), or FactoredMatrix
+    matrix : scipy sparse matrix (n, n), FactoredMatrix or GramMatrix
         Symmetric and finite. A scipy matrix is checked to be so, to rounding; a FactoredMatrix is
         taken to be symmetric.
     interval : (float, float)
@@ -58,14 +49,14 @@ class Operator:
 
     def __init__(
         self,
-        matrix: sp.csr_array | FactoredMatrix,
+        matrix: sp.csr_array | FactoredMatrix | GramMatrix,
         interval: tuple[float, float],
         kind: str,
         *,
         device: torch.device | str | None = None,
         dtype: torch.dtype = torch.float32,
     ) -> None:
-        if not isinstance(matrix, FactoredMatrix):
+        if not isinstance(matrix, FactoredMatrix | GramMatrix):
             matrix = _checked_matrix(matrix)
         if matrix.shape[0] != matrix.shape[1]:
             raise GraphError(f"an operator must be square; got shape {matrix.shape}.")
@@ -97,13 +88,13 @@ class Operator:
             CSR adjacency, symmetric, without self loops. That its numbers lie in range is
             checked; that it is symmetric and without loops is not.
         kind : str
-            One of :data:`OPERATORS`.
+            One of :data:`NORMALISED`.
         check : bool
             False leaves out the pass over the numbers, for those who know them to be right: a
             number out of range is then read outside of memory.
         """
         adjacency = FactoredMatrix(offsets, columns, len(offsets) - 1, checked=not check)
-        return _make(adjacency, offsets.diff(), kind, device=device, dtype=dtype)
+        return normalise(adjacency, offsets.diff(), kind, device=device, dtype=dtype)
 
     @property
     def n(self) -> int:
@@ -125,6 +116,11 @@ class Operator:
     def matrix(self) -> sp.csr_array:
         """The matrix itself, multiplied out in float64."""
         return self.kernel.matrix.to_scipy()
+
+    def factors(self) -> list[sp.csr_array]:
+        """Return the sparse matrices that this operator is made of, in float64."""
+        kept = self.kernel.matrix
+        return [(kept.factor if isinstance(kept, GramMatrix) else kept).to_scipy()]
 
     def csr(self) -> Tensor:
         """Return the matrix as a torch CSR tensor in this operator's precision."""
@@ -184,38 +180,10 @@ class _Product(torch.autograd.Function):
         return ctx.operator @ grad, None
 
 
-def augmented_adjacency(graph: Graph, **where: Any) -> Operator:
-    r"""Make :math:`\tilde A`, the adjacency with self loops, normalised: the paper's default."""
-    return make_operator("augmented_adjacency", graph, **where)
-
-
-def adjacency(graph: Graph, **where: Any) -> Operator:
-    r"""Make :math:`\hat A`, the normalised adjacency without self loops."""
-    return make_operator("adjacency", graph, **where)
-
-
-def laplacian(graph: Graph, **where: Any) -> Operator:
-    """Make L, the symmetric normalised Laplacian."""
-    return make_operator("laplacian", graph, **where)
-
-
-OPERATORS: dict[str, Callable[..., Operator]] = {
-    "augmented_adjacency": augmented_adjacency,
-    "adjacency": adjacency,
-    "laplacian": laplacian,
-}
-
-
-def make_operator(kind: str, graph: Graph, **where: Any) -> Operator:
-    """Make the operator of this name for a graph, ``device`` and ``dtype`` as given."""
-    structure = FactoredMatrix.from_scipy(graph.adjacency, values=graph.weights is not None)
-    return _make(structure, torch.from_numpy(graph.degrees.astype(np.float64)), kind, **where)
-
-
 @made_to_be_kept
-def _make(structure: FactoredMatrix, degrees: Tensor, kind: str, **where: Any) -> Operator:
-    """Normalise an adjacency; see the table at the top."""
-    check_name("operator", kind, OPERATORS)
+def normalise(structure: FactoredMatrix, degrees: Tensor, kind: str, **where: Any) -> Operator:
+    """Normalise an adjacency; the table in :mod:`graphfilter.operators.kinds` says how."""
+    check_name("operator", kind, NORMALISED)
     degrees = degrees.double()
     isolated = (degrees == 0).double()
     if kind == "augmented_adjacency":

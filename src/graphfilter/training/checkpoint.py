@@ -113,9 +113,9 @@ def fingerprint(
     for split in splits:
         for part in (split.train, split.val):
             digest.update(part.tobytes())
-    matrix = operator.matrix
-    for array in (matrix.indptr, matrix.indices, matrix.data):
-        digest.update(array.tobytes())
+    for matrix in operator.factors():
+        for array in (matrix.indptr, matrix.indices, matrix.data):
+            digest.update(array.tobytes())
     tensors = [labels, *(x.tensors() if isinstance(x, SparseFeatures) else [x])]
     for tensor in tensors if class_weight is None else [*tensors, class_weight]:
         digest.update(tensor.cpu().numpy().tobytes())

@@ -163,7 +163,7 @@ def multiplications(
     width = max((min(weight.shape) for weight in weights), default=1)
     runs = int(min(runs_in_a_cohort(operator), len(models)))
     # A row is read and written besides its entries; a dense product does sixteen at a time.
-    rows = len(operator.kernel.matrix.columns) + 4 * operator.n
+    rows = operator.kernel.matrix.n_entries + 4 * operator.n
     inputs = x.numel() // 16 if isinstance(x, Tensor) else len(x.values)
     return runs * width * max(rows, inputs)
 

@@ -9,12 +9,14 @@ kernel              runs                                                     pre
 ``triton_kernel``   on CUDA, where Triton is installed and works             float32, bfloat16
 ``native_kernel``   on a CPU, where ``native.c`` was compiled at install     float32
 ``torch_kernel``    everywhere else, and wherever float64 is asked for       all
+``gram_kernel``     for a matrix kept as B Bᵀ: two products by one of those  all
 =================== ======================================================== ===================
 
 ``tests/contracts/test_kernel_contract.py`` checks all of them against dense float64 products.
 """
 
 from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
+from graphfilter.operators.kernels.gram_kernel import GramMatrix
 from graphfilter.operators.kernels.product_kernel import (
     ProductKernel,
     Step,
@@ -22,4 +24,11 @@ from graphfilter.operators.kernels.product_kernel import (
     make_kernel,
 )
 
-__all__ = ["FactoredMatrix", "ProductKernel", "Step", "inner_products", "make_kernel"]
+__all__ = [
+    "FactoredMatrix",
+    "GramMatrix",
+    "ProductKernel",
+    "Step",
+    "inner_products",
+    "make_kernel",
+]

@@ -87,6 +87,11 @@ class FactoredMatrix:
     def device(self) -> torch.device:
         return self.columns.device
 
+    @property
+    def n_entries(self) -> int:
+        """The entries that one product reads."""
+        return len(self.columns)
+
     @made_to_be_kept
     def to(self, device: torch.device | str) -> FactoredMatrix:
         """Return the same matrix on another device."""

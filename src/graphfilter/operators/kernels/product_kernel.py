@@ -6,13 +6,16 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cache, cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from graphfilter.errors import GraphError
 from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
+
+if TYPE_CHECKING:
+    from graphfilter.operators.kernels.gram_kernel import GramMatrix
 
 
 class Step(NamedTuple):
@@ -32,7 +35,8 @@ class ProductKernel(ABC):
     that nothing else reaches compiled code; a kernel implements those with an underscore.
     """
 
-    def __init__(self, matrix: FactoredMatrix, dtype: torch.dtype) -> None:
+    def __init__(self, matrix: Any, dtype: torch.dtype) -> None:
+        # A FactoredMatrix, or what else a kernel of its own multiplies with (a GramMatrix).
         self.matrix = matrix
         self.dtype = dtype
 
@@ -74,7 +78,7 @@ class ProductKernel(ABC):
                     f"{tuple(values.shape)} for {width} columns."
                 )
             values = values.contiguous()
-            self._check("values", values, (groups, len(self.matrix.columns)))
+            self._check("values", values, (groups, self.matrix.n_entries))
         self._multiply(x, out, scale, keep, values)
         return out
 
@@ -177,11 +181,14 @@ class ProductKernel(ABC):
         """
 
 
-def make_kernel(matrix: FactoredMatrix, dtype: torch.dtype) -> ProductKernel:
+def make_kernel(matrix: FactoredMatrix | GramMatrix, dtype: torch.dtype) -> ProductKernel:
     """Choose the kernel for a matrix where it lies; the table in ``kernels`` says which."""
+    from graphfilter.operators.kernels.gram_kernel import GramKernel, GramMatrix
     from graphfilter.operators.kernels.native_kernel import NativeKernel, native_library
     from graphfilter.operators.kernels.torch_kernel import TorchKernel
 
+    if isinstance(matrix, GramMatrix):
+        return GramKernel(matrix, dtype)
     if dtype in (torch.float32, torch.bfloat16) and triton_works(matrix.device):
         from graphfilter.operators.kernels.triton_kernel import TritonKernel
 

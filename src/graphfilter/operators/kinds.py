@@ -1,0 +1,92 @@
+r"""The kinds of operators by name, each made of a graph.
+
+============================ ================================================== =======
+:func:`augmented_adjacency`  :math:`\tilde A = (D+I)^{-1/2}(A+I)(D+I)^{-1/2}`         [-1, 1]
+:func:`adjacency`            :math:`\hat A = D^{-1/2} A D^{-1/2}`                    [-1, 1]
+:func:`laplacian`            :math:`L = I - D^{-1/2} A D^{-1/2}`                     [0, 2]
+:func:`coupling`             :math:`D_o^{-1/2} A D_i^{-1} A^\top D_o^{-1/2}`        [0, 1]
+:func:`co_citation`          :math:`D_i^{-1/2} A^\top D_o^{-1} A D_i^{-1/2}`        [0, 1]
+============================ ================================================== =======
+
+The first three forget which way the edges go. Of the other two, one compares vertices by whom they
+link to and one by who links to them, with :math:`D_o, D_i` the weights of the links out and in:
+both are symmetric, so that every filter runs on them. In a graph without directions both are
+:math:`\hat A^2`.
+
+A vertex without such links counts as its own only neighbour (:math:`\hat A_{vv} = 1`,
+:math:`L_{vv} = 0`), so that :math:`\hat A = I - L` on every graph and its frequency is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+
+from graphfilter.errors import check_name
+from graphfilter.graph import Graph
+from graphfilter.operators.kernels import FactoredMatrix
+from graphfilter.operators.kernels.factored_matrix import made_to_be_kept
+from graphfilter.operators.kernels.gram_kernel import GramMatrix
+from graphfilter.operators.operator import Operator, normalise
+
+
+def augmented_adjacency(graph: Graph, **where: Any) -> Operator:
+    r"""Make :math:`\tilde A`, the adjacency with self loops, normalised: the paper's default."""
+    return _undirected("augmented_adjacency", graph, **where)
+
+
+def adjacency(graph: Graph, **where: Any) -> Operator:
+    r"""Make :math:`\hat A`, the normalised adjacency without self loops."""
+    return _undirected("adjacency", graph, **where)
+
+
+def laplacian(graph: Graph, **where: Any) -> Operator:
+    """Make L, the symmetric normalised Laplacian."""
+    return _undirected("laplacian", graph, **where)
+
+
+def coupling(graph: Graph, **where: Any) -> Operator:
+    """Make the operator of bibliographic coupling: vertices are alike that link to the same."""
+    return _two_steps("coupling", graph.out_links(), **where)
+
+
+def co_citation(graph: Graph, **where: Any) -> Operator:
+    """Make the operator of co-citation: vertices are alike that the same link to."""
+    return _two_steps("co_citation", graph.in_links(), **where)
+
+
+OPERATORS: dict[str, Callable[..., Operator]] = {
+    "augmented_adjacency": augmented_adjacency,
+    "adjacency": adjacency,
+    "laplacian": laplacian,
+    "coupling": coupling,
+    "co_citation": co_citation,
+}
+
+
+def make_operator(kind: str, graph: Graph, **where: Any) -> Operator:
+    """Make the operator of this name for a graph, ``device`` and ``dtype`` as given."""
+    return OPERATORS[check_name("operator", kind, OPERATORS)](graph, **where)
+
+
+def _undirected(kind: str, graph: Graph, **where: Any) -> Operator:
+    structure = FactoredMatrix.from_scipy(graph.adjacency, values=graph.weights is not None)
+    return normalise(structure, torch.from_numpy(graph.degrees), kind, **where)
+
+
+@made_to_be_kept
+def _two_steps(kind: str, links: sp.csr_array, **where: Any) -> Operator:
+    r"""Make :math:`B B^\top` of :math:`B = D_o^{-1/2} A D_i^{-1/2}` for the links A of every row.
+
+    The row sums of :math:`A D_i^{-1} A^\top` are :math:`D_o`, so this is its normalisation.
+    """
+    links = links.astype(np.float64)
+    out, into = (np.asarray(links.sum(axis=axis)).ravel() for axis in (1, 0))
+    scales = [1 / np.sqrt(np.where(sums == 0, 1, sums)) for sums in (out, into)]
+    factor = sp.csr_array(sp.diags_array(scales[0]) @ links @ sp.diags_array(scales[1]))
+    matrix = GramMatrix.from_scipy(factor, torch.from_numpy((out == 0).astype(np.float64)))
+    return Operator(matrix, (0.0, 1.0), kind, **where)
