@@ -28,8 +28,10 @@ def test_progress_tells_means_and_the_first_filter_as_history_has_them(graph) ->
     told: list[tuple[Progress, dict]] = []
     clf = make().fit(graph=graph, on_epoch=lambda p: told.append((p, p.scalars())))
     for epoch, (progress, scalars) in enumerate(told):
-        for name in ("loss", "train_accuracy", "val_accuracy"):
-            mean = np.mean([result.history[name][epoch] for result in clf.results_])
+        assert progress.score_name == "accuracy"
+        told_as = {"loss": "loss", "train_score": "train_accuracy", "val_score": "val_accuracy"}
+        for name, curve in told_as.items():
+            mean = np.mean([result.history[curve][epoch] for result in clf.results_])
             assert getattr(progress, name) == pytest.approx(mean)
         for name in ("alpha", "beta"):
             np.testing.assert_array_equal(scalars[name], clf.history_[name][epoch + 1])

@@ -16,8 +16,8 @@ from graphfilter.filters import StackedFilter
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import augmented_adjacency
 from graphfilter.splits import Split, stratified
-from graphfilter.training import MONITORS, FitResult, Run, TrainConfig, train
-from graphfilter.training.monitors import SCORES
+from graphfilter.training import CLASSIFICATION, MONITORS, TASKS, FitResult, Run, TrainConfig, train
+from graphfilter.training.monitors import OF_CLASSES as SCORES
 
 GRAPH = make_csbm(n_vertices=90, mean_degree=4, n_features=5)
 SPLIT = stratified(GRAPH.labels, 0, (0.3, 0.5, 0.2))
@@ -75,8 +75,12 @@ def test_score_averages_over_the_classes_present(monitor: str) -> None:
     assert got.item() == pytest.approx(expected, abs=1e-12)
 
 
-def test_every_monitored_score_is_a_metric() -> None:
-    assert set(MONITORS) - {"loss"} <= set(metrics.METRICS)
+def test_every_monitored_score_of_classes_is_a_metric() -> None:
+    assert set(CLASSIFICATION.monitors) - {"loss"} <= set(metrics.METRICS)
+
+
+def test_tasks_share_the_names_of_their_monitors() -> None:
+    assert set(MONITORS) == {name for task in TASKS.values() for name in task.monitors}
 
 
 def fit(monitor: str, **options) -> FitResult:

@@ -137,7 +137,7 @@ def training_bar(
                 training += 1
             last = told.epoch
             ended = told.n_training == 0 or told.epoch == told.max_epochs
-            note = f", loss {told.loss:.3f}, validation {told.val_accuracy:.1%}"
+            note = f", loss {told.loss:.3f}, validation {told.val_score:.1%}"
             title = titles[min(training, len(titles) - 1)]
             move(title, last, told.max_epochs, note, row=f"{training}", ended=ended)
 

@@ -97,7 +97,7 @@ class StudioRun:
         def on_epoch(progress: Progress) -> bool:
             nonlocal drawn_at
             p, self.epoch = progress, progress.epoch
-            self.points.append((p.epoch, p.loss, p.train_accuracy, p.val_accuracy))
+            self.points.append((p.epoch, p.loss, p.train_score, p.val_score))
             if time.monotonic() - drawn_at > SECONDS_BETWEEN_CURVES:
                 drawn_at = time.monotonic()
                 self.drawn = _draw(progress.scalars(), self.setting.operator)

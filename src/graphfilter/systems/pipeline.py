@@ -26,7 +26,14 @@ from graphfilter.runtime.threads import threads_for
 from graphfilter.runtime.torch_state import own_torch_state
 from graphfilter.splits import Split
 from graphfilter.systems.system import System
-from graphfilter.training import FitResult, OnEpoch, runs_in_a_cohort, train
+from graphfilter.training import (
+    CLASSIFICATION,
+    FitResult,
+    OnEpoch,
+    Task,
+    runs_in_a_cohort,
+    train,
+)
 from graphfilter.training.loop import multiplications
 
 
@@ -35,13 +42,16 @@ class Prepared:
     """A graph ready for training and prediction: scaled features, on a device, and operators.
 
     Everything is made once: features when it is prepared, each kind of operator when it is first
-    asked for.
+    asked for. What is learned is the labels' classes, or ``targets`` (n, T) of another task; the
+    graph's classes then name these.
     """
 
     graph: Graph
     scaler: FeatureScaler
     x: Tensor | SparseFeatures
     device: str
+    task: Task = CLASSIFICATION
+    targets: NDArray[np.float32] | None = None
     _operators: dict[str, Operator] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -51,6 +61,8 @@ class Prepared:
         *,
         scaling: str | FeatureScaler = "auto",
         device: str = "cpu",
+        task: Task = CLASSIFICATION,
+        targets: NDArray[np.float32] | None = None,
     ) -> Self:
         """Prepare a graph with features.
 
@@ -58,13 +70,15 @@ class Prepared:
         ----------
         scaling : str or FeatureScaler
             How to scale the features, or a scaler that was fitted on another graph.
+        task, targets : Task and array (n, T), optional
+            What to learn where it is not the labels' classes.
         """
         if graph.features is None:
             raise GraphError(f"{graph.name} must have features to train on; it has no features.")
         fitted = isinstance(scaling, FeatureScaler)
         scaler = scaling if fitted else FeatureScaler.fit(graph.features, scaling)
         x = to_tensor(scaler.transform(graph.features), device=device)
-        return cls(graph, scaler, x, device)
+        return cls(graph, scaler, x, device, task, targets)
 
     def operator(self, kind: str) -> Operator:
         """Return the operator of this kind, made when it is first asked for."""
@@ -121,13 +135,16 @@ def train_system(
             networks,
             operator,
             prepared.x,
-            torch.tensor(prepared.labels, device=device),
+            torch.tensor(
+                prepared.labels if prepared.targets is None else prepared.targets, device=device
+            ),
             splits,
             system.config,
             seeds=seeds,
             class_weight=None
             if class_weight is None
             else torch.tensor(class_weight, dtype=torch.float32, device=device),
+            task=prepared.task,
             on_epoch=on_epoch,
             checkpoint=checkpoint,
             resume=resume,
@@ -152,14 +169,17 @@ def train_system(
 def predict_networks(
     prepared: Prepared, operator_kind: str, networks: Sequence[Network[Any]]
 ) -> list[NDArray[np.float64]]:
-    """Return the class probabilities (n, n_classes) that each network gives every vertex."""
+    """Return what each network says of every vertex: class probabilities (n, n_classes).
+
+    Of another task, the probability of every label, or values.
+    """
     operator = prepared.operator(operator_kind)
     predicted = []
     work = multiplications(networks, operator, prepared.x)
     with own_torch_state(gradients=False), threads_for(work):
         for network in networks:
             logits = network.eval()(operator, prepared.x, None)
-            predicted.append(logits.double().softmax(dim=1).cpu().numpy())
+            predicted.append(prepared.task.answers(logits.double()).cpu().numpy())
     return predicted
 
 

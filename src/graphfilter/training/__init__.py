@@ -7,14 +7,20 @@ from graphfilter.training.config import TrainConfig
 from graphfilter.training.loop import OnEpoch, Progress, runs_in_a_cohort, train
 from graphfilter.training.monitors import MONITORS, Monitor
 from graphfilter.training.run import FitResult, Run
+from graphfilter.training.task import CLASSIFICATION, MULTILABEL, REGRESSION, TASKS, Task
 
 __all__ = [
+    "CLASSIFICATION",
     "MONITORS",
+    "MULTILABEL",
+    "REGRESSION",
+    "TASKS",
     "FitResult",
     "Monitor",
     "OnEpoch",
     "Progress",
     "Run",
+    "Task",
     "TrainConfig",
     "runs_in_a_cohort",
     "train",

@@ -18,6 +18,7 @@ from graphfilter.splits import Split
 from graphfilter.storage import read_tensors, write_tensors
 from graphfilter.training.checkpoint_checks import check_checkpoint
 from graphfilter.training.run import Run
+from graphfilter.training.task import CLASSIFICATION, Task
 
 # Raised with every change of what a checkpoint holds.
 FORMAT = 2
@@ -105,11 +106,14 @@ def fingerprint(
     models: Sequence[nn.Module],
     operator: Operator,
     x: Tensor | SparseFeatures,
+    task: Task = CLASSIFICATION,
 ) -> str:
     """Name a run by all that decides its course: setting, first weights, graph and features."""
     digest = hashlib.blake2b(digest_size=16)
     where = (operator.device.type, torch.__version__, FORMAT)
     digest.update(repr((asdict(config), list(seeds), operator, where)).encode())
+    if task is not CLASSIFICATION:
+        digest.update(task.name.encode())
     for split in splits:
         for part in (split.train, split.val):
             digest.update(part.tobytes())

@@ -19,8 +19,9 @@ class TrainConfig:
         Stop after this many epochs without a better validation score. The count starts when the
         run has begun to learn, that is, when its training accuracy first beats always answering
         the largest class: a loss that creeps for 200 epochs is no reason to stop.
-    monitor : {'accuracy', 'loss', 'balanced_accuracy', 'macro_f1', 'roc_auc', 'average_precision'}
-        The validation score that chooses the best weights; the last two are of two classes.
+    monitor : {'accuracy', 'loss', 'balanced_accuracy', 'macro_f1', 'roc_auc', ...}
+        The validation score that chooses the best weights, one of ``MONITORS`` that the task
+        has; 'roc_auc' and 'average_precision' are of two classes.
     filter_learning_rate, learning_rate : float
         For the filter's scalars and for the linear layers (a quarter: the filter should find the
         frequency first).

@@ -17,8 +17,8 @@ from torch import Tensor
 from graphfilter.models import SideBySide
 from graphfilter.operators import Operator
 from graphfilter.operators.sparse import SparseFeatures
-from graphfilter.training.monitors import SCORES
 from graphfilter.training.run import Run, keep_best
+from graphfilter.training.task import Task, all_weights
 
 
 class Epoch:
@@ -51,10 +51,9 @@ class Epoch:
         self._x = x
         self._optimizer = optimizer
         self._models = [run.model for run in runs]
-        self._train = _Vertices([run.train for run in runs], None, labels, class_weight)
-        self._scored = _Vertices(
-            [run.train for run in runs], [run.val for run in runs], labels, class_weight
-        )
+        task, train = runs[0].task, [run.train for run in runs]
+        self._train = _Vertices(train, None, labels, class_weight, task)
+        self._scored = _Vertices(train, [run.val for run in runs], labels, class_weight, task)
         self._monitor = runs[0].monitor
         self._n_curves = len(runs[0].curves)
         captured = operator.device.type == "cuda" and isinstance(self._models[0], SideBySide)
@@ -111,28 +110,24 @@ class _Vertices:
         val: Sequence[Tensor] | None,
         labels: Tensor,
         class_weight: Tensor | None,
+        task: Task,
     ) -> None:
+        self._task = task
         parts = [train] if val is None else [train, val]
         self._rows = torch.cat([index for part in parts for index in part]).unique()
-        truth = labels[self._rows]
-        self._n_runs = len(train)
-        self._truth = truth[:, None].expand(-1, self._n_runs).reshape(-1)
-        own = torch.ones(len(labels), device=labels.device)
-        if class_weight is not None:
-            # A vertex without a label is in no part; which weight it takes is never seen.
-            own = class_weight[labels.clamp(min=0)]
-        weights = torch.zeros(len(parts), len(labels), self._n_runs, device=labels.device)
+        self._truth = labels[self._rows]
+        n_runs = len(train)
+        self._aligned = task.aligned(self._truth, n_runs)
+        own = task.vertex_weights(labels, class_weight)
+        weights = torch.zeros(len(parts), len(labels), n_runs, device=labels.device)
         for p, part in enumerate(parts):
             for r, index in enumerate(part):
                 weights[p, index, r] = own[index].float()
         self._weights = weights[:, self._rows]
         self._sums = self._weights.sum(1, dtype=torch.float64)
-        self._labels = truth
         self._class_weight = class_weight
         # Which vertices are of the last part, whatever their weights.
-        self._chosen = torch.zeros(
-            len(labels), self._n_runs, dtype=torch.bool, device=labels.device
-        )
+        self._chosen = torch.zeros(len(labels), n_runs, dtype=torch.bool, device=labels.device)
         for r, index in enumerate(parts[-1]):
             self._chosen[index, r] = True
         self._chosen = self._chosen[self._rows]
@@ -142,36 +137,27 @@ class _Vertices:
 
         ``vertex_weight`` (n,) multiplies the loss of every vertex.
         """
-        weighted = self._weights[0] * self._losses(logits.index_select(0, self._rows))
+        losses = self._task.losses(logits.index_select(0, self._rows), self._aligned)
+        weighted = self._weights[0] * losses
         if vertex_weight is not None:
             weighted = weighted * vertex_weight[self._rows, None]
         return weighted.sum(0) / self._sums[0].to(logits.dtype)
 
     def scores(self, logits: Tensor, monitor: str) -> Tensor:
-        """Return training accuracy, validation loss and accuracy, and the monitored score.
+        """Return training score, validation loss and score, and the monitored score.
 
         (3, R), or (4, R) where the monitored score is another; NaN where there are no vertices.
         """
         logits = logits.index_select(0, self._rows)
-        right = (logits.argmax(2).view(-1) == self._truth).view(-1, self._n_runs)
-        # In float64, so that counts are exact and equal accuracies compare as equal.
-        right = (self._weights * right).sum(1, dtype=torch.float64) / self._sums
-        loss = (self._weights[1] * self._losses(logits)).sum(0, dtype=torch.float64)
-        scores = torch.stack([right[0], loss / self._sums[1], right[1]])
-        if monitor not in SCORES:
+        task, aligned = self._task, self._aligned
+        score = task.score(logits, aligned, self._weights)
+        loss = (self._weights[1] * task.losses(logits, aligned)).sum(0, dtype=torch.float64)
+        scores = torch.stack([score[0], loss / self._sums[1], score[1]])
+        if monitor not in task.scores:
             return scores
-        weight = self._class_weight
-        if weight is None:
-            weight = torch.ones(logits.shape[2], device=logits.device)
-        monitored = SCORES[monitor](logits, self._labels, self._chosen, weight)
+        weight = all_weights(logits, self._class_weight)
+        monitored = task.scores[monitor](logits, self._truth, self._chosen, weight)
         return torch.cat([scores, monitored[None]])
-
-    def _losses(self, logits: Tensor) -> Tensor:
-        """Return the cross entropy of each: (m, R, C) give (m, R)."""
-        # Classes first: torch sums over long rows several times faster than over many short ones.
-        by_class = logits.reshape(len(self._truth), -1).T.contiguous()
-        losses = by_class.logsumexp(0) - by_class.gather(0, self._truth[None])[0]
-        return losses.view(-1, self._n_runs)
 
 
 # What one thread captures must not contain what another one launches.

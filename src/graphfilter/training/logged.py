@@ -12,6 +12,7 @@ from graphfilter.training.loop import OnEpoch, Progress
 
 LOGGER = logging.getLogger("graphfilter")
 SECONDS_BETWEEN_LINES = 2.0
+SCORE_NAMES = {"accuracy": "accuracy", "micro_f1": "micro F1", "r2": "R²"}
 
 
 @contextmanager
@@ -53,9 +54,10 @@ def logged_progress(
 
 def _log(progress: Progress) -> None:
     LOGGER.info(
-        "epoch %d of at most %d: loss %.3f, validation accuracy %.1f %%",
+        "epoch %d of at most %d: loss %.3f, validation %s %.1f %%",
         progress.epoch,
         progress.max_epochs,
         progress.loss,
-        100 * progress.val_accuracy,
+        SCORE_NAMES[progress.score_name],
+        100 * progress.val_score,
     )

@@ -22,8 +22,8 @@ from graphfilter.splits import Split
 from graphfilter.training.checkpoint import Checkpoint, fingerprint
 from graphfilter.training.config import TrainConfig
 from graphfilter.training.epoch import Epoch
-from graphfilter.training.monitors import TWO_CLASSES
 from graphfilter.training.run import FitResult, Run
+from graphfilter.training.task import CLASSIFICATION, Task
 
 # Of runs side by side on a CPU: more make it wait for memory, fewer for Python.
 VERTICES_IN_CACHE = 4096
@@ -31,15 +31,19 @@ VERTICES_IN_CACHE = 4096
 
 @dataclass(frozen=True)
 class Progress:
-    """What a caller may show after an epoch: averages over the runs still training."""
+    """What a caller may show after an epoch: averages over the runs still training.
+
+    The scores are accuracies, or those of another task: ``score_name`` says which.
+    """
 
     epoch: int
     max_epochs: int
     loss: float
-    train_accuracy: float
-    val_accuracy: float
+    train_score: float
+    val_score: float
     n_training: int
     runs: Sequence[Run] = field(repr=False)
+    score_name: str = "accuracy"
 
     def scalars(self) -> dict[str, NDArray[Any]]:
         """Return the filter's scalars of the first run after this epoch, by name."""
@@ -60,6 +64,7 @@ def train(
     *,
     seeds: Sequence[int],
     class_weight: Tensor | None = None,
+    task: Task = CLASSIFICATION,
     on_epoch: OnEpoch | None = None,
     checkpoint: str | Path | None = None,
     checkpoint_seconds: float = 10.0,
@@ -76,13 +81,15 @@ def train(
         Trained in place; the results hold copies of their best weights.
     operator, x : as the networks take them
     labels : int64 Tensor (n,)
-        Class numbers, -1 where unknown.
+        Class numbers, -1 where unknown; of another task its targets, as that says.
     splits : sequence of R splits
         An empty validation part means no early stopping and the last weights.
     seeds : sequence of R ints
         For each run's dropout.
     class_weight : Tensor (n_classes,), optional
         Weighs the training loss and the scores that choose the best weights.
+    task : Task
+        What the networks' outputs mean, and how they are scored.
     on_epoch : callable, optional
         Called with the :class:`Progress` after every epoch. It may read the filter from it, and
         return True to end training: every run then keeps its best weights so far. If it raises,
@@ -94,18 +101,22 @@ def train(
         Resume from ``checkpoint`` if it exists: the result is the same to the bit as without
         the interruption.
     """
-    _check(models, splits, seeds, labels)
-    _check_monitor(config.monitor, splits, labels)
+    _check(models, splits, seeds, labels, task)
+    for split in splits:
+        task.check(config.monitor, labels[torch.from_numpy(split.val.copy())], class_weight)
     device = operator.device
     generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
     runs = [
-        Run(model, split, labels, class_weight, monitor=config.monitor, patience=config.patience)
+        Run(
+            model, split, labels, class_weight, monitor=config.monitor, patience=config.patience,
+            task=task,
+        )
         for model, split in zip(models, splits, strict=True)
-    ]
+    ]  # fmt: skip
     optimizer = _make_optimizer(models, config)
     state = Checkpoint(
         runs=runs, optimizer=optimizer, generators=generators, path=checkpoint,
-        key=fingerprint(config, seeds, splits, labels, class_weight, models, operator, x)
+        key=fingerprint(config, seeds, splits, labels, class_weight, models, operator, x, task)
         if checkpoint
         else "",
     )  # fmt: skip
@@ -212,14 +223,19 @@ def _stop(runs: Sequence[Run]) -> None:
 
 def _progress(epoch: int, max_epochs: int, runs: Sequence[Run]) -> Progress:
     shown = [run for run in runs if run.training] or list(runs)
-    names = ("loss", "train_accuracy", "val_accuracy")
-    means = {name: sum(run.history[name][-1] for run in shown) / len(shown) for name in names}
+    score = runs[0].task.score_name
+    names = ("loss", f"train_{score}", f"val_{score}")
+    loss, train, val = (sum(run.history[n][-1] for run in shown) / len(shown) for n in names)
     n_training = sum(run.training for run in runs)
-    return Progress(epoch, max_epochs, **means, n_training=n_training, runs=runs)
+    return Progress(epoch, max_epochs, loss, train, val, n_training, runs, score)
 
 
 def _check(
-    models: Sequence[Network[Any]], splits: Sequence[Split], seeds: Sequence[int], labels: Tensor
+    models: Sequence[Network[Any]],
+    splits: Sequence[Split],
+    seeds: Sequence[int],
+    labels: Tensor,
+    task: Task,
 ) -> None:
     if not len(models) == len(splits) == len(seeds) >= 1:
         raise ConfigError(
@@ -231,24 +247,5 @@ def _check(
         if not len(split.train):
             raise GraphError("a split must have at least one training vertex; got none.")
         for part in (split.train, split.val):
-            if len(part) and (labels[torch.from_numpy(part.copy())] < 0).any():
+            if not task.known(labels[torch.from_numpy(part.copy())]).all():
                 raise GraphError("training and validation vertices must be labelled.")
-
-
-def _check_monitor(monitor: str, splits: Sequence[Split], labels: Tensor) -> None:
-    """Raise where a score of two classes is monitored and there are not exactly two."""
-    if monitor not in TWO_CLASSES:
-        return
-    n_classes = int(labels.max()) + 1
-    if n_classes != 2:
-        raise ConfigError(
-            f"monitor {monitor!r} must be used with two classes; got {n_classes}. Monitor "
-            "'balanced_accuracy' or 'macro_f1' instead."
-        )
-    for split in splits:
-        found = labels[torch.from_numpy(split.val.copy())].unique()
-        if len(split.val) and len(found) != 2:
-            raise GraphError(
-                f"the validation vertices must have both classes for monitor {monitor!r}; got "
-                "one. Divide the vertices in another way, or monitor 'loss'."
-            )

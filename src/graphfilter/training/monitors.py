@@ -13,14 +13,14 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
+# Of any task; each knows its own.
 Monitor = Literal[
-    "accuracy", "loss", "balanced_accuracy", "macro_f1", "roc_auc", "average_precision"
-]
+    "accuracy", "loss", "balanced_accuracy", "macro_f1", "roc_auc", "average_precision", "micro_f1",
+    "r2",
+]  # fmt: skip
 MONITORS: tuple[str, ...] = get_args(Monitor)
-# Those that rank the vertices of two classes.
-TWO_CLASSES = ("roc_auc", "average_precision")
 
-# Of logits (m, R, C), labels (m,), which vertices count (bool: m, R) and class weights (C,): (R,).
+# Of outputs (m, R, C), targets, which vertices count (bool: m, R) and class weights (C,): (R,).
 Score = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
@@ -47,7 +47,7 @@ def roc_auc(logits: Tensor, truth: Tensor, chosen: Tensor, class_weight: Tensor)
 
     Class weights cancel.
     """
-    margin, positive, negative = _ranked(logits, truth, chosen)
+    margin, positive, negative = _ranked(_margins(logits), (truth == 1)[None], chosen.T)
     below, upto = _counts_at(margin, negative)
     ordered = (positive * (below + upto)).sum(1).double()
     return ordered / (2 * positive.sum(1) * negative.sum(1))
@@ -60,21 +60,42 @@ def average_precision(
 
     Each vertex of class 1 adds the precision among those that score at least as high as it does.
     """
-    margin, positive, negative = _ranked(logits, truth, chosen)
-    weight = class_weight.double()
-    right = weight[1] * (positive.sum(1, keepdim=True) - _counts_at(margin, positive)[0])
-    wrong = weight[0] * (negative.sum(1, keepdim=True) - _counts_at(margin, negative)[0])
-    total = right + wrong
-    precision = right / torch.where(total > 0, total, 1.0)
-    return (positive * precision).sum(1) / positive.sum(1)
+    ranked = _ranked(_margins(logits), (truth == 1)[None], chosen.T)
+    return _average_precision(*ranked, class_weight)
 
 
-SCORES: dict[str, Score] = {
-    "balanced_accuracy": balanced_accuracy,
-    "macro_f1": macro_f1,
-    "roc_auc": roc_auc,
-    "average_precision": average_precision,
-}
+def labels_macro_f1(outputs: Tensor, truth: Tensor, chosen: Tensor, weight: Tensor) -> Tensor:
+    """Return the mean F1 of the labels that some vertex has; truth is 0 or 1 (m, L)."""
+    true, said = truth[:, None] > 0, outputs > 0
+    counted = chosen[..., None]
+    right, total = ((each & counted).sum(0) for each in (true & said, true))
+    f1 = 2 * right.double() / (total + (said & counted).sum(0)).clamp(min=1)
+    return (f1 * (total > 0)).sum(1) / (total > 0).sum(1)
+
+
+def labels_average_precision(
+    outputs: Tensor, truth: Tensor, chosen: Tensor, weight: Tensor
+) -> Tensor:
+    """Return the mean average precision of the labels that some vertex has."""
+    n_runs, n_labels = outputs.shape[1:]
+    # One ranking for each run and label.
+    margin = outputs.double().permute(1, 2, 0).flatten(0, 1)
+    true = (truth.T > 0).repeat(n_runs, 1)
+    counted = chosen.T.repeat_interleave(n_labels, 0, output_size=n_runs * n_labels)
+    margin, positive, negative = _ranked(margin, true, counted)
+    precision = _average_precision(margin, positive, negative, weight.new_ones(2))
+    present = positive.sum(1) > 0
+    found = torch.where(present, precision, 0.0).view(n_runs, n_labels).sum(1)
+    return found / present.view(n_runs, n_labels).sum(1)
+
+
+OF_TWO_CLASSES: dict[str, Score] = {"roc_auc": roc_auc, "average_precision": average_precision}
+OF_CLASSES: dict[str, Score] = {
+    "balanced_accuracy": balanced_accuracy, "macro_f1": macro_f1, **OF_TWO_CLASSES,
+}  # fmt: skip
+OF_LABELS: dict[str, Score] = {
+    "macro_f1": labels_macro_f1, "average_precision": labels_average_precision,
+}  # fmt: skip
 
 
 def _confusion(logits: Tensor, truth: Tensor, chosen: Tensor) -> Tensor:
@@ -92,11 +113,28 @@ def _mean_of_present(scores: Tensor, counts: Tensor, class_weight: Tensor) -> Te
     return (scores * present).sum(1) / present.sum(1)
 
 
-def _ranked(logits: Tensor, truth: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Sort by margin; return margins and which vertices of class 1 and 0 count: (R, m) each."""
-    margin, order = (logits[..., 1].double() - logits[..., 0].double()).T.contiguous().sort(dim=1)
-    counted, positive = chosen.T.gather(1, order), truth[order] == 1
-    return margin, (counted & positive).long(), (counted & ~positive).long()
+def _margins(logits: Tensor) -> Tensor:
+    """Return by how much class 1 is ahead: (R, m)."""
+    return (logits[..., 1].double() - logits[..., 0].double()).T
+
+
+def _ranked(margin: Tensor, true: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Sort rows by margin; return margins, and which of the true and the others count."""
+    margin, order = margin.contiguous().sort(dim=1)
+    true = true.expand_as(order).gather(1, order)
+    counted = chosen.gather(1, order)
+    return margin, (counted & true).long(), (counted & ~true).long()
+
+
+def _average_precision(
+    margin: Tensor, positive: Tensor, negative: Tensor, class_weight: Tensor
+) -> Tensor:
+    weight = class_weight.double()
+    right = weight[1] * (positive.sum(1, keepdim=True) - _counts_at(margin, positive)[0])
+    wrong = weight[0] * (negative.sum(1, keepdim=True) - _counts_at(margin, negative)[0])
+    total = right + wrong
+    precision = right / torch.where(total > 0, total, 1.0)
+    return (positive * precision).sum(1) / positive.sum(1)
 
 
 def _counts_at(margin: Tensor, marked: Tensor) -> tuple[Tensor, Tensor]:

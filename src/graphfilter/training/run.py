@@ -14,18 +14,7 @@ from torch import Tensor, nn
 
 from graphfilter.models import FilterNetwork, Network
 from graphfilter.splits import Split
-from graphfilter.training.monitors import SCORES
-
-CURVES = ("loss", "train_accuracy", "val_loss", "val_accuracy")
-
-
-def curves_of(monitor: str) -> tuple[str, ...]:
-    """Return the names of what is recorded every epoch: the monitored score once.
-
-    >>> curves_of("roc_auc")
-    ('loss', 'train_accuracy', 'val_loss', 'val_accuracy', 'val_roc_auc')
-    """
-    return (*CURVES, f"val_{monitor}") if monitor in SCORES else CURVES
+from graphfilter.training.task import CLASSIFICATION, Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +26,10 @@ class FitResult:
     state : dict of Tensor
         The best weights, on the CPU.
     history : dict of arrays
-        ``loss`` (with dropout), ``train_accuracy``, ``val_loss``, ``val_accuracy`` and, where
-        another score is monitored, that one (``val_roc_auc``), one per epoch; and of the filter's
-        learnable scalars, under their own names (``alpha``, ``beta``), one row at the start and
-        one per epoch.
+        ``loss`` (with dropout), ``train_accuracy``, ``val_loss``, ``val_accuracy`` (of other
+        tasks, their score) and, where another score is monitored, that one (``val_roc_auc``), one
+        per epoch; and of the filter's learnable scalars, under their own names (``alpha``,
+        ``beta``), one row at the start and one per epoch.
     best_epoch : int
         The epoch of the best weights, from 1; 0 is the start.
     stopped : {'patience', 'max_epochs', 'diverged', 'asked'}
@@ -72,17 +61,17 @@ class Run:
         *,
         monitor: str,
         patience: int,
+        task: Task = CLASSIFICATION,
     ) -> None:
         self.model = model
+        self.task = task
         self.monitor = monitor
         self.patience = patience
         self.train = torch.tensor(split.train, device=labels.device)
         self.val = torch.tensor(split.val, device=labels.device)
-        counts = torch.bincount(labels[self.train]).double()
-        if class_weight is not None:
-            counts *= class_weight[: len(counts)]
-        self.chance = float(counts.max() / counts.sum())
-        self.score_of_chance = self._score_of_chance(labels, class_weight, int(counts.argmax()))
+        train, val = labels[self.train], labels[self.val]
+        self.chance = task.chance(train, class_weight)
+        self.monitored_chance = task.monitored_chance(monitor, train, val, class_weight)
         self.best_score = self.best_tie_break = -math.inf
         self.best_epoch = 0
         self.waited = 0
@@ -95,7 +84,7 @@ class Run:
 
     @property
     def curves(self) -> tuple[str, ...]:
-        return curves_of(self.monitor)
+        return self.task.curves(self.monitor)
 
     @property
     def training(self) -> bool:
@@ -108,17 +97,17 @@ class Run:
         """
         for name, value in zip(self.curves, scores.tolist(), strict=True):
             self.history[name].append(value)
-        loss, train_accuracy, val_loss, val_accuracy, *monitored = scores.tolist()
+        loss, train_score, val_loss, val_score, *monitored = scores.tolist()
         self.filter_history.append(scalars)
         if not math.isfinite(loss) or (len(self.val) and not math.isfinite(val_loss)):
             self.stopped = "diverged"
             return False
-        self.learning = self.learning or train_accuracy > self.chance
+        self.learning = self.learning or train_score > self.chance
         if monitored:
             # Of rare classes a ranking is learned long before any vertex is called one.
-            self.learning = self.learning or monitored[0] > self.score_of_chance
+            self.learning = self.learning or monitored[0] > self.monitored_chance
         better = improved = False
-        score, tie_break = self._score(val_loss, *(monitored or [val_accuracy]))
+        score, tie_break = self._score(val_loss, *(monitored or [val_score]))
         if (score, tie_break) > (self.best_score, self.best_tie_break):
             improved = score > self.best_score
             self.best_score, self.best_tie_break = score, tie_break
@@ -142,20 +131,6 @@ class Run:
         if not len(self.val):
             return float(len(self.history["loss"])), 0.0
         return (-val_loss, 0.0) if self.monitor == "loss" else (val_score, -val_loss)
-
-    def _score_of_chance(self, labels: Tensor, class_weight: Tensor | None, largest: int) -> float:
-        """Return the monitored score of always answering the largest class."""
-        if self.monitor not in SCORES or not len(self.val):
-            return math.inf
-        truth = labels[self.val]
-        n_classes = int(labels.max()) + 1
-        answer = torch.zeros(len(truth), 1, n_classes, device=labels.device)
-        answer[..., largest] = 1.0
-        weight = torch.ones(n_classes, device=labels.device)
-        if class_weight is not None:
-            weight = class_weight[:n_classes]
-        chosen = torch.ones(len(truth), 1, dtype=torch.bool, device=labels.device)
-        return float(SCORES[self.monitor](answer, truth, chosen, weight))
 
     def filter_scalars(self) -> dict[str, NDArray[Any]]:
         """Return the filter's scalars after the last epoch, by name; none without a filter."""

@@ -1,0 +1,265 @@
+"""What is learned of a vertex: what a network's outputs mean, their loss and their scores.
+
+The network, its filter and the loop are the same for every task. Outputs of R runs are (m, R, C);
+losses and scores are computed inside what a GPU captures, and do not wait for the device.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn.functional import softplus
+
+from graphfilter.errors import ConfigError, GraphError
+from graphfilter.training import monitors
+from graphfilter.training.monitors import Score
+
+
+class Task(ABC):
+    """How outputs are compared with what is known of the vertices.
+
+    Attributes
+    ----------
+    name : str
+    score_name : str
+        The score that is recorded every epoch beside the loss; higher is better.
+    scores : mapping
+        Further scores that may be monitored.
+    """
+
+    name: ClassVar[str]
+    score_name: ClassVar[str]
+    scores: ClassVar[Mapping[str, Score]] = {}
+
+    @abstractmethod
+    def known(self, targets: Tensor) -> Tensor:
+        """Return which vertices have a target: bool (n,)."""
+
+    @abstractmethod
+    def n_outputs(self, targets: Tensor) -> int:
+        """Return how many outputs a network must have for these targets, at least."""
+
+    @abstractmethod
+    def aligned(self, targets: Tensor, n_runs: int) -> Tensor:
+        """Return targets as :meth:`losses` and :meth:`score` take them, made once."""
+
+    @abstractmethod
+    def losses(self, outputs: Tensor, aligned: Tensor) -> Tensor:
+        """Return the loss of each vertex: outputs (m, R, C) give (m, R)."""
+
+    @abstractmethod
+    def score(self, outputs: Tensor, aligned: Tensor, weights: Tensor) -> Tensor:
+        """Return the score of parts with these weights: (P, m, R) give (P, R), in float64."""
+
+    @abstractmethod
+    def constant(self, targets: Tensor, n_outputs: int, class_weight: Tensor | None) -> Tensor:
+        """Return the outputs (C,) of the best answer that is the same for every vertex."""
+
+    @abstractmethod
+    def answers(self, outputs: Tensor) -> Tensor:
+        """Return what outputs (..., C) say: probabilities, or values."""
+
+    @property
+    def monitors(self) -> tuple[str, ...]:
+        """What may choose the best weights."""
+        return (self.score_name, "loss", *self.scores)
+
+    def curves(self, monitor: str) -> tuple[str, ...]:
+        """Return the names of what is recorded every epoch; the monitored score once.
+
+        >>> CLASSIFICATION.curves("roc_auc")
+        ('loss', 'train_accuracy', 'val_loss', 'val_accuracy', 'val_roc_auc')
+        """
+        usual = ("loss", f"train_{self.score_name}", "val_loss", f"val_{self.score_name}")
+        return (*usual, f"val_{monitor}") if monitor in self.scores else usual
+
+    def vertex_weights(self, targets: Tensor, class_weight: Tensor | None) -> Tensor:
+        """Return the weight of every vertex in loss and score: (n,)."""
+        return torch.ones(len(targets), device=targets.device)
+
+    def chance(self, train: Tensor, class_weight: Tensor | None) -> float:
+        """Return the score of the best constant answer on the vertices it was learned from."""
+        answer = self.constant(train, self.n_outputs(train), class_weight)
+        weights = self.vertex_weights(train, class_weight)[None, :, None]
+        return float(self.score(answer.expand(len(train), 1, -1), self.aligned(train, 1), weights))
+
+    def monitored_chance(
+        self, monitor: str, train: Tensor, val: Tensor, class_weight: Tensor | None
+    ) -> float:
+        """Return the monitored score that the constant answer of ``train`` has on ``val``."""
+        if monitor not in self.scores or not len(val):
+            return math.inf
+        n_outputs = max(self.n_outputs(train), self.n_outputs(val))
+        answer = self.constant(train, n_outputs, class_weight).expand(len(val), 1, -1)
+        chosen = torch.ones(len(val), 1, dtype=torch.bool, device=val.device)
+        weight = all_weights(answer, class_weight)
+        return float(self.scores[monitor](answer, val, chosen, weight))
+
+    def check(self, monitor: str, val: Tensor, class_weight: Tensor | None) -> None:
+        """Raise where a monitored score is not one of this task, or not defined on ``val``."""
+        if monitor not in self.monitors:
+            raise ConfigError(
+                f"monitor must be one of {', '.join(self.monitors)} for {self.name}; "
+                f"got {monitor!r}."
+            )
+
+
+def all_weights(outputs: Tensor, class_weight: Tensor | None) -> Tensor:
+    """Return one weight per output (C,): those given, or ones."""
+    n_outputs = outputs.shape[-1]
+    if class_weight is None:
+        return torch.ones(n_outputs, device=outputs.device)
+    return class_weight[:n_outputs]
+
+
+class Classification(Task):
+    """One class per vertex: softmax and cross entropy. Targets int64 (n,), -1 where unknown."""
+
+    name = "classification"
+    score_name = "accuracy"
+    scores = monitors.OF_CLASSES
+
+    def known(self, targets: Tensor) -> Tensor:
+        return targets >= 0
+
+    def n_outputs(self, targets: Tensor) -> int:
+        return int(targets.max()) + 1
+
+    def aligned(self, targets: Tensor, n_runs: int) -> Tensor:
+        return targets[:, None].expand(-1, n_runs).reshape(-1)
+
+    def losses(self, outputs: Tensor, aligned: Tensor) -> Tensor:
+        # Classes first: torch sums over long rows several times faster than over many short ones.
+        by_class = outputs.reshape(len(aligned), -1).T.contiguous()
+        losses = by_class.logsumexp(0) - by_class.gather(0, aligned[None])[0]
+        return losses.view(-1, outputs.shape[1])
+
+    def score(self, outputs: Tensor, aligned: Tensor, weights: Tensor) -> Tensor:
+        right = (outputs.argmax(2).view(-1) == aligned).view(-1, outputs.shape[1])
+        # In float64, so that counts are exact and equal accuracies compare as equal.
+        sums = weights.sum(1, dtype=torch.float64)
+        return (weights * right).sum(1, dtype=torch.float64) / sums
+
+    def constant(self, targets: Tensor, n_outputs: int, class_weight: Tensor | None) -> Tensor:
+        counts = self._counts(targets, n_outputs, class_weight)
+        return torch.zeros(n_outputs, device=targets.device).index_fill(0, counts.argmax(), 1.0)
+
+    def answers(self, outputs: Tensor) -> Tensor:
+        return outputs.softmax(dim=-1)
+
+    def vertex_weights(self, targets: Tensor, class_weight: Tensor | None) -> Tensor:
+        if class_weight is None:
+            return super().vertex_weights(targets, class_weight)
+        # A vertex without a label is in no part; which weight it takes is never seen.
+        return class_weight[targets.clamp(min=0)]
+
+    def chance(self, train: Tensor, class_weight: Tensor | None) -> float:
+        counts = self._counts(train, self.n_outputs(train), class_weight)
+        return float(counts.max() / counts.sum())
+
+    def check(self, monitor: str, val: Tensor, class_weight: Tensor | None) -> None:
+        super().check(monitor, val, class_weight)
+        if monitor not in monitors.OF_TWO_CLASSES or not len(val):
+            return
+        if (n_classes := self.n_outputs(val)) > 2:
+            raise ConfigError(
+                f"monitor {monitor!r} must be used with two classes; got {n_classes}. Monitor "
+                "'balanced_accuracy' or 'macro_f1' instead."
+            )
+        if len(val.unique()) < 2:
+            raise GraphError(
+                f"the validation vertices must have both classes for monitor {monitor!r}; got "
+                "one. Divide the vertices in another way, or monitor 'loss'."
+            )
+
+    def _counts(self, targets: Tensor, n_outputs: int, class_weight: Tensor | None) -> Tensor:
+        counts = torch.bincount(targets, minlength=n_outputs).double()
+        if class_weight is not None:
+            counts *= class_weight[: len(counts)]
+        return counts
+
+
+class _Values(Task):
+    """Several numbers per vertex: targets float (n, C), NaN in the rows of unknown vertices."""
+
+    def known(self, targets: Tensor) -> Tensor:
+        return ~targets.isnan().any(1)
+
+    def n_outputs(self, targets: Tensor) -> int:
+        return targets.shape[1]
+
+    def aligned(self, targets: Tensor, n_runs: int) -> Tensor:
+        return targets[:, None]
+
+    def check(self, monitor: str, val: Tensor, class_weight: Tensor | None) -> None:
+        super().check(monitor, val, class_weight)
+        if class_weight is not None:
+            raise ConfigError(f"class_weight must be None for {self.name}: it has no classes.")
+
+
+class Multilabel(_Values):
+    r"""Any of L labels per vertex: sigmoid, and binary cross entropy averaged over the labels.
+
+    .. math:: \ell = \tfrac1L \sum_l \log(1 + e^{z_l}) - y_l z_l
+    """
+
+    name = "multilabel"
+    score_name = "micro_f1"
+    scores = monitors.OF_LABELS
+
+    def losses(self, outputs: Tensor, aligned: Tensor) -> Tensor:
+        return (softplus(outputs) - aligned * outputs).mean(2)
+
+    def score(self, outputs: Tensor, aligned: Tensor, weights: Tensor) -> Tensor:
+        said, true = (outputs > 0).double(), aligned.double()
+        right, total = (said * true).sum(2), (said + true).sum(2)
+        right, total = ((weights * each).sum(1) for each in (right, total))
+        # Where nothing is said and nothing is true, the answer has found nothing.
+        return 2 * right / torch.where(total > 0, total, 1.0)
+
+    def constant(self, targets: Tensor, n_outputs: int, class_weight: Tensor | None) -> Tensor:
+        return targets.mean(0) - 0.5
+
+    def answers(self, outputs: Tensor) -> Tensor:
+        return outputs.sigmoid()
+
+
+class Regression(_Values):
+    r"""Numbers per vertex: squared errors, averaged over the numbers of a vertex.
+
+    The score is :math:`R^2 = 1 - \sum (z - y)^2 / \sum (y - \bar y)^2`, the mean over the numbers.
+    """
+
+    name = "regression"
+    score_name = "r2"
+
+    def losses(self, outputs: Tensor, aligned: Tensor) -> Tensor:
+        return (outputs - aligned).square().mean(2)
+
+    def score(self, outputs: Tensor, aligned: Tensor, weights: Tensor) -> Tensor:
+        weights, true = weights.double()[..., None], aligned.double()
+        mean = (weights * true).sum(1, keepdim=True) / weights.sum(1, keepdim=True)
+        error = (weights * (outputs.double() - true).square()).sum(1)
+        spread = (weights * (true - mean).square()).sum(1)
+        # As scikit-learn has it: of equal values there is nothing to explain.
+        return torch.where(spread > 0, 1 - error / spread, (error == 0).double()).mean(2)
+
+    def constant(self, targets: Tensor, n_outputs: int, class_weight: Tensor | None) -> Tensor:
+        return targets.mean(0)
+
+    def chance(self, train: Tensor, class_weight: Tensor | None) -> float:
+        return 0.0
+
+    def answers(self, outputs: Tensor) -> Tensor:
+        return outputs
+
+
+CLASSIFICATION = Classification()
+MULTILABEL = Multilabel()
+REGRESSION = Regression()
+TASKS: dict[str, Task] = {task.name: task for task in (CLASSIFICATION, MULTILABEL, REGRESSION)}
