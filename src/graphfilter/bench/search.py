@@ -183,7 +183,7 @@ def _pruning(trial: Any, *, never: bool) -> OnEpoch:
 
     def watch(progress: Progress) -> bool:
         nonlocal best
-        best = max(best, progress.val_accuracy)
+        best = max(best, progress.val_score)
         if progress.epoch % EPOCHS_BETWEEN_REPORTS:
             return False
         trial.report(best, progress.epoch)
