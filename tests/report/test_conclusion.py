@@ -5,14 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphfilter.report.conclusion import (
-    BASELINES,
-    LOW_PASS,
-    NO_GRAPH,
-    TWO_STEPS,
-    Baseline,
-    conclude,
-)
+from graphfilter.report.conclusion import Baseline, conclude
+from graphfilter.report.sentences import BASELINES, LOW_PASS, NO_GRAPH, TWO_STEPS
 
 
 def make_conclusion(*, alone: int, fixed: int, steps: int = 0, ours: int = 90, part: str = "test"):
@@ -33,7 +27,7 @@ def make_conclusion(*, alone: int, fixed: int, steps: int = 0, ours: int = 90, p
 def test_conclusion_scores_every_model_on_the_same_vertices() -> None:
     found = make_conclusion(alone=60, fixed=85, steps=90)
     assert [s.accuracy for s in found.scores] == [0.9, 0.6, 0.85, 0.9, 0.5]
-    assert [s.verdict for s in found.scores] == ["alike", "better", "alike", "alike", "better"]
+    assert [s.verdict for s in found.scores] == ["tie", "better", "tie", "tie", "better"]
     assert found.scores[1].difference == pytest.approx(0.3)
     assert found.scores[-1].title == "largest class"
 
@@ -41,7 +35,7 @@ def test_conclusion_scores_every_model_on_the_same_vertices() -> None:
 @pytest.mark.parametrize(
     ("alone", "fixed", "graph", "adapting"),
     [
-        (60, 88, "the graph helps", "about as well"),
+        (60, 88, "the graph helps", "ties with"),
         (89, 60, "no clear difference", "does worse"),
         (100, 100, "the graph misleads", "does better"),
     ],
@@ -58,9 +52,10 @@ def test_headline_says_whether_graph_and_adapting_help(
 def test_reason_names_what_carries_the_classes() -> None:
     assert "features and the graph both" in make_conclusion(alone=70, fixed=50).reason
     assert "comes from the graph" in make_conclusion(alone=50, fixed=50).reason
-    assert "features alone carry" in make_conclusion(alone=89, fixed=89).reason
-    assert "Trust the features" in make_conclusion(alone=100, fixed=50).reason
-    assert "more labels" in make_conclusion(ours=52, alone=50, fixed=50).reason
+    assert "features alone tell" in make_conclusion(alone=89, fixed=89).reason
+    assert "Trust the features" in make_conclusion(ours=80, alone=100, fixed=50).reason
+    assert "ties with always answering" in make_conclusion(ours=52, alone=50, fixed=50).reason
+    assert "less often than always" in make_conclusion(ours=30, alone=30, fixed=30).reason
 
 
 def test_reason_tells_when_another_fixed_filter_does_as_well() -> None:

@@ -16,6 +16,7 @@ from graphfilter.report.conclusion import BASELINES
 from graphfilter.run_folder import REPORT_FILE, Source, fit_folder, plan_fit
 from graphfilter.run_folder.baselines import train_baselines
 from graphfilter.splits import Split, stratified
+from graphfilter.systems.pipeline import train_system
 from graphfilter.training import Progress
 
 HOSTILE = '</script><script>hacked=1</script><img src=x onerror="hacked=1">'
@@ -150,3 +151,30 @@ def test_baselines_that_are_stopped_are_left_out(graph: Graph) -> None:
     )
     assert made == ()
     assert told == [1, 2, 3, 1]
+
+
+def test_baselines_are_trained_like_the_classifier(graph: Graph, monkeypatch) -> None:
+    """Same class weights, number of networks, limits and score that chooses the best epoch."""
+    from graphfilter.run_folder import baselines
+
+    calls = []
+
+    def record(prepared, system, splits, seeds, **options):
+        calls.append((system.config, len(splits), len(set(seeds)), options["class_weight"]))
+        return train_system(prepared, system, splits, seeds, **options)
+
+    monkeypatch.setattr(baselines, "train_system", record)
+    classifier = SGFClassifier(
+        max_epochs=3, patience=2, monitor="loss", n_members=2, class_weight="balanced"
+    )
+    labels = np.array(graph.labels)
+    labels[np.flatnonzero(labels == 1)[10:]] = -1
+    split = stratified(labels, 0)
+    classifier.fit(graph=graph.replace(labels=labels), split=split)
+    train_baselines(split, classifier, seed=0)
+    assert len(calls) == len(BASELINES)
+    for config, n_splits, n_seeds, weights in calls:
+        assert (config.max_epochs, config.patience, config.monitor) == (3, 2, "loss")
+        assert (n_splits, n_seeds) == (2, 2)
+        np.testing.assert_array_equal(weights, classifier.class_weights_)
+        assert weights[1] > weights[0]

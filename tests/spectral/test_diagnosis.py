@@ -8,7 +8,7 @@ import pytest
 from graphfilter.data import load_dataset
 from graphfilter.graph import Graph
 from graphfilter.spectral import diagnose
-from graphfilter.spectral.diagnosis import describe_agreement
+from graphfilter.spectral.words import describe_agreement
 
 
 def ring_of_classes(n: int = 600, n_classes: int = 5) -> Graph:

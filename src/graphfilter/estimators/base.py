@@ -110,13 +110,14 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
             scaling=self.feature_scaling,
             device=pick_device(self.device),
         )
+        weights = self._class_weights(codes[split.train], classes)
         with logged_progress(on_epoch) if self.verbose else nullcontext(on_epoch) as report:
             outcomes = train_system(
                 prepared,
                 system,
                 [split] * len(seeds),
                 seeds,
-                class_weight=self._class_weights(codes[split.train], classes),
+                class_weight=weights,
                 on_epoch=report,
                 checkpoint=checkpoint,
                 resume=resume,
@@ -129,6 +130,7 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
             )
         # Only now: a fit that fails leaves the estimator as it was.
         self.classes_ = classes
+        self.class_weights_ = weights
         self.split_ = split
         self.system_ = system
         self.graph_ = fitted

@@ -68,6 +68,8 @@ class SGFClassifier(VertexClassifier):
     history_ : dict of arrays
         Loss, accuracies and the filter's scalars by epoch, of the first member.
     results_ : list of FitResult, one per member
+    class_weights_ : array (n_classes,) or None
+        The weight of each class in the loss.
     split_ : Split
         Which vertices were trained and validated on.
     system_ : System

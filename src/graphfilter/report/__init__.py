@@ -1,7 +1,7 @@
 """What a person looks at: self-contained pages and pictures. Nothing here trains or prints.
 
 ``run_page`` is the report of one fit, ``benchmark_page`` that of a file of records; each section
-of them has a file of its own (``conclusion``, ``ranking``, ``classes``, ``curves``,
+of them has a file of its own (``conclusion``, ``sentences``, ``ranking``, ``classes``, ``curves``,
 ``learned_filters``) and its place in ``templates/``. ``figures`` draws with matplotlib, ``palette``
 holds the colours of every picture, ``html`` what the pages share. Imports from ``bench`` and the
 rooms before it.

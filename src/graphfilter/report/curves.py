@@ -10,10 +10,10 @@ import torch
 from numpy.typing import NDArray
 
 from graphfilter.filters import Filter, StackedFilter
-from graphfilter.report.figures import eigenvalue_of
+from graphfilter.report.figures import common_signs, eigenvalue_of
 from graphfilter.report.numbers import plain, spread_out
 from graphfilter.spectral import Density
-from graphfilter.spectral.diagnosis import HIGH_ABOVE, LOW_BELOW
+from graphfilter.spectral.words import HIGH_ABOVE, LOW_BELOW
 from graphfilter.training.run import FitResult
 
 FREQUENCIES = np.linspace(0.0, 2.0, 101)
@@ -21,17 +21,28 @@ MOST_FRAMES = 60
 MOST_COLUMNS = 150
 
 _PASSES = 0.5  # of the strongest band
+# Which of the low, middle and high frequencies pass: the name of it, and what that does.
 _SHAPES = {
-    (True, False, False): "low-pass: it averages each vertex with its neighbours",
-    (False, True, False): "band-pass: it keeps the middle frequencies",
-    (False, False, True): "high-pass: it contrasts each vertex with its neighbours",
-    (True, True, False): "a weak low-pass: it keeps each vertex's own features, smoothed a little",
-    (False, True, True): "a weak high-pass: it keeps each vertex's own features and contrasts "
-    "them with the neighbours'",
-    (True, False, True): "band-stop: it keeps agreement and contrast with neighbours, and drops "
-    "what lies between",
-    (True, True, True): "nearly flat: it lets every frequency through, to within a factor of two, "
-    "and so mostly keeps each vertex's own features",
+    (True, False, False): ("low-pass", "it averages each vertex with its neighbours"),
+    (False, True, False): ("band-pass", "it keeps the middle frequencies"),
+    (False, False, True): ("high-pass", "it contrasts each vertex with its neighbours"),
+    (True, True, False): (
+        "a weak low-pass",
+        "it keeps each vertex's own features, smoothed a little",
+    ),
+    (False, True, True): (
+        "a weak high-pass",
+        "it keeps each vertex's own features and contrasts them with the neighbours'",
+    ),
+    (True, False, True): (
+        "band-stop",
+        "it keeps agreement and contrast with neighbours, and drops what lies between",
+    ),
+    (True, True, True): (
+        "nearly flat",
+        "it lets every frequency through, to within a factor of two, and so mostly keeps each "
+        "vertex's own features",
+    ),
 }
 
 
@@ -49,6 +60,12 @@ def stacked_response(alpha: NDArray[Any], beta: NDArray[Any], operator: str) -> 
     return response_at(made, operator)
 
 
+def mean_response(filters: Sequence[Filter], operator: str) -> NDArray[np.float64]:
+    """Return the mean response of some filters, all turned the way of the first."""
+    curves = np.array([response_at(f, operator) for f in filters])
+    return np.mean(common_signs(curves)[:, None] * curves, axis=0)
+
+
 def filter_data(
     results: Sequence[FitResult], learned: Sequence[Filter], operator: str
 ) -> dict[str, Any]:
@@ -56,11 +73,13 @@ def filter_data(
     n = max(result.n_epochs for result in results) + 1
     kept = round(float(np.mean([result.best_epoch for result in results])))
     epochs = spread_out(n, MOST_FRAMES, keep=(kept,))
-    members = [response_at(f, operator) for f in learned]
+    members = np.array([response_at(f, operator) for f in learned])
+    signs = common_signs(members)
+    members *= signs[:, None]
     return {
         "x": plain(FREQUENCIES),
         "epochs": epochs,
-        "frames": [plain(_at_epoch(results, epoch, operator)) for epoch in epochs],
+        "frames": [plain(_at_epoch(results, epoch, operator, signs)) for epoch in epochs],
         "kept": plain(np.mean(members, axis=0)),
         "kept_epoch": kept,
         "members": [plain(curve) for curve in members] if len(members) > 1 else [],
@@ -97,9 +116,11 @@ def describe_shape(curve: NDArray[np.float64], density: Density) -> str:
 
     The mean of :math:`|f|` over the low (below 0.6), the middle and the high (above 1.3)
     frequencies, weighed by how many the graph has there; a band passes if its mean is at least
-    half of the strongest's. A band without frequencies follows the middle one.
+    half of the strongest's. A band without frequencies follows the middle one. Where bands pass
+    with different signs, what that does to a vertex is not said: a change of sign is no smoothing.
     """
-    size = np.interp(density.centres, FREQUENCIES, np.abs(curve))
+    value = np.interp(density.centres, FREQUENCIES, curve)
+    size = np.abs(value)
     weight = np.nan_to_num(density.values)
     bands = np.digitize(density.centres, (LOW_BELOW, HIGH_ABOVE))
     mass = np.bincount(bands, weights=weight, minlength=3)
@@ -114,14 +135,20 @@ def describe_shape(curve: NDArray[np.float64], density: Density) -> str:
     for end in (0, 2):
         if not there[end]:
             passes[end] = passes[1] and not passes[2 - end]
-    return _SHAPES[(bool(passes[0]), bool(passes[1]), bool(passes[2]))]
+    name, meaning = _SHAPES[(bool(passes[0]), bool(passes[1]), bool(passes[2]))]
+    signs = np.sign(np.bincount(bands, weights=weight * value, minlength=3))[passes & there]
+    if np.ptp(signs) > 1:
+        return f"{name} in size, with opposite signs at its ends"
+    return f"{name}: {meaning}"
 
 
-def _at_epoch(results: Sequence[FitResult], epoch: int, operator: str) -> NDArray[np.float64]:
+def _at_epoch(
+    results: Sequence[FitResult], epoch: int, operator: str, signs: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return the mean response of the members; one that stopped earlier stays as it ended."""
     curves = []
     for result in results:
         alpha, beta = result.history["alpha"], result.history["beta"]
         row = min(epoch, len(alpha) - 1)
         curves.append(stacked_response(alpha[row], beta[row], operator))
-    return np.mean(curves, axis=0)
+    return np.mean(signs[:, None] * curves, axis=0)

@@ -123,6 +123,14 @@ def eigenvalue_of(frequency: NDArray[np.float64], operator: str) -> NDArray[np.f
     return frequency if operator == "laplacian" else 1 - frequency
 
 
+def common_signs(curves: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sign that turns each response (row) the way of the first.
+
+    The layers after a filter undo its sign, so members may learn the same filter with either.
+    """
+    return np.where(curves @ curves[0] >= 0, 1.0, -1.0)
+
+
 def _draw_view(axes: Axes, view: FilterView) -> None:
     frequency = np.linspace(0, 2, 401)
     lam = eigenvalue_of(frequency, view.operator)
@@ -131,6 +139,7 @@ def _draw_view(axes: Axes, view: FilterView) -> None:
         frequency, view.start.response(lam), color=GREY, linestyle="--", label="before training"
     )
     curves = np.array([f.response(lam) for f in view.learned])
+    curves *= common_signs(curves)[:, None]
     if len(curves) > 1:
         for curve in curves:
             axes.plot(frequency, curve, color=COLOURS[0], alpha=0.25, linewidth=1)

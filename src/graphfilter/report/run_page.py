@@ -27,14 +27,13 @@ from graphfilter.report.curves import (
     coefficient_data,
     describe_shape,
     filter_data,
-    response_at,
+    mean_response,
     training_data,
 )
 from graphfilter.report.html import plotly_source, render_page, write_page
 from graphfilter.report.numbers import plain
 from graphfilter.report.whys import explain_rows
 from graphfilter.spectral import Diagnosis, diagnose, label_energy, spectral_density
-from graphfilter.spectral.diagnosis import describe_agreement
 from graphfilter.splits import Split
 
 
@@ -94,10 +93,9 @@ def render_report(facts: RunFacts) -> str:
         predicted,
         graph.labels[split.train],
         [(baseline, baseline.predicted[scored]) for baseline in facts.baselines],
+        has_edges=graph.n_edges > 0,
     )
-    learned = np.mean(
-        [response_at(f, facts.classifier.operator) for f in facts.classifier.filters_], axis=0
-    )
+    learned = mean_response(facts.classifier.filters_, facts.classifier.operator)
     data = _plot_data(facts, diagnosis)
     data["filter"]["density"] = plain(density.values)
     data["filter"]["bins"] = plain(density.centres)
@@ -112,7 +110,7 @@ def render_report(facts: RunFacts) -> str:
         facts=facts,
         conclusion=found,
         size=describe_size(graph),
-        kind=_kind(diagnosis),
+        kind=diagnosis.kind.replace(" %", "\xa0%"),
         shape=describe_shape(learned, density),
         diagnosis=diagnosis,
         degrees=_degrees(graph),
@@ -148,18 +146,6 @@ def _plot_data(facts: RunFacts, diagnosis: Diagnosis) -> dict[str, Any]:
             "high": plain(frequency.high),
         },
     }
-
-
-def _kind(d: Diagnosis) -> str:
-    """Return which kind of graph this is, in words."""
-    words = {
-        "low": "A low-frequency graph: labels change little from neighbour to neighbour.",
-        "middle": "A middle-frequency graph: neither agreement nor contrast with the neighbours "
-        "alone gives the class away.",
-        "high": "A high-frequency graph: labels alternate from neighbour to neighbour.",
-        "unknown": "The labels are too few to tell which kind of graph this is.",
-    }[d.range]
-    return f"{words} {describe_agreement(d.edge_homophily, d.adjusted_homophily)}"
 
 
 def _degrees(graph: Graph) -> dict[str, float]:

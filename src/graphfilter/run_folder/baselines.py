@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.report.conclusion import BASELINES, Baseline
 from graphfilter.splits import Split
@@ -17,13 +19,14 @@ def train_baselines(
     seed: int,
     on_epoch: OnEpoch | None = None,
 ) -> tuple[Baseline, ...]:
-    """Train MLP, APPNP and SGC on the split of a classifier, under its limits of epochs.
+    """Train MLP, APPNP and SGC as the classifier was trained.
 
-    Each has its usual learning rate and decay, and no class weights; the scaling of the features,
-    the most epochs, the patience and the score that chooses the best epoch are the classifier's.
-    Where ``on_epoch`` stops them none is returned: one cut short would be no fair comparison.
+    The split, the scaling of the features, the class weights, the most epochs, the patience, the
+    score that chooses the best epoch and the number of networks that are averaged are the
+    classifier's; each system has its usual learning rate and decay. Where ``on_epoch`` stops them
+    none is returned: one cut short would be no fair comparison.
     """
-    prepared = classifier.prepared_
+    seeds = np.random.SeedSequence(seed).generate_state(classifier.n_members).tolist()
     made = []
     for name, meaning in BASELINES.items():
         system = get_system(name).with_(
@@ -31,9 +34,17 @@ def train_baselines(
             patience=classifier.patience,
             monitor=classifier.monitor,
         )
-        done = train_system(prepared, system, [split], [seed], on_epoch=on_epoch)[0]
-        if done.result.stopped == "asked":
+        outcomes = train_system(
+            classifier.prepared_,
+            system,
+            [split] * len(seeds),
+            seeds,
+            class_weight=classifier.class_weights_,
+            on_epoch=on_epoch,
+        )
+        if any(done.result.stopped == "asked" for done in outcomes):
             return ()
-        predicted = done.probabilities.argmax(axis=1)
-        made.append(Baseline(name, get_system(name).title, meaning, predicted, done.seconds))
+        predicted = np.mean([done.probabilities for done in outcomes], axis=0).argmax(axis=1)
+        seconds = sum(done.seconds for done in outcomes)
+        made.append(Baseline(name, get_system(name).title, meaning, predicted, seconds))
     return tuple(made)

@@ -18,6 +18,7 @@ def draw_filter_picture(
 ) -> None:
     """Draw the response at the start and learned, with the labels' frequencies marked."""
     from graphfilter.report.figures import FilterView, draw_filter, save_figure
+    from graphfilter.report.numbers import percent
 
     scores = metrics["scores"]
     part = "test" if "test" in scores else "val" if "val" in scores else "train"
@@ -28,7 +29,7 @@ def draw_filter_picture(
         learned=classifier.filters_,
         label_frequency={k: np.nan if v is None else v for k, v in frequencies.items()},
         title=f"{graph.name}: the filter that was learned",
-        corner=f"{part} accuracy {scores[part]['accuracy']:.1%}",
+        corner=f"{part} accuracy {percent(scores[part]['accuracy'])}",
     )
     save_figure(draw_filter(view), path)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.graph import Graph
 from graphfilter.metrics import score_parts
-from graphfilter.spectral import estimate_label_frequency
+from graphfilter.spectral.diagnosis import known_frequency
 from graphfilter.splits import Split
 
 
@@ -40,7 +40,7 @@ def measure_run(
     """Return the content of ``metrics.json``."""
     assert graph.labels is not None
     known = np.flatnonzero(graph.labels >= 0)
-    frequency = estimate_label_frequency(graph, known)
+    frequency = known_frequency(graph, known)
     results = classifier.results_
     return {
         "scores": score_parts(probabilities, graph.labels, split),

@@ -17,26 +17,12 @@ from graphfilter.spectral.estimate import (
     estimate_label_frequency,
 )
 from graphfilter.spectral.rayleigh import check_labels, feature_frequency
-
-RANGES = ("low", "middle", "high")
-LOW_BELOW, HIGH_ABOVE = 0.6, 1.3
-
-# A rule of thumb. Of 17 benchmark graphs measured, the citation and co-purchase graphs have an
-# adjusted homophily of 0.67 and more, all others of 0.09 and less.
-_WEAK_AGREEMENT = 0.2
-# Adjusted homophily nearer to 0 than this is called chance.
-_CHANCE = 0.1
-
-
-def frequency_range(value: float) -> str:
-    """Name the paper's group of a label frequency: low below 0.6, high above 1.3, else middle.
-
-    >>> [frequency_range(r) for r in (0.2, 1.0, 1.9)]
-    ['low', 'middle', 'high']
-    """
-    if np.isnan(value):
-        return "unknown"
-    return "low" if value < LOW_BELOW else "high" if value > HIGH_ABOVE else "middle"
+from graphfilter.spectral.words import (
+    advise,
+    describe_confidence,
+    describe_kind,
+    frequency_range,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +35,7 @@ class Diagnosis:
     class_counts : dict
         Class name to the number of known members.
     label_frequency : FrequencyEstimate
-        One per class and their mean, with intervals; signed.
+        One per class and their mean, with intervals; signed, within 0..2; NaN without edges.
     ranges : tuple of str
         The name of each class's range: low, middle or high.
     range : str
@@ -60,6 +46,8 @@ class Diagnosis:
         Mean and deviation over the features that are not zero everywhere.
     confidence : {"exact", "sure", "unsure"}
         *exact*: every label is known. *sure*: the whole interval of the mean lies in one range.
+    kind : str
+        Which kind of graph this is, and how often neighbours agree.
     advice : str
         Whether a low-pass model will do or an adaptive filter is needed, and how sure that is.
     """
@@ -77,6 +65,7 @@ class Diagnosis:
     adjusted_homophily: float
     feature_frequency: tuple[float, float] | None
     confidence: str
+    kind: str
     advice: str
 
 
@@ -109,10 +98,11 @@ def diagnose(graph: Graph, index: ArrayLike | None = None) -> Diagnosis:
         raise GraphError("a diagnosis needs labels of at least two classes; got one.")
     seen = graph if index is None else _with_labels_of(graph, known)
     labels = check_labels(seen)
-    frequency = estimate_label_frequency(seen, known)
+    frequency = known_frequency(seen, known)
     ends = frequency_range(frequency.mean_low), frequency_range(frequency.mean_high)
-    sure = "sure" if ends[0] == ends[1] else "unsure"
+    sure = "sure" if ends[0] == ends[1] != "unknown" else "unsure"
     confidence = "exact" if len(known) == graph.n_vertices else sure
+    range_name = frequency_range(frequency.mean)
     edge, adjusted = homophily(seen), homophily(seen, "adjusted")
     counts = np.bincount(labels[known], minlength=seen.n_classes).tolist()
     return Diagnosis(
@@ -124,38 +114,37 @@ def diagnose(graph: Graph, index: ArrayLike | None = None) -> Diagnosis:
         class_counts=dict(zip(seen.classes.tolist(), counts, strict=True)),
         label_frequency=frequency,
         ranges=tuple(frequency_range(value) for value in frequency.value),
-        range=frequency_range(frequency.mean),
+        range=range_name,
         edge_homophily=edge,
         adjusted_homophily=adjusted,
         feature_frequency=_feature_summary(graph),
         confidence=confidence,
-        advice=_advice(frequency, edge, adjusted, confidence),
+        kind=describe_kind(range_name, confidence, graph.n_edges, edge, adjusted),
+        advice=_advice(
+            advise(range_name, graph.n_edges, edge, adjusted),
+            describe_confidence(frequency.mean_low, frequency.mean_high, confidence),
+            confidence if graph.n_edges else "no edges",
+        ),
     )
 
 
-def describe_agreement(edge_homophily: float, adjusted_homophily: float) -> str:
-    """Return how often neighbours share their class, compared with chance.
-
-    >>> describe_agreement(0.06, -0.29)
-    'Neighbours share their class on 6 % of the edges, less often than by chance.'
-    """
-    if np.isnan(edge_homophily):
-        return "No edge joins two vertices whose classes are known."
-    chance = "about as often as by chance"
-    if abs(adjusted_homophily) > _CHANCE:
-        chance = f"{'more' if adjusted_homophily > 0 else 'less'} often than by chance"
-    return f"Neighbours share their class on {100 * edge_homophily:.0f} % of the edges, {chance}."
+def known_frequency(graph: Graph, known: ArrayLike) -> FrequencyEstimate:
+    """Estimate the label frequency on its scale, 0 to 2; NaN where there are no edges at all."""
+    found = estimate_label_frequency(graph, known).on_scale()
+    if graph.n_edges:
+        return found
+    none = np.full(graph.n_classes, np.nan)
+    nan = float("nan")
+    return replace(found, value=none, low=none, high=none, mean=nan, mean_low=nan, mean_high=nan)
 
 
-def _advice(frequency: FrequencyEstimate, edge: float, adjusted: float, confidence: str) -> str:
+def _advice(what: str, sure: str, confidence: str) -> str:
     """Return advice; where the labels are too few to tell, that comes first."""
-    what = _advise(frequency_range(frequency.mean), edge, adjusted)
-    sure = _how_sure(frequency, confidence)
-    return (
-        f"{sure} As far as the estimate goes: {what}"
-        if confidence == "unsure"
-        else f"{what} {sure}"
-    )
+    if confidence == "no edges":
+        return what
+    if confidence == "unsure":
+        return f"{sure} As far as the estimate goes: {what}"
+    return f"{what} {sure}"
 
 
 def _with_labels_of(graph: Graph, index: NDArray[np.int64]) -> Graph:
@@ -170,39 +159,3 @@ def _feature_summary(graph: Graph) -> tuple[float, float] | None:
     values = feature_frequency(graph)
     known = values[np.isfinite(values)]
     return (float(known.mean()), float(known.std())) if len(known) else None
-
-
-def _advise(range_name: str, edge: float, adjusted: float) -> str:
-    if range_name == "high":
-        return (
-            "Neighbours mostly differ in label. A low-pass model would blur the classes into each "
-            "other: use an adaptive filter."
-        )
-    if range_name == "low" and not adjusted < _WEAK_AGREEMENT:
-        return (
-            "Neighbours mostly share their label. A low-pass model (GCN, SGC, APPNP) will do; an "
-            "adaptive filter should learn the same."
-        )
-    if range_name == "low":
-        return (
-            "The label signals are smooth, but neighbours agree little more than class sizes "
-            f"alone would make them (adjusted homophily {adjusted:.2f}). Use an adaptive filter, "
-            "and compare it with a model that ignores the graph."
-        )
-    return (
-        f"{describe_agreement(edge, adjusted)} Neither agreement nor contrast with the neighbours "
-        "alone gives the label away: use an adaptive filter, and compare it with a model that "
-        "ignores the graph."
-    )
-
-
-def _how_sure(frequency: FrequencyEstimate, confidence: str) -> str:
-    if confidence == "exact":
-        return "Every label is known, so this is exact."
-    interval = f"{frequency.mean_low:.2f} to {frequency.mean_high:.2f}"
-    if confidence == "sure":
-        return f"The mean label frequency lies in {interval} (95 %), within one range."
-    return (
-        f"This is unsure: the mean label frequency lies in {interval} (95 %), which spans ranges. "
-        "More labels would narrow it."
-    )

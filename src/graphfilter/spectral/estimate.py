@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -51,6 +51,12 @@ class FrequencyEstimate:
     mean_high: float
     method: str
     encoding: str
+
+    def on_scale(self) -> FrequencyEstimate:
+        """Return the estimate to show: values that chance put outside 0..2 at the nearer end."""
+        return replace(
+            self, value=np.clip(self.value, 0.0, 2.0), mean=float(np.clip(self.mean, 0.0, 2.0))
+        )
 
 
 def estimate_label_frequency(
