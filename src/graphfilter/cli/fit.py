@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
+from graphfilter.cli.answer_options import AnswerOptions
 from graphfilter.cli.progress import training_bar
 from graphfilter.cli.screen import end_stopped, say, show_table, tell
-from graphfilter.cli.sources import Device, FitOptions, Seed, takes
+from graphfilter.cli.sources import Device, Seed, takes
 
 if TYPE_CHECKING:
     from graphfilter.run_folder import FitSummary
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 MODEL = "Model (the defaults are the paper's one setting)"
 
 
-@takes(FitOptions)
+@takes(AnswerOptions)
 def fit(
-    given: FitOptions,
+    given: AnswerOptions,
     out: Annotated[Path, typer.Option(help="Folder for the results.")],
     members: Annotated[
         int, typer.Option(help="Networks to average.", min=1, rich_help_panel=MODEL)
@@ -129,7 +130,7 @@ def fit(
             summary = fit_folder(
                 plan, classifier, out, seed=seed, resume=resume, overwrite=overwrite,
                 on_epoch=report, baselines=baselines, on_baseline=report,
-                command=_command(),
+                command=_command(), asked=given.asked(),
             )  # fmt: skip
     except KeyboardInterrupt as stop:
         if (out / CHECKPOINT_FILE).exists():
@@ -216,9 +217,29 @@ def _show(summary: FitSummary) -> None:
     n_unlabelled = int((summary.graph.labels < 0).sum())
     if n_unlabelled:
         say(f"{count(n_unlabelled, 'unlabelled vertex', 'unlabelled vertices')} predicted.")
+    if "decision" in metrics:
+        _show_decision(metrics["decision"])
     say(
         f"Written to {summary.folder}: report.html (open it in a browser), predictions.csv, "
         "metrics.json, filter.png and the model."
+    )
+
+
+def _show_decision(found: dict[str, Any]) -> None:
+    """Print what the chosen threshold gives, of the last part there is."""
+    from graphfilter.graph.edges import count
+
+    if found["metric"] == "default":
+        return
+    part, scores = list(found["scores"].items())[-1]
+    extreme = "lowest" if found["metric"] == "cost" else "best"
+    chosen = "as given"
+    if found["metric"] != "given":
+        chosen = f"{extreme} {found['metric']} on the validation vertices"
+    say(
+        f"{found['positive']} is answered from a probability of {found['threshold']:.3g} "
+        f"({chosen}): {scores['found']} of {scores['found'] + scores['missed']} {part} vertices "
+        f"found, {count(scores['false_alarms'], 'false alarm')}, mean cost {scores['cost']:.3g}."
     )
 
 

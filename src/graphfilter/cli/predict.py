@@ -36,19 +36,26 @@ def predict(
     import numpy as np
 
     from graphfilter.graph.edges import count
-    from graphfilter.run_folder import load_run, predict_graph, with_features, write_predictions
+    from graphfilter.run_folder import (
+        load_run,
+        predict_graph,
+        predicted_classes,
+        with_features,
+        write_predictions,
+    )
 
     classifier, about, encoder = load_run(run)
     new = given.read(encoder=encoder, like=about.columns).graph
     with waiting("predicting", quiet=given.quiet):
         probabilities = predict_graph(classifier, about, new)
-        write_predictions(out, new, classifier.classes_, probabilities)
+        write_predictions(out, new, classifier.classes_, probabilities, decision=about.decision)
     tell(new.notes, quiet=given.quiet)
     if new.labels is not None and (new.labels >= 0).any():
         known = new.labels >= 0
         names = np.array([str(c) for c in classifier.classes_])
         truth = np.array([str(c) for c in new.classes])[new.labels[known]]
-        accuracy = (names[probabilities[known].argmax(axis=1)] == truth).mean()
+        answered = predicted_classes(probabilities, classifier.classes_, about.decision)
+        accuracy = (names[answered[known]] == truth).mean()
         labelled = count(int(known.sum()), "labelled vertex", "labelled vertices")
         seen = with_features(new)[0].checksum() == about.data_checksum
         warning = " This is the graph it was trained on: metrics.json has its test part."

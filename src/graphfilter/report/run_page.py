@@ -30,6 +30,7 @@ from graphfilter.report.curves import (
     mean_response,
     training_data,
 )
+from graphfilter.report.decisions import view_decision
 from graphfilter.report.html import plotly_source, render_page, write_page
 from graphfilter.report.numbers import plain
 from graphfilter.report.whys import explain_rows
@@ -101,6 +102,12 @@ def render_report(facts: RunFacts) -> str:
     data["filter"]["bins"] = plain(density.centres)
     data["confusion"] = confusion_data(graph, truth, predicted)
     data["calibration"] = calibration_data(probabilities, truth)
+    decision = None
+    if "decision" in facts.metrics:
+        decision = view_decision(
+            facts.metrics["decision"], part, probabilities, truth, graph.classes
+        )
+    data["decision"] = None if decision is None else decision.data
     unsure = least_sure(graph, facts.parts, facts.probabilities)
     doubted = most_doubted(graph, facts.parts, facts.probabilities)
     explain = partial(explain_rows, facts.classifier, graph, facts.probabilities)
@@ -115,6 +122,7 @@ def render_report(facts: RunFacts) -> str:
         diagnosis=diagnosis,
         degrees=_degrees(graph),
         classes=class_rows(graph, diagnosis, truth, predicted),
+        decision=decision,
         unsure=unsure,
         why_unsure=explain(unsure),
         doubted=doubted,

@@ -5,12 +5,14 @@ What belongs here is whatever decides on the content of such a folder, one file 
 - :mod:`.plan`: checks and decisions before anything is written;
 - :mod:`.layout`: the names of the files, and who may write to the folder;
 - :mod:`.fit`: the one way a folder is filled; :mod:`.baselines` trains what it compares with;
+- :mod:`.asked`, :mod:`.decisions`: what a user wants of the answer, and thresholds;
 - :mod:`.description`, :mod:`.run_metrics`, :mod:`.predictions`, :mod:`.filter_picture`: its files;
 - :mod:`.predict`, :mod:`.explain`: using the folder afterwards.
 
 It may import everything but the studio and the command line, which both fit through it.
 """
 
+from graphfilter.run_folder.asked import Asked
 from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.explain import explain_run
 from graphfilter.run_folder.fit import FitSummary, fit_folder
@@ -22,13 +24,14 @@ from graphfilter.run_folder.layout import (
 )
 from graphfilter.run_folder.plan import Plan, Source, plan_fit, with_features
 from graphfilter.run_folder.predict import load_run, predict_graph
-from graphfilter.run_folder.predictions import write_predictions
+from graphfilter.run_folder.predictions import predicted_classes, write_predictions
 from graphfilter.run_folder.run_metrics import RunMetrics
 
 __all__ = [
     "CHECKPOINT_FILE",
     "REPORT_FILE",
     "RUN_FILES",
+    "Asked",
     "FitSummary",
     "Plan",
     "RunDescription",
@@ -40,6 +43,7 @@ __all__ = [
     "load_run",
     "plan_fit",
     "predict_graph",
+    "predicted_classes",
     "with_features",
     "write_predictions",
 ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphfilter.data import Columns
+from graphfilter.metrics.thresholds import Decision
 from graphfilter.run_folder.plan import Plan
 
 
@@ -30,6 +31,8 @@ class RunDescription:
         False where each vertex was its own feature for want of others.
     stopped : list of str
         Why each member stopped training.
+    decision : Decision or None
+        When the positive of two classes is answered; None where the more probable one is.
     """
 
     command: str = ""
@@ -43,9 +46,12 @@ class RunDescription:
     python: str = ""
     libraries: dict[str, str] = field(default_factory=dict)
     stopped: list[str] = field(default_factory=list)
+    decision: Decision | None = None
 
 
-def describe_run(plan: Plan, *, seed: int, command: str, stopped: list[str]) -> RunDescription:
+def describe_run(
+    plan: Plan, *, seed: int, command: str, stopped: list[str], decision: Decision | None = None
+) -> RunDescription:
     """Describe the run that is being made, on this machine."""
     encoder = plan.source.encoder
     return RunDescription(
@@ -60,6 +66,7 @@ def describe_run(plan: Plan, *, seed: int, command: str, stopped: list[str]) -> 
         python=platform.python_version(),
         libraries=_library_versions(),
         stopped=stopped,
+        decision=decision,
     )
 
 

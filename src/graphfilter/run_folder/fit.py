@@ -8,7 +8,14 @@ from pathlib import Path
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.graph import Graph
 from graphfilter.report.run_page import RunFacts, write_report
+from graphfilter.run_folder.asked import NOTHING_ASKED, Asked
 from graphfilter.run_folder.baselines import train_baselines
+from graphfilter.run_folder.decisions import (
+    DEFAULT,
+    DecisionPlan,
+    measure_decision,
+    plan_decision,
+)
 from graphfilter.run_folder.description import describe_run
 from graphfilter.run_folder.filter_picture import draw_filter_picture
 from graphfilter.run_folder.layout import (
@@ -48,6 +55,7 @@ def fit_folder(
     on_epoch: OnEpoch | None = None,
     on_baseline: OnEpoch | None = None,
     command: str = "",
+    asked: Asked = NOTHING_ASKED,
 ) -> FitSummary:
     """Fit a classifier and leave predictions, metrics, model, picture and report in a folder.
 
@@ -61,8 +69,11 @@ def fit_folder(
         Train the report's plain models on the same split too; ``on_baseline`` is called after each
         of their epochs, ``on_epoch`` after each of the classifier's. Either may stop it: the
         best weights so far are then kept, and baselines left out.
+    asked : Asked
+        Thresholds, costs and files beyond the usual.
     """
     classifier.check_parameters()
+    decide = plan_decision(plan.graph, plan.split, asked)
     with open_folder(out, overwrite=overwrite, resume=resume) as folder:
         classifier.fit(
             graph=plan.graph,
@@ -73,7 +84,7 @@ def fit_folder(
         )
         metrics = _write_run(
             plan, classifier, folder, seed=seed, baselines=baselines, on_baseline=on_baseline,
-            command=command,
+            command=command, decide=decide,
         )  # fmt: skip
         (folder / CHECKPOINT_FILE).unlink(missing_ok=True)
     return FitSummary(classifier, plan.graph, metrics, folder)
@@ -88,15 +99,23 @@ def _write_run(
     baselines: bool,
     on_baseline: OnEpoch | None,
     command: str,
+    decide: DecisionPlan | None,
 ) -> RunMetrics:
     """Write every file of a run whose classifier is fitted, the model last."""
     graph, split = plan.graph, plan.split
     probabilities = classifier.predict_proba()
     metrics = measure_run(classifier, graph, probabilities, split)
-    write_predictions(folder / PREDICTIONS_FILE, graph, graph.classes, probabilities, split)
+    decision = None if decide is None else decide.settle(graph, probabilities, split)
+    if decision is not None:
+        metrics["decision"] = measure_decision(decision, graph, probabilities, split)
+        decision = None if decision.metric == DEFAULT else decision
+    write_predictions(
+        folder / PREDICTIONS_FILE, graph, graph.classes, probabilities, split, decision
+    )
     write_json(folder / METRICS_FILE, metrics)
     draw_filter_picture(classifier, graph, metrics, folder / FILTER_FILE)
-    run = asdict(describe_run(plan, seed=seed, command=command, stopped=metrics["stopped"]))
+    stopped = metrics["stopped"]
+    run = asdict(describe_run(plan, seed=seed, command=command, stopped=stopped, decision=decision))
     others = ()
     if baselines:
         others = train_baselines(split, classifier, seed=seed, on_epoch=on_baseline)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ class RunMetrics(TypedDict):
     """The content of ``metrics.json``; lists have one entry per member.
 
     ``scores`` are by part: n_vertices, and those of ``metrics.METRICS`` that are defined.
+    ``decision``, of two classes: the threshold, what it gives by part, and the lift.
     ``filter`` holds the learned scalars of each member and its coefficients theta.
     """
 
@@ -32,6 +33,7 @@ class RunMetrics(TypedDict):
     stopped: list[str]
     seconds: float
     peak_memory_mb: float | None
+    decision: NotRequired[dict[str, Any]]
 
 
 def measure_run(

@@ -144,7 +144,7 @@ function drawClasses() {
 }
 
 function drawAll() {
-  drawFilter(); moveSlider(); drawCoefficients(); drawTraining(); drawGraph(); drawClasses();
+  drawFilter(); moveSlider(); drawCoefficients(); drawTraining(); drawGraph(); drawClasses(); drawDecision();
 }
 
 document.getElementById("epoch").addEventListener("input", moveSlider);
