@@ -17,6 +17,7 @@ from graphfilter.filters import (
     IdentityFilter,
     PageRankFilter,
     PowerFilter,
+    RepeatedChebyshevFilter,
     StackedFilter,
     apply_filters,
 )
@@ -30,6 +31,8 @@ FILTERS = {
     "horizontal": lambda: HorizontalFilter(degree=5, init=[0.5, -1, 0.3, 0.2, -0.1, 0.7]),
     "chebyshev": lambda: ChebyshevFilter(degree=6),
     "chebyshev 1.5": lambda: ChebyshevFilter(degree=4, lambda_max=1.5),
+    "repeated chebyshev": lambda: RepeatedChebyshevFilter(n_terms=7),
+    "repeated chebyshev 1.5": lambda: RepeatedChebyshevFilter(n_terms=5, lambda_max=1.5),
     "power": lambda: PowerFilter(k=3),
     "pagerank": lambda: PageRankFilter(K=6, alpha=0.2),
     "pagerank exact": lambda: ExactPageRankFilter(alpha=0.3),

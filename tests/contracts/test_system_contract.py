@@ -23,9 +23,12 @@ from graphfilter.training import train
 GRAPHS = ("csbm", "isolated")
 
 NOT_EQUIVARIANT = {
+    "geom-gcn-p": "starts its places in the disc at random numbers in the order of the vertices",
     "linkx": "has a row of weights a vertex",
     "lanczosnet": "starts the Lanczos algorithm at random numbers in the order of the vertices",
 }
+
+NOTHING_TO_DROP = {"linkx": "its dropout is inside the final MLP, which has one layer"}
 
 TRAINED = [s for s in SYSTEMS.values() if s.model is not None]
 
@@ -85,6 +88,8 @@ def test_system_draws_from_its_generator_only(system: System) -> None:
 
 
 def test_system_drops_by_its_generator(system: System) -> None:
+    if system.name in NOTHING_TO_DROP:
+        pytest.skip(NOTHING_TO_DROP[system.name])
     graph = make_graph("csbm")
     model, operator, x = build(system, graph)
     one, same, other = (model(operator, x, seeded(seed)) for seed in (1, 1, 2))
@@ -168,6 +173,6 @@ def test_system_is_equivariant(system: System, name: str) -> None:
         torch.testing.assert_close(other.eval()(permuted, y), expected, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", sorted(NOT_EQUIVARIANT))
-def test_exceptions_from_equivariance_are_systems(name: str) -> None:
+@pytest.mark.parametrize("name", sorted({*NOT_EQUIVARIANT, *NOTHING_TO_DROP}))
+def test_exceptions_are_systems(name: str) -> None:
     assert name in SYSTEMS

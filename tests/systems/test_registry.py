@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from graphfilter.data import describe
 from graphfilter.data.readers import read_npz
 from graphfilter.data.synthetic import make_csbm
 from graphfilter.errors import ConfigError
@@ -45,6 +46,23 @@ NAMES = [
     "nlgnn",
     "geom-gcn",
     "label-propagation",
+    "gcnii-star",
+    "gcn-authors",
+    "gat-authors",
+    "gcn-pei",
+    "gat-pei",
+    "geom-gcn-p",
+    "geom-gcn-s",
+    "gpr-gnn-authors",
+    "nlmlp",
+    "sgf-authors",
+    "sgf-horizontal-authors",
+    "sgf-cheby-authors",
+    "sgf-cheby-authors-1.5",
+    "graphsage",
+    "fastgcn",
+    "gfnn",
+    "glp",
 ]
 
 
@@ -106,9 +124,10 @@ def test_settings_are_not_looked_up_by_the_name_of_a_graph() -> None:
     assert network.config == get_system("gcnii-authors").model
 
 
-def test_gcnii_authors_names_are_datasets(data_folder: Path) -> None:
-    for name in get_system("gcnii-authors").datasets:
-        assert (data_folder / f"{name}.npz").is_file()
+@pytest.mark.parametrize("system", SYSTEMS.values(), ids=lambda system: system.name)
+def test_what_authors_change_is_for_registered_datasets(system: System) -> None:
+    for name in system.datasets:
+        assert describe(name).name == name
 
 
 @pytest.mark.parametrize("system", SYSTEMS.values(), ids=lambda system: system.name)

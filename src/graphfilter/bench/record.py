@@ -88,10 +88,14 @@ class Record:
 
     @property
     def asked(self) -> str:
-        """What was asked for: known of a run before anything is loaded."""
+        """What was asked for: known of a run before anything is loaded.
+
+        Whose setting it is decides nothing: a label that is corrected leaves records valid.
+        """
+        config = {name: value for name, value in self.config.items() if name != "setting"}
         parts = (
             self.dataset, self.model, self.split_rule, self.split_index, self.seed, self.scaling,
-            self.config,
+            config,
         )  # fmt: skip
         return json.dumps(to_plain(parts), sort_keys=True)
 

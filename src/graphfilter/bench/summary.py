@@ -120,7 +120,7 @@ def _summary(
     rule: str, scaling: str, metric: str, records: Sequence[Record], significance: float
 ) -> Summary:
     datasets = _labels([(r.dataset, r.dataset, _data(r)) for r in records])
-    models = _labels([(r.model, (r.dataset, r.model), r.config | r.network) for r in records])
+    models = _labels([(r.model, (r.dataset, r.model), _setting(r)) for r in records])
     runs: dict[str, dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for record, dataset, model in zip(records, datasets, models, strict=True):
         runs[dataset][model].append(record)
@@ -130,6 +130,11 @@ def _summary(
         for model, cell in _compare(of_models, metric, significance).items()
     }
     return Summary(rule, scaling, metric, tuple(runs), tuple(dict.fromkeys(models)), cells)
+
+
+def _setting(record: Record) -> dict[str, Any]:
+    """Return what a run was trained with; whose setting that is makes no other run of it."""
+    return {k: v for k, v in (record.config | record.network).items() if k != "setting"}
 
 
 def _data(record: Record) -> dict[str, Any]:

@@ -17,6 +17,10 @@ from graphfilter.filters.pagerank import (
     PageRankFilterConfig,
 )
 from graphfilter.filters.power import PowerFilter, PowerFilterConfig
+from graphfilter.filters.repeated_chebyshev import (
+    RepeatedChebyshevFilter,
+    RepeatedChebyshevFilterConfig,
+)
 from graphfilter.filters.stacked import StackedFilter, StackedFilterConfig
 
 __all__ = [
@@ -35,6 +39,8 @@ __all__ = [
     "PageRankFilterConfig",
     "PowerFilter",
     "PowerFilterConfig",
+    "RepeatedChebyshevFilter",
+    "RepeatedChebyshevFilterConfig",
     "StackedFilter",
     "StackedFilterConfig",
     "apply_filters",

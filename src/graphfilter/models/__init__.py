@@ -8,10 +8,15 @@ from graphfilter.models.ap_gcn import APGCN, APGCNConfig
 from graphfilter.models.arma import ARMA, ARMAConfig
 from graphfilter.models.base import ModelConfig, Network, SideBySide, TrainingOutput
 from graphfilter.models.chebnet import ChebNet, ChebNetConfig
-from graphfilter.models.gat import GAT, GATConfig
-from graphfilter.models.gcn import GCN, GCNConfig
+from graphfilter.models.fastgcn import FastGCN, FastGCNConfig
+from graphfilter.models.filtered_features import FilteredFeatures, FilteredFeaturesConfig
+from graphfilter.models.gat import GAT, GATConfig, VelickovicGAT, VelickovicGATConfig
+from graphfilter.models.gcn import GCN, GCNConfig, KipfGCN, KipfGCNConfig
 from graphfilter.models.gcnii import GCNII, GCNIIConfig
+from graphfilter.models.gcnii_star import GCNIIStar, GCNIIStarConfig
 from graphfilter.models.geom_gcn import GeomGCN, GeomGCNConfig
+from graphfilter.models.gpr_gnn import GPRGNN, GPRGNNConfig
+from graphfilter.models.graphsage import GraphSAGE, GraphSAGEConfig
 from graphfilter.models.graphsaint import GraphSAINT, GraphSAINTConfig
 from graphfilter.models.jknet import JKNet, JKNetConfig
 from graphfilter.models.label_propagation import propagate_labels
@@ -28,23 +33,35 @@ __all__ = [
     "GAT",
     "GCN",
     "GCNII",
+    "GPRGNN",
     "LINKX",
     "NLGNN",
     "APGCNConfig",
     "ARMAConfig",
     "ChebNet",
     "ChebNetConfig",
+    "FastGCN",
+    "FastGCNConfig",
     "FilterNetwork",
     "FilterNetworkConfig",
+    "FilteredFeatures",
+    "FilteredFeaturesConfig",
     "GATConfig",
     "GCNConfig",
     "GCNIIConfig",
+    "GCNIIStar",
+    "GCNIIStarConfig",
+    "GPRGNNConfig",
     "GeomGCN",
     "GeomGCNConfig",
+    "GraphSAGE",
+    "GraphSAGEConfig",
     "GraphSAINT",
     "GraphSAINTConfig",
     "JKNet",
     "JKNetConfig",
+    "KipfGCN",
+    "KipfGCNConfig",
     "LINKXConfig",
     "LanczosNet",
     "LanczosNetConfig",
@@ -56,6 +73,8 @@ __all__ = [
     "Network",
     "SideBySide",
     "TrainingOutput",
+    "VelickovicGAT",
+    "VelickovicGATConfig",
     "drop",
     "propagate_labels",
 ]

@@ -85,6 +85,10 @@ class Network(nn.Module, ABC, Generic[ConfigT]):
         """Return the logits of a training step, and the network's own loss terms if it has any."""
         return TrainingOutput(self(operator, x, generator))
 
+    def undecayed_parameters(self) -> list[nn.Parameter]:
+        """Return the weights that weight decay leaves alone, where its authors decay few layers."""
+        return []
+
     @property
     def rate(self) -> float:
         """The dropout rate now in force: none outside training."""

@@ -32,8 +32,28 @@ class GATConfig(ModelConfig):
     hidden_size: int = 8
     n_heads: int = 8
 
+    @property
+    def out_heads(self) -> int:
+        """Heads of the second layer, whose mean is the answer."""
+        return 1
+
     def build(self, graph: Graph, generator: torch.Generator) -> GAT:
         return GAT(graph.n_features, graph.n_classes, self, generator=generator)
+
+
+@dataclass(frozen=True)
+class VelickovicGATConfig(GATConfig):
+    """Of :class:`VelickovicGAT`; ``n_out_heads`` heads in the second layer."""
+
+    kind: ClassVar[str] = "VelickovicGAT"
+    n_out_heads: int = 1
+
+    @property
+    def out_heads(self) -> int:
+        return self.n_out_heads
+
+    def build(self, graph: Graph, generator: torch.Generator) -> VelickovicGAT:
+        return VelickovicGAT(graph.n_features, graph.n_classes, self, generator=generator)
 
 
 class GAT(Network[GATConfig]):
@@ -70,7 +90,9 @@ class GAT(Network[GATConfig]):
             self.first = pyg_nn().GATConv(
                 width, config.hidden_size, heads=config.n_heads, **options
             )
-            self.second = pyg_nn().GATConv(width, n_classes, heads=1, **options)
+            self.second = pyg_nn().GATConv(
+                width, n_classes, heads=config.out_heads, concat=False, **options
+            )
         # Its weights are those of `project`, which takes sparse features too.
         self.first.lin = nn.Identity()
 
@@ -83,3 +105,10 @@ class GAT(Network[GATConfig]):
         hidden = drop(hidden, rate, generator)
         with drawing_from(generator):
             return self.second(hidden, edges)
+
+
+class VelickovicGAT(GAT):
+    """GAT trained as its authors do: several heads may answer, and biases are not decayed."""
+
+    def undecayed_parameters(self) -> list[nn.Parameter]:
+        return [p for name, p in self.named_parameters() if name.endswith("bias")]

@@ -35,6 +35,16 @@ class GCNConfig(ModelConfig):
         return GCN(graph.n_features, graph.n_classes, self, generator=generator)
 
 
+@dataclass(frozen=True)
+class KipfGCNConfig(GCNConfig):
+    """Of :class:`KipfGCN`."""
+
+    kind: ClassVar[str] = "KipfGCN"
+
+    def build(self, graph: Graph, generator: torch.Generator) -> KipfGCN:
+        return KipfGCN(graph.n_features, graph.n_classes, self, generator=generator)
+
+
 class GCN(Network[GCNConfig]):
     r"""Graph convolutional network, *Semi-Supervised Classification with GCNs* (ICLR 2017).
 
@@ -86,3 +96,10 @@ class GCN(Network[GCNConfig]):
         for conv in self.convs[1:]:
             hidden = conv(drop(torch.relu(hidden), self.rate, generator), adjacency)
         return hidden
+
+
+class KipfGCN(GCN):
+    """GCN trained as its authors do: weight decay is on the weights of the first layer only."""
+
+    def undecayed_parameters(self) -> list[nn.Parameter]:
+        return [p for conv in self.convs for p in conv.parameters()]

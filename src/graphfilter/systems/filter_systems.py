@@ -70,7 +70,7 @@ FILTER_SYSTEMS = (
         "APPNP",
         _on_logits(PageRankFilterConfig(10, 0.1), dropout=0.5),
         config=_FAST,
-        setting="authors",
+        setting="adapted",
         reference=KLICPERA,
     ),
     System(
@@ -78,7 +78,7 @@ FILTER_SYSTEMS = (
         "PPNP",
         _on_logits(ExactPageRankFilterConfig(0.1), dropout=0.5),
         config=_FAST,
-        setting="authors",
+        setting="adapted",
         reference=KLICPERA,
     ),
     System(
@@ -91,7 +91,7 @@ FILTER_SYSTEMS = (
         ),
         # Its authors do not decay the filter's weights.
         config=replace(_FAST, filter_weight_decay=0.0),
-        setting="authors",
+        setting="adapted",
         reference="Chien et al. 2021, Adaptive Universal Generalized PageRank",
     ),
     System(

@@ -1,4 +1,4 @@
-"""The systems that are not FilterNetworks."""
+"""The systems that are not FilterNetworks, trained in the same loop as SGF."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from graphfilter.models import (
     GATConfig,
     GCNConfig,
     GCNIIConfig,
-    GeomGCNConfig,
     GraphSAINTConfig,
     JKNetConfig,
     LanczosNetConfig,
@@ -26,26 +25,13 @@ CHEN = "Chen et al. 2020, Simple and Deep Graph Convolutional Networks"
 
 _FAST = replace(PAPER, learning_rate=0.01)
 
-# Layers, alpha, theta and weight decay of the authors' fully supervised runs.
-_GCNII = {
-    "cora": (64, 0.2, 0.5, 1e-4),
-    "citeseer": (64, 0.5, 0.5, 5e-6),
-    "pubmed": (64, 0.1, 0.5, 5e-6),
-    "chameleon": (8, 0.2, 1.5, 5e-4),
-    "cornell": (16, 0.5, 1.0, 1e-3),
-    "cornell_geomgcn": (16, 0.5, 1.0, 1e-3),
-    "texas": (32, 0.5, 1.5, 1e-4),
-    "wisconsin": (16, 0.5, 1.0, 5e-4),
-}
-_GCNII_FIELDS = ("n_layers", "alpha", "theta", "weight_decay")
-
 PEER_SYSTEMS = (
     System(
         "gcn",
         "GCN",
         GCNConfig(),
         config=_FAST,
-        setting="authors",
+        setting="adapted",
         reference="Kipf & Welling 2017, Semi-Supervised Classification with GCNs",
     ),
     System(
@@ -53,7 +39,7 @@ PEER_SYSTEMS = (
         "GAT",
         GATConfig(),
         config=replace(PAPER, learning_rate=0.005),
-        setting="authors",
+        setting="adapted",
         reference="Veličković et al. 2018, Graph Attention Networks",
     ),
     System(
@@ -62,15 +48,6 @@ PEER_SYSTEMS = (
         GCNIIConfig(alpha=0.5, theta=0.5),
         config=replace(_FAST, weight_decay=1e-4),
         reference=CHEN,
-    ),
-    System(
-        "gcnii-authors",
-        "GCNII",
-        GCNIIConfig(alpha=0.5, theta=0.5),
-        config=replace(_FAST, weight_decay=1e-4),
-        setting="authors",
-        reference=CHEN,
-        datasets={name: dict(zip(_GCNII_FIELDS, row, strict=True)) for name, row in _GCNII.items()},
     ),
     System(
         "jknet-dropedge",
@@ -109,9 +86,10 @@ PEER_SYSTEMS = (
     System(
         "linkx",
         "LINKX",
-        LINKXConfig(),
+        # One of the settings its authors search; their AdamW hardly decays (2e-6 a step).
+        LINKXConfig(hidden_size=256, n_layers=1),
         operator="adjacency",
-        config=replace(_FAST, weight_decay=1e-3),
+        config=replace(PAPER, learning_rate=0.002, weight_decay=1e-5),
         setting="adapted",
         reference="Lim et al. 2021, Large Scale Learning on Non-Homophilous Graphs",
     ),
@@ -146,14 +124,6 @@ PEER_SYSTEMS = (
         config=_FAST,
         setting="adapted",
         reference="Liu et al. 2021, Non-Local Graph Neural Networks",
-    ),
-    System(
-        "geom-gcn",
-        "Geom-GCN-I",
-        GeomGCNConfig(),
-        config=replace(PAPER, learning_rate=0.01, weight_decay=5e-4),
-        setting="adapted",
-        reference="Pei et al. 2020, Geom-GCN",
     ),
     System(
         "label-propagation",

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from graphfilter.errors import ConfigError, check_name
+from graphfilter.systems.author_systems import AUTHOR_SYSTEMS
 from graphfilter.systems.filter_systems import FILTER_SYSTEMS
 from graphfilter.systems.peer_systems import PEER_SYSTEMS
 from graphfilter.systems.system import System
 
 MARK = "@"
 
-SYSTEMS: dict[str, System] = {system.name: system for system in (*FILTER_SYSTEMS, *PEER_SYSTEMS)}
+SYSTEMS: dict[str, System] = {
+    system.name: system for system in (*FILTER_SYSTEMS, *PEER_SYSTEMS, *AUTHOR_SYSTEMS)
+}
 
 
 def get_system(name: str) -> System:

@@ -197,7 +197,8 @@ def _cohorts(
 def _make_optimizer(models: Sequence[Network[Any]], config: TrainConfig) -> torch.optim.Optimizer:
     """Make one Adam for all runs: it works entry by entry, so they do not mix."""
     filters = [p for m in models if isinstance(m, FilterNetwork) for p in m.filter_parameters()]
-    in_filters = set(filters)
+    undecayed = [p for m in models for p in m.undecayed_parameters()]
+    apart = {*filters, *undecayed}
     every = [p for m in models for p in m.parameters()]
     groups = [
         {
@@ -206,10 +207,11 @@ def _make_optimizer(models: Sequence[Network[Any]], config: TrainConfig) -> torc
             "weight_decay": config.filter_weight_decay,
         },
         {
-            "params": [p for p in every if p not in in_filters],
+            "params": [p for p in every if p not in apart],
             "lr": config.learning_rate,
             "weight_decay": config.weight_decay,
         },
+        {"params": undecayed, "lr": config.learning_rate, "weight_decay": 0.0},
     ]
     # On a GPU the step is captured with the rest of the epoch.
     on_gpu = every[0].device.type == "cuda"

@@ -1,0 +1,93 @@
+"""FastGCN (Chen et al. 2018)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from graphfilter.errors import check_count
+from graphfilter.graph import Graph
+from graphfilter.models.base import ModelConfig, Network
+from graphfilter.models.layers import Draws, Input, Linear
+from graphfilter.operators import Operator
+
+
+@dataclass(frozen=True)
+class FastGCNConfig(ModelConfig):
+    """Of :class:`FastGCN`.
+
+    Parameters
+    ----------
+    hidden_size : int
+    n_sampled : int
+        Draws of the vertices that the second layer sees in a training step.
+    dropout : float
+        On the input of both layers.
+    """
+
+    kind: ClassVar[str] = "FastGCN"
+    dropout: float = 0.0
+    hidden_size: int = 16
+    n_sampled: int = 400
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("n_sampled", self.n_sampled)
+
+    def build(self, graph: Graph, generator: torch.Generator) -> FastGCN:
+        return FastGCN(graph.n_features, graph.n_classes, self, generator=generator)
+
+
+class FastGCN(Network[FastGCNConfig]):
+    r"""*FastGCN: Fast Learning with GCNs via Importance Sampling* (ICLR 2018), around a GCN.
+
+    .. math:: H = \mathrm{relu}(P X W_1 + b_1), \qquad
+              \hat y_v = \sum_{u \in S} \frac{P_{vu}}{t\, q_u} H_u W_2 + b_2
+
+    In training t vertices S are drawn with replacement by :math:`q_u \propto \lVert P_{\cdot u}
+    \rVert^2`, so that :math:`\hat y` is right on average; prediction sees every vertex. The first
+    layer is exact, as the authors precompute it.
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+    config : FastGCNConfig, optional
+    generator : torch.Generator, optional
+        For the initial weights.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        config: FastGCNConfig | None = None,
+        *,
+        generator: Draws = None,
+    ) -> None:
+        config = config or FastGCNConfig()
+        super().__init__(config)
+        self.first = Linear(n_features, config.hidden_size, generator)
+        self.second = Linear(config.hidden_size, n_classes, generator)
+
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
+        rate = self.rate
+        columns = self.first(x, dropout=rate, generator=generator) - self.first.bias
+        hidden = torch.relu(operator @ columns + self.first.bias)
+        columns = self.second(hidden, dropout=rate, generator=generator) - self.second.bias
+        if self.training:
+            columns = columns * self.sampled(operator, generator)[:, None]
+        return operator @ columns + self.second.bias
+
+    def sampled(self, operator: Operator, generator: Draws) -> Tensor:
+        """Return how often each vertex was drawn over how often it is on average: (n,)."""
+        csr = operator.csr()
+        squares = csr.values() ** 2
+        columns = csr.col_indices().long()
+        importance = squares.new_zeros(operator.n).index_add(0, columns, squares)
+        share = importance / importance.sum()
+        drawn = share.multinomial(self.config.n_sampled, replacement=True, generator=generator)
+        counts = torch.bincount(drawn, minlength=operator.n).to(share.dtype)
+        return counts / (self.config.n_sampled * share)
