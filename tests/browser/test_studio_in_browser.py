@@ -45,8 +45,15 @@ def test_run_is_started_watched_compared_and_downloaded(studio, visit) -> None:
     page.locator("#run-1[data-state=training]").wait_for()
     page.locator("#run-1[data-state=done]").wait_for()
     page.locator("#run-2[data-state=done]").wait_for()
-    drawn = "document.getElementById('response-plot').data.filter((t) => t.name).length"
+    drawn = """document.getElementById('response-plot').data
+        .filter((t) => t.name && t.type !== "bar").length"""
     assert page.evaluate(drawn) == 2
+    energy = "document.getElementById('response-plot').data.find((t) => t.type === 'bar')?.y.length"
+    page.wait_for_function(f"{energy} === 40")
+    assert page.locator("#run-1 .name").inner_text() == (
+        "1. augmented_adjacency, 16 layers, at most 400 epochs"
+    )
+    assert page.locator("#run-2 .name").inner_text() == "2. laplacian, 6 layers, at most 40 epochs"
     page.locator("#run-1 input[type=checkbox]").uncheck()
     assert page.evaluate(drawn) == 1
     page.locator("#run-1 input[type=checkbox]").check()
@@ -96,6 +103,7 @@ def test_closing_the_tab_does_not_lose_the_run(studio, visit) -> None:
 def test_uploads_are_read_or_refused_with_reasons(studio, visit, tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text(EDGES)
     (tmp_path / "v.csv").write_text(VERTICES)
+    (tmp_path / "one.csv").write_text(VERTICES.replace(",b\n", ",a\n"))
     (tmp_path / "v.png").write_bytes(b"\x89PNG")
     (tmp_path / "bad.csv").write_text(EDGES + "v0,ghost\n")
     (tmp_path / "large.csv").write_bytes(b"x" * (100 << 20))
@@ -108,15 +116,21 @@ def test_uploads_are_read_or_refused_with_reasons(studio, visit, tmp_path: Path)
         page.locator("#vertices").set_input_files(tmp_path / vertices)
         page.locator("#upload").click()
 
-    for edges, vertices, words in (
-        ("e.csv", "v.png", "v.png: must be a table"),
-        ("bad.csv", "v.csv", "bad.csv, line 14: vertex 'ghost'"),
-        ("large.csv", "v.csv", "large.csv: must be at most 1 MB"),
+    page.locator("#upload").click()
+    page.locator("#edges-problem", has_text="Choose the file of the edges first").wait_for()
+    for edges, vertices, place, words in (
+        ("e.csv", "v.png", "vertices", "v.png: must be a table"),
+        ("bad.csv", "v.csv", "edges", "bad.csv, line 14: vertex 'ghost'"),
+        ("large.csv", "v.csv", "edges", "large.csv: must be at most 1 MB"),
+        ("e.csv", "one.csv", "label", "every label is 'a'"),
     ):
         try_tables(edges, vertices)
-        page.locator("#problem", has_text=words).wait_for()
+        page.locator(f"#{place}-problem", has_text=words).wait_for()
+        assert page.locator(f"#{place}").get_attribute("aria-invalid") == "true"
+        assert page.locator(".problem:not(:empty)").count() == 1
         seen.check_contrast()
         assert page.locator("#train").is_disabled()
+    seen.keep("studio-errors")
     # What was refused is in the console of any browser; nothing else may be.
     assert all("Failed to load resource" in error for error in seen.errors)
     seen.errors.clear()
@@ -124,7 +138,53 @@ def test_uploads_are_read_or_refused_with_reasons(studio, visit, tmp_path: Path)
     page.locator("#train:not([disabled])").wait_for()
     assert "12 vertices" in page.locator("#graph").inner_text()
     assert page.locator("main img").count() == 0
+    assert page.locator(".problem:not(:empty)").count() == 0
     seen.check()
+
+
+def test_columns_are_chosen_from_those_of_the_tables(studio, visit, tmp_path: Path) -> None:
+    ring = "".join(f"{i},v{i},v{(i + 1) % 12}\n" for i in range(12))
+    (tmp_path / "e.csv").write_text("key,from_one,to_other\n" + ring)
+    rows = "".join(f"{i},v{i},{'ab'[i % 2]},{'xyz'[i % 3]}\n" for i in range(12))
+    (tmp_path / "v.csv").write_text("size,name,kind,colour\n" + rows)
+    page = visit(studio.url).page
+    page.locator("#own summary").click()
+    page.locator("#edges").set_input_files(tmp_path / "e.csv")
+    page.locator("#vertices").set_input_files(tmp_path / "v.csv")
+    chosen = {"source": "from_one", "target": "to_other", "id": "name", "label": "colour"}
+    for role, name in chosen.items():
+        page.locator(f"#{role} option", has_text=name).wait_for(state="attached")
+        page.locator(f"#{role}").select_option(name)
+    page.locator("#upload").click()
+    page.locator("#graph", has_text="3 classes").wait_for()
+    page.locator("#label").select_option("kind")
+    page.locator("#upload").click()
+    page.locator("#graph", has_text="2 classes").wait_for()
+
+
+def test_errors_of_a_setting_stand_at_their_field_until_mended(studio, visit) -> None:
+    seen = visit(studio.url)
+    page = seen.page
+    page.locator("#dataset").select_option("karate")
+    page.locator("#train:not([disabled])").wait_for()
+    for field, wrong, right, words in (
+        ("n_layers", "65", "4", "n_layers must be a whole number from 1 to 64"),
+        ("filter_init", "half", "0.5", "a number or 'uniform'"),
+        ("dropout", "", "0.5", "dropout must be a finite number"),
+    ):
+        choose(page, **{field: wrong})
+        page.locator("#train").click()
+        page.locator(f"#{field}-problem", has_text=words).wait_for()
+        assert page.locator(f"#{field}").get_attribute("aria-invalid") == "true"
+        choose(page, **{field: right})
+        assert page.locator(".problem:not(:empty)").count() == 0
+        assert page.locator(f"#{field}").get_attribute("aria-invalid") is None
+    choose(page, max_epochs="5")
+    page.locator("#baselines").uncheck()
+    page.locator("#train").click()
+    page.locator("#run-1[data-state=done]").wait_for()
+    assert page.locator("#run-1 .name").inner_text() == "1. karate"
+    seen.check_structure()
 
 
 def test_wrong_token_shows_nothing(studio, visit) -> None:

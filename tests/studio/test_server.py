@@ -64,6 +64,29 @@ def test_uploaded_tables_become_a_graph(client) -> None:
     assert reply.json["size"] == "12 vertices, 12 edges, 1 feature, 2 classes"
 
 
+def test_columns_of_an_upload_are_told_and_chosen(client) -> None:
+    vertices = VERTICES.replace("id,x,label", "name,x,kind")
+    keys = [send(client, n, b).json["key"] for n, b in (("e.csv", EDGES), ("v.csv", vertices))]
+    assert client("GET", f"api/uploads/{keys[0]}").json == {"columns": ["source", "target"]}
+    assert client("GET", f"api/uploads/{keys[1]}").json == {"columns": ["name", "x", "kind"]}
+    asked = {"edges": keys[0], "vertices": keys[1], "id": "name", "label": "kind"}
+    asked |= {"source": "target", "target": "source"}
+    reply = client("POST", "api/graphs", asked)
+    assert reply.json["size"] == "12 vertices, 12 edges, 1 feature, 2 classes"
+    assert client("GET", f"api/uploads/{keys[0]}").status == 422
+    bad = send(client, "bad.csv", "\x00\x01").json["key"]
+    told = client("GET", f"api/uploads/{bad}")
+    assert told.status == 422
+    assert told.json["error"].startswith("bad.csv")
+
+
+def test_energy_of_the_labels_is_a_density(client) -> None:
+    found = client("GET", f"api/graphs/{client.dataset()}/energy").json
+    assert len(found["x"]) == len(found["y"]) == 40
+    assert sum(found["y"]) * 2 / 40 == pytest.approx(1.0, abs=1e-2)
+    assert client("GET", "api/graphs/none/energy").status == 422
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

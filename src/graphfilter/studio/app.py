@@ -6,16 +6,18 @@ import json
 import secrets
 import zipfile
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from graphfilter.data import Columns
 from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.operators import OPERATORS
 from graphfilter.report.html import TEMPLATES, make_environment, plotly_source
 from graphfilter.run_folder import REPORT_FILE, RUN_FILES
 from graphfilter.storage import atomic_file
-from graphfilter.studio.graph_store import GraphStore
+from graphfilter.studio.graph_store import COLUMNS, GraphStore
 from graphfilter.studio.run_setting import LIMITS, RunSetting
 from graphfilter.studio.training_queue import TrainingQueue
 from graphfilter.studio.uploads import UploadSizeError
@@ -88,9 +90,22 @@ class Handlers:
             entry = await run_in_threadpool(self.graphs.add_dataset, str(asked["dataset"]))
         else:
             edges, vertices = str(asked.get("edges", "")), str(asked.get("vertices", ""))
-            label = str(asked.get("label") or "") or None
-            entry = await run_in_threadpool(self.graphs.add_tables, edges, vertices, label)
+            chosen = {name: str(asked.get(name) or "") or None for name in COLUMNS}
+            columns = replace(Columns(), **chosen)
+            entry = await run_in_threadpool(self.graphs.add_tables, edges, vertices, columns)
         return answer(await run_in_threadpool(entry.to_dict))
+
+    async def columns(self, request: Request) -> Response:
+        from starlette.concurrency import run_in_threadpool
+
+        key = request.path_params["key"]
+        return answer({"columns": await run_in_threadpool(self.graphs.columns_of, key)})
+
+    async def energy(self, request: Request) -> Response:
+        from starlette.concurrency import run_in_threadpool
+
+        entry = self.graphs.get(request.path_params["key"])
+        return answer(await run_in_threadpool(lambda: entry.energy))
 
     async def list_runs(self, request: Request) -> Response:
         return answer({"runs": [run.to_dict() for run in self.runs.all()]})
@@ -159,7 +174,9 @@ def make_app(handlers: Handlers, token: str, hosts: set[str]) -> Starlette:
         ("GET", "/", handlers.page),
         ("GET", "/assets/{name}", handlers.asset),
         ("POST", "/api/uploads", handlers.upload),
+        ("GET", "/api/uploads/{key}", handlers.columns),
         ("POST", "/api/graphs", handlers.graph),
+        ("GET", "/api/graphs/{key}/energy", handlers.energy),
         ("GET", "/api/runs", handlers.list_runs),
         ("POST", "/api/runs", handlers.add_run),
         ("POST", "/api/runs/{key}", handlers.command_run),

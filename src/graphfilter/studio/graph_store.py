@@ -5,17 +5,25 @@ from __future__ import annotations
 import secrets
 import threading
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from graphfilter.data import Columns, dataset_names, describe, load_dataset, locate, read_tables
+from graphfilter.data.readers.formats import column_names
 from graphfilter.errors import ConfigError, GraphFilterError
+from graphfilter.report.numbers import plain
 from graphfilter.report.run_page import describe_size
 from graphfilter.run_folder import Source, plan_fit
+from graphfilter.spectral import label_energy
 from graphfilter.studio.uploads import Upload, Uploads
 
 # Graphs in memory: the oldest goes when there are more. Runs keep their own.
 MOST_GRAPHS = 16
+# The columns that a page can choose: options of the command line too.
+COLUMNS = ("id", "label", "source", "target")
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +39,14 @@ class Entry:
         graph = self.source.graph
         notes = list(self.notes)
         return {"key": self.key, "name": graph.name, "size": describe_size(graph), "notes": notes}
+
+    @cached_property
+    def energy(self) -> dict[str, Any]:
+        """The energy of the labels over the spectrum, the mean of the classes; slow to make."""
+        found = label_energy(self.source.graph)
+        known = found.values[np.isfinite(found.values).all(axis=1)]
+        mean = known.mean(axis=0) if len(known) else []
+        return {"x": plain(found.centres), "y": plain(mean)}
 
 
 class GraphStore:
@@ -86,21 +102,29 @@ class GraphStore:
         graph = load_dataset(dataset.name)
         return self.add(Source(graph, origin={"dataset": dataset.name}), arguments)
 
-    def add_tables(self, edges: str, vertices: str, label: str | None) -> Entry:
+    def columns_of(self, key: str) -> list[str]:
+        """Return the names of the columns of an uploaded table."""
+        upload = self.uploads.look_up(key)
+        try:
+            return column_names(upload.path)
+        except GraphFilterError as error:
+            raise ConfigError(_named(str(error), upload)) from None
+
+    def add_tables(self, edges: str, vertices: str, columns: Columns) -> Entry:
         """Read two uploaded tables, with the errors of the command line; the files go then."""
         first = self.uploads.take(edges)
         try:
             second = self.uploads.take(vertices)
             try:
-                return self._read(first, second, label)
+                return self._read(first, second, columns)
             finally:
                 second.path.unlink(missing_ok=True)
         finally:
             first.path.unlink(missing_ok=True)
 
-    def _read(self, first: Upload, second: Upload, label: str | None) -> Entry:
+    def _read(self, first: Upload, second: Upload, columns: Columns) -> Entry:
         try:
-            graph, encoder = read_tables(first.path, second.path, columns=Columns(label=label))
+            graph, encoder = read_tables(first.path, second.path, columns=columns)
         except GraphFilterError as error:
             raise ConfigError(_named(str(error), first, second)) from None
         name = second.name.split(".")[0]
@@ -108,9 +132,10 @@ class GraphStore:
         graph = graph.replace(name=name, notes=notes)
         origin = {"edges": first.name, "vertices": second.name}
         arguments = ("--edges", first.name, "--vertices", second.name)
-        if label is not None:
-            arguments += ("--label", label)
-        return self.add(Source(graph, encoder, origin), arguments)
+        for name in COLUMNS:
+            if (chosen := getattr(columns, name)) is not None:
+                arguments += (f"--{name}", chosen)
+        return self.add(Source(graph, encoder, origin, columns), arguments)
 
     def get(self, key: str) -> Entry:
         """Return the graph of this key."""

@@ -144,6 +144,7 @@ class StudioRun:
         return {
             "key": self.key,
             "graph": self.entry.source.graph.name,
+            "graph_key": self.entry.key,
             "setting": vars(self.setting),
             "state": self.state,
             "problem": self.problem,

@@ -82,6 +82,13 @@ class Uploads:
                 raise ConfigError("a table is missing; upload the edges and the vertices again.")
             return self._waiting.pop(key)
 
+    def look_up(self, key: str) -> Upload:
+        """Return an upload, which stays."""
+        with self._lock:
+            if key not in self._waiting:
+                raise ConfigError("this table is no longer here; choose it again.")
+            return self._waiting[key]
+
     async def _write(self, upload: Upload, chunks: AsyncIterator[bytes]) -> None:
         packed = upload.path.suffix == ".gz"
         unpacked = _Unpacked(upload.name)
