@@ -58,7 +58,7 @@ def isomap(
 
 
 def poincare(
-    graph: Graph, *, n_steps: int = 300, n_negative: int = 10, rate: float = 0.3, seed: int = 0
+    graph: Graph, *, n_steps: int = 150, n_negative: int = 5, rate: float = 0.3, seed: int = 0
 ) -> Places:
     r"""Place the vertices in Poincaré's disc so that neighbours are near and others are not.
 
