@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -47,6 +48,15 @@ class AnswerOptions(FitOptions):
         ),
     ] = ""
 
+    embeddings: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the filtered hidden layer of every vertex to this .parquet or .csv file: "
+            "numbers for clustering, search or another model.",
+            metavar="FILE",
+        ),
+    ] = None
+
     def words(self) -> tuple[str, ...]:
         graph_only = {f.name: getattr(self, f.name) for f in fields(FitOptions)}
         return FitOptions(**graph_only).words()
@@ -55,4 +65,4 @@ class AnswerOptions(FitOptions):
         """Return what is wanted of the answer."""
         from graphfilter.run_folder import Asked
 
-        return Asked(self.threshold, tuple(self.cost or ()), self.positive)
+        return Asked(self.threshold, tuple(self.cost or ()), self.positive, self.embeddings)

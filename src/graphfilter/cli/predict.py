@@ -17,7 +17,14 @@ def predict(
     given: GraphOptions,
     run: Annotated[Path, typer.Argument(help="The folder that fit wrote.", metavar="RUN")],
     out: Annotated[Path, typer.Option(help="CSV file for the predictions.")],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    embeddings: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the filtered hidden layer of every vertex to this .parquet or .csv file.",
+            metavar="FILE",
+        ),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files.")] = False,
 ) -> None:
     """Label the vertices of a graph with the model of a run, without training again.
 
@@ -37,18 +44,26 @@ def predict(
 
     from graphfilter.graph.edges import count
     from graphfilter.run_folder import (
+        as_fitted,
+        check_embeddings_file,
         load_run,
         predict_graph,
         predicted_classes,
         with_features,
+        write_embeddings,
         write_predictions,
     )
 
+    if embeddings is not None:
+        check_embeddings_file(embeddings, overwrite=overwrite)
     classifier, about, encoder = load_run(run)
     new = given.read(encoder=encoder, like=about.columns).graph
     with waiting("predicting", quiet=given.quiet):
         probabilities = predict_graph(classifier, about, new)
         write_predictions(out, new, classifier.classes_, probabilities, decision=about.decision)
+        if embeddings is not None:
+            graph = as_fitted(classifier, about, new)
+            write_embeddings(embeddings, new, classifier.transform(graph=graph))
     tell(new.notes, quiet=given.quiet)
     if new.labels is not None and (new.labels >= 0).any():
         known = new.labels >= 0
@@ -61,3 +76,5 @@ def predict(
         warning = " This is the graph it was trained on: metrics.json has its test part."
         say(f"Accuracy on the {labelled}: {accuracy:.1%}.{warning if seen else ''}")
     say(f"{count(new.n_vertices, 'vertex', 'vertices')} predicted, written to {out}.")
+    if embeddings is not None:
+        say(f"Their embeddings are in {embeddings}.")

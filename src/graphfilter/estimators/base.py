@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.errors import ConfigError, GraphError, GraphFilterError, check_count, check_number
@@ -20,7 +21,7 @@ from graphfilter.estimators.alignment import check_target_order
 from graphfilter.estimators.explaining import class_number, explain_graph, find_vertex, members_of
 from graphfilter.estimators.inputs import draw_seed, take_split, take_target, take_training
 from graphfilter.estimators.saving import load_classifier, save_classifier
-from graphfilter.explain import Explanation, Member
+from graphfilter.explain import Explanation, Member, embed_members
 from graphfilter.graph import Graph
 from graphfilter.graph.labels import match_labels
 from graphfilter.graph.scaling import FeatureScaler
@@ -176,6 +177,29 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         probabilities = np.mean(predict_networks(prepared, system.operator, members), axis=0)
         return probabilities if rows is None else probabilities[rows]
 
+    def transform(self, X: Any = None, graph: Any = None) -> NDArray[np.float32]:
+        """Return an embedding of every vertex: the filtered hidden layer, of all members.
+
+        Similar rows are vertices that the model takes for similar, by their features and those
+        around them: for clustering, neighbours in meaning, or another model.
+
+        Parameters
+        ----------
+        X, graph : as in `predict_proba`, optional
+
+        Returns
+        -------
+        array (n, n_members * hidden_size)
+        """
+        check_is_fitted(self)
+        target, rows = take_target(self, X, graph)
+        embedding = embed_members(self.as_members(self.prepare(target)))
+        return embedding if rows is None else embedding[rows]
+
+    def fit_transform(self, X: Any = None, y: Any = None, **arguments: Any) -> NDArray[np.float32]:
+        """Fit, and return the embedding of the fitted vertices; arguments as in `fit`."""
+        return self.fit(X, y, **arguments).transform()
+
     def explain(
         self, vertex: Any, X: Any = None, graph: Any = None, *, against: Any = None, most: int = 10
     ) -> Explanation:
@@ -291,6 +315,7 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.transformer_tags = TransformerTags(preserves_dtype=[])
         return tags
 
     def _draw_split(self, codes: NDArray[np.int64], seed: int) -> Split:

@@ -2,12 +2,14 @@
 
 - :mod:`.linear`: exact, for networks of encoder, filter and head;
 - :mod:`.leaving_out`: for any other network, by hiding features step by step;
-- :mod:`.explanation`: several members combined by weight, with names and in words.
+- :mod:`.members`: several networks combined by weight; :mod:`.embedding`: their hidden layers;
+- :mod:`.explanation`: one vertex with names and in words.
 
 Stands between ``systems``, whose networks it takes apart, and ``estimators``, which offer it.
 """
 
 from graphfilter.explain.contributions import STEPS, Contributions
+from graphfilter.explain.embedding import embed_members
 from graphfilter.explain.explanation import Explanation, FeatureShare, Speaker, StepShare
 from graphfilter.explain.leaving_out import explain_by_leaving_out
 from graphfilter.explain.linear import explain_linear
@@ -21,6 +23,7 @@ __all__ = [
     "Member",
     "Speaker",
     "StepShare",
+    "embed_members",
     "explain_by_leaving_out",
     "explain_linear",
     "explain_vertices",

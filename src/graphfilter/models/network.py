@@ -152,6 +152,17 @@ class FilterNetwork(SideBySide[FilterNetworkConfig]):
         biases = torch.stack([head.bias for head in heads])
         return _filter(models, operator, logits - biases, generators) + biases
 
+    def embed(self, operator: Operator, x: Input) -> Tensor:
+        """Return the filtered hidden layer f(P) H_0; without an encoder, the filtered features.
+
+        Without dropout the head's logits are linear in it, wherever training puts the filter.
+        """
+        if self.encoder is None:
+            hidden = x if isinstance(x, Tensor) else x.to_dense()
+        else:
+            hidden = ACTIVATIONS[self.config.activation](self.encoder(x))
+        return self.filter(operator, hidden)
+
     def filters_logits(self) -> bool:
         """Return whether the filter now runs after the head."""
         narrower = self.head.weight.shape[1] < self.head.weight.shape[0]

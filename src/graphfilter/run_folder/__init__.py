@@ -6,7 +6,8 @@ What belongs here is whatever decides on the content of such a folder, one file 
 - :mod:`.layout`: the names of the files, and who may write to the folder;
 - :mod:`.fit`: the one way a folder is filled; :mod:`.baselines` trains what it compares with;
 - :mod:`.asked`, :mod:`.decisions`: what a user wants of the answer, and thresholds;
-- :mod:`.description`, :mod:`.run_metrics`, :mod:`.predictions`, :mod:`.filter_picture`: its files;
+- :mod:`.description`, :mod:`.run_metrics`, :mod:`.predictions`, :mod:`.embeddings`,
+  :mod:`.filter_picture`: its files;
 - :mod:`.predict`, :mod:`.explain`: using the folder afterwards.
 
 It may import everything but the studio and the command line, which both fit through it.
@@ -14,6 +15,7 @@ It may import everything but the studio and the command line, which both fit thr
 
 from graphfilter.run_folder.asked import Asked
 from graphfilter.run_folder.description import RunDescription
+from graphfilter.run_folder.embeddings import check_embeddings_file, write_embeddings
 from graphfilter.run_folder.explain import explain_run
 from graphfilter.run_folder.fit import FitSummary, fit_folder
 from graphfilter.run_folder.layout import (
@@ -23,7 +25,7 @@ from graphfilter.run_folder.layout import (
     check_folder,
 )
 from graphfilter.run_folder.plan import Plan, Source, plan_fit, with_features
-from graphfilter.run_folder.predict import load_run, predict_graph
+from graphfilter.run_folder.predict import as_fitted, load_run, predict_graph
 from graphfilter.run_folder.predictions import predicted_classes, write_predictions
 from graphfilter.run_folder.run_metrics import RunMetrics
 
@@ -37,6 +39,8 @@ __all__ = [
     "RunDescription",
     "RunMetrics",
     "Source",
+    "as_fitted",
+    "check_embeddings_file",
     "check_folder",
     "explain_run",
     "fit_folder",
@@ -45,5 +49,6 @@ __all__ = [
     "predict_graph",
     "predicted_classes",
     "with_features",
+    "write_embeddings",
     "write_predictions",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -19,11 +20,14 @@ class Asked:
     positive : str
         Which of two classes is looked for; otherwise the one whose error the first cost is of, or
         the rarer one.
+    embeddings : Path or None
+        Where to write the filtered hidden layer of every vertex, as Parquet or CSV.
     """
 
     threshold: str = ""
     costs: tuple[str, ...] = ()
     positive: str = ""
+    embeddings: Path | None = None
 
 
 NOTHING_ASKED = Asked()

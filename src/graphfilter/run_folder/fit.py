@@ -17,6 +17,7 @@ from graphfilter.run_folder.decisions import (
     plan_decision,
 )
 from graphfilter.run_folder.description import describe_run
+from graphfilter.run_folder.embeddings import check_embeddings_file, write_embeddings
 from graphfilter.run_folder.filter_picture import draw_filter_picture
 from graphfilter.run_folder.layout import (
     CHECKPOINT_FILE,
@@ -74,6 +75,8 @@ def fit_folder(
     """
     classifier.check_parameters()
     decide = plan_decision(plan.graph, plan.split, asked)
+    if asked.embeddings is not None:
+        check_embeddings_file(asked.embeddings, overwrite=overwrite or resume)
     with open_folder(out, overwrite=overwrite, resume=resume) as folder:
         classifier.fit(
             graph=plan.graph,
@@ -86,6 +89,8 @@ def fit_folder(
             plan, classifier, folder, seed=seed, baselines=baselines, on_baseline=on_baseline,
             command=command, decide=decide,
         )  # fmt: skip
+        if asked.embeddings is not None:
+            write_embeddings(asked.embeddings, plan.graph, classifier.transform())
         (folder / CHECKPOINT_FILE).unlink(missing_ok=True)
     return FitSummary(classifier, plan.graph, metrics, folder)
 

@@ -40,6 +40,11 @@ def predict_graph(
     classifier: VertexClassifier, run: RunDescription, graph: Graph
 ) -> NDArray[np.float64]:
     """Return class probabilities for the vertices of another graph."""
+    return classifier.predict_proba(graph=as_fitted(classifier, run, graph))
+
+
+def as_fitted(classifier: VertexClassifier, run: RunDescription, graph: Graph) -> Graph:
+    """Return a graph with features as the model was fitted with, or raise."""
     if not run.vertex_features:
         if with_features(graph)[0].checksum() != run.data_checksum:
             raise GraphError(
@@ -54,4 +59,4 @@ def predict_graph(
             f"the model was fitted on {classifier.n_features_in_} features; "
             f"this graph has {graph.n_features}."
         )
-    return classifier.predict_proba(graph=graph)
+    return graph

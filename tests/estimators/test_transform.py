@@ -1,0 +1,93 @@
+"""Embeddings: the filtered hidden layer, in Python and as a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from graphfilter import SGFClassifier, SystemClassifier
+from graphfilter.data import make_csbm, write_tables
+from graphfilter.errors import ConfigError
+from graphfilter.graph import Graph
+from graphfilter.models import FilterNetwork
+
+QUICK = {"max_epochs": 15, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return make_csbm(n_vertices=60, frequency=0.3, mean_degree=6, n_features=4, seed=2)
+
+
+def test_embedding_is_what_the_head_reads(graph: Graph) -> None:
+    clf = SGFClassifier(hidden_size=8, **QUICK).fit(graph=graph)
+    embedding = clf.transform()
+    assert embedding.shape == (60, 8)
+    network = clf.members_[0]
+    assert isinstance(network, FilterNetwork)
+    with torch.no_grad():
+        logits = network.head(torch.from_numpy(embedding)).double()
+    np.testing.assert_allclose(logits.softmax(1).numpy(), clf.predict_proba(), atol=1e-5)
+
+
+def test_embedding_of_members_stands_side_by_side(graph: Graph) -> None:
+    clf = SGFClassifier(hidden_size=8, n_members=3, **QUICK).fit(graph=graph)
+    embedding = clf.transform()
+    assert embedding.shape == (60, 24)
+    each = [m.embed(clf.prepared_.operator(clf.operator), clf.prepared_.x) for m in clf.members_]
+    mean = np.mean([(e @ e.T).detach().numpy() for e in each], axis=0)
+    np.testing.assert_allclose(embedding @ embedding.T, mean, rtol=1e-4, atol=1e-5)
+
+
+def test_embedding_without_an_encoder_is_of_the_features(graph: Graph) -> None:
+    clf = SystemClassifier(model="sgc", **QUICK).fit(graph=graph)
+    assert clf.transform().shape == (60, 4)
+
+
+def test_network_without_a_filter_has_no_embedding(graph: Graph) -> None:
+    clf = SystemClassifier(model="gcn", **QUICK).fit(graph=graph)
+    with pytest.raises(ConfigError, match="this model has none"):
+        clf.transform()
+
+
+def test_new_graphs_and_bound_estimators_are_embedded(graph: Graph) -> None:
+    new = make_csbm(n_vertices=30, frequency=0.3, mean_degree=6, n_features=4, seed=5)
+    clf = SGFClassifier(**QUICK).fit(graph=graph)
+    assert clf.transform(graph=new).shape == (30, 64)
+    bound = SGFClassifier(graph=graph, **QUICK).fit(np.arange(60), graph.labels)
+    np.testing.assert_array_equal(bound.transform([3, 1]), bound.transform()[[3, 1]])
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_fit_and_predict_write_the_same_table(
+    suffix: str, graph: Graph, tmp_path: Path, monkeypatch
+) -> None:
+    from pyarrow import csv, parquet
+
+    from graphfilter.cli import main
+
+    edges, vertices = write_tables(graph, tmp_path)
+    tables = ["--edges", str(edges), "--vertices", str(vertices), "--quiet"]
+    folder = str(tmp_path / "run")
+
+    def run(*words: str) -> int:
+        monkeypatch.setattr("sys.argv", ["graphfilter", *words])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        return int(stop.value.code or 0)
+
+    first, second = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
+    words = ["fit", *tables, "--out", folder, "--epochs", "10", "--no-baselines", "--hidden", "5"]
+    assert run(*words, "--embeddings", str(tmp_path / "a.txt")) == 2
+    assert run(*words, "--embeddings", str(first)) == 0
+    words = ["predict", folder, *tables, "--out", str(tmp_path / "p.csv")]
+    assert run(*words, "--embeddings", str(first)) == 2
+    assert run(*words, "--embeddings", str(second)) == 0
+    read = csv.read_csv if suffix == "csv" else parquet.read_table
+    a, b = read(first), read(second)
+    assert a.column_names == ["id", "e0", "e1", "e2", "e3", "e4"]
+    assert a.num_rows == 60
+    np.testing.assert_allclose(np.array(a["e3"]), np.array(b["e3"]), rtol=1e-5, atol=1e-6)
