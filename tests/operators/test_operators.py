@@ -36,7 +36,7 @@ def normalised(a: NDArray[np.float64]) -> NDArray[np.float64]:
 def dense_formula(kind: str, graph: Graph) -> NDArray[np.float64]:
     a = graph.adjacency.toarray()
     identity = np.eye(len(a))
-    if kind == "augmented_adjacency":
+    if kind in ("augmented_adjacency", "channels"):  # as an operator, that of all edges
         return normalised(a + identity)
     hat = normalised(a + np.diag(graph.degrees == 0))
     if kind in ("coupling", "co_citation"):  # of a graph without directions

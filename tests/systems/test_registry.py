@@ -25,6 +25,7 @@ NAMES = [
     "ppnp",
     "gpr-gnn",
     "sgf",
+    "sgf-channels",
     "sgf-laplacian",
     "sgf-horizontal",
     "sgf-cheby",

@@ -21,6 +21,7 @@ GAT = (0.005, 5e-4, 0.01, 5e-4)  # Veličković et al. 2018, section 3.3
 
 SETTINGS = {
     "sgf": SGF,
+    "sgf-channels": SGF,
     "mlp": SGF,
     "sgf-laplacian": SGF,
     "sgf-horizontal": SGF,
@@ -65,6 +66,10 @@ GCNII = {"dropout": 0.5, "n_layers": 64, "hidden_size": 64, "alpha": 0.5, "theta
 
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "sgf": (AUGMENTED, {**HIDDEN, "n_layers": 16, "init": 0.5}),
+    "sgf-channels": (
+        "channels",
+        {"dropout": 0.7, "hidden_size": 64, "n_layers": 16, "init": 0.5},
+    ),
     "mlp": (AUGMENTED, HIDDEN),
     "sgf-laplacian": (LAPLACIAN, {**HIDDEN, "n_layers": 16, "init": 0.5}),
     "sgf-horizontal": (AUGMENTED, {**HIDDEN, "degree": 16, "init": 0.5}),

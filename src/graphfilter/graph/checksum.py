@@ -24,6 +24,9 @@ def checksum_of(graph: Graph) -> str:
     arrays += [part for s in graph.splits for part in (s.train, s.val, s.test)]
     if graph.arcs is not None:
         arrays.append(graph.arcs)
+    if graph.kinds is not None:
+        names = np.frombuffer("\n".join(graph.kinds.names).encode(), dtype=np.uint8)
+        arrays += [names, graph.kinds.values]
     for array in arrays:
         content = b"-" if array is None else np.ascontiguousarray(array).tobytes()
         digest.update(len(content).to_bytes(8, "little") + content)

@@ -20,6 +20,7 @@ from graphfilter.graph.conversions import (
     parts_of_pyg,
     parts_of_scipy,
 )
+from graphfilter.graph.edge_kinds import EdgeKinds
 from graphfilter.graph.edges import as_pairs, build_csr, check_weights, count
 from graphfilter.graph.links import align_arcs, out_links
 from graphfilter.graph.subgraphs import induced_subgraph, largest_component
@@ -56,6 +57,8 @@ class Graph:
         The direction of the edges, where it was asked for: per stored entry (u, v) the weight of
         the arc from u to v, 0 where there is only the one from v to u. Everything else is of the
         graph without directions.
+    kinds : EdgeKinds or None
+        How strongly each kind of edge joins two vertices, where kinds were given.
     """
 
     indptr: NDArray[Any]
@@ -70,6 +73,7 @@ class Graph:
     notes: tuple[str, ...] = ()
     name: str = "graph"
     arcs: NDArray[np.float32] | None = None
+    kinds: EdgeKinds | None = None
 
     def __post_init__(self) -> None:
         edges = (self.indptr, self.indices, self.weights, self.arcs)
@@ -97,6 +101,7 @@ class Graph:
         splits: Sequence[Split] = (),
         name: str = "graph",
         directed: bool = False,
+        kinds: Any = None,
     ) -> Self:
         """Build a graph from pairs of vertex numbers.
 
@@ -117,6 +122,8 @@ class Graph:
         directed : bool
             Remember beside the graph which way each edge goes, from the first vertex of a pair to
             the second: :meth:`out_links` and :meth:`in_links` then differ.
+        kinds : sequence (m,), optional
+            What kind each edge is of, remembered beside the graph of all edges.
 
         Examples
         --------
@@ -131,7 +138,10 @@ class Graph:
         values = None if weights is None else check_weights(weights, len(pairs))
         indptr, indices, data, notes = build_csr(pairs, values, n, directed=directed)
         arcs = align_arcs(pairs, values, indptr, indices) if directed else None
-        bare = cls(indptr, indices, data, notes=tuple(notes), name=name, arcs=arcs)
+        own = None
+        if kinds is not None:
+            own = EdgeKinds.from_edges(kinds, pairs, values, indptr, indices)
+        bare = cls(indptr, indices, data, notes=tuple(notes), name=name, arcs=arcs, kinds=own)
         return bare.replace(
             features=features,
             labels=labels,
@@ -278,6 +288,8 @@ class Graph:
         parts = [count(self.n_vertices, "vertex", "vertices"), count(self.n_edges, "edge")]
         if self.arcs is not None:
             parts.append(count(int(np.count_nonzero(self.arcs)), "arc"))
+        if self.kinds is not None:
+            parts.append(count(len(self.kinds.names), "kind") + " of edges")
         if self.n_features:
             parts.append(count(self.n_features, "feature"))
         if self.n_classes:

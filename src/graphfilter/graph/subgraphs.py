@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from graphfilter.errors import GraphError
+from graphfilter.graph.edge_kinds import EdgeKinds
 from graphfilter.graph.edges import build_csr
 from graphfilter.graph.links import align_arcs
 from graphfilter.splits import Split, check_vertices
@@ -29,6 +30,10 @@ def induced_subgraph(graph: AnyGraph, index: ArrayLike) -> AnyGraph:
     pairs = np.stack([kept.row, kept.col], axis=1)
     weights = None if graph.weights is None else kept.data
     indptr, indices, data, _ = build_csr(pairs, weights, len(chosen))
+    kinds = graph.kinds
+    if kinds is not None:
+        parts = [kinds.adjacency(k, graph)[chosen][:, chosen] for k in range(len(kinds.names))]
+        kinds = EdgeKinds.from_matrices(kinds.names, parts, indptr, indices)
     names = graph.vertex_names
     new_number = np.full(graph.n_vertices, -1)
     new_number[chosen] = np.arange(len(chosen))
@@ -38,6 +43,7 @@ def induced_subgraph(graph: AnyGraph, index: ArrayLike) -> AnyGraph:
         indices=indices,
         weights=data,
         arcs=align_arcs(pairs, weights, indptr, indices) if graph.directed else None,
+        kinds=kinds,
         features=None if graph.features is None else graph.features[chosen],
         labels=None if graph.labels is None else graph.labels[chosen],
         vertex_names=None if names is None else tuple(names[i] for i in chosen),

@@ -7,6 +7,7 @@ many of them on PyTorch Geometric's layers (``pyg.py``). May import ``filters`` 
 from graphfilter.models.ap_gcn import APGCN, APGCNConfig
 from graphfilter.models.arma import ARMA, ARMAConfig
 from graphfilter.models.base import ModelConfig, Network, SideBySide, TrainingOutput
+from graphfilter.models.channels import ChannelNetwork, ChannelNetworkConfig
 from graphfilter.models.chebnet import ChebNet, ChebNetConfig
 from graphfilter.models.fastgcn import FastGCN, FastGCNConfig
 from graphfilter.models.filtered_features import FilteredFeatures, FilteredFeaturesConfig
@@ -38,6 +39,8 @@ __all__ = [
     "NLGNN",
     "APGCNConfig",
     "ARMAConfig",
+    "ChannelNetwork",
+    "ChannelNetworkConfig",
     "ChebNet",
     "ChebNetConfig",
     "FastGCN",

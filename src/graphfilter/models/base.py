@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from graphfilter.errors import ConfigError, check_number
-from graphfilter.filters import Config
+from graphfilter.filters import Config, Filter
 from graphfilter.graph import Graph
 from graphfilter.models.layers import Draws, Generators, Input
 from graphfilter.operators import Operator
@@ -87,6 +87,14 @@ class Network(nn.Module, ABC, Generic[ConfigT]):
 
     def undecayed_parameters(self) -> list[nn.Parameter]:
         """Return the weights that weight decay leaves alone, where its authors decay few layers."""
+        return []
+
+    def main_filter(self) -> Filter | None:
+        """Return the filter that stands for the network where one is shown; None without one."""
+        return None
+
+    def filter_parameters(self) -> list[nn.Parameter]:
+        """Return the scalars of its filters, which train at a rate of their own."""
         return []
 
     @property

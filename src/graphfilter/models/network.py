@@ -168,6 +168,9 @@ class FilterNetwork(SideBySide[FilterNetworkConfig]):
         narrower = self.head.weight.shape[1] < self.head.weight.shape[0]
         return self.config.filter_on == "logits" or (not self.training and narrower)
 
+    def main_filter(self) -> Filter:
+        return self.filter
+
     def filter_parameters(self) -> list[nn.Parameter]:
         return list(self.filter.parameters())
 

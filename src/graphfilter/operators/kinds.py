@@ -13,6 +13,9 @@ link to and one by who links to them, with :math:`D_o, D_i` the weights of the l
 both are symmetric, so that every filter runs on them. In a graph without directions both are
 :math:`\hat A^2`.
 
+:func:`channels` is :math:`\tilde A` with the operators of its kinds of edges and of its directions
+beside it, for networks of several channels.
+
 A vertex without such links counts as its own only neighbour (:math:`\hat A_{vv} = 1`,
 :math:`L_{vv} = 0`), so that :math:`\hat A = I - L` on every graph and its frequency is 0.
 """
@@ -28,6 +31,7 @@ import torch
 
 from graphfilter.errors import check_name
 from graphfilter.graph import Graph
+from graphfilter.operators.channels import CO_CITATION, COUPLING, Channels, kind_operators
 from graphfilter.operators.kernels import FactoredMatrix
 from graphfilter.operators.kernels.factored_matrix import made_to_be_kept
 from graphfilter.operators.kernels.gram_kernel import GramMatrix
@@ -59,12 +63,22 @@ def co_citation(graph: Graph, **where: Any) -> Operator:
     return _two_steps("co_citation", graph.in_links(), **where)
 
 
+def channels(graph: Graph, **where: Any) -> Operator:
+    r"""Make :math:`\tilde A` with one operator per kind of edge and per direction beside it."""
+    whole = augmented_adjacency(graph, **where)
+    parts = kind_operators(graph, whole, **where)
+    if graph.directed:
+        parts |= {COUPLING: coupling(graph, **where), CO_CITATION: co_citation(graph, **where)}
+    return Channels(whole, parts)
+
+
 OPERATORS: dict[str, Callable[..., Operator]] = {
     "augmented_adjacency": augmented_adjacency,
     "adjacency": adjacency,
     "laplacian": laplacian,
     "coupling": coupling,
     "co_citation": co_citation,
+    "channels": channels,
 }
 
 

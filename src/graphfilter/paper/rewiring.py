@@ -47,7 +47,8 @@ def rewire(graph: Graph, share: float, seed: int) -> Graph:
     edges = swap_edges(graph.edges, graph.n_vertices, n_wanted, np.random.default_rng(seed))
     made = Graph.from_edges(edges, graph.n_vertices)
     notes = (*graph.notes, f"{share:.0%} of the edges swapped at random, degrees kept.")
-    return replace(graph, indptr=made.indptr, indices=made.indices, arcs=None, notes=notes)
+    bare = replace(graph, arcs=None, kinds=None, notes=notes)
+    return replace(bare, indptr=made.indptr, indices=made.indices)
 
 
 def swap_edges(

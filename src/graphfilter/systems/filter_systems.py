@@ -16,7 +16,7 @@ from graphfilter.filters import (
     PowerFilterConfig,
     StackedFilterConfig,
 )
-from graphfilter.models import FilterNetworkConfig
+from graphfilter.models import ChannelNetworkConfig, FilterNetworkConfig
 from graphfilter.systems.system import PAPER, System
 
 SGF = "NT, Maehara & Murata 2020, Adaptive Stacked Graph Filter"
@@ -55,6 +55,14 @@ def _cheby(name: str, title: str, lambda_max: float) -> System:
 
 FILTER_SYSTEMS = (
     System("sgf", "SGF", _network(StackedFilterConfig()), reference=SGF),
+    System(
+        "sgf-channels",
+        "SGF, one filter per kind of edge and direction",
+        ChannelNetworkConfig(),
+        operator="channels",
+        setting="adapted",
+        reference=SGF,
+    ),
     System("mlp", "MLP", _network(IdentityFilterConfig())),
     System(
         "sgc",

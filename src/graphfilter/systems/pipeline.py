@@ -20,7 +20,7 @@ from graphfilter.errors import GraphError
 from graphfilter.filters import Filter
 from graphfilter.graph import Graph
 from graphfilter.graph.scaling import FeatureScaler
-from graphfilter.models import FilterNetwork, Network, SideBySide
+from graphfilter.models import Network, SideBySide
 from graphfilter.operators import Operator, SparseFeatures, make_operator, to_tensor
 from graphfilter.runtime.threads import threads_for
 from graphfilter.runtime.torch_state import own_torch_state
@@ -195,8 +195,9 @@ def predict_untrained(
 
 
 def learned_filters(networks: Sequence[Network[Any]]) -> list[Filter]:
-    """Return the filters of those networks that have one."""
-    return [network.filter for network in networks if isinstance(network, FilterNetwork)]
+    """Return the main filters of those networks that have one."""
+    found = (network.main_filter() for network in networks)
+    return [one for one in found if one is not None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphfilter.errors import ConfigError, GraphError
-from graphfilter.models import FilterNetwork, Network, SideBySide
+from graphfilter.models import Network, SideBySide
 from graphfilter.operators import Operator
 from graphfilter.operators.sparse import SparseFeatures
 from graphfilter.runtime.threads import threads_for
@@ -196,7 +196,7 @@ def _cohorts(
 
 def _make_optimizer(models: Sequence[Network[Any]], config: TrainConfig) -> torch.optim.Optimizer:
     """Make one Adam for all runs: it works entry by entry, so they do not mix."""
-    filters = [p for m in models if isinstance(m, FilterNetwork) for p in m.filter_parameters()]
+    filters = [p for m in models for p in m.filter_parameters()]
     undecayed = [p for m in models for p in m.undecayed_parameters()]
     apart = {*filters, *undecayed}
     every = [p for m in models for p in m.parameters()]

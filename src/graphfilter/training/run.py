@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from graphfilter.models import FilterNetwork, Network
+from graphfilter.models import Network
 from graphfilter.splits import Split
 from graphfilter.training.task import CLASSIFICATION, Task
 
@@ -184,9 +184,8 @@ class Run:
         self.stopped = str(counters["stopped"])
 
     def _filter_named(self) -> list[tuple[str, nn.Parameter]]:
-        if not isinstance(self.model, FilterNetwork):
-            return []
-        return list(self.model.filter.named_parameters())
+        shown = self.model.main_filter()
+        return [] if shown is None else list(shown.named_parameters())
 
     def scalars(self) -> Tensor:
         """Return the filter's learnable scalars in one row, where they lie."""

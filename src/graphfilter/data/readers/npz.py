@@ -13,6 +13,7 @@
 ``weights`` (m,), ``n_vertices``,      optional; ``directed`` is one boolean
 ``vertex_names, feature_names,``
 ``classes, name, notes, directed``
+``kinds`` (k,), ``kind_weights`` (k, m)  kinds of edges, and what each of u < v weighs in each
 =====================================  ==========================================================
 
 All but ``edges`` may be absent, as long as something says how many vertices there are.
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.data.arrays import (
@@ -41,17 +43,18 @@ from graphfilter.data.arrays import (
 from graphfilter.data.limits import VERTEX_BYTES, Budget
 from graphfilter.errors import GraphError
 from graphfilter.graph import Features, Graph
-from graphfilter.graph.edges import count
+from graphfilter.graph.edge_kinds import EdgeKinds
+from graphfilter.graph.edges import check_weights, count
 from graphfilter.splits import Split
 
 REMEDY = "Write it again with graphfilter.data.readers.write_npz, or get it again."
 PARTS = ("train", "val", "test")
 CSR_KEYS = ("x_data", "x_indices", "x_indptr", "x_shape")
 SINGLE_RULES = ("public", "sgf")
-_NAMES = ("vertex_names", "feature_names", "classes", "notes", "split_rules")
+_NAMES = ("vertex_names", "feature_names", "classes", "notes", "split_rules", "kinds")
 _OPTIONAL = (
     *CSR_KEYS,
-    *("x", "y", "weights", "n_vertices", "unlabelled", "name", "directed"),
+    *("x", "y", "weights", "n_vertices", "unlabelled", "name", "directed", "kind_weights"),
     *_NAMES,
     *(f"{part}_masks" for part in PARTS),
     *(f"{rule}_{part}" for rule in SINGLE_RULES for part in PARTS),
@@ -84,6 +87,7 @@ def _graph(arrays: dict[str, NDArray[Any]], path: AnyPath) -> Graph:
         feature_names=_strings(arrays, "feature_names"),
         directed=_is_directed(arrays),
     )
+    graph = _with_kinds(graph, arrays)
     notes = [*map(str, _strings(arrays, "notes") or ()), *graph.notes]
     splits = _splits(arrays, graph.n_vertices)
     y = arrays.get("y")
@@ -96,6 +100,23 @@ def _graph(arrays: dict[str, NDArray[Any]], path: AnyPath) -> Graph:
         notes += note_unlabelled(int(unlabelled.sum()), dropped)
         graph = _with_labels(graph, y, arrays.get("classes"))
     return graph.replace(splits=splits, notes=tuple(dict.fromkeys(notes)))
+
+
+def _with_kinds(graph: Graph, arrays: dict[str, NDArray[Any]]) -> Graph:
+    names, weights = _strings(arrays, "kinds"), _numbers(arrays, "kind_weights")
+    if names is None and weights is None:
+        return graph
+    shape = (len(names or ()), graph.n_edges)
+    if weights is None or weights.shape != shape or len(set(names or ())) != len(names or ()):
+        raise GraphError(f"'kinds' must be different names, 'kind_weights' of shape {shape}.")
+    checked = check_weights(weights.ravel(), weights.size).reshape(shape)
+    n, ends = graph.n_vertices, tuple(graph.edges.T)
+    upper = [sp.coo_array((row, ends), shape=(n, n)).tocsr() for row in checked]
+    matrices = [one + one.T for one in upper]
+    kinds = EdgeKinds.from_matrices(
+        tuple(map(str, names or ())), matrices, graph.indptr, graph.indices
+    )
+    return replace(graph, kinds=kinds)
 
 
 def _is_directed(arrays: dict[str, NDArray[Any]]) -> bool:

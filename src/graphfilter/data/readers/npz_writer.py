@@ -34,6 +34,10 @@ def _arrays(graph: Graph) -> dict[str, NDArray[Any]]:
         weights = None if weights is None else links.data
     if weights is not None:
         arrays["weights"] = weights
+    if graph.kinds is not None:
+        rows = np.repeat(np.arange(graph.n_vertices), np.diff(graph.indptr))
+        arrays["kinds"] = np.array(graph.kinds.names)
+        arrays["kind_weights"] = graph.kinds.values[:, rows < graph.indices]
     x = graph.features
     if isinstance(x, np.ndarray):
         arrays["x"] = x

@@ -1,0 +1,125 @@
+"""ChannelNetwork: one encoder, a filter for each kind of edge and each direction, one head."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from graphfilter.errors import ConfigError, check_count
+from graphfilter.filters import Filter, FilterConfig, StackedFilterConfig, apply_filters
+from graphfilter.graph import Graph
+from graphfilter.models.base import ModelConfig, SideBySide
+from graphfilter.models.layers import Generators, Input, Linear, linear_side_by_side
+from graphfilter.operators import Operator
+from graphfilter.operators.channels import Channels, channel_names
+
+
+@dataclass(frozen=True)
+class ChannelNetworkConfig(ModelConfig):
+    """See :class:`ChannelNetwork`; how many channels there are, the graph says."""
+
+    kind: ClassVar[str] = "ChannelNetwork"
+    dropout: float = 0.7
+    filter: FilterConfig = field(default_factory=StackedFilterConfig)
+    hidden_size: int = 64
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("hidden_size", self.hidden_size)
+
+    def build(self, graph: Graph, generator: torch.Generator) -> ChannelNetwork:
+        return ChannelNetwork(
+            self, graph.n_features, graph.n_classes, channel_names(graph), generator
+        )
+
+
+class ChannelNetwork(SideBySide[ChannelNetworkConfig]):
+    r"""A filter network with an operator, a filter and a head for each channel k.
+
+    .. math:: H_0 = \mathrm{relu}(X W_\mathrm{in} + b), \qquad
+              \hat y = \sum_k f_k(P_k)\, H_0\, W_k + b'
+
+    The channels are the kinds of edges (or all edges, where there are no kinds) and, in a directed
+    graph, coupling and co-citation. With one channel this is
+    :class:`~graphfilter.models.FilterNetwork`.
+
+    Parameters
+    ----------
+    config : ChannelNetworkConfig
+    n_features, n_classes : int
+    channels : tuple of str
+        The names of the channels, by which :class:`~graphfilter.operators.channels.Channels` has
+        their operators.
+    generator : torch.Generator, optional
+        For the initial weights.
+    """
+
+    def __init__(
+        self,
+        config: ChannelNetworkConfig,
+        n_features: int,
+        n_classes: int,
+        channels: tuple[str, ...],
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__(config)
+        self.channels = channels
+        seed = 0 if generator is None else generator.initial_seed()
+        self.filters = nn.ModuleList(config.filter.build(seed + k) for k in range(len(channels)))
+        self.encoder = Linear(n_features, config.hidden_size, generator)
+        self.head = Linear(len(channels) * config.hidden_size, n_classes, generator)
+
+    @classmethod
+    def forward_side_by_side(
+        cls, models: Sequence[ChannelNetwork], operator: Operator, x: Input, generators: Generators
+    ) -> Tensor:
+        first = models[0]
+        encoders = [model.encoder for model in models]
+        hidden = torch.relu(linear_side_by_side(encoders, x, first.rate, generators))
+        parts = [_filter(models, k, operator, hidden) for k in range(len(first.channels))]
+        heads = [model.head for model in models]
+        return linear_side_by_side(heads, torch.cat(parts, dim=2), first.rate, generators)
+
+    def learned_filters(self) -> dict[str, Filter]:
+        """Return the filter of each channel by its name."""
+        return {
+            n: f for n, f in zip(self.channels, self.filters, strict=True) if isinstance(f, Filter)
+        }
+
+    @torch.no_grad()
+    def contributions(self, operator: Operator, x: Input) -> dict[str, float]:
+        """Return the share of each channel in the squared logits that the channels add up to."""
+        hidden = torch.relu(linear_side_by_side([self.encoder], x, 0.0, [None]))
+        weights = self.head.weight.chunk(len(self.channels))
+        energies = []
+        for k, weight in enumerate(weights):
+            logits = _filter([self], k, operator, hidden)[:, 0] @ weight
+            energies.append(float(logits.double().square().sum()))
+        whole = sum(energies) or 1.0
+        return {name: e / whole for name, e in zip(self.channels, energies, strict=True)}
+
+    def main_filter(self) -> Filter:
+        """Return the filter of the first channel."""
+        return self.learned_filters()[self.channels[0]]
+
+    def filter_parameters(self) -> list[nn.Parameter]:
+        return list(self.filters.parameters())
+
+
+def _filter(
+    models: Sequence[ChannelNetwork], channel: int, operator: Operator, hidden: Tensor
+) -> Tensor:
+    """Apply the filters of one channel, each to the columns of its network: (n, R, c)."""
+    names = models[0].channels
+    if not isinstance(operator, Channels):
+        raise ConfigError(
+            f"a network of channels must run on the operator 'channels'; got {operator.kind!r}."
+        )
+    operator.check_channels(names)
+    filters = [model.learned_filters()[names[channel]] for model in models]
+    part = operator.part(names[channel])
+    return apply_filters(filters, part, hidden.flatten(1)).view(hidden.shape)

@@ -1,0 +1,87 @@
+"""Several operators of one graph: one per kind of edge, and one per direction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+
+from graphfilter.errors import GraphError
+from graphfilter.graph import Graph
+from graphfilter.operators.kernels import FactoredMatrix
+from graphfilter.operators.operator import Operator, normalise
+
+# What the channels are called that are not kinds of edges.
+EDGES, COUPLING, CO_CITATION = "edges", "links to the same", "linked by the same"
+
+
+class Channels(Operator):
+    """The operator of a whole graph, with the operators of its parts beside it.
+
+    As an operator it is that of the whole graph; networks of several channels take the parts.
+
+    Parameters
+    ----------
+    whole : Operator
+    parts : mapping of Operators
+        By name, all of the same vertices, device and precision.
+    """
+
+    def __init__(self, whole: Operator, parts: Mapping[str, Operator]) -> None:
+        self.interval, self.kind, self.kernel = whole.interval, "channels", whole.kernel
+        self.parts = dict(parts)
+        self._without_edges: Operator | None = None
+
+    def part(self, name: str) -> Operator:
+        """Return the operator of a channel; of a kind that no edge here has, that of no edge."""
+        if name in self.parts:
+            return self.parts[name]
+        if self._without_edges is None:
+            empty = sp.csr_array((self.n, self.n), dtype=np.float64)
+            self._without_edges = _augmented(empty, device=self.device, dtype=self.dtype)
+        return self._without_edges
+
+    def check_channels(self, names: tuple[str, ...]) -> None:
+        """Raise where edges are of a channel that is none of these."""
+        if unknown := set(self.parts).difference(names):
+            raise GraphError(
+                f"edges must be of the kinds that the network was fitted on ({', '.join(names)}); "
+                f"got {sorted(unknown)[0]!r}. Leave those edges out, or fit again."
+            )
+
+    def to(
+        self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
+    ) -> Channels:
+        parts = {name: part.to(device, dtype) for name, part in self.parts.items()}
+        return Channels(super().to(device, dtype), parts)
+
+    def factors(self) -> list[sp.csr_array]:
+        return [matrix for part in self.parts.values() for matrix in part.factors()]
+
+    def __repr__(self) -> str:
+        return f"Channels({self.n:,} vertices: {', '.join(self.parts)})"
+
+
+def channel_names(graph: Graph) -> tuple[str, ...]:
+    """Return the names of the channels of a graph: its kinds of edges, and its directions."""
+    kinds = (EDGES,) if graph.kinds is None else graph.kinds.names
+    return (*kinds, COUPLING, CO_CITATION) if graph.directed else kinds
+
+
+def kind_operators(graph: Graph, whole: Operator, **where: Any) -> dict[str, Operator]:
+    r"""Return :math:`\tilde A` of every kind of edge, or of the graph where there are no kinds."""
+    kinds = graph.kinds
+    if kinds is None:
+        return {EDGES: whole}
+    return {
+        name: _augmented(kinds.adjacency(k, graph), **where) for k, name in enumerate(kinds.names)
+    }
+
+
+def _augmented(matrix: sp.csr_array, **where: Any) -> Operator:
+    degrees = torch.from_numpy(np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel())
+    structure = FactoredMatrix.from_scipy(matrix, values=bool((matrix.data != 1).any()))
+    return normalise(structure, degrees, "augmented_adjacency", **where)

@@ -1,0 +1,118 @@
+"""ChannelNetwork: a filter and a head for each channel, against the sum in closed form."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from graphfilter.errors import ConfigError, GraphError
+from graphfilter.filters import StackedFilter, StackedFilterConfig
+from graphfilter.graph import Graph
+from graphfilter.models import ChannelNetwork, ChannelNetworkConfig, FilterNetwork
+from graphfilter.operators import Operator, co_citation, coupling, make_operator
+from graphfilter.operators.channels import Channels, channel_names
+
+ARCS = [[0, 1], [1, 2], [2, 1], [3, 0], [4, 2]]
+KINDS = ["call", "mail", "mail", "call", "mail"]
+CONFIG = ChannelNetworkConfig(filter=StackedFilterConfig(3, "uniform"), hidden_size=5)
+
+
+def graph(**options) -> Graph:
+    rng = np.random.default_rng(0)
+    return Graph.from_edges(ARCS, 6, features=rng.normal(size=(6, 4)), labels=[0, 1, 0, 1, 2, 2],
+                            **options)  # fmt: skip
+
+
+def build(g: Graph, seed: int = 0) -> ChannelNetwork:
+    return CONFIG.build(g, torch.Generator().manual_seed(seed)).eval()
+
+
+def columns(g: Graph) -> torch.Tensor:
+    return torch.tensor(g.features).float()
+
+
+def test_channel_names_are_kinds_and_directions():
+    assert channel_names(graph()) == ("edges",)
+    assert channel_names(graph(kinds=KINDS)) == ("call", "mail")
+    assert len(channel_names(graph(directed=True))) == 3
+    assert channel_names(graph(kinds=KINDS, directed=True))[:2] == ("call", "mail")
+
+
+def test_channels_are_the_operators_of_their_edges():
+    typed = graph(kinds=KINDS, directed=True)
+    operator = make_operator("channels", typed, dtype=torch.float64)
+    assert isinstance(operator, Channels)
+    mail = Graph.from_edges([ARCS[i] for i in (1, 2, 4)], 6)
+    expected = [
+        make_operator("augmented_adjacency", Graph.from_edges([ARCS[0], ARCS[3]], 6)),
+        make_operator("augmented_adjacency", mail),
+        coupling(typed),
+        co_citation(typed),
+    ]
+    for part, alone in zip(operator.parts.values(), expected, strict=True):
+        np.testing.assert_allclose(part.matrix.toarray(), alone.matrix.toarray(), atol=1e-12)
+    whole = make_operator("augmented_adjacency", Graph.from_edges(ARCS, 6))
+    np.testing.assert_array_equal(operator.matrix.toarray(), whole.matrix.toarray())
+    assert operator.to(dtype=torch.float32).parts.keys() == operator.parts.keys()
+
+
+def test_network_equals_its_closed_form():
+    g = graph(kinds=KINDS, directed=True)
+    network, operator = build(g), make_operator("channels", g)
+    x = columns(g)
+    hidden = torch.relu(x @ network.encoder.weight + network.encoder.bias).double()
+    total = network.head.bias.double().expand(6, -1).clone()
+    weights = network.head.weight.chunk(len(network.channels))
+    assert isinstance(operator, Channels)
+    for name, weight in zip(network.channels, weights, strict=True):
+        lam, vectors = torch.linalg.eigh(torch.from_numpy(operator.part(name).matrix.toarray()))
+        response = network.learned_filters()[name].response(lam)
+        total += vectors @ (response[:, None] * (vectors.T @ hidden)) @ weight.double()
+    torch.testing.assert_close(network(operator, x).double(), total, rtol=1e-5, atol=1e-5)
+
+
+def test_network_of_one_channel_is_a_filter_network():
+    g = graph()
+    network, operator = build(g), make_operator("channels", g)
+    plain = FilterNetwork(4, 3, StackedFilter(3, "uniform"), hidden_size=5).eval()
+    plain.load_state_dict(
+        {k.replace("filters.0.", "filter."): v for k, v in network.state_dict().items()}
+    )
+    torch.testing.assert_close(network(operator, columns(g)), plain(operator, columns(g)))
+
+
+def test_networks_side_by_side_give_what_each_gives_alone():
+    g = graph(directed=True)
+    networks, operator = [build(g, seed) for seed in range(3)], make_operator("channels", g)
+    together = ChannelNetwork.forward_side_by_side(networks, operator, columns(g), [None] * 3)
+    for r, network in enumerate(networks):
+        torch.testing.assert_close(together[:, r], network(operator, columns(g)))
+
+
+def test_contributions_add_up_to_one_and_a_silent_channel_adds_nothing():
+    g = graph(kinds=KINDS)
+    network, operator = build(g), make_operator("channels", g)
+    with torch.no_grad():
+        network.head.weight[5:] = 0
+    shares = network.contributions(operator, columns(g))
+    assert shares == {"call": 1.0, "mail": 0.0}
+
+
+def test_kind_that_a_new_graph_lacks_has_no_edge_there():
+    network = build(graph(kinds=KINDS))
+    only_mail = Graph.from_edges([ARCS[i] for i in (1, 2, 4)], 6, kinds=["mail"] * 3)
+    operator = make_operator("channels", only_mail)
+    assert isinstance(operator, Channels)
+    assert np.array_equal(operator.part("call").matrix.toarray(), np.eye(6))
+    assert network(operator, columns(graph())).isfinite().all()
+
+
+def test_network_refuses_kinds_it_was_not_fitted_on_and_other_operators():
+    network = build(graph(kinds=KINDS))
+    other = make_operator("channels", graph(kinds=["fax", *KINDS[1:]]))
+    with pytest.raises(GraphError, match=r"kinds that the network was fitted on .*'fax'"):
+        network(other, columns(graph()))
+    plain: Operator = make_operator("adjacency", graph())
+    with pytest.raises(ConfigError, match="operator 'channels'; got 'adjacency'"):
+        network(plain, columns(graph()))
