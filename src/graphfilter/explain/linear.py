@@ -78,18 +78,20 @@ class _Parts:
 
     def __init__(self, network: FilterNetwork, x: Input) -> None:
         self.network, self.x, self.mean = network, x, mean_row(x)
-        self.reference, self.moved, self.slope = self.mean, None, None
-        if network.encoder is None:
-            return
+        self.reference, self.moved = self.mean, None
+        self.slopes: list[Tensor] = []
         activation = ACTIVATIONS[network.config.activation]
-        inputs, at_mean = network.encoder(x), network.encoder(self.mean)
-        self.reference = activation(at_mean)
-        self.moved = activation(inputs) - self.reference
-        # The mean slope of each unit between the average features and these: integrated
-        # gradients in closed form, as there is one layer. A unit that does not move adds nothing.
-        away = inputs - at_mean
-        still = away.abs() <= 1e-12
-        self.slope = torch.where(still, 0.0, self.moved / torch.where(still, 1.0, away))
+        hidden = x
+        for layer in network.encoders():
+            inputs, at_mean = layer(hidden), layer(self.reference)
+            hidden, self.reference = activation(inputs), activation(at_mean)
+            self.moved = hidden - self.reference
+            # The mean slope of each unit between the average features and these: of one layer,
+            # integrated gradients in closed form; of several, DeepLIFT's rescale rule. A unit that
+            # does not move adds nothing.
+            away = inputs - at_mean
+            still = away.abs() <= 1e-12
+            self.slopes.append(torch.where(still, 0.0, self.moved / torch.where(still, 1.0, away)))
 
     def values(self, heads: Tensor) -> Tensor:
         """Return ``(hidden - reference) @ heads`` (n, m): what each vertex has to say."""
@@ -107,13 +109,15 @@ class _Parts:
         return own, others
 
     def _divide(self, weight: Tensor, head: Tensor) -> NDArray[np.float64]:
-        if self.slope is None:
+        layers = self.network.encoders()
+        if not layers:
             sums = _transposed_product(self.x, weight[:, None])[:, 0]
             return _numpy((sums - self.mean[0] * weight.sum()) * head)
-        assert self.network.encoder is not None
-        back = weight[:, None] * self.slope * head
+        back = weight[:, None] * self.slopes[-1] * head
+        for layer, slope in zip(reversed(layers[1:]), reversed(self.slopes[:-1]), strict=True):
+            back = (back @ layer.weight.T) * slope
         sums = _transposed_product(self.x, back) - self.mean.T * back.sum(dim=0)
-        return _numpy((sums * self.network.encoder.weight).sum(dim=1))
+        return _numpy((sums * layers[0].weight).sum(dim=1))
 
 
 def _explain_some(

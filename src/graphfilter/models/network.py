@@ -157,11 +157,14 @@ class FilterNetwork(SideBySide[FilterNetworkConfig]):
 
         Without dropout the head's logits are linear in it, wherever training puts the filter.
         """
-        if self.encoder is None:
-            hidden = x if isinstance(x, Tensor) else x.to_dense()
-        else:
-            hidden = ACTIVATIONS[self.config.activation](self.encoder(x))
-        return self.filter(operator, hidden)
+        hidden = x
+        for layer in self.encoders():
+            hidden = ACTIVATIONS[self.config.activation](layer(hidden))
+        return self.filter(operator, hidden if isinstance(hidden, Tensor) else hidden.to_dense())
+
+    def encoders(self) -> list[Linear]:
+        """Return the layers before the filter, each followed by the activation."""
+        return [] if self.encoder is None else [self.encoder, *getattr(self, "deeper", ())]
 
     def filters_logits(self) -> bool:
         """Return whether the filter now runs after the head."""

@@ -79,8 +79,8 @@ def stratified(
     small to reach every part (Texas has a class of one) is learned from before it is tested on,
     and no class is an error.
     """
-    codes = _as_labels(labels)
-    shares = _check_fractions(fractions)
+    codes = as_labels(labels)
+    shares = check_fractions(fractions)
     if len(shares) != 3:
         raise GraphError(f"split fractions must be three: train, val, test; got {len(shares)}.")
     rng = np.random.default_rng(seed)
@@ -110,8 +110,8 @@ def per_class(
     and vanish from validation and test, so numbers under this rule compare with stratified ones
     on balanced data only.
     """
-    codes = _as_labels(labels)
-    _check_fractions((train_fraction, val_fraction))
+    codes = as_labels(labels)
+    check_fractions((train_fraction, val_fraction))
     rng = np.random.default_rng(seed)
     members = _members(codes)
     n = sum(map(len, members))
@@ -134,7 +134,8 @@ def fraction(labels: ArrayLike | None, seed: int, train_fraction: float) -> Spli
     return Split(drawn.train, drawn.val, drawn.test, rule=f"fraction {train_fraction:g}")
 
 
-def _as_labels(labels: ArrayLike | None) -> NDArray[np.int64]:
+def as_labels(labels: ArrayLike | None) -> NDArray[np.int64]:
+    """Check labels: one integer per vertex."""
     if labels is None:
         raise GraphError("a split is drawn of labels; got None, as of a graph without any.")
     codes = np.asarray(labels)
@@ -152,7 +153,8 @@ def _join(chunks: list[Index]) -> Index:
     return np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int64)
 
 
-def _check_fractions(fractions: Sequence[float]) -> NDArray[np.float64]:
+def check_fractions(fractions: Sequence[float]) -> NDArray[np.float64]:
+    """Check the shares of a split's parts."""
     shares = np.asarray(fractions, dtype=float)
     if not ((shares >= 0).all() and shares.sum() <= 1 + 1e-9):  # NaN fails too
         raise GraphError(
