@@ -207,4 +207,4 @@ def test_import_walk_sees_imports_of_every_kind() -> None:
     assert ("graph.graph", "errors", False) in found
     assert ("__init__", "data", True) in found
     assert ("estimators.saving", "estimators.base", True) in found
-    assert ("data.tables", "data.encoding", False) in found
+    assert ("data.tables", "data.readers.formats", False) in found

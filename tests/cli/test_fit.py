@@ -194,7 +194,6 @@ BAD_TABLES = {
     "duplicate id": (EDGES, VERTICES + "v3,0,red,a,\n", "v.csv, line 14: vertex id 'v3'"),
     "not a number": (EDGES, VERTICES.replace("v4,0.4", "v4,much"), "v.csv, line 6: column 'x'"),
     "infinite": (EDGES, VERTICES.replace("v4,0.4", "v4,inf"), "v.csv, line 6: column 'x'"),
-    "missing number": (EDGES, VERTICES.replace("v4,0.4", "v4,"), "v.csv, line 6: column 'x'"),
     "negative weight": (
         "source,target,weight\nv0,v1,1\nv1,v2,-1\n", VERTICES, "e.csv, line 3: column 'weight'",
     ),

@@ -17,10 +17,10 @@ from tests import samples
 
 from graphfilter.bench.record import Record, read_records
 from graphfilter.data import make_csbm, read_tables, readers
-from graphfilter.data.encoding import TableEncoder
 from graphfilter.estimators import SGFClassifier
 from graphfilter.filters import StackedFilter
 from graphfilter.graph import Graph
+from graphfilter.graph.tables.encoding import TableEncoder
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import augmented_adjacency
 from graphfilter.splits import stratified

@@ -16,7 +16,7 @@ NO_MEMORY = "not enough memory for this graph in this setting."
 
 def main() -> NoReturn:
     """Run a command; bad input ends in one line on standard error and exit code 2."""
-    from graphfilter.cli.screen import complain, end_stopped, prepare_streams
+    from graphfilter.cli.screen import complain, end_stopped, prepare_streams, tell
     from graphfilter.errors import GraphFilterError
     from graphfilter.runtime.threads import prepare_threads
 
@@ -27,6 +27,8 @@ def main() -> NoReturn:
         prepare_threads()
         code = _run(sys.argv[1:])
     except GraphFilterError as error:
+        # What was found and guessed until then: often the cause.
+        tell(getattr(error, "__notes__", ()), quiet="--quiet" in sys.argv)
         complain(str(error))
     except KeyboardInterrupt as stop:
         code = end_stopped(stop)

@@ -92,9 +92,9 @@ def fit(
     """Learn from the labelled vertices of a graph, label the rest, show the filter.
 
     The vertices' table has one row per vertex: an id, features, and a label where it is known. The
-    edges' table has one row per edge: two ids and, if you like, a weight. Text columns are one-hot
-    encoded. A column named split may say train, val or test; otherwise the labelled vertices are
-    divided 60/20/20.
+    edges' table has one row per edge: two ids and, if you like, a weight. Columns are understood
+    by what they hold: numbers, dates, words, text; missing values are filled in. A column named
+    split may say train, val or test; otherwise the labelled vertices are divided 60/20/20.
 
     Example:  graphfilter fit --edges edges.csv --vertices vertices.csv --label kind --out run
     """
@@ -121,7 +121,7 @@ def fit(
     )
     plan = plan_fit(found, seed)
     check_folder(out, overwrite=overwrite, resume=resume)
-    tell(plan.notes, quiet=quiet)
+    tell(plan.notes[len(found.graph.notes) :], quiet=quiet)
     if resume and not (out / CHECKPOINT_FILE).exists():
         tell([f"there is no checkpoint in {out}: starting at the beginning."], quiet=quiet)
     titles = ["training", *(f"comparing: {get_system(name).title}" for name in BASELINES)]

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphfilter.cli.screen import say, show_table, tell, waiting
-from graphfilter.cli.sources import GraphOptions, takes
+from graphfilter.cli.screen import say, show_table, waiting
+from graphfilter.cli.sources import FitOptions, takes
 from graphfilter.errors import ConfigError, GraphError
 
 if TYPE_CHECKING:
     from graphfilter.spectral import Diagnosis
 
 
-@takes(GraphOptions)
+@takes(FitOptions)
 def inspect(
-    given: GraphOptions,
+    given: FitOptions,
     picture: Annotated[
         Path | None,
         typer.Option(help="Draw label energy and spectral density to this file (.png)."),
@@ -42,7 +42,6 @@ def inspect(
         raise GraphError("there are no labels to inspect; name their column with --label.")
     with waiting("measuring frequencies", quiet=quiet):
         diagnosis = diagnose(found)
-    tell(found.notes, quiet=quiet)
     _show(diagnosis, found.name)
     if picture is not None:
         with waiting("drawing the spectrum", quiet=quiet):

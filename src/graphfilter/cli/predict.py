@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from graphfilter.cli.screen import say, tell, waiting
+from graphfilter.cli.screen import say, waiting
 from graphfilter.cli.sources import GraphOptions, takes
 from graphfilter.errors import ConfigError
 
@@ -64,7 +64,6 @@ def predict(
         if embeddings is not None:
             graph = as_fitted(classifier, about, new)
             write_embeddings(embeddings, new, classifier.transform(graph=graph))
-    tell(new.notes, quiet=given.quiet)
     if new.labels is not None and (new.labels >= 0).any():
         known = new.labels >= 0
         names = np.array([str(c) for c in classifier.classes_])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from graphfilter.cli.progress import download_bar
-from graphfilter.cli.screen import waiting
+from graphfilter.cli.screen import tell, waiting
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 TABLES = "Your own graph"
 OTHER = "Other graphs"
-COLUMNS = "Columns (guessed by name where not given)"
+COLUMNS = "Columns (guessed where not given, and said)"
+TEXT = "Text files (found out where not given, and said)"
 
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no notes.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
@@ -44,7 +45,8 @@ class GraphOptions:
     """Name one graph and, where it comes in tables, the columns that hold what."""
 
     edges: Annotated[
-        Path | None, _option(help="Table of edges: CSV, CSV.gz, TSV or Parquet.", panel=TABLES)
+        Path | None,
+        _option(help="Table of edges: CSV, TSV, TXT (or .gz), Excel or Parquet.", panel=TABLES),
     ] = None
     vertices: Annotated[
         Path | None,
@@ -75,39 +77,60 @@ class GraphOptions:
     label: Annotated[
         str | None, _option(help="Label; empty cells are unlabelled.", panel=COLUMNS)
     ] = None
+    unlabelled: Annotated[
+        str,
+        _option(
+            help="Labels that mean unlabelled, separated by commas, instead of NA, N/A, NaN, null, "
+            "none, ? and -1; empty cells always do.",
+            panel=COLUMNS,
+        ),
+    ] = ""
     id: Annotated[str | None, _option(help="Vertex id.", panel=COLUMNS)] = None
     source: Annotated[str | None, _option(help="One end of an edge.", panel=COLUMNS)] = None
     target: Annotated[str | None, _option(help="The other end.", panel=COLUMNS)] = None
     weight: Annotated[str | None, _option(help="Edge weight, not negative.", panel=COLUMNS)] = None
+    delimiter: Annotated[
+        str | None,
+        _option(help="Between columns: comma, semicolon, tab, pipe, space or a sign.", panel=TEXT),
+    ] = None
+    encoding: Annotated[
+        str | None, _option(help="utf-8, utf-16, cp1252, latin-1, ...", panel=TEXT)
+    ] = None
+    decimal: Annotated[str | None, _option(help="Decimal sign: . or ,", panel=TEXT)] = None
     quiet: Quiet = False
 
     def words(self) -> tuple[str, ...]:
         """Return the words of the command line that name the graph."""
         given = {f.name.replace("_", "-"): getattr(self, f.name) for f in fields(self)}
         del given["quiet"]
-        pairs = (
-            [f"--{name}"] if value is True else [f"--{name}", str(value)]
-            for name, value in given.items()
-            if value
-        )
-        return tuple(word for pair in pairs for word in pair)
+        words: list[str] = []
+        for name, value in given.items():
+            if value is True:
+                words.append(f"--{name}")
+            else:
+                values = value if isinstance(value, list | tuple) else [value] if value else []
+                words += [word for one in values for word in (f"--{name}", str(one))]
+        return tuple(words)
 
     def columns(self, like: Columns | None = None) -> Columns:
         """Return the columns that were named; those that a table ``like`` this had otherwise."""
         from graphfilter.data import Columns
 
         chosen: dict[str, Any] = {f.name: getattr(self, f.name, None) for f in fields(Columns)}
-        for name in ("features", "categorical", "drop"):
+        for name in ("features", "categorical", "drop", "unlabelled"):
             chosen[name] = listed(chosen[name] or "")
+        if chosen["unlabelled"]:
+            chosen["unlabelled"] = ("", *chosen["unlabelled"])
+        chosen["kinds"] = tuple(_split_kind(word) for word in getattr(self, "column", None) or ())
         # Not the label: the table to predict may have none.
-        for name in ("id", "source", "target", "weight"):
-            chosen[name] = chosen[name] or getattr(like, name, None)
+        for name in ("id", "source", "target", "weight", "unlabelled"):
+            chosen[name] = chosen[name] or getattr(like, name, None) or chosen[name]
         return Columns(**chosen)
 
     def read(self, *, encoder: TableEncoder | None = None, like: Columns | None = None) -> Source:
-        """Read the graph; exactly one kind of source must be named."""
+        """Read the graph and say what there is to say of it; one kind of source must be named."""
         self._check()
-        from graphfilter.data import load_dataset, read_tables
+        from graphfilter.data import TextOptions, load_dataset, read_tables
         from graphfilter.data.readers import read_graph
 
         columns = None
@@ -126,11 +149,13 @@ class GraphOptions:
             assert self.edges is not None
             assert self.vertices is not None
             columns = self.columns(like)
+            text = TextOptions(self.delimiter, self.encoding, self.decimal)
             with waiting(f"reading {self.vertices} and {self.edges}", quiet=self.quiet):
                 found, encoder = read_tables(
                     self.edges, self.vertices, columns=columns, allow_missing=self.allow_missing,
-                    encoder=encoder, directed=self.directed,
+                    encoder=encoder, directed=self.directed, text=text,
                 )  # fmt: skip
+        tell(found.notes, quiet=self.quiet)
         # Loads torch: after the reading, so that what is wrong with the graph is said at once.
         from graphfilter.run_folder import Source
 
@@ -178,6 +203,14 @@ class FitOptions(GraphOptions):
         str, _option(help="One-hot encode these though they look like numbers.", panel=COLUMNS)
     ] = ""
     drop: Annotated[str, _option(help="Leave these out.", panel=COLUMNS)] = ""
+    column: Annotated[
+        list[str] | None,
+        _option(
+            help="NAME=KIND: read a column as number, boolean, category, date, text or drop. "
+            "Repeat for others.",
+            panel=COLUMNS,
+        ),
+    ] = None
 
 
 def takes(options: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -222,6 +255,17 @@ def given_words(context: typer.Context) -> list[str]:
         for name in context.params
         if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
     ]
+
+
+def _split_kind(word: str) -> tuple[str, str]:
+    """Take NAME=KIND apart."""
+    from graphfilter.errors import check_name
+    from graphfilter.graph.tables.encoded import KINDS
+
+    name, equals, kind = word.rpartition("=")
+    if not equals:
+        raise ConfigError(f"--column must be NAME=KIND, such as age=number; got {word!r}.")
+    return name, check_name("kind of column", kind.strip().lower(), (*KINDS[:-1], "drop"))
 
 
 def listed(text: str) -> tuple[str, ...]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfilter.data.columns import ID_NAMES, LABEL_NAMES, SPLIT_NAMES
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
+from graphfilter.graph.tables.columns import ID_NAMES, LABEL_NAMES, SPLIT_NAMES
 from graphfilter.storage import atomic_file, make_folder
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphfilter.data import Columns
-from graphfilter.data.encoding import TableEncoder
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
 from graphfilter.graph.edges import count
+from graphfilter.graph.tables.encoding import TableEncoder
 from graphfilter.splits import Split, stratified
 
 

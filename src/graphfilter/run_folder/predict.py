@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.data.encoding import TableEncoder
 from graphfilter.errors import GraphError, ModelFileError
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.saving import CONFIG_FILE
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.graph import Graph
+from graphfilter.graph.tables.encoding import TableEncoder
 from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.layout import CHECKPOINT_FILE
 from graphfilter.run_folder.plan import with_features

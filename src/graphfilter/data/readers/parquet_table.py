@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.data.limits import Budget
+from graphfilter.data.limits import EDGE_BYTES, Budget
 from graphfilter.data.readers.parquet_footer import read_chunks
+from graphfilter.data.readers.text_format import TextOptions
+from graphfilter.graph.tables.source import TableSource, reading_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,27 +22,41 @@ _BYTES_PER_CELL = 16
 _SMALL_FILE = 16 << 20
 
 
-def column_names(path: Path) -> list[str]:
-    """Read the names of the columns."""
-    from pyarrow import parquet
+class ParquetTable(TableSource):
+    """A Parquet file."""
 
-    return parquet.read_schema(path).names
+    def __init__(self, path: Path, options: TextOptions) -> None:
+        super().__init__(path)
+        self._path = path
 
+    @property
+    def names(self) -> list[str]:
+        return self._header
 
-def read(path: Path, names: list[str]) -> pa.Table:
-    """Read these columns."""
-    import pyarrow as pa
+    @cached_property
+    def _header(self) -> list[str]:
+        from pyarrow import parquet
 
-    file, rows, budget = _open(path, names)
-    if rows == _BATCH_ROWS:
-        return _plain(file.read(columns=names), budget)
-    return pa.Table.from_batches(list(_batches(file, names, rows, budget)))
+        with reading_table(self._path):
+            return parquet.read_schema(self._path).names
 
+    def read(self, names: list[str]) -> pa.Table:
+        import pyarrow as pa
 
-def read_batches(path: Path, names: list[str], header: bool) -> Iterator[pa.RecordBatch]:
-    """Read these columns, some rows at a time; there is always a header."""
-    file, rows, budget = _open(path, names)
-    yield from _batches(file, names, rows, budget)
+        with reading_table(self._path):
+            file, rows, budget = _open(self._path, names)
+            if rows == _BATCH_ROWS:
+                return _plain(file.read(columns=names), budget)
+            return pa.Table.from_batches(list(_batches(file, names, rows, budget)))
+
+    def read_batches(self, names: list[str], header: bool) -> Iterator[pa.RecordBatch]:
+        with reading_table(self._path):
+            file, rows, budget = _open(self._path, names)
+            edge_budget, n_rows = Budget(self._path), 0
+            for batch in _batches(file, names, rows, budget):
+                n_rows += len(batch)
+                edge_budget.spend(EDGE_BYTES * len(batch), f"it lists {n_rows:,} edges or more")
+                yield batch
 
 
 def _batches(file: Any, names: list[str], rows: int, budget: Budget) -> Iterator[pa.RecordBatch]:

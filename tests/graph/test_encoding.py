@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphfilter.data.encoding import TableEncoder
 from graphfilter.errors import DataFileError, ModelFileError
+from graphfilter.graph.tables.encoding import TableEncoder
 
 PATH = "v.csv"
 
@@ -60,7 +60,7 @@ def test_notes_say_what_was_encoded_and_what_was_left_out() -> None:
         colour=["red", "blue", "", "green"] * 25,
         comment=[f"text {i}" for i in range(n)],
         nothing=[""] * n,
-        when=pa.array(range(n), pa.timestamp("s")),
+        bytes=pa.array([b"x"] * n),
     )
     assert encoder.feature_names == ("colour=blue", "colour=green", "colour=red")
     assert encoder.notes == (
@@ -68,7 +68,7 @@ def test_notes_say_what_was_encoded_and_what_was_left_out() -> None:
         "column 'comment' left out: 100 different values in 100 rows look like text or "
         "identifiers.",
         "column 'nothing' left out: it is empty.",
-        "column 'when' left out: timestamp[s] is neither a number nor a word.",
+        "column 'bytes' left out: binary is neither a number nor a word.",
     )
 
 
@@ -95,11 +95,30 @@ def test_a_mostly_numeric_column_is_never_silently_categorical() -> None:
     assert forced.feature_names == ("age=1", "age=2", "age=abc")
 
 
-@pytest.mark.parametrize(
-    "values", [["1", "", "2"], ["1", "NA", "2"], ["1", "inf", "2"], [1, None, 2], [1.0, np.nan, 2]]
-)
-def test_numbers_that_are_missing_or_infinite_are_named(values: list[Any]) -> None:
-    encoder = fit(age=["1", "2", "3"])
+GAPS = [["1", "", "2"], ["1", "NA", "2"], [1, None, 2], [1.0, np.nan, 2]]
+
+
+@pytest.mark.parametrize("values", GAPS)
+def test_missing_numbers_are_the_median_and_marked(values: list[Any]) -> None:
+    encoder = fit(age=["1", "7", "", "3"])
+    assert encoder.feature_names == ("age", "age is missing")
+    assert "1 column has missing values ('age')" in encoder.notes[0]
+    np.testing.assert_array_equal(encode(encoder, age=values), [[1, 0], [3, 1], [2, 0]])
+
+
+def test_missing_numbers_where_none_was_are_the_median_and_said() -> None:
+    encoder = fit(age=["1", "7", "3"])
+    features, notes = encoder.encode(pa.table({"age": ["1", "", "2"]}), PATH)
+    np.testing.assert_array_equal(features, [[1], [3], [2]])
+    assert "1 value is missing" in notes[0]
+
+
+@pytest.mark.parametrize("values", [*GAPS, ["1", "inf", "2"]])
+def test_an_encoder_of_an_earlier_version_refuses_missing_numbers(values: list[Any]) -> None:
+    old = {"columns": [{"name": "age", "kind": "number", "categories": []}], "notes": []}
+    encoder = TableEncoder.from_dict(old)
+    np.testing.assert_array_equal(encode(encoder, age=["1", "2"]), [[1], [2]])
+    np.testing.assert_array_equal(encode(encoder, age=["true", "False"]), [[1], [0]])
     with pytest.raises(DataFileError, match="column 'age' must hold a number") as caught:
         encoder.transform(pa.table({"age": values}), PATH)
     assert caught.value.line == 3
@@ -108,9 +127,9 @@ def test_numbers_that_are_missing_or_infinite_are_named(values: list[Any]) -> No
 def test_unseen_categories_are_zeros_and_said() -> None:
     encoder = fit(colour=["red", "blue"])
     np.testing.assert_array_equal(encode(encoder, colour=["mauve", "red", ""])[:, 1], [0, 1, 0])
-    (note,) = encoder.unseen(pa.table({"colour": ["mauve", "red", ""]}))
+    _, (note,) = encoder.encode(pa.table({"colour": ["mauve", "red", ""]}), PATH)
     assert "1 value not seen in training ('mauve')" in note
-    assert encoder.unseen(pa.table({"colour": ["red"]})) == ()
+    assert encoder.encode(pa.table({"colour": ["red"]}), PATH)[1] == ()
 
 
 def test_a_new_table_must_have_the_columns_and_kinds_of_the_old() -> None:

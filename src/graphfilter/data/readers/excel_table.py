@@ -1,0 +1,124 @@
+"""Excel workbooks, read with openpyxl (extra ``excel``): the first sheet that holds anything."""
+
+from __future__ import annotations
+
+import datetime
+import warnings
+import zipfile
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphfilter.data.arrays import PARSE_ERRORS, reading
+from graphfilter.data.limits import EDGE_BYTES, Budget
+from graphfilter.data.readers.text_format import TextOptions
+from graphfilter.errors import DataFileError
+from graphfilter.graph.tables.source import TableSource
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_REMEDY = "Save it again as .xlsx, or as .csv."
+# Of XML unpacked, and of cells as Python objects.
+_BYTES_PER_BYTE = 4
+_BYTES_PER_CELL = 64
+
+
+class ExcelTable(TableSource):
+    """The first sheet of a workbook that holds anything; its first row that does is the header."""
+
+    def __init__(self, path: Path, options: TextOptions) -> None:
+        super().__init__(path)
+        self._path = path
+        self.decimal = options.decimal
+
+    @property
+    def names(self) -> list[str]:
+        return self._table.column_names
+
+    def read(self, names: list[str]) -> pa.Table:
+        return self._table.select(names)
+
+    def read_batches(self, names: list[str], header: bool) -> Iterator[pa.RecordBatch]:
+        Budget(self._path).spend(EDGE_BYTES * len(self._table), f"{len(self._table):,} edges")
+        yield from self._table.select(names).to_batches()
+
+    @cached_property
+    def _table(self) -> pa.Table:
+        import pyarrow as pa
+
+        with reading(self._path, _REMEDY, (*PARSE_ERRORS, pa.ArrowException)):
+            rows = self._rows()
+            filled = [i for i, row in enumerate(rows) if any(cell is not None for cell in row)]
+            if not filled:
+                raise DataFileError(self._path, "the workbook is empty; it must have columns.")
+            self.first_row = filled[0] + 2
+            head, body = rows[filled[0]], rows[filled[0] + 1 : filled[-1] + 1]
+            width = max(i + 1 for i, cell in enumerate(head) if cell is not None)
+            names = [as_word(cell) for cell in head[:width]]
+            columns = [
+                as_column([row[i] if i < len(row) else None for row in body]) for i in range(width)
+            ]
+            return pa.Table.from_arrays(columns, names=names)
+
+    def _rows(self) -> list[Sequence[Any]]:
+        """Read the first sheet that holds anything."""
+        try:
+            import openpyxl
+        except ImportError:
+            raise DataFileError(
+                self._path,
+                "reading .xlsx needs openpyxl. Install it with pip install 'graphfilter[excel]', "
+                "or save the sheet as .csv.",
+            ) from None
+        budget = Budget(self._path)
+        with zipfile.ZipFile(self._path) as archive:
+            n_bytes = sum(info.file_size for info in archive.infolist())
+        budget.spend(_BYTES_PER_BYTE * n_bytes, f"it unpacks to {n_bytes:,} bytes")
+        with warnings.catch_warnings():
+            # openpyxl warns of styles and extensions that have no bearing on the cells.
+            warnings.simplefilter("ignore")
+            book: Any = openpyxl.load_workbook(self._path, read_only=True, data_only=True)
+            try:
+                sheets = list(book.worksheets)
+                for sheet in sheets:
+                    rows: list[Sequence[Any]] = []
+                    for row in sheet.iter_rows(values_only=True):
+                        budget.spend(_BYTES_PER_CELL * (1 + len(row)), "so many cells")
+                        rows.append(row)
+                    if any(cell is not None for row in rows for cell in row):
+                        if len(sheets) > 1:
+                            note = f"took sheet {sheet.title!r}, the first of {len(sheets)}"
+                            self.found = (f"{self.name}: {note}.",)
+                        return rows
+            finally:
+                book.close()
+        return []
+
+
+def as_column(values: Sequence[Any]) -> pa.Array:
+    """Make a column of cells: of the type they share, or of words."""
+    import pyarrow as pa
+
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, float} or kinds in ({bool}, {datetime.datetime}, {datetime.time}):
+        try:
+            return pa.array([float(v) if float in kinds and v is not None else v for v in values])
+        except (pa.ArrowException, OverflowError):
+            pass  # beyond 64 bits: words
+    words = [None if value is None else as_word(value) for value in values]
+    return pa.array(words, type=pa.string())
+
+
+def as_word(value: Any) -> str:
+    """Write a cell as text: whole numbers without a point, dates as ISO has them.
+
+    >>> as_word(100.0), as_word(None), as_word(datetime.datetime(2024, 5, 1))
+    ('100', '', '2024-05-01 00:00:00')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return str(value)

@@ -1,0 +1,183 @@
+"""A graph from a table of edges and a table of vertices, in files or in memory."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from graphfilter.errors import DataFileError, GraphFilterError
+from graphfilter.graph.labels import UNLABELLED, encode_labels
+from graphfilter.graph.tables.cells import as_ids, distinct, is_text, missing_column
+from graphfilter.graph.tables.columns import Columns, is_index
+from graphfilter.graph.tables.edges import read_edges
+from graphfilter.graph.tables.encoding import TableEncoder
+from graphfilter.graph.tables.labels import read_labels, read_split
+from graphfilter.graph.tables.roles import choose_edge_roles, choose_vertex_roles
+from graphfilter.graph.tables.source import TableSource, at_row, place_of_row, reading_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from graphfilter.graph.graph import Graph
+
+    GraphType = TypeVar("GraphType", bound=Graph)
+
+
+def build_graph(
+    kind: type[GraphType],
+    edges: TableSource,
+    vertices: TableSource,
+    columns: Columns,
+    *,
+    allow_missing: bool = False,
+    encoder: TableEncoder | None = None,
+    unlabelled: Sequence[str] | None = None,
+    directed: bool = False,
+) -> tuple[GraphType, TableEncoder]:
+    """Build a graph; what was found and guessed until then goes with an error as its notes."""
+    notes = [*vertices.found, *edges.found]
+    try:
+        return _build(
+            kind, edges, vertices, columns, notes, allow_missing=allow_missing, encoder=encoder,
+            unlabelled=unlabelled or columns.unlabelled or UNLABELLED, directed=directed,
+        )  # fmt: skip
+    except GraphFilterError as error:
+        for note in notes:
+            error.add_note(note)
+        raise
+
+
+def _build(
+    kind: type[GraphType],
+    edges: TableSource,
+    vertices: TableSource,
+    columns: Columns,
+    notes: list[str],
+    *,
+    allow_missing: bool,
+    encoder: TableEncoder | None,
+    unlabelled: Sequence[str],
+    directed: bool,
+) -> tuple[GraphType, TableEncoder]:
+    remembered = {} if encoder is None else dict(encoder.roles)
+    asked = _check_features(vertices, columns, encoder)
+    roles, said = choose_vertex_roles(
+        vertices, edges, columns, remembered, asked.union(columns.drop)
+    )
+    notes += said
+    table = _read_vertices(vertices, columns, roles, asked, encoder)
+    with reading_table(vertices):
+        ids = _check_ids(as_ids(table.column(roles["id"])), vertices)
+    edge_roles, said = choose_edge_roles(edges, vertices, ids, columns, remembered)
+    notes += said
+    attributes = _read_attributes(table, vertices, roles, unlabelled, notes, check=encoder is None)
+    features, encoder = _encode(table, vertices, columns, roles, asked, encoder, notes)
+    if encoder.columns:
+        attributes["feature_names"] = encoder.feature_names
+    pairs, weights, said = read_edges(edges, vertices, ids, edge_roles, allow_missing)
+    notes += said
+    graph = kind.from_edges(
+        pairs, len(ids), weights=weights, name=vertices.name.split(".")[0], directed=directed
+    )
+    names = (table.column(roles["id"]) if vertices.is_typed else ids).to_pylist()
+    graph = graph.replace(
+        features=features, vertex_names=names, notes=(*notes, *graph.notes)
+    )  # fmt: skip
+    if edge_roles.header:
+        ends = {"source": edge_roles.source, "target": edge_roles.target}
+        roles |= ends | ({"weight": edge_roles.weight} if edge_roles.weight else {})
+    # The labels are encoded already, word by word instead of row by row.
+    encoder = encoder if remembered else dataclasses.replace(encoder, roles=tuple(roles.items()))
+    return dataclasses.replace(graph, **attributes), encoder
+
+
+def _check_features(table: TableSource, columns: Columns, encoder: TableEncoder | None) -> set[str]:
+    """Return the columns that are asked for as features; they must be there."""
+    asked = {*columns.features, *columns.categorical, *(name for name, _ in columns.kinds)}
+    if encoder is not None:
+        asked = {column.name for column in encoder.columns}
+    names = table.names
+    for name in sorted(asked.union(columns.drop).difference(names)):
+        raise missing_column(table, name, names)
+    return asked
+
+
+def _read_vertices(
+    source: TableSource,
+    columns: Columns,
+    roles: Mapping[str, str],
+    asked: set[str],
+    encoder: TableEncoder | None,
+) -> pa.Table:
+    """Read the columns that are needed; ``asked`` gets those that may be features."""
+    if not columns.features and encoder is None:
+        index = {name for name in source.names if is_index(name)}
+        asked |= set(source.names) - {*index, *roles.values(), *columns.drop}
+    table = source.read([n for n in source.names if n in asked or n in roles.values()])
+    if table.num_rows == 0:
+        raise DataFileError(source, "a table of vertices must have at least one row; got none.")
+    return table
+
+
+def _check_ids(ids: pa.ChunkedArray, source: TableSource) -> pa.Array:
+    """Check that every vertex has an id of its own."""
+    if (row := ids.index("").as_py()) >= 0:
+        raise at_row(source, row, "the vertex id is empty. Give every vertex an id of its own.")
+    if len(ids.unique()) < len(ids):
+        words, codes = distinct(ids)
+        first = np.unique(codes, return_index=True)[1].tolist()
+        row = int(np.setdiff1d(np.arange(len(codes)), first)[0])
+        word, number = place_of_row(source, first[codes[row]])
+        problem = f"{words[codes[row]]!r} is also on {word} {number}"
+        raise at_row(source, row, f"vertex id {problem}. Keep one, or name another column by --id.")
+    return ids.combine_chunks()
+
+
+def _read_attributes(
+    table: pa.Table,
+    source: TableSource,
+    roles: Mapping[str, str],
+    unlabelled: Sequence[str],
+    notes: list[str],
+    *,
+    check: bool,
+) -> dict[str, Any]:
+    """Read labels and split."""
+    read: dict[str, Any] = {}
+    with reading_table(source):
+        if "label" in roles:
+            column = table[roles["label"]]
+            codes, classes, said = read_labels(column, roles["label"], unlabelled, check=check)
+            if source.is_typed and not is_text(column.type):
+                codes, classes = encode_labels(column.to_pylist(), unlabelled=unlabelled)
+            read["labels"], read["classes"] = codes, classes
+            notes += said
+        if "split" in roles:
+            read["splits"] = read_split(table[roles["split"]], source)
+    return read
+
+
+def _encode(
+    table: pa.Table,
+    source: TableSource,
+    columns: Columns,
+    roles: Mapping[str, str],
+    asked: set[str],
+    encoder: TableEncoder | None,
+    notes: list[str],
+) -> tuple[Any, TableEncoder]:
+    """Encode the features as the encoder says, or as one does that is fitted to them."""
+    if encoder is None:
+        features = table.select([n for n in table.column_names if n in asked])
+        encoder = TableEncoder.fit(
+            features, source, columns.categorical, columns.features, kinds=dict(columns.kinds),
+            decimal=source.decimal, hint=source.decimal_hint,
+        )  # fmt: skip
+        notes += encoder.notes
+        return encoder.transform(table, source) if encoder.columns else None, encoder
+    matrix, said = encoder.encode(table, source)
+    notes += said
+    return matrix if encoder.columns else None, encoder

@@ -1,0 +1,82 @@
+"""A table of edges, read block by block: ids become numbers as they come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.errors import DataFileError
+from graphfilter.graph.edges import count
+from graphfilter.graph.tables.cells import as_ids, index_in
+from graphfilter.graph.tables.mismatch import explain_missing
+from graphfilter.graph.tables.numbers import find_decimal_signs, read_numbers
+from graphfilter.graph.tables.source import TableSource, at_row, reading_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class EdgeRoles:
+    """Which columns of a table of edges are what, and whether its first line is a header."""
+
+    source: str
+    target: str
+    weight: str | None = None
+    header: bool = True
+
+    @property
+    def names(self) -> list[str]:
+        weight = [] if self.weight is None else [self.weight]
+        return list(dict.fromkeys([self.source, self.target, *weight]))
+
+
+def read_edges(
+    table: TableSource, vertices: TableSource, ids: pa.Array, roles: EdgeRoles, allow_missing: bool
+) -> tuple[NDArray[np.int32], NDArray[np.float32] | None, list[str]]:
+    """Read the edges in one pass, turning ids into numbers block by block."""
+    import pyarrow as pa
+
+    pairs, weights = [np.empty((0, 2), np.int32)], [np.empty(0, np.float32)]
+    row, decimal = 0, table.decimal
+    for batch in table.read_batches(roles.names, roles.header):
+        with reading_table(table):
+            ends = [as_ids(batch.column(name)) for name in (roles.source, roles.target)]
+        numbers = index_in(pa.chunked_array(ends), ids).reshape(2, -1)
+        known = (numbers >= 0).all(axis=0)
+        if not (allow_missing or known.all()):
+            bad = int(known.argmin())
+            name = ends[int(numbers[0, bad] >= 0)][bad].as_py()
+            problem = f"{explain_missing(name, ids, vertices.name)}, or pass --allow-missing."
+            raise at_row(table, row + bad, problem, header=roles.header)
+        pairs.append(numbers.T[known])
+        if roles.weight is not None:
+            column = pa.chunked_array([batch.column(roles.weight)])
+            decimal = decimal or find_decimal_signs(column).choose(table.decimal_hint)
+            weights.append(_read_weights(table, column, roles.weight, row, decimal)[known])
+        row += len(batch)
+    # Arrow keeps freed memory for itself, which would lie on top of what building the graph takes.
+    pa.default_memory_pool().release_unused()
+    notes = [] if row else [f"{table.name} lists no edge."]
+    if n_dropped := row - sum(map(len, pairs)):
+        notes.append(f"{count(n_dropped, 'edge')} to vertices not in {vertices.name} dropped.")
+    if row and n_dropped == row:
+        raise DataFileError(
+            table,
+            f"no edge joins two vertices of {vertices.name}; one must. Check --id, --source and "
+            "--target.",
+        )
+    return np.concatenate(pairs), np.concatenate(weights) if roles.weight else None, notes
+
+
+def _read_weights(
+    table: TableSource, column: Any, name: str, row: int, decimal: str
+) -> NDArray[np.float32]:
+    remedy = "Fix it, or name another column with --weight."
+    with reading_table(table):
+        return read_numbers(
+            column, table, name, remedy, least=0, first_row=row, decimal=decimal
+        )  # fmt: skip

@@ -1,0 +1,129 @@
+"""A table of edges or vertices, wherever it is: the contract that files and frames fulfil."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graphfilter.errors import DataFileError, GraphError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_TEXT = re.compile(r"\.(csv|tsv|txt)(\.gz)?$", re.IGNORECASE)
+# The beginning of a table: enough to see which columns fit those of the other.
+_PEEK_ROWS = 10_000
+
+
+class TableSource(ABC):
+    """A table that can be read column by column.
+
+    A subclass says what a row is called in messages and how the columns are read. It is a path to
+    itself, so that messages name it as they name a file.
+
+    Attributes
+    ----------
+    label : str
+        The file's path, or the frame's name, for messages.
+    found : tuple of str
+        What was found out about the file, in sentences: its encoding, what separates its columns.
+    decimal : str or None
+        The decimal point that the user named, ``'.'`` or ``','``.
+    decimal_hint : str
+        The decimal sign to expect where no cell shows it.
+    may_lack_header : bool
+        Whether the first line may be data.
+    is_typed : bool
+        Whether its ids and labels are values to keep, not just words.
+    row_word, first_row : str, int
+        What a row is called in messages, and the number of the first one below the header.
+    """
+
+    found: tuple[str, ...] = ()
+    decimal: str | None = None
+    decimal_hint: str = "."
+    may_lack_header: bool = False
+    is_typed: bool = False
+    row_word: str = "row"
+    first_row: int = 1
+
+    def __init__(self, label: str | PathLike[str]) -> None:
+        self.label = fspath(label)
+
+    def __fspath__(self) -> str:
+        return self.label
+
+    def __str__(self) -> str:
+        return self.label
+
+    @property
+    def name(self) -> str:
+        """The name without the folder."""
+        return Path(self.label).name
+
+    @property
+    @abstractmethod
+    def names(self) -> list[str]:
+        """The names of the columns."""
+
+    def peek(self) -> pa.Table:
+        """Read the beginning of the table, all columns that have a name of their own."""
+        import pyarrow as pa
+
+        names = [name for name, n in Counter(self.names).items() if n == 1]
+        batch = next(iter(self.read_batches(names, True)), None)
+        if batch is None:
+            return pa.table({name: [] for name in names})
+        return pa.Table.from_batches([batch.slice(0, _PEEK_ROWS)])
+
+    @abstractmethod
+    def read(self, names: list[str]) -> pa.Table:
+        """Read these columns; those of text files are strings."""
+
+    @abstractmethod
+    def read_batches(self, names: list[str], header: bool) -> Iterator[pa.RecordBatch]:
+        """Read these columns piece by piece; without a header they are called f0, f1, ..."""
+
+
+def place_of_row(where: str | PathLike[str], row: int, *, header: bool = True) -> tuple[str, int]:
+    """Return what a row, counted from 0, is called, and its number there."""
+    if isinstance(where, TableSource):
+        return where.row_word, row + where.first_row - (not header)
+    if _TEXT.search(fspath(where)):
+        return "line", row + 1 + header
+    return "row", row + 1
+
+
+def at_row(
+    where: str | PathLike[str], row: int, problem: str, *, header: bool = True
+) -> DataFileError:
+    """Make the error for what is wrong in a row, counted from 0."""
+    word, number = place_of_row(where, row, header=header)
+    if word == "line":
+        return DataFileError(where, problem, line=number)
+    return DataFileError(where, f"{word} {number}: {problem}")
+
+
+@contextmanager
+def reading_table(where: str | PathLike[str]) -> Generator[None]:
+    """Turn what pyarrow, the system and our checks say of a table into an error that names it."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except GraphError as error:
+        raise DataFileError(where, str(error)) from error
+    except MemoryError:
+        raise DataFileError(where, "what it describes does not fit in memory.") from None
+    except (pa.ArrowException, OSError, UnicodeError) as error:
+        text = " ".join(str(error).split())[:200]
+        row = re.search(r"Row #(\d+): ", text)
+        problem = f"cannot be read ({text}). Fix it, or name its --encoding or --delimiter."
+        problem = "the file is empty; it must have columns." if "Empty CSV" in text else problem
+        raise DataFileError(where, problem, line=int(row[1]) if row else None) from None
