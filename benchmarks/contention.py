@@ -28,7 +28,7 @@ import torch
 from graphfilter.data import load_dataset
 from graphfilter.splits import stratified
 from graphfilter.systems import Prepared, get_system
-from graphfilter.systems.pipeline import compare
+from graphfilter.systems.pipeline import train_system
 from graphfilter.training import Progress
 from harness import Record, apart, main, markdown, option_parser, show_ratio, stage, three_digits
 
@@ -80,7 +80,7 @@ def work(epochs: int) -> tuple[float, float]:
             return progress.epoch >= n_epochs
 
         for prepared, splits in given:
-            compare(prepared, system, splits, on_epoch=stop)
+            train_system(prepared, system, splits, range(len(splits)), on_epoch=stop)
 
     train_for(1)
     started, used = time.perf_counter(), time.process_time()

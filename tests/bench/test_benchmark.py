@@ -13,10 +13,10 @@ from graphfilter.data import load_dataset, make_csbm
 from graphfilter.data.readers import write_npz
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
+from graphfilter.metrics import score_parts
 from graphfilter.models import GCNConfig, Linear, ModelConfig, Network
 from graphfilter.splits import Split, stratified
-from graphfilter.systems import Prepared, System, get_system
-from graphfilter.systems.pipeline import compare
+from graphfilter.systems import Prepared, System, get_system, train_system
 
 QUICK: dict[str, Any] = {"runs": 2, "max_epochs": 4, "device": "cpu"}
 
@@ -85,15 +85,18 @@ def test_benchmark_runs_the_whole_matrix_and_records_it(tmp_path: Path, csbm: st
     }  # fmt: skip
 
 
-def test_benchmark_gives_what_compare_gives(tmp_path: Path) -> None:
+def test_benchmark_gives_what_the_pipeline_gives(tmp_path: Path) -> None:
     graph = load_dataset("karate")
     system = get_system("sgf")
     system = replace(system, config=replace(system.config, max_epochs=30))
-    done = compare(
-        Prepared.of(graph), system, [stratified(graph.labels, seed) for seed in range(2)]
-    )
+    splits = [stratified(graph.labels, seed) for seed in range(2)]
+    outcomes = train_system(Prepared.of(graph), system, splits, range(2))
+    expected = [
+        score_parts(outcome.probabilities, graph.labels, split)["test"]["accuracy"]
+        for outcome, split in zip(outcomes, splits, strict=True)
+    ]
     records = run_benchmark(["karate"], [system], runs=2, device="cpu", out=tmp_path / "r.jsonl")
-    assert [r.scores["test"]["accuracy"] for r in records] == done.accuracies.tolist()
+    assert [r.scores["test"]["accuracy"] for r in records] == expected
 
 
 def test_systems_that_differ_in_their_model_only_have_records_of_their_own(tmp_path: Path) -> None:

@@ -80,3 +80,62 @@ def test_bench_refuses_what_it_cannot_do(tmp_path: Path) -> None:
 
 def test_bench_models_lists_the_registry() -> None:
     assert "sgf" in run("models").stdout
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> tuple[Path, Path]:
+    edges, vertices = tmp_path / "e.csv", tmp_path / "v.csv"
+    edges.write_text("a,b\n" + "".join(f"n{i},n{(i + 1) % 40}\n" for i in range(40)))
+    parts = ["train", "train", "val", "test"]
+    rows = (f"n{i},{i % 7},{'xy'[i // 20]},{parts[i % 4]}\n" for i in range(40))
+    vertices.write_text("name,size,kind,split\n" + "".join(rows))
+    return edges, vertices
+
+
+def columns(tables: tuple[Path, Path]) -> list[object]:
+    edges, vertices = tables
+    return ["--edges", edges, "--vertices", vertices, "--id", "name", "--label", "kind",
+            "--source", "a", "--target", "b"]  # fmt: skip
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_bench_takes_tables_beside_datasets(tables, tmp_path: Path, jobs: int) -> None:
+    out = tmp_path / "records.jsonl"
+    words = [*columns(tables), "--datasets", "karate", "--models", "mlp,sgc", "--runs", 2,
+             "--max-epochs", 3, "--device", "cpu", "--out", out, "--jobs", jobs]  # fmt: skip
+    done = run(*words)
+    assert done.exit_code == 0, done.output
+    stored = [json.loads(line) for line in out.read_text().splitlines()]
+    assert sorted({r["dataset"] for r in stored}) == ["karate", "v.csv"]
+    own = [r for r in stored if r["dataset"] == "v.csv"]
+    assert {r["scores"]["test"]["n_vertices"] for r in own} == {8}
+    assert run(*words).exit_code == 0
+    assert len(out.read_text().splitlines()) == len(stored) == 8, "what is on record is not rerun"
+    page = out.with_suffix(".html").read_text()
+    assert "--datasets karate" in page
+    assert "--datasets v.csv" not in page
+
+
+def test_bench_of_tables_knows_their_split_column(tables, tmp_path: Path) -> None:
+    out = tmp_path / "records.jsonl"
+    done = run(
+        *columns(tables), "--models", "mlp", "--runs", 2, "--max-epochs", 2, "--split-rule",
+        "public", "--device", "cpu", "--out", out,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    stored = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(r["seed"], r["scores"]["train"]["n_vertices"]) for r in stored] == [(0, 20), (1, 20)]
+
+
+def test_search_takes_tables(tables, tmp_path: Path) -> None:
+    pytest.importorskip("optuna")
+    import typer
+
+    from graphfilter.cli.search import search
+
+    command = typer.Typer()
+    command.command()(search)
+    words = [*columns(tables), "--model", "sgc", "--trials", 2, "--max-epochs", 2]
+    done = CliRunner().invoke(command, [str(word) for word in words])
+    assert done.exit_code == 0, done.output
+    assert "own setting" in done.stdout

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from graphfilter.bench.matrix import OnProgress, run_matrix
 from graphfilter.bench.pair import Pair
 from graphfilter.bench.protocol import check_split_rule, dataset_name
 from graphfilter.bench.record import Record, RecordFile
+from graphfilter.data.readers import write_npz
 from graphfilter.errors import ConfigError, check_name
+from graphfilter.graph import Graph
 from graphfilter.graph.scaling import SCALINGS
 from graphfilter.runtime.devices import pick_device
+from graphfilter.storage import scratch_folder
 from graphfilter.systems import System, get_system
 
 
@@ -20,6 +23,7 @@ def run_benchmark(
     models: Sequence[str | System],
     *,
     out: str | Path,
+    graphs: Mapping[str, Graph] | None = None,
     split_rule: str = "stratified",
     runs: int = 10,
     scaling: str = "auto",
@@ -39,6 +43,8 @@ def run_benchmark(
     models : names of the registry, or systems
     out : path
         A JSON-lines file, new or of an earlier benchmark.
+    graphs : mapping of name to Graph, optional
+        Graphs of your own, beside the datasets; each is recorded under its name.
     split_rule : {'stratified', 'per_class', 'fixed', 'public', 'fraction:F'}
         Run r has seed r and split r. There is one public split: only the seed differs there.
     runs : int
@@ -57,18 +63,28 @@ def run_benchmark(
     check_name("feature scaling", scaling, SCALINGS)
     if jobs > 1 and any(isinstance(model, System) for model in models):
         raise ConfigError("with jobs > 1 models must be names of the registry; got a System.")
-    pairs = [
-        Pair(
-            dataset=name,
-            model=model.name if isinstance(model, System) else get_system(model).name,
-            split_rule=check_split_rule(split_rule),
-            runs=runs,
-            scaling=scaling,
-            device=pick_device(device),
-            max_epochs=max_epochs,
-            given=model if isinstance(model, System) else None,
-        )
-        for name in dict.fromkeys(dataset_name(dataset) for dataset in datasets)
-        for model in dict.fromkeys(models)
-    ]
-    return run_matrix(pairs, RecordFile(out), jobs=jobs, on_progress=on_progress)
+    names = dict.fromkeys(dataset_name(dataset) for dataset in datasets)
+    # Processes get graphs as files, which nobody needs afterwards.
+    with scratch_folder("graphfilter-bench-") as place:
+        files = dict.fromkeys(names, "")
+        for i, (name, graph) in enumerate((graphs or {}).items()):
+            if name in files:
+                raise ConfigError(f"{name!r} must name one graph; it is a dataset's name too.")
+            files[name] = str(place / f"{i}.npz")
+            write_npz(graph, files[name])
+        pairs = [
+            Pair(
+                dataset=name,
+                model=model.name if isinstance(model, System) else get_system(model).name,
+                split_rule=check_split_rule(split_rule),
+                runs=runs,
+                scaling=scaling,
+                device=pick_device(device),
+                max_epochs=max_epochs,
+                given=model if isinstance(model, System) else None,
+                file=file,
+            )
+            for name, file in files.items()
+            for model in dict.fromkeys(models)
+        ]
+        return run_matrix(pairs, RecordFile(out), jobs=jobs, on_progress=on_progress)

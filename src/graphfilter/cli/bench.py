@@ -13,16 +13,19 @@ from graphfilter.cli.progress import Move, progress
 from graphfilter.cli.screen import complain, end_stopped, out, say, show_table, tell
 from graphfilter.cli.sources import (
     Device,
+    FitOptions,
     Quiet,
     Scaling,
     SplitRule,
     given_words,
     listed,
+    takes,
 )
 from graphfilter.errors import ConfigError, DataFileError, check_name
 
 if TYPE_CHECKING:
     from graphfilter.bench import BenchProgress, Record
+    from graphfilter.graph import Graph
 
 FORMATS = ("text", "markdown", "csv", "latex")
 QUICK_EPOCHS = 100
@@ -43,10 +46,16 @@ Metric = Annotated[
 
 
 @app.callback()
+@takes(FitOptions)
 def bench(
+    given: FitOptions,
     context: typer.Context,
     datasets: Annotated[
-        str, typer.Option(help="Names or npz files, separated by commas.", show_default=False)
+        str,
+        typer.Option(
+            help="Names or npz files, separated by commas; beside or instead of a graph of yours.",
+            show_default=False,
+        ),
     ] = "",
     models: Annotated[
         str,
@@ -75,11 +84,11 @@ def bench(
     quick: Annotated[
         bool, typer.Option("--quick", help=f"At most {QUICK_EPOCHS} epochs: not to be published.")
     ] = False,
-    quiet: Quiet = False,
 ) -> None:
-    """Run models on datasets; every run is on record, and what is there is not run again.
+    """Run models on datasets or on your own tables; every run is on record.
 
-    Stop it and start it again as you like: it resumes where it was, and retries what failed.
+    Stop it and start it again as you like: what is on record is not run again, and what failed is
+    retried. A column named split is used with --split-rule public.
 
     Example:  graphfilter bench --datasets cora,texas --models sgf,mlp --out records.jsonl
     """
@@ -90,8 +99,12 @@ def bench(
                 f"{context.invoked_subcommand} after its name."
             )
         return
-    if not datasets or not models or out is None:
-        raise ConfigError("name what to run: --datasets A,B --models M,N --out records.jsonl.")
+    own = any((given.edges, given.vertices, given.graph, given.dataset))
+    if not (datasets or own) or not models or out is None:
+        raise ConfigError(
+            "name what to run: --datasets A,B (or --edges and --vertices) --models M,N "
+            "--out records.jsonl."
+        )
     if quick and max_epochs is not None:
         raise ConfigError("--quick and --max-epochs both bound the epochs: choose one.")
     from graphfilter.bench import read_records, run_benchmark
@@ -105,10 +118,12 @@ def bench(
     if quick:
         max_epochs = QUICK_EPOCHS
     names = list(SYSTEMS) if models == "all" else list(listed(models))
+    named = [*listed(datasets), *([given.dataset] if given.dataset else [])]
+    graphs = _own_graph(given) if own and not given.dataset else {}
     try:
-        with progress("{done}/{total} runs", show=not quiet) as move:
+        with progress("{done}/{total} runs", show=not given.quiet) as move:
             records = run_benchmark(
-                list(listed(datasets)), names, out=out, split_rule=split_rule, runs=runs,
+                named, names, out=out, graphs=graphs, split_rule=split_rule, runs=runs,
                 scaling=scaling, device=device, jobs=jobs, max_epochs=max_epochs,
                 on_progress=mover(move),
             )  # fmt: skip
@@ -126,6 +141,21 @@ def bench(
         complain(line)
     if failures:
         raise typer.Exit(1)
+
+
+def _own_graph(given: FitOptions) -> dict[str, Graph]:
+    """Read the user's own graph, under the name of its file; its split column is its public one."""
+    from graphfilter.run_folder.plan import check_classes, with_features
+    from graphfilter.splits import Split
+
+    found = given.read().graph
+    graph, notes = with_features(found)
+    notes += check_classes(graph)
+    splits = [Split(s.train, s.val, s.test, rule="public") for s in graph.splits]
+    tell([*found.notes, *notes], quiet=given.quiet)
+    path = given.vertices or given.graph
+    assert path is not None
+    return {path.name: graph.replace(splits=splits)}
 
 
 def _check_out(out: Path) -> None:

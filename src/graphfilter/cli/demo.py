@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from statistics import mean, pstdev
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,7 +17,8 @@ from graphfilter.errors import ConfigError
 if TYPE_CHECKING:
     from graphfilter.graph import Graph
     from graphfilter.report.figures import FilterView
-    from graphfilter.systems.pipeline import Comparison
+    from graphfilter.systems import System
+    from graphfilter.systems.pipeline import Outcome
 
 GRAPHS = {"digits": "low", "csbm": "middle", "bipartite": "high"}
 RESULTS_FILE = "results.json"
@@ -40,12 +42,12 @@ def demo(
     if out.exists() and any(out.iterdir()) and not overwrite:
         raise ConfigError(f"{out}: exists and is not empty; pass --overwrite, or another --out.")
     from graphfilter.data import load_dataset
+    from graphfilter.metrics import score_parts
     from graphfilter.report.figures import draw_filter, draw_filters, save_figure
     from graphfilter.spectral import label_frequency
     from graphfilter.splits import stratified
     from graphfilter.storage import make_folder, write_json
-    from graphfilter.systems import Prepared, get_system
-    from graphfilter.systems.pipeline import compare
+    from graphfilter.systems import Prepared, get_system, train_system
 
     make_folder(out)
     systems = [get_system(name) for name in SYSTEMS]
@@ -59,17 +61,22 @@ def demo(
         cells = []
         for system in systems:
             with training_bar(show=not quiet, titles=[f"{name}: {system.title}"]) as bar:
-                done = compare(prepared, system, splits, on_epoch=bar)
-            cells.append(f"{100 * done.accuracies.mean():.1f} ± {100 * done.accuracies.std():.1f}")
+                outcomes = train_system(prepared, system, splits, range(runs), on_epoch=bar)
+            accuracies = [
+                score_parts(outcome.probabilities, prepared.labels, split)["test"]["accuracy"]
+                for outcome, split in zip(outcomes, splits, strict=True)
+            ]
+            cells.append(f"{100 * mean(accuracies):.1f} ± {100 * pstdev(accuracies):.1f}")
             records.append({
                 "graph": name,
                 "system": system.name,
                 "split_rule": splits[0].rule,
-                "accuracies": done.accuracies.tolist(),
-                "epochs": [outcome.result.n_epochs for outcome in done.outcomes],
+                "accuracies": accuracies,
+                "epochs": [outcome.result.n_epochs for outcome in outcomes],
             })  # fmt: skip
             if system.name == "sgf":
-                views.append(_view(graph, range_name, done))
+                title = f"{name} ({range_name} frequency)"
+                views.append(_view(graph, system, outcomes, title, f"{mean(accuracies):.1%}"))
                 save_figure(draw_filter(views[-1]), out / f"filter_{name}.png")
         rows.append([name, range_name, f"{frequency.mean():.2f}", *cells])
     save_figure(draw_filters(views), out / "filters.png")
@@ -91,7 +98,9 @@ def demo(
     say(f"Pictures in {out} (start with filters.png), {time.perf_counter() - started:.0f} s.")
 
 
-def _view(graph: Graph, range_name: str, done: Comparison) -> FilterView:
+def _view(
+    graph: Graph, system: System, outcomes: list[Outcome], title: str, corner: str
+) -> FilterView:
     from graphfilter.filters import StackedFilter
     from graphfilter.report.figures import FilterView
     from graphfilter.spectral import label_frequency
@@ -99,10 +108,10 @@ def _view(graph: Graph, range_name: str, done: Comparison) -> FilterView:
 
     frequencies = zip(graph.classes.tolist(), label_frequency(graph), strict=True)
     return FilterView(
-        operator=done.system.operator,
+        operator=system.operator,
         start=StackedFilter(),
-        learned=learned_filters([outcome.network for outcome in done.outcomes]),
+        learned=learned_filters([outcome.network for outcome in outcomes]),
         label_frequency=dict(frequencies),
-        title=f"{graph.name} ({range_name} frequency)",
-        corner=f"{done.accuracies.mean():.1%}",
+        title=title,
+        corner=corner,
     )

@@ -9,7 +9,7 @@ import typer
 
 from graphfilter.cli.bench import QUICK_EPOCHS
 from graphfilter.cli.progress import progress
-from graphfilter.cli.screen import end_stopped, say, show_table
+from graphfilter.cli.screen import end_stopped, say, show_table, tell
 from graphfilter.cli.sources import Device, GraphOptions, Scaling, Seed, SplitRule, takes
 from graphfilter.errors import ConfigError
 
@@ -39,19 +39,22 @@ def search(
         bool, typer.Option("--quick", help=f"At most {QUICK_EPOCHS} epochs per trial.")
     ] = False,
 ) -> None:
-    """Search the paper's set of settings on one split; the validation vertices choose.
+    """Search the paper's set of settings on one split of a graph; validation vertices choose.
 
     The first trial is the model's own setting. The test vertices are looked at once, at the end,
     for that setting and the best one.
 
-    Example:  graphfilter search --dataset cora --trials 50 --storage search.db
+    Example:  graphfilter search --edges edges.csv --vertices vertices.csv --label kind --trials 50
     """
     from graphfilter.bench.protocol import dataset_name
     from graphfilter.bench.search import search as run_search
+    from graphfilter.run_folder.plan import check_classes, with_features
 
     if quick and max_epochs is not None:
         raise ConfigError("--quick and --max-epochs both bound the epochs: choose one.")
-    found = given.read()
+    source = given.read()
+    found, notes = with_features(source.graph)
+    tell([*source.graph.notes, *notes, *check_classes(found)], quiet=given.quiet)
     if quick:
         max_epochs = QUICK_EPOCHS
     try:
@@ -62,7 +65,7 @@ def search(
                 move("searching", told.n_done, told.n_trials, best)
 
             result = run_search(
-                found.graph,
+                found,
                 model,
                 trials=trials,
                 split=split,
@@ -78,7 +81,7 @@ def search(
     except KeyboardInterrupt as stop:
         kept = "nothing is kept without --storage" if storage is None else "what ended is kept"
         raise typer.Exit(end_stopped(stop, f"{kept}.")) from None
-    _show(result, found.graph.name)
+    _show(result, found.name)
 
 
 def _show(result: SearchResult, name: str) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from graphfilter.data.readers.npz import drop_from_splits, note_unlabelled
 from graphfilter.errors import ConfigError, DataFileError, check_name
 from graphfilter.graph import Graph
 from graphfilter.splits import Split
+from graphfilter.storage import scratch_folder
 
 
 def dataset_names() -> list[str]:
@@ -122,8 +122,7 @@ def _build(entry: Dataset, progress: Progress | None) -> Path:
         raise DataFileError(target.parent, f"{problem}.") from None
     whole = next(e for e in DATASETS.values() if e.file == entry.file and not e.largest_component)
     # Originals go to a folder that vanishes, whatever happens: nothing half-done can stay behind.
-    with tempfile.TemporaryDirectory(prefix="graphfilter-") as name:
-        folder = Path(name)
+    with scratch_folder("graphfilter-originals-") as folder:
         for original in entry.originals:
             download(original, folder, target, progress)
         graph = _read_originals(whole, folder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from graphfilter.paper.rewiring import rewire
 from graphfilter.paper.tables import Block, Rendered, Row
 from graphfilter.paper.target import Target
 from graphfilter.report.palette import COLOURS, MARKERS, unframe
+from graphfilter.storage import scratch_folder
 from graphfilter.systems import get_system
 
 if TYPE_CHECKING:
@@ -76,14 +76,14 @@ def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> l
     shares = QUICK_SHARES if options.quick else SHARES
     load = GraphLoader()
     # Processes get the rewired graphs as files, which nobody needs afterwards: the seed does.
-    with tempfile.TemporaryDirectory() as place:
+    with scratch_folder("graphfilter-rewired-") as place:
         pairs: list[Pair] = []
         for dataset in datasets:
             graph, _ = load(dataset)
             for share in shares:
                 name = rewired_name(dataset, share)
                 report(on_progress, 0, 0, f"rewiring {name}")
-                file = Path(place) / f"{name}.npz"
+                file = place / f"{name}.npz"
                 write_npz(rewire(graph, share, SEED).replace(name=name), file)
                 pairs += pairs_of([name], systems_of(dataset), options, file=file)
         collect_runs(folder, NAME, pairs, options, on_progress)

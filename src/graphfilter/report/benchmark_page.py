@@ -14,6 +14,7 @@ import numpy as np
 
 from graphfilter.bench import Record, Summary, summarise
 from graphfilter.bench.summary_table import legend, mean_and_deviation, title
+from graphfilter.data.catalogue import DATASETS
 from graphfilter.graph.edges import count
 from graphfilter.metrics import METRICS
 from graphfilter.report.html import render_page, write_page
@@ -161,13 +162,13 @@ def made_with(lines: Iterable[Any]) -> dict[str, str]:
 def commands(records: Iterable[Record], name: str) -> list[str]:
     """Return commands that make these runs again; datasets with the same systems share one.
 
-    Systems that are not in the registry cannot be named to a command, and are left out.
+    Systems and graphs that are not in the registry cannot be named to a command, and are left out.
     """
     matrices: dict[tuple[Any, ...], dict[str, dict[str, None]]] = defaultdict(dict)
     runs: dict[tuple[Any, ...], int] = defaultdict(int)
     for r in records:
         system = find_system(r.model)
-        if system is None:
+        if system is None or not (r.dataset in DATASETS or r.dataset.lower().endswith(".npz")):
             continue
         own = system.for_dataset(r.dataset).config.max_epochs
         epochs = r.config.get("max_epochs", own)

@@ -198,22 +198,3 @@ def learned_filters(networks: Sequence[Network[Any]]) -> list[Filter]:
     """Return the main filters of those networks that have one."""
     found = (network.main_filter() for network in networks)
     return [one for one in found if one is not None]
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """What the runs of one system on one graph gave."""
-
-    system: System
-    accuracies: NDArray[np.float64]
-    outcomes: list[Outcome]
-
-
-def compare(
-    prepared: Prepared, system: System, splits: Sequence[Split], *, on_epoch: OnEpoch | None = None
-) -> Comparison:
-    """Train a system on every split, run r with seed r, and score it on the test parts."""
-    outcomes = train_system(prepared, system, splits, range(len(splits)), on_epoch=on_epoch)
-    right = [outcome.probabilities.argmax(axis=1) == prepared.labels for outcome in outcomes]
-    scores = [r[split.test].mean() for r, split in zip(right, splits, strict=True)]
-    return Comparison(system, np.array(scores), outcomes)

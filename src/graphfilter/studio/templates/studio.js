@@ -279,7 +279,7 @@ function drawAll() {
   draw("response-plot", [...behind, ...responses], { showlegend: true, bargap: 0,
     xaxis: { title: { text: frequencyAxis() }, range: [-0.02, 2.02] },
     yaxis: { visible: false, rangemode: "tozero" },
-    yaxis2: { ...layout().yaxis, overlaying: "y", side: "left", title: { text: "response f", standoff: 8 } } });
+    yaxis2: { ...layout().yaxis, overlaying: "y", side: "left", tickmode: "auto", title: { text: "response f", standoff: 8 } } });
   const accuracy = (run, part, dash) => ({ x: run.epochs, y: run[`${part}_accuracy`], mode: "lines",
     name: asText(title(run), 60), line: { color: colour(run), dash, width: run.key === chosen ? 3 : 1.5 },
     hovertemplate: `epoch %{x}: ${PARTS[part]} %{y:.1%}` });
