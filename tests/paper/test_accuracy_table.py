@@ -10,6 +10,7 @@ import pytest
 from graphfilter.paper import accuracy_table, table2
 from graphfilter.paper.comparison import compare_accuracy
 from graphfilter.paper.options import Options
+from graphfilter.paper.published_accuracy import Accuracy
 from graphfilter.paper.records import read_target_records
 from graphfilter.paper.targets import TARGETS
 
@@ -19,7 +20,8 @@ pytestmark = pytest.mark.usefixtures("tiny")
 
 def test_table_columns_hold_both_dropouts_and_both_scalings(tmp_path: Path) -> None:
     TARGETS["table2"].collect(tmp_path, QUICK, None)
-    first, second, literature = TARGETS["table2"].render(tmp_path, QUICK).blocks
+    chosen, first, second, literature = TARGETS["table2"].render(tmp_path, QUICK).blocks
+    assert "by validation accuracy" in chosen.heading
     assert [row.label for row in first.rows][-2:] == ["SGF", "SGF (dropout everywhere)"]
     assert "the paper's setting" in first.heading
     assert "as they are" in second.heading
@@ -30,21 +32,22 @@ def test_table_columns_hold_both_dropouts_and_both_scalings(tmp_path: Path) -> N
             mine = [r for r in records if (r.model, r.scaling) == (model, scaling)]
             assert len(mine) == 2
             assert block.rows[row].cells == (compare_accuracy(mine),)
+            assert compare_accuracy(mine).n_cut == 2
 
 
-def test_literature_is_run_on_both_split_rules_when_asked(tmp_path: Path, monkeypatch) -> None:
+def test_literature_is_run_on_the_geom_gcn_splits_when_asked(tmp_path: Path, monkeypatch) -> None:
     """With stand-ins: the layers of PyTorch Geometric have tests of their own."""
     titles = {"sgc": "GCN", "mlp": "GAT"}
-    monkeypatch.setattr(accuracy_table, "LITERATURE_TITLES", titles)
+    monkeypatch.setattr(accuracy_table, "LITERATURE", tuple(titles))
     monkeypatch.setattr(accuracy_table, "SYSTEMS", ("mlp",))
-    literature = dict.fromkeys(titles, table2.LITERATURE_2["gcn"])
-    small = replace(table2.TABLE, quick=("texas",), beside=("texas",), literature=literature)
+    literature = {name: {"texas": Accuracy(50.0)} for name in titles}
+    small = replace(table2.TABLE, quick=("texas",), fixed=("texas",), literature=literature)
     pairs = []
     monkeypatch.setattr(accuracy_table, "at_hand", lambda names: (list(names), []))
     monkeypatch.setattr(accuracy_table, "collect_runs", lambda _f, _n, p, *_: pairs.extend(p))
     small.collect(tmp_path, replace(QUICK, literature=True), None)
     assert [(p.model, p.split_rule, p.scaling) for p in pairs] == [
-        ("mlp", "stratified", "row"), ("mlp", "stratified", "none"),
+        ("mlp", "stratified", "row"), ("mlp", "fixed", "row"),
+        ("mlp", "stratified", "none"), ("mlp", "fixed", "none"),
         ("sgc", "fixed", "row"), ("mlp", "fixed", "row"),
-        ("sgc", "stratified", "row"), ("mlp", "stratified", "row"),
     ]  # fmt: skip

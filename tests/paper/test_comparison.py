@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import ttest_1samp, ttest_ind
 
 from graphfilter.bench import Record
-from graphfilter.paper.comparison import ComparedAccuracy, compare_accuracy
+from graphfilter.paper.comparison import ComparedAccuracy, compare_accuracy, compare_chosen
 from graphfilter.paper.published_accuracy import Accuracy
 
 RNG = np.random.default_rng(0)
@@ -53,3 +55,24 @@ def test_compared_accuracy_counts_failures_only_where_they_never_went_well():
     assert (got.n, got.n_failed) == (2, 1)
     assert str(got) == "60.00 ± 10.00 (1 failed)"
     assert str(compare_accuracy([make_record(0, None)])) == "1 failed"
+
+
+def test_compared_accuracy_counts_runs_that_were_cut():
+    records = [replace(make_record(i, 0.5), stopped="max_epochs") for i in range(2)]
+    got = compare_accuracy([*records, replace(make_record(2, 0.5), stopped="patience")])
+    assert got.n_cut == 2
+    assert str(got) == "50.00 ± 0.00 (2 cut)"
+
+
+def test_scaling_is_chosen_by_validation_and_not_by_test():
+    """Raw features are better on test vertices here, and must not win by that."""
+    scores = {"row": (0.9, 0.5), "none": (0.8, 0.7)}
+    records = [
+        replace(
+            make_record(0, test), scaling=scaling,
+            scores={"val": {"accuracy": val}, "test": {"accuracy": test}},
+        )
+        for scaling, (val, test) in scores.items()
+    ]  # fmt: skip
+    got = compare_chosen(records, "cora", "sgf", scalings={"row": "row", "none": "raw"})
+    assert str(got) == "50.00 ± 0.00 (row)"

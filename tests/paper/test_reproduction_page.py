@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from graphfilter.paper.comparison import ComparedAccuracy
-from graphfilter.paper.published_accuracy import Accuracy
+from graphfilter.paper.published_accuracy import SAME_ROW, Accuracy
 from graphfilter.paper.reproduction_page import (
     first_comparisons,
     headline,
@@ -20,6 +20,7 @@ from graphfilter.paper.reproduction_page import (
     render_reproduction,
 )
 from graphfilter.paper.tables import Block, Rendered, Row
+from graphfilter.systems import get_system
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 PRINTED = {name: Accuracy(mean, 1.0) for name, mean in (("a", 80.0), ("b", 70.0))}
@@ -87,11 +88,13 @@ def test_page_of_the_committed_records_counts_as_their_tables_do(tmp_path: Path)
     for table in ("table2", "table3"):
         shutil.copy(RESULTS / f"{table}.jsonl.gz", tmp_path)
     page = render_reproduction(tmp_path)
+    same = {"sgf-every-layer": "sgf", **SAME_ROW}
+    printed_as = {get_system(a).title: get_system(b).title for a, b in same.items()}
     verdicts: dict[tuple[str, str], str] = {}
     for table in ("table2", "table3"):
         with (RESULTS / f"{table}.csv").open(newline="") as file:
             for line in csv.DictReader(file):
-                system = line["row"].replace(" (dropout everywhere)", "")
+                system = printed_as.get(line["row"], line["row"])
                 if line["verdict"]:
                     verdicts.setdefault((system, line["column"]), line["verdict"])
     n = Counter(verdicts.values())

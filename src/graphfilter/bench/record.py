@@ -87,6 +87,11 @@ class Record:
         return self.status == "ok"
 
     @property
+    def cut(self) -> bool:
+        """Whether the limit of epochs ended it, before its patience did."""
+        return self.ok and self.stopped == "max_epochs"
+
+    @property
     def asked(self) -> str:
         """What was asked for: known of a run before anything is loaded.
 

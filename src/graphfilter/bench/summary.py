@@ -25,6 +25,8 @@ class CellSummary:
         Over the runs; the deviation is that of the population (divided by n, as numpy's
         ``std``). NaN where no run is ok.
     n, n_failed : int
+    n_cut : int
+        Runs that the limit of epochs ended: more training might have changed them.
     p_value : float or None
         Of the difference to the best, corrected; None for the best itself and where fewer than
         five runs are shared with it.
@@ -38,6 +40,7 @@ class CellSummary:
     n_failed: int
     p_value: float | None = None
     mark: Literal["best", "tied", ""] = ""
+    n_cut: int = 0
 
 
 @dataclass(frozen=True)
@@ -166,7 +169,10 @@ def _compare(
         n_failed = sum(not record.ok for record in records)
         nothing = float("nan")
         mean, deviation = (values.mean(), values.std()) if len(values) else (nothing, nothing)
-        cells[model] = CellSummary(float(mean), float(deviation), len(values), n_failed)
+        n_cut = sum(record.cut for record in records)
+        cells[model] = CellSummary(
+            float(mean), float(deviation), len(values), n_failed, n_cut=n_cut
+        )
     scored = [model for model in cells if cells[model].n]
     if not scored:
         return cells

@@ -6,11 +6,12 @@ from graphfilter.bench.summary import CellSummary, Summary
 from graphfilter.bench.tables import Block, Cell, Legend, Numbers, Row, Table
 from graphfilter.metrics import FEWEST_RUNS, METRICS, SIGNIFICANCE
 
+CUT = "cut: that many runs ended at the limit of epochs, and more training might change them."
 # Of plain text, where a blank keeps the columns in line.
 SIGNS = {"best": "*", "tied": "≈", "": " "}
 CSV_HEADS = (
     "split_rule", "scaling", "metric", "dataset", "model", "mean", "deviation", "runs", "failed",
-    "p_value", "mark",
+    "p_value", "mark", "cut",
 )  # fmt: skip
 
 
@@ -24,6 +25,7 @@ def make_table(summary: Summary) -> Table:
     return Table(
         title(summary),
         (Block("", summary.datasets, tuple(rows), first_column="model"),),
+        notes=(CUT,) if any(cell.n_cut for cell in summary.cells.values()) else (),
         legend=Legend(legend(*text), legend(*markdown), legend(*latex)),
         numbers=Numbers(CSV_HEADS, tuple(_numbers(summary))),
     )
@@ -63,6 +65,7 @@ def _cell(summary: Summary, dataset: str, model: str) -> Cell:
         return Cell("")
     notes = [f"{cell.n}"] if summary.counts_differ and cell.n else []
     notes += [f"{cell.n_failed} failed"] if cell.n_failed else []
+    notes += [f"{cell.n_cut} cut"] if cell.n_cut else []
     return Cell(
         mean_and_deviation(cell, summary.metric) if cell.n else "",
         cell.mark,
@@ -77,5 +80,5 @@ def _numbers(summary: Summary) -> list[tuple[object, ...]]:
         where = (summary.split_rule, summary.scaling, summary.metric, dataset, model)
         numbers = (cell.mean, cell.deviation) if cell.n else ("", "")
         p_value = "" if cell.p_value is None else cell.p_value
-        lines.append((*where, *numbers, cell.n, cell.n_failed, p_value, cell.mark))
+        lines.append((*where, *numbers, cell.n, cell.n_failed, p_value, cell.mark, cell.n_cut))
     return lines

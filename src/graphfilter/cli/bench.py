@@ -243,6 +243,8 @@ def _show(records: list[Record], format: str, metric: str) -> None:
         if format == "text":
             say(table.title)
             show_table(*text_rows(table.blocks[0]))
+            for note in table.notes:
+                say(note)
         else:
             _raw(to_markdown(table) if format == "markdown" else to_latex(table))
     if format == "text":

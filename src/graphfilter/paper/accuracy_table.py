@@ -8,12 +8,13 @@ from pathlib import Path
 
 from graphfilter.bench import OnProgress, Record
 from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
-from graphfilter.paper.comparison import ComparedAccuracy, compare_runs
+from graphfilter.paper.comparison import ComparedAccuracy, compare_chosen, compare_runs
 from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import (
     DATASET_TITLES,
     LITERATURE_TITLES,
     ROW_TITLES,
+    SAME_ROW,
     Published,
 )
 from graphfilter.paper.records import read_target_records
@@ -27,8 +28,11 @@ SCALINGS = {
     "row": "features divided by their row's sum (the paper's setting)",
     "none": "features as they are",
 }
-# The literature's own splits, and the paper's.
-LITERATURE_SPLITS = {"fixed": "the Geom-GCN splits", "stratified": "stratified splits"}
+# What a cell says where the scaling was chosen.
+CHOSEN = {"row": "row", "none": "raw"}
+CHOSEN_TITLE = "features row-normalised or raw, by validation accuracy"
+GEOM_GCN_SPLITS = "the Geom-GCN splits (48/32/20)"
+LITERATURE = (*LITERATURE_TITLES, *SAME_ROW)
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,8 @@ class AccuracyTable:
         The paper's columns.
     beside : tuple of str
         Further columns, which the paper does not have.
+    fixed : tuple of str
+        Columns that the paper's authors ran on the Geom-GCN splits.
     quick : tuple of str
         The columns of a quick look.
     """
@@ -52,6 +58,7 @@ class AccuracyTable:
     literature: Published
     quick: tuple[str, ...]
     beside: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
 
     def columns(self, quick: bool) -> tuple[str, ...]:
         return self.quick if quick else (*self.datasets, *self.beside)
@@ -61,29 +68,29 @@ class AccuracyTable:
         datasets, notes = at_hand(self.columns(options.quick))
         # The large ones first: the last process to end is then a short one.
         datasets = sorted(datasets, key=_weight, reverse=True)
+        fixed = [d for d in datasets if d in self.fixed]
         pairs = []
         for scaling in SCALINGS:
             pairs += pairs_of(datasets, SYSTEMS, options, scaling=scaling)
+            pairs += pairs_of(fixed, SYSTEMS, options, scaling=scaling, split_rule="fixed")
         if options.literature:
             reported = [d for d in datasets if self._is_reported_on(d)]
-            for rule in LITERATURE_SPLITS:
-                pairs += pairs_of(reported, LITERATURE_TITLES, options, split_rule=rule)
+            pairs += pairs_of(reported, LITERATURE, options, split_rule="fixed")
         collect_runs(folder, self.name, pairs, options, on_progress)
         return notes
 
     def build(self, folder: Path, options: Options) -> Rendered:
         """Build the table from the records of a folder."""
         records = read_target_records(folder, options.file_name(self.name))
-        blocks = [
-            self._block(
-                records,
-                f"Our experiments, {text}; stratified 0.6/0.2/0.2 splits",
-                SYSTEMS,
-                self.published,
-                scaling=scaling,
-            )
+        ours = "Our experiments, {}; stratified 0.6/0.2/0.2 splits"
+        blocks = [self._block(records, ours.format(CHOSEN_TITLE), SYSTEMS, self.published)]
+        blocks += [
+            self._block(records, ours.format(text), SYSTEMS, self.published, scaling=scaling)
             for scaling, text in SCALINGS.items()
         ]
+        heading = f"Our experiments, {CHOSEN_TITLE}; {GEOM_GCN_SPLITS}, the authors' on these"
+        fixed = self._block(records, heading, SYSTEMS, self.published, split_rule="fixed")
+        blocks += [fixed] if fixed.columns else []
         return Rendered(self.title, (*blocks, *self._literature(records)))
 
     def _literature(self, records: Sequence[Record]) -> list[Block]:
@@ -96,14 +103,13 @@ class AccuracyTable:
         ]
         titles = tuple(DATASET_TITLES.get(d, d) for d in datasets)
         blocks = [Block("Literature, as printed in the paper", titles, tuple(printed))]
-        for rule, text in LITERATURE_SPLITS.items():
-            heading = f"Literature, run here, features divided by their row's sum; {text}"
-            block = self._block(
-                records, heading, tuple(LITERATURE_TITLES), self.literature, split_rule=rule
-            )
-            cells = [cell for row in block.rows for cell in row.cells]
-            if any(isinstance(cell, ComparedAccuracy) and cell.n for cell in cells):
-                blocks.append(block)
+        heading = f"Literature, run here, features divided by their row's sum; {GEOM_GCN_SPLITS}"
+        block = self._block(
+            records, heading, LITERATURE, self.literature, scaling="row", split_rule="fixed"
+        )
+        cells = [cell for row in block.rows for cell in row.cells]
+        if any(isinstance(cell, ComparedAccuracy) and cell.n for cell in cells):
+            blocks.append(block)
         return blocks
 
     def _block(
@@ -113,21 +119,34 @@ class AccuracyTable:
         systems: tuple[str, ...],
         published: Published,
         *,
-        scaling: str = "row",
+        scaling: str = "",
         split_rule: str = "stratified",
     ) -> Block:
+        """Make a block; without a scaling each cell has the one that validation chose."""
         there = {r.dataset for r in records if r.model in systems and r.split_rule == split_rule}
-        datasets = [d for d in (*self.datasets, *self.beside) if d in there]
+        known = (*self.datasets, *self.beside)
+        datasets = [d for d in known if d in there]
+        if systems == SYSTEMS and split_rule == "fixed":
+            datasets = [d for d in datasets if d in self.fixed]
         rows = []
         for system in systems:
-            # Both readings of dropout are compared with the one number that the paper prints.
-            printed = published.get("sgf" if system == EVERY_LAYER else system, {})
-            cells = [
-                compare_runs(
-                    records, d, system, printed.get(d), scaling=scaling, split_rule=split_rule
-                )
-                for d in datasets
-            ]
+            # Both readings of dropout, and all variants, are compared with the one number printed.
+            same = "sgf" if system == EVERY_LAYER else SAME_ROW.get(system, system)
+            printed = published.get(same, {})
+            if scaling:
+                cells = [
+                    compare_runs(
+                        records, d, system, printed.get(d), scaling=scaling, split_rule=split_rule
+                    )
+                    for d in datasets
+                ]
+            else:
+                cells = [
+                    compare_chosen(
+                        records, d, system, printed.get(d), scalings=CHOSEN, split_rule=split_rule
+                    )
+                    for d in datasets
+                ]
             latex = {**ROW_TITLES, **LITERATURE_TITLES}.get(system, "")
             rows.append(Row(get_system(system).title, tuple(cells), latex))
         titles = [DATASET_TITLES.get(d, f"{d} (not the paper's)") for d in datasets]
@@ -135,7 +154,7 @@ class AccuracyTable:
 
     def _is_reported_on(self, dataset: str) -> bool:
         """Return whether the literature has a number for a dataset, on the splits that it has."""
-        return dataset in self.beside or any(dataset in row for row in self.literature.values())
+        return dataset == "cornell" or any(dataset in row for row in self.literature.values())
 
 
 def _weight(dataset: str) -> int:

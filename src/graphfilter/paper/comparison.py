@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +28,10 @@ class ComparedAccuracy:
     mean, deviation : float
         The deviation is that of the population, like numpy's ``std`` and the paper's.
     n, n_failed : int
+    n_cut : int
+        Runs that the limit of epochs ended.
+    scaling : str
+        Of the features, where it was chosen; empty where a table has one for all.
     published : Accuracy or None
         None where the paper prints none.
     """
@@ -37,6 +41,8 @@ class ComparedAccuracy:
     n: int
     n_failed: int = 0
     published: Accuracy | None = None
+    n_cut: int = 0
+    scaling: str = ""
 
     @property
     def difference(self) -> float | None:
@@ -71,8 +77,11 @@ class ComparedAccuracy:
     def __str__(self) -> str:
         if not self.n:
             return f"{self.n_failed} failed" if self.n_failed else ""
-        failed = f" ({self.n_failed} failed)" if self.n_failed else ""
-        return f"{self.mean:.2f} ± {self.deviation:.2f}{failed}"
+        notes = [self.scaling] if self.scaling else []
+        notes += [f"{self.n_failed} failed"] if self.n_failed else []
+        notes += [f"{self.n_cut} cut"] if self.n_cut else []
+        said = f" ({', '.join(notes)})" if notes else ""
+        return f"{self.mean:.2f} ± {self.deviation:.2f}{said}"
 
 
 def compare_accuracy(
@@ -84,7 +93,8 @@ def compare_accuracy(
     scores = np.array([100 * r.scores["test"]["accuracy"] for r in good])
     mean, deviation = (scores.mean(), scores.std()) if len(scores) else (math.nan, math.nan)
     n_failed = len(last) - len(good)
-    return ComparedAccuracy(float(mean), float(deviation), len(scores), n_failed, published)
+    n_cut = sum(record.cut for record in good)
+    return ComparedAccuracy(float(mean), float(deviation), len(scores), n_failed, published, n_cut)
 
 
 def compare_runs(
@@ -96,6 +106,32 @@ def compare_runs(
 ) -> ComparedAccuracy:
     """Make one cell of a table; ``protocol`` is as in :func:`select`."""
     return compare_accuracy(select(records, dataset, model, **protocol), published)
+
+
+def compare_chosen(
+    records: Sequence[Record],
+    dataset: str,
+    model: str,
+    published: Accuracy | None = None,
+    *,
+    scalings: Mapping[str, str],
+    split_rule: str = "stratified",
+) -> ComparedAccuracy:
+    """Make a cell of the scaling with the best mean validation accuracy; no test score chooses.
+
+    ``scalings`` maps what is recorded to what is said of it in the cell.
+    """
+
+    def validated(runs: Sequence[Record]) -> float:
+        scores = [r.scores["val"]["accuracy"] for r in runs if r.ok and "val" in r.scores]
+        return float(np.mean(scores)) if scores else -math.inf
+
+    found = {
+        said: select(records, dataset, model, scaling=scaling, split_rule=split_rule)
+        for scaling, said in scalings.items()
+    }
+    chosen = max(found, key=lambda said: validated(found[said]))
+    return replace(compare_accuracy(found[chosen], published), scaling=chosen)
 
 
 def select(

@@ -57,6 +57,8 @@ DATASET_TITLES = {
     "texas": "Texas",
     "chameleon": "Chameleon",
     "bipartite": "Bipartite",
+    "bipartite_paper": "Bipartite (the authors' first)",
+    "bipartite_sparse": "Bipartite (the authors' second)",
 }
 
 # In LaTeX, as printed in Table 2 (Table 3 sets some brackets in mathematics).
@@ -76,6 +78,14 @@ LITERATURE_TITLES = {
     "appnp": "APPNP",
     "jknet-dropedge": "JKNet+DE",
     "gcnii-authors": "GCNII",
+}
+# Variants that share a printed row with another system: the paper prints one number for all.
+SAME_ROW = {
+    "gcn-pei": "gcn",
+    "gat-pei": "gat",
+    "geom-gcn-p": "geom-gcn",
+    "geom-gcn-s": "geom-gcn",
+    "gcnii-star": "gcnii-authors",
 }
 RANDOM_TITLES = {"sgf": "SGF (0.5)", "sgf-random": "SGF (U[-1,1])"}
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from graphfilter.bench import tables
+from graphfilter.bench.summary_table import CUT
 from graphfilter.bench.tables import Cell, Legend, Numbers, Row, Table
 from graphfilter.paper.comparison import NOISE, ComparedAccuracy
 from graphfilter.paper.published_accuracy import Accuracy
@@ -21,7 +22,7 @@ Block = tables.Block[Shown]
 VERDICTS = {"≈": "within noise", "▲": "above", "▼": "below", "": ""}
 CSV_HEADS = (
     "block", "row", "column", "mean", "deviation", "runs", "failed", "published",
-    "published_deviation", "difference", "p_value", "verdict",
+    "published_deviation", "difference", "p_value", "verdict", "cut", "scaling",
 )  # fmt: skip
 
 
@@ -42,7 +43,7 @@ def make_table(rendered: Rendered) -> Table:
     return Table(
         rendered.title,
         tuple(_with_cells(block) for block in rendered.blocks),
-        rendered.notes,
+        (*rendered.notes, *_cut_note(rendered)),
         legend if _has_published(rendered) else Legend(),
         Numbers(CSV_HEADS, tuple(lines)),
     )
@@ -82,6 +83,12 @@ def _best(block: Block) -> set[tuple[int, int]]:
     return found
 
 
+def _cut_note(rendered: Rendered) -> list[str]:
+    """Return what *cut* means, where a cell says it."""
+    cells = [c for block in rendered.blocks for row in block.rows for c in row.cells]
+    return [CUT] if any(isinstance(cell, ComparedAccuracy) and cell.n_cut for cell in cells) else []
+
+
 def _has_published(rendered: Rendered) -> bool:
     cells = [c for block in rendered.blocks for row in block.rows for c in row.cells]
     return any(isinstance(cell, ComparedAccuracy) and cell.published is not None for cell in cells)
@@ -93,14 +100,14 @@ def _numbers(block: Block) -> Iterator[tuple[Any, ...]]:
         for column, cell in zip(block.columns, row.cells, strict=True):
             where = (block.heading, row.label, column)
             if isinstance(cell, str):
-                yield (*where, cell, *[""] * 8)
+                yield (*where, cell, *[""] * 10)
             elif isinstance(cell, Accuracy):
-                yield (*where, *[""] * 4, cell.mean, cell.deviation, *[""] * 3)
+                yield (*where, *[""] * 4, cell.mean, cell.deviation, *[""] * 5)
             else:
                 numbers = (cell.mean, cell.deviation) if cell.n else ("", "")
                 printed = cell.published
                 yield (
                     *where, *numbers, cell.n, cell.n_failed, printed and printed.mean,
                     printed and printed.deviation, cell.difference, cell.p_value,
-                    VERDICTS[cell.mark],
+                    VERDICTS[cell.mark], cell.n_cut, cell.scaling,
                 )  # fmt: skip
