@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
+
+
+def added(default: Any) -> Any:
+    """Make a field that records of earlier versions do not know.
+
+    At its default it is left out of a description, so that those records remain of this config.
+    """
+    return field(default=default, metadata={"added": True})
 
 
 @dataclass(frozen=True)
@@ -24,13 +32,22 @@ class Config:
 
     def describe(self) -> dict[str, Any]:
         """Return the kind and every field as plain values that JSON can hold."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {"kind": self.kind, **{name: _plain(value) for name, value in values.items()}}
+        return {"kind": self.kind, **described_fields(self)}
 
     def arguments(self) -> str:
         """Return the fields as ``name=value``, for ``repr``."""
-        pairs = ((field.name, getattr(self, field.name)) for field in fields(self))
+        pairs = ((f.name, getattr(self, f.name)) for f in fields(self))
         return ", ".join(f"{k}={v}" for k, v in pairs if not isinstance(v, Config))
+
+
+def described_fields(config: Any) -> dict[str, Any]:
+    """Return the fields of a config, less those :func:`added` later that are at their default."""
+    values = {f.name: (f, getattr(config, f.name)) for f in fields(config)}
+    return {
+        name: _plain(value)
+        for name, (f, value) in values.items()
+        if not (f.metadata.get("added") and value == f.default)
+    }
 
 
 def _plain(value: Any) -> Any:

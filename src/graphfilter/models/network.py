@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from graphfilter.errors import ConfigError, check_count, check_name
 from graphfilter.filters import Filter, FilterConfig, StackedFilterConfig, apply_filters
+from graphfilter.filters.config import added
 from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig, SideBySide
 from graphfilter.models.layers import Generators, Input, Linear, drop, linear_side_by_side
@@ -38,6 +39,7 @@ class FilterNetworkConfig(ModelConfig):
     activation: str = "relu"
     dropout_on: DropoutOn = "linear"
     filter_on: FilterOn = "hidden"
+    encoder_layers: int = added(1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -48,6 +50,7 @@ class FilterNetworkConfig(ModelConfig):
         check_name("activation", self.activation, ACTIVATIONS)
         if self.hidden_size is None and self.filter_on == "hidden":
             raise ConfigError("without a hidden layer the filter must be on the logits.")
+        check_count("encoder_layers", self.encoder_layers)
 
     def build(self, graph: Graph, generator: torch.Generator) -> FilterNetwork:
         """Make the network; the generator's seed draws what is random at the filter's start."""
@@ -60,6 +63,7 @@ class FilterNetworkConfig(ModelConfig):
             dropout=self.dropout,
             dropout_on=self.dropout_on,
             filter_on=self.filter_on,
+            encoder_layers=self.encoder_layers,
             generator=generator,
         )
 
@@ -89,6 +93,8 @@ class FilterNetwork(SideBySide[FilterNetworkConfig]):
     filter_on : {'hidden', 'logits'}
         Whether training filters the hidden layer (SGF) or the logits (APPNP, SGC). Prediction
         filters whichever is narrower: without dropout both are the same function.
+    encoder_layers : int
+        Layers of the encoder, all of the same width, each with dropout and activation.
     generator : torch.Generator, optional
         For the initial weights.
 
@@ -113,6 +119,7 @@ class FilterNetwork(SideBySide[FilterNetworkConfig]):
         dropout: float = 0.7,
         dropout_on: DropoutOn = "linear",
         filter_on: FilterOn = "hidden",
+        encoder_layers: int = 1,
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__(
@@ -123,10 +130,13 @@ class FilterNetwork(SideBySide[FilterNetworkConfig]):
                 activation=activation,
                 dropout_on=dropout_on,
                 filter_on=filter_on,
+                encoder_layers=encoder_layers,
             )
         )
         width = n_features if hidden_size is None else hidden_size
         self.encoder = None if hidden_size is None else Linear(n_features, width, generator)
+        deeper = 0 if hidden_size is None else encoder_layers - 1
+        self.deeper = nn.ModuleList(Linear(width, width, generator) for _ in range(deeper))
         self.filter = filter
         self.head = Linear(width, n_classes, generator)
 
@@ -139,7 +149,10 @@ class FilterNetwork(SideBySide[FilterNetworkConfig]):
         encoders = [m.encoder for m in models if m.encoder is not None]
         if encoders:
             hidden = linear_side_by_side(encoders, x, first.rate, generators)
-            hidden = ACTIVATIONS[first.config.activation](hidden)
+            activation = ACTIVATIONS[first.config.activation]
+            hidden = activation(hidden)
+            for layers in zip(*(model.deeper for model in models), strict=True):
+                hidden = activation(linear_side_by_side(layers, hidden, first.rate, generators))
         heads = [model.head for model in models]
         if not first.filters_logits():
             assert isinstance(hidden, Tensor)  # the config allows no filter on bare features

@@ -1,0 +1,94 @@
+"""ResidualNetwork: a deep network of the graph, whose layers add to what is there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from graphfilter.graph import Graph
+from graphfilter.models.base import ModelConfig, SideBySide
+from graphfilter.models.layers import (
+    Draws,
+    Generators,
+    Input,
+    Linear,
+    draw_kept,
+    linear_side_by_side,
+    matmul_side_by_side,
+)
+from graphfilter.operators import Operator
+
+
+@dataclass(frozen=True)
+class ResidualConfig(ModelConfig):
+    """See :class:`ResidualNetwork`."""
+
+    kind: ClassVar[str] = "ResidualNetwork"
+    n_layers: int = 6
+    hidden_size: int = 64
+
+    def build(self, graph: Graph, generator: torch.Generator) -> ResidualNetwork:
+        return ResidualNetwork(graph.n_features, graph.n_classes, self, generator=generator)
+
+
+class ResidualNetwork(SideBySide[ResidualConfig]):
+    r"""Layers that see a vertex and its neighbours apart and add to what is there.
+
+    .. math:: H_{\ell+1} = H_\ell + \mathrm{relu}\bigl([N, P N] W_\ell + b_\ell\bigr), \qquad
+              N = \mathrm{norm}(H_\ell)
+
+    where norm gives every row mean 0 and deviation 1. Unlike a filter it is not linear between the
+    layers: it can count, compare and combine what neighbours say.
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+    config : ResidualConfig, optional
+    generator : torch.Generator, optional
+        For the initial weights.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        config: ResidualConfig | None = None,
+        *,
+        generator: Draws = None,
+    ) -> None:
+        config = config or ResidualConfig()
+        super().__init__(config)
+        width = config.hidden_size
+        self.encoder = Linear(n_features, width, generator)
+        bound = 1 / math.sqrt(2 * width)
+        weights = torch.empty(config.n_layers, 2 * width, width, dtype=torch.float32)
+        self.weights = nn.Parameter(weights.uniform_(-bound, bound, generator=generator))
+        self.biases = nn.Parameter(torch.zeros(config.n_layers, width))
+        self.head = Linear(width, n_classes, generator)
+
+    @classmethod
+    def forward_side_by_side(
+        cls, models: Sequence[ResidualNetwork], operator: Operator, x: Input, generators: Generators
+    ) -> Tensor:
+        rate = models[0].rate
+        hidden = torch.relu(
+            linear_side_by_side([m.encoder for m in models], x, rate, generators)
+        )
+        n, _, width = hidden.shape
+        weights = torch.stack([m.weights for m in models], dim=1)
+        biases = torch.stack([m.biases for m in models], dim=1)
+        kept, scale = draw_kept((len(weights), n, width), rate, generators, hidden.device)
+        for layer, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
+            normed = nn.functional.layer_norm(hidden, (width,))
+            seen = torch.cat([normed, operator @ normed], dim=2)
+            new = torch.relu(matmul_side_by_side(seen, weight) + bias)
+            if kept is not None:
+                new = new * (kept[:, layer].transpose(0, 1) * scale)
+            hidden = hidden + new
+        hidden = nn.functional.layer_norm(hidden, (width,))
+        return linear_side_by_side([m.head for m in models], hidden, rate, generators)
