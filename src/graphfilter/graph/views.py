@@ -1,6 +1,6 @@
 """Views: what a network sees of each vertex, as columns computed once from graph and features.
 
-Its own features; also those of its neighbours, hop by hop; also who its neighbours are.
+Its own features; the averages of its neighbours' features; who its neighbours are.
 """
 
 from __future__ import annotations
@@ -13,9 +13,13 @@ import scipy.sparse as sp
 
 from graphfilter.errors import check_name
 from graphfilter.graph.graph import Features, Graph
+from graphfilter.graph.links import link_features
 
-# Beyond these, the columns of a view are stored dense.
-_SPARSE_BELOW = 0.3
+# Of stored entries: above this share columns are stored dense.
+DENSE_ABOVE = 0.3
+# Columns of the averages: as many hops as fit, at most three.
+MOST_AVERAGED = 1024
+MOST_HOPS = 3
 
 
 @dataclass(frozen=True)
@@ -42,62 +46,60 @@ def see(graph: Graph, features: Features, view: str) -> Features:
 def unit_rows(matrix: Features) -> Features:
     """Divide each row by its Euclidean length; rows of zeros stay."""
     if sp.issparse(matrix):
-        squares = matrix.multiply(matrix).sum(axis=1)
-        lengths = np.sqrt(np.asarray(squares, dtype=np.float64)).ravel()
-        scale = sp.diags_array(1 / np.where(lengths == 0, 1, lengths))
-        return sp.csr_array((scale @ matrix).astype(np.float32))
-    lengths = np.sqrt(np.square(matrix, dtype=np.float64).sum(axis=1))
-    return (matrix / np.where(lengths == 0, 1, lengths)[:, None]).astype(np.float32)
+        rows = sp.csr_array(matrix)
+        lengths = _or_one(np.sqrt(rows.astype(np.float64).power(2).sum(axis=1)))
+        data = rows.data / np.repeat(lengths, np.diff(rows.indptr))
+        return sp.csr_array((data.astype(np.float32), rows.indices, rows.indptr), rows.shape)
+    lengths = _or_one(np.sqrt(np.square(matrix, dtype=np.float64).sum(axis=1)))
+    return (matrix / lengths[:, None]).astype(np.float32)
 
 
-def links(graph: Graph) -> sp.csr_array:
-    """Return who is connected to whom: one column per vertex, rows of unit length."""
-    return unit_rows(graph.adjacency)
+def two_steps_of_links(graph: Graph) -> Features:
+    """Return whom a vertex is connected to, and to whom those are, each of unit length."""
+    first = link_features(graph)
+    degrees = _or_one(np.sqrt(graph.degrees.astype(np.float64)))
+    scale = sp.diags_array(1 / degrees)
+    second = sp.csr_array(scale @ graph.adjacency @ scale) @ first
+    return beside(first, unit_rows(second))
 
 
-def hops(graph: Graph, features: Features, n_hops: int) -> list[Features]:
-    """Return X, P X, …, Pᵏ X with rows of unit length; P is the normalised adjacency."""
-    degrees = np.asarray(graph.degrees, dtype=np.float64)
-    scale = sp.diags_array(np.where(degrees > 0, degrees, np.inf) ** -0.5)
-    p = sp.csr_array(scale @ graph.adjacency @ scale).astype(np.float32)
-    columns = features
-    found = [unit_rows(columns)]
+def averages(graph: Graph, features: Features) -> Features:
+    """Return the features, their averages over neighbours, over theirs, …, and log degrees.
+
+    As many steps as keep the columns below ``MOST_AVERAGED``, at most three. Dense, for trees.
+    """
+    columns = features.toarray() if sp.issparse(features) else np.asarray(features)
+    degrees = graph.degrees.astype(np.float64)
+    mean = sp.csr_array(sp.diags_array(1 / _or_one(degrees)) @ graph.adjacency).astype(np.float32)
+    n_hops = min(MOST_HOPS, MOST_AVERAGED // max(columns.shape[1], 1) - 1) if graph.n_edges else 0
+    found = [columns, np.log1p(degrees)[:, None].astype(np.float32)]
     for _ in range(n_hops):
-        columns = p @ columns
-        if sp.issparse(columns) and columns.nnz > _SPARSE_BELOW * np.prod(columns.shape):
-            columns = columns.toarray()
-        found.append(unit_rows(columns))
-    return found
+        columns = mean @ columns
+        found.append(columns)
+    return np.hstack(found).astype(np.float32)
 
 
 def beside(*parts: Features) -> Features:
-    """Put columns next to each other, dense where most of them are."""
-    if any(sp.issparse(part) for part in parts):
-        cells = sum(part.shape[0] * part.shape[1] for part in parts)
-        stored = sum(part.nnz if sp.issparse(part) else part.size for part in parts)
-        if stored <= _SPARSE_BELOW * cells:
-            return sp.hstack([sp.csr_array(part) for part in parts], format="csr")
-        parts = tuple(part.toarray() if sp.issparse(part) else part for part in parts)
-    return np.hstack(parts)
+    """Put columns next to each other; dense where most of them are."""
+    sizes = [part.nnz if sp.issparse(part) else part.size for part in parts]
+    cells = sum(part.shape[0] * part.shape[1] for part in parts)
+    if sum(sizes) <= DENSE_ABOVE * cells:
+        return sp.csr_array(sp.hstack([sp.csr_array(p) for p in parts], dtype=np.float32))
+    return np.hstack([p.toarray() if sp.issparse(p) else p for p in parts]).astype(np.float32)
+
+
+def _or_one(lengths: np.ndarray) -> np.ndarray:
+    return np.where(lengths == 0, 1.0, lengths)
+
+
+def _unit_and_links(graph: Graph, features: Features) -> Features:
+    return beside(unit_rows(features), link_features(graph))
 
 
 VIEWS: dict[str, View] = {
-    "features": View(lambda _graph, x: x),
-    "unit": View(lambda _graph, x: unit_rows(x)),
-    "hops": View(lambda graph, x: beside(*hops(graph, x, 3))),
-    "links": View(lambda graph, _x: links(graph), keeps_graph=True),
-    "features+links": View(lambda graph, x: beside(x, links(graph)), keeps_graph=True),
-    "unit+links": View(lambda graph, x: beside(unit_rows(x), links(graph)), keeps_graph=True),
-    "hops+links": View(
-        lambda graph, x: beside(*hops(graph, x, 3), links(graph)), keeps_graph=True
-    ),
-    "links2": View(
-        lambda graph, x: beside(*hops(graph, graph.adjacency.astype(np.float32), 1)), keeps_graph=True
-    ),
-    "features+links2": View(
-        lambda graph, x: beside(
-            unit_rows(x), *hops(graph, graph.adjacency.astype(np.float32), 1)
-        ),
-        keeps_graph=True,
-    ),
+    "features": View(lambda _, features: features),
+    "unit": View(lambda _, features: unit_rows(features)),
+    "averages": View(averages),
+    "links": View(lambda graph, _: two_steps_of_links(graph), keeps_graph=True),
+    "unit+links": View(_unit_and_links, keeps_graph=True),
 }

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from graphfilter.errors import ConfigError, check_name
 from graphfilter.filters import Config
 from graphfilter.graph import Graph
+from graphfilter.graph.views import VIEWS
 from graphfilter.models import ModelConfig, Network
 from graphfilter.operators import OPERATORS
 from graphfilter.splits import Split
@@ -46,6 +47,8 @@ class System:
     predict : callable, optional
         For a method that is not trained: class probabilities from a graph and the training part
         of a split.
+    view : str
+        What the network sees of each vertex, one of :data:`graphfilter.graph.views.VIEWS`.
     datasets : mapping
         What its authors change for registered datasets, as arguments of :meth:`with_`.
     """
@@ -58,12 +61,14 @@ class System:
     setting: str = "paper"
     reference: str = ""
     predict: Predict | None = None
+    view: str = "features"
     datasets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, compare=False)
 
     @property
     def keeps_graph(self) -> bool:
         """Whether its networks serve the graph they were built on and no other one."""
-        return self.model is not None and self.model.keeps_graph
+        kept = self.model is not None and self.model.keeps_graph
+        return kept or VIEWS[self.view].keeps_graph
 
     def build(self, graph: Graph, seed: int) -> Network[Any]:
         """Make the untrained network for a graph, its weights drawn from ``seed``."""
