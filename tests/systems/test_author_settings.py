@@ -44,7 +44,8 @@ TRAINED: dict[str, tuple[float, float, float, float, str, int, int]] = {
     "glp": (0.01, 5e-4, 0.01, 5e-4, "accuracy", 1500, 200),
 }
 GCNII = {"dropout": 0.5, "n_layers": 64, "hidden_size": 64, "alpha": 0.5, "theta": 0.5}
-SGF = {"dropout": 0.7, "hidden_size": 64, "activation": "relu", "filter_on": "hidden"}
+SGF = {"dropout": 0.7, "hidden_size": 64, "activation": "relu", "filter_on": "hidden",
+       "encoder_layers": 1}  # fmt: skip
 CHEBY = {**SGF, "dropout_on": "linear", "n_terms": 16, "init": 0.5}
 GEOM = {"dropout": 0.5, "hidden_size": 16}
 PPR = (0.1, 0.09, 0.081, 0.0729, 0.06561, 0.059049, 0.0531441, 0.04782969, 0.043046721,

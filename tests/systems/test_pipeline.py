@@ -14,14 +14,14 @@ from graphfilter.filters import StackedFilterConfig
 from graphfilter.graph.scaling import FeatureScaler
 from graphfilter.models import FilterNetworkConfig
 from graphfilter.splits import stratified
-from graphfilter.systems import Prepared, get_system, pipeline, train_system
+from graphfilter.systems import Prepared, get_system, prepared, train_system
 
 
 @pytest.fixture
 def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often operators are made and features scaled."""
     found: Counter[str] = Counter()
-    make, transform = pipeline.make_operator, FeatureScaler.transform
+    make, transform = prepared.make_operator, FeatureScaler.transform
 
     def make_operator(*args, **options):
         found["operator"] += 1
@@ -31,7 +31,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         found["scaling"] += 1
         return transform(self, features)
 
-    monkeypatch.setattr(pipeline, "make_operator", make_operator)
+    monkeypatch.setattr(prepared, "make_operator", make_operator)
     monkeypatch.setattr(FeatureScaler, "transform", scale)
     return found
 
@@ -52,12 +52,12 @@ def test_estimator_predicts_another_graph_with_the_scaling_it_was_fitted_with() 
     graph = make_csbm(60, n_features=4)
     clf = SGFClassifier(max_epochs=3, random_state=0, device="cpu").fit(graph=graph)
     other = graph.replace(features=np.asarray(graph.features) * 2 + 1)
-    prepared = clf._prepare(other)
-    assert prepared.scaler is clf.scaler_
-    assert isinstance(prepared.x, torch.Tensor)
+    ready = clf.prepare(other)
+    assert ready.scaler is clf.scaler_
+    assert isinstance(ready.x, torch.Tensor)
     assert clf.scaler_.scale is not None
     expected = (np.asarray(other.features) - clf.scaler_.shift) / clf.scaler_.scale
-    np.testing.assert_allclose(prepared.x.numpy(), expected, rtol=1e-5)
+    np.testing.assert_allclose(ready.x.numpy(), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("mode", ["no_grad", "inference_mode", "float64"])

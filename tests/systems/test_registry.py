@@ -47,6 +47,8 @@ NAMES = [
     "nlgnn",
     "geom-gcn",
     "label-propagation",
+    "committee",
+    "committee-low",
     "gcnii-star",
     "gcn-authors",
     "gat-authors",
@@ -79,9 +81,9 @@ def test_systems_state_their_source_and_setting() -> None:
     for name, system in SYSTEMS.items():
         assert system.name == name
         assert system.operator in OPERATORS
-        assert system.setting in ("paper", "authors", "adapted")
-        assert (system.model is None) != (system.predict is None)
-        assert system.reference or name == "mlp"
+        assert system.setting in ("paper", "authors", "adapted", "own")
+        assert system.trained == (system.predict is None)
+        assert system.reference or name == "mlp" or system.setting == "own"
     assert len({system.title for system in SYSTEMS.values()}) == len(SYSTEMS)
 
 

@@ -174,7 +174,7 @@ class VertexClassifier(ClassifierMixin, BaseEstimator):
         if prepared.device != "cpu":
             # Copies: what was fitted stays where it is, also while another thread predicts.
             members = [copy.deepcopy(member).to(prepared.device) for member in members]
-        probabilities = np.mean(predict_networks(prepared, system.operator, members), axis=0)
+        probabilities = np.mean(predict_networks(prepared, system, members), axis=0)
         return probabilities if rows is None else probabilities[rows]
 
     def transform(self, X: Any = None, graph: Any = None) -> NDArray[np.float32]:

@@ -27,6 +27,8 @@ from graphfilter.models.linkx import LINKX, LINKXConfig
 from graphfilter.models.mixhop import MixHop, MixHopConfig
 from graphfilter.models.network import FilterNetwork, FilterNetworkConfig
 from graphfilter.models.nlgnn import NLGNN, NLGNNConfig
+from graphfilter.models.residual import ResidualConfig, ResidualNetwork
+from graphfilter.models.trees import Trees, TreesConfig
 
 __all__ = [
     "APGCN",
@@ -74,8 +76,12 @@ __all__ = [
     "ModelConfig",
     "NLGNNConfig",
     "Network",
+    "ResidualConfig",
+    "ResidualNetwork",
     "SideBySide",
     "TrainingOutput",
+    "Trees",
+    "TreesConfig",
     "VelickovicGAT",
     "VelickovicGATConfig",
     "drop",

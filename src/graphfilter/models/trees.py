@@ -183,6 +183,7 @@ def _check(state: Mapping[str, Any], n_features: int, n_classes: int) -> None:
     sizes = {name: tuple(tensor.shape) for name, tensor in state.items()}
     n = sizes["left"][0] if len(sizes["left"]) == 1 else -1
     here = torch.arange(n) if n > 0 else torch.zeros(0, dtype=torch.int64)
+    leaf = state["left"] == here if sizes["left"] == (n,) else here < 0
     well_formed = (
         all(state[name].dtype == dtype for name, dtype in expected.items())
         and n >= 1
@@ -196,8 +197,8 @@ def _check(state: Mapping[str, Any], n_features: int, n_classes: int) -> None:
         and _within(state["outputs"], n_classes)
         and _within(state["feature"], n_features)
         and all(_within(state[side], n) for side in ("left", "right"))
-        and all(((state[side] > here) | (state["left"] == here)).all() for side in ("left", "right"))
-        and ((state["left"] == here) == (state["right"] == here)).all()
+        and all(((state[side] > here) | leaf).all() for side in ("left", "right"))
+        and torch.equal(leaf, state["right"] == here)
     ):
         raise ModelFileError("the trees of the model are damaged; fit again.")
 

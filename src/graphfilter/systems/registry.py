@@ -6,6 +6,7 @@ from typing import Any
 
 from graphfilter.errors import ConfigError, check_name
 from graphfilter.systems.author_systems import AUTHOR_SYSTEMS
+from graphfilter.systems.committees import COMMITTEES
 from graphfilter.systems.filter_systems import FILTER_SYSTEMS
 from graphfilter.systems.peer_systems import PEER_SYSTEMS
 from graphfilter.systems.system import System
@@ -13,7 +14,7 @@ from graphfilter.systems.system import System
 MARK = "@"
 
 SYSTEMS: dict[str, System] = {
-    system.name: system for system in (*FILTER_SYSTEMS, *PEER_SYSTEMS, *AUTHOR_SYSTEMS)
+    system.name: system for system in (*COMMITTEES, *FILTER_SYSTEMS, *PEER_SYSTEMS, *AUTHOR_SYSTEMS)
 }
 
 
@@ -40,7 +41,7 @@ def find_system(name: str) -> System | None:
 
 
 def _parse(system: System, text: str) -> dict[str, Any]:
-    if system.model is None:
+    if not system.trained:
         raise ConfigError(f"{system.name} is not trained: it has no setting to change.")
     settings = system.settings()
     given: dict[str, Any] = {}

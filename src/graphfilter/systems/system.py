@@ -41,7 +41,7 @@ class System:
     setting : str
         Whose setting this is: 'paper' (the one the paper used), 'authors' (of the method),
         'adapted' (the authors' architecture, with what they leave open or train in another way
-        filled in here), or 'changed' (by whoever asked for it).
+        filled in here), 'own' (of this package) or 'changed' (by whoever asked for it).
     reference : str
         Where the method comes from.
     predict : callable, optional
@@ -63,6 +63,11 @@ class System:
     predict: Predict | None = None
     view: str = "features"
     datasets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, compare=False)
+
+    @property
+    def trained(self) -> bool:
+        """Whether it is trained; what is not has ``predict``."""
+        return self.model is not None
 
     @property
     def keeps_graph(self) -> bool:
@@ -100,7 +105,7 @@ class System:
         >>> get_system("sgf").with_(dropout=0.5, n_layers=8).name
         'sgf@dropout=0.5@n_layers=8'
         """
-        if self.model is None:
+        if not self.trained:
             raise ConfigError(f"{self.name} is not trained: it has no setting to change.")
         if not changes:
             return self

@@ -33,7 +33,8 @@ VERTICES_IN_CACHE = 4096
 class Progress:
     """What a caller may show after an epoch: averages over the runs still training.
 
-    The scores are accuracies, or those of another task: ``score_name`` says which.
+    The scores are accuracies, or those of another task: ``score_name`` says which. ``stage`` says
+    what is trained, where that is one of several things.
     """
 
     epoch: int
@@ -44,6 +45,7 @@ class Progress:
     n_training: int
     runs: Sequence[Run] = field(repr=False)
     score_name: str = "accuracy"
+    stage: str = ""
 
     def scalars(self) -> dict[str, NDArray[Any]]:
         """Return the filter's scalars of the first run after this epoch, by name."""

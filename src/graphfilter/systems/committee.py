@@ -1,0 +1,265 @@
+"""Committee: systems that each see the graph in another way, weighed on validation vertices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.errors import ConfigError, check_name
+from graphfilter.filters import IdentityFilterConfig
+from graphfilter.graph import Graph
+from graphfilter.graph.views import MOST_AVERAGED
+from graphfilter.models import FilterNetworkConfig, ResidualConfig, TreesConfig
+from graphfilter.splits import Split
+from graphfilter.systems.networks import Outcome, train_networks
+from graphfilter.systems.pooling import Pool, fit_pool
+from graphfilter.systems.prepared import Prepared
+from graphfilter.systems.prior import prior_weights
+from graphfilter.systems.system import System
+from graphfilter.training import OnEpoch, Progress
+
+# Weight decay is a prior on the weights against a mean loss: it shrinks as the labels grow.
+DECAY = 0.5
+# Of the work of boosting: training vertices × columns × classes.
+MOST_BOOSTED = 10**8
+# Of bytes that a deep network keeps for its gradient.
+MOST_KEPT = 4 * 2**30
+# With less than this share of the weights a member is left out.
+LEAST = 0.01
+
+_SHARED = ("max_epochs", "patience", "monitor")
+
+
+@dataclass(frozen=True)
+class Committee(System):
+    """Systems that are trained one after another and answer together.
+
+    One setting for every graph: which members are heard is decided by their weights. Members
+    that cannot help are not trained: see :meth:`sitting`.
+
+    Attributes
+    ----------
+    members : tuple of System
+        ``weight_decay`` of each is the most it may be: see ``DECAY``.
+    """
+
+    members: tuple[System, ...] = ()
+
+    @property
+    def trained(self) -> bool:
+        return True
+
+    @property
+    def keeps_graph(self) -> bool:
+        """Another graph is predicted by those members that do not keep theirs."""
+        return False
+
+    def settings(self) -> dict[str, Any]:
+        first = self.members[0].settings()
+        return {name: first[name] for name in _SHARED}
+
+    def describe(self) -> dict[str, Any]:
+        """Return the kind of each member and all its fields, by name."""
+        return {
+            "kind": "Committee",
+            **{m.name: {} if m.model is None else m.model.describe() for m in self.members},
+        }
+
+    def sitting(self, graph: Graph, n_train: int) -> tuple[System, ...]:
+        """Return the members to be trained on a graph, with their decay for so many labels."""
+        return tuple(
+            replace(member, config=_decayed(member, n_train))
+            for member in self.members
+            if self.absence(member, graph, n_train) is None
+        )
+
+    def absence(self, member: System, graph: Graph, n_train: int) -> str | None:
+        """Return why a member is not trained on a graph; None where it is."""
+        if not graph.n_edges and not _alone(member):
+            return "there are no edges"
+        if isinstance(member.model, TreesConfig):
+            columns = graph.n_features
+            if columns > MOST_AVERAGED:
+                return f"{columns:,} columns are too many for trees (at most {MOST_AVERAGED:,})"
+            if columns * n_train * graph.n_classes > MOST_BOOSTED:
+                return "trees would take too long"
+        if isinstance(member.model, ResidualConfig):
+            kept = 24 * graph.n_vertices * member.model.hidden_size * member.model.n_layers
+            if kept > MOST_KEPT:
+                return f"{graph.n_vertices:,} vertices are too many for a deep network"
+        return None
+
+    def _changed(self, changes: Mapping[str, Any]) -> Committee:
+        for key in changes:
+            check_name("setting", key, self.settings())
+        members = (replace(m, config=replace(m.config, **changes)) for m in self.members)
+        return replace(self, members=tuple(members))
+
+
+@dataclass(frozen=True, eq=False)
+class CommitteeOutcome(Outcome):
+    """What a committee ended with; ``network`` and ``result`` are of the member with most weight.
+
+    Attributes
+    ----------
+    parts : tuple of Outcome
+        Of the members that were trained.
+    pool : Pool
+        Their weights.
+    elsewhere : Pool
+        Their weights on another graph, where those that keep theirs have none.
+    """
+
+    parts: tuple[Outcome, ...]
+    pool: Pool
+    elsewhere: Pool
+
+    @property
+    def n_epochs(self) -> int:
+        return sum(part.n_epochs for part in self.parts)
+
+    def without(self, name: str, split: Split, labels: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the probabilities of the committee without a member."""
+        rest = [part for part in self.parts if part.system.name != name]
+        logits = _logits(rest)
+        return fit_pool(logits[:, split.val], labels[split.val]).answer(logits)
+
+
+def train_committee(
+    prepared: Prepared,
+    committee: System,
+    splits: Sequence[Split],
+    seeds: Sequence[int],
+    *,
+    class_weight: NDArray[np.float64] | None = None,
+    on_epoch: OnEpoch | None = None,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+) -> list[CommitteeOutcome]:
+    """Train every member on every split, and weigh them on its validation vertices.
+
+    Each member keeps its own checkpoint; one that has ended is not trained again.
+    """
+    if not isinstance(committee, Committee):
+        raise ConfigError(f"{committee.name} must be a committee; it is one system.")
+    n_train = min(len(split.train) for split in splits)
+    sitting = committee.sitting(prepared.graph, n_train)
+    if not sitting:
+        raise ConfigError(f"no member of {committee.name} can be trained on this graph.")
+    watch = _Watch(on_epoch, len(sitting))
+    by_member: list[list[Outcome]] = []
+    for number, system in enumerate(sitting):
+        by_member.append(
+            train_networks(
+                prepared,
+                system,
+                splits,
+                seeds,
+                class_weight=class_weight,
+                on_epoch=watch.of(number, system.title),
+                checkpoint=None if checkpoint is None else member_file(checkpoint, system.name),
+                resume=resume,
+            )
+        )
+        if watch.stopped:
+            break
+    return [
+        _weighed(prepared, committee, list(parts), split, class_weight)
+        for parts, split in zip(zip(*by_member, strict=True), splits, strict=True)
+    ]
+
+
+def member_file(checkpoint: str | Path, name: str) -> Path:
+    """Return where a member keeps the state of its training."""
+    path = Path(checkpoint)
+    return path.with_name(f"{path.stem}-{name}{path.suffix}")
+
+
+def _weighed(
+    prepared: Prepared,
+    committee: Committee,
+    parts: list[Outcome],
+    split: Split,
+    class_weight: NDArray[np.float64] | None,
+) -> CommitteeOutcome:
+    labels = prepared.labels
+    logits = _logits(parts)
+    prior = prior_weights([part.system for part in parts], prepared.graph, split)
+
+    def weigh(heard: NDArray[np.bool_]) -> Pool:
+        found = np.zeros(len(parts)), np.ones(len(parts))
+        pool = fit_pool(
+            logits[heard][:, split.val], labels[split.val], prior=prior[heard],
+            class_weight=class_weight,
+        )  # fmt: skip
+        found[0][heard], found[1][heard] = pool.weights, pool.temperatures
+        return Pool(*found)
+
+    def least(heard: NDArray[np.bool_]) -> Pool:
+        shares = weigh(heard).shares
+        return weigh(heard & (shares >= min(LEAST, shares.max())))
+
+    everyone = np.ones(len(parts), dtype=bool)
+    pool = least(everyone)
+    movable = np.array([not part.system.keeps_graph for part in parts])
+    elsewhere = least(movable) if movable.any() else pool
+    leading = parts[int(pool.shares.argmax())]
+    return CommitteeOutcome(
+        committee,
+        leading.network,
+        leading.result,
+        pool.answer(logits),
+        sum(part.seconds for part in parts),
+        min(part.side_by_side for part in parts),
+        tuple(parts),
+        pool,
+        elsewhere,
+    )
+
+
+def _logits(parts: Sequence[Outcome]) -> NDArray[np.float64]:
+    """Return the log probabilities of each member (M, n, C)."""
+    return np.log(np.maximum([part.probabilities for part in parts], 1e-12))
+
+
+def _decayed(member: System, n_train: int) -> Any:
+    most = DECAY / max(n_train, 1)
+    config = member.config
+    return replace(
+        config,
+        weight_decay=min(config.weight_decay, most),
+        filter_weight_decay=min(config.filter_weight_decay, most),
+    )
+
+
+def _alone(member: System) -> bool:
+    """Return whether a member has something to say without edges."""
+    model = member.model
+    mlp = isinstance(model, FilterNetworkConfig) and isinstance(model.filter, IdentityFilterConfig)
+    return (mlp and not member.keeps_graph) or isinstance(model, TreesConfig)
+
+
+class _Watch:
+    """Passes on the progress of each member, and remembers whether training was stopped."""
+
+    def __init__(self, on_epoch: OnEpoch | None, n_members: int) -> None:
+        self._on_epoch = on_epoch
+        self._n_members = n_members
+        self.stopped = False
+
+    def of(self, number: int, title: str) -> Callable[[Progress], bool | None]:
+        stage = f"{title} ({number + 1} of {self._n_members})"
+
+        def report(progress: Progress) -> bool | None:
+            if self._on_epoch is None:
+                return None
+            asked = self._on_epoch(replace(progress, stage=stage))
+            self.stopped = self.stopped or bool(asked)
+            return asked
+
+        return report

@@ -1,0 +1,102 @@
+"""The members of the committee: what each sees, and how it is filtered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from graphfilter.filters import (
+    FilterConfig,
+    IdentityFilterConfig,
+    PageRankFilterConfig,
+    StackedFilterConfig,
+)
+from graphfilter.models import FilterNetworkConfig, ResidualConfig, TreesConfig
+from graphfilter.systems.committee import Committee
+from graphfilter.systems.system import PAPER, System
+
+_CONFIG = replace(PAPER, patience=120)
+
+
+def _filtered(filter: FilterConfig, **options: Any) -> FilterNetworkConfig:
+    return FilterNetworkConfig(dropout=0.5, filter=filter, **options)
+
+
+FEATURES = System(
+    "features",
+    "features alone",
+    _filtered(IdentityFilterConfig(), encoder_layers=2),
+    operator="adjacency",
+    config=_CONFIG,
+    setting="own",
+)
+FILTER = System(
+    "filter",
+    "adaptive filter",
+    _filtered(StackedFilterConfig(), encoder_layers=2),
+    operator="adjacency",
+    config=_CONFIG,
+    setting="own",
+)
+SMOOTH = System(
+    "smooth",
+    "fixed low-pass filter",
+    _filtered(PageRankFilterConfig(16, 0.1), filter_on="logits"),
+    config=replace(_CONFIG, learning_rate=0.01, weight_decay=5e-3),
+    setting="own",
+    view="unit",
+)
+LINKS = System(
+    "links",
+    "who is connected to whom",
+    _filtered(IdentityFilterConfig()),
+    operator="adjacency",
+    config=_CONFIG,
+    setting="own",
+    view="links",
+)
+FILTERED_LINKS = System(
+    "filtered-links",
+    "adaptive filter of features and links",
+    _filtered(StackedFilterConfig()),
+    operator="adjacency",
+    config=_CONFIG,
+    setting="own",
+    view="unit+links",
+)
+DEEP = System(
+    "deep",
+    "deep network",
+    ResidualConfig(dropout=0.5, n_layers=6),
+    operator="adjacency",
+    config=_CONFIG,
+    setting="own",
+)
+DEEPER = System(
+    "deeper",
+    "deeper network, less dropout",
+    ResidualConfig(dropout=0.2, n_layers=10),
+    operator="adjacency",
+    config=_CONFIG,
+    setting="own",
+)
+TREES = System(
+    "trees", "trees on features and neighbours' averages", TreesConfig(), setting="own",
+    operator="adjacency", view="averages",
+)  # fmt: skip
+
+COMMITTEE = Committee(
+    "committee",
+    "Committee of filters",
+    None,
+    setting="own",
+    members=(FEATURES, FILTER, SMOOTH, LINKS, FILTERED_LINKS, DEEP, DEEPER, TREES),
+)
+QUICK = replace(
+    COMMITTEE,
+    name="committee-low",
+    title="Committee of filters (low effort)",
+    members=(FEATURES, FILTER, LINKS),
+)
+
+COMMITTEES = (COMMITTEE, QUICK)

@@ -1,0 +1,153 @@
+"""Training the networks of one system, and predicting with them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from graphfilter.models import Network, SideBySide, Trees, TreesConfig
+from graphfilter.runtime.threads import threads_for
+from graphfilter.runtime.torch_state import own_torch_state
+from graphfilter.splits import Split
+from graphfilter.systems.prepared import Prepared
+from graphfilter.systems.system import System
+from graphfilter.training import FitResult, OnEpoch, runs_in_a_cohort, train
+from graphfilter.training.loop import multiplications
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What one run ended with: its best network, and what it says of every vertex.
+
+    ``seconds`` is its share, by epochs, of the time of all the runs; ``side_by_side`` of them at a
+    time shared their tensors.
+    """
+
+    system: System
+    network: Network[Any]
+    result: FitResult
+    probabilities: NDArray[np.float64]
+    seconds: float
+    side_by_side: int
+
+    @property
+    def n_epochs(self) -> int:
+        return self.result.n_epochs
+
+
+def train_networks(
+    prepared: Prepared,
+    system: System,
+    splits: Sequence[Split],
+    seeds: Sequence[int],
+    *,
+    class_weight: NDArray[np.float64] | None = None,
+    on_epoch: OnEpoch | None = None,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+) -> list[Outcome]:
+    """Train one network per split and seed, and predict every vertex with its best weights.
+
+    Parameters
+    ----------
+    class_weight : array (n_classes,), optional
+    on_epoch, checkpoint, resume : as for :func:`graphfilter.training.train`
+    """
+    seen = prepared.seen_as(system.view)
+    if isinstance(system.model, TreesConfig):
+        return [
+            _fit_trees(prepared, system, split, seed, class_weight)
+            for split, seed in zip(splits, seeds, strict=True)
+        ]
+    device = prepared.device
+    with own_torch_state(gradients=True):
+        networks = [system.build(seen.graph, seed).to(device) for seed in seeds]
+        operator = prepared.operator(system.operator)
+        results = train(
+            networks,
+            operator,
+            seen.x,
+            torch.tensor(
+                prepared.labels if prepared.targets is None else prepared.targets, device=device
+            ),
+            splits,
+            system.config,
+            seeds=seeds,
+            class_weight=None
+            if class_weight is None
+            else torch.tensor(class_weight, dtype=torch.float32, device=device),
+            task=prepared.task,
+            on_epoch=on_epoch,
+            checkpoint=checkpoint,
+            resume=resume,
+        )
+    for network, result in zip(networks, results, strict=True):
+        network.load_state_dict(result.state)
+    probabilities = predict_networks(prepared, system, networks)
+    n_epochs = max(sum(result.n_epochs for result in results), 1)
+    side_by_side = int(min(runs_in_a_cohort(operator), len(networks)))
+    return [
+        Outcome(
+            system,
+            network,
+            result,
+            predicted,
+            result.seconds * result.n_epochs / n_epochs,
+            side_by_side if isinstance(network, SideBySide) else 1,
+        )
+        for network, result, predicted in zip(networks, results, probabilities, strict=True)
+    ]
+
+
+def _fit_trees(
+    prepared: Prepared,
+    system: System,
+    split: Split,
+    seed: int,
+    class_weight: NDArray[np.float64] | None,
+) -> Outcome:
+    """Fit trees to the training vertices: no epochs, and nothing to be resumed."""
+    started = time.perf_counter()
+    seen = prepared.seen_as(system.view)
+    network = system.build(seen.graph, seed)
+    assert isinstance(network, Trees)
+    columns = seen.x if isinstance(seen.x, Tensor) else seen.x.to_dense()
+    labels = prepared.labels[split.train]
+    with threads_for(columns.numel()):
+        network.fit(
+            columns[torch.from_numpy(split.train).to(columns.device)].cpu().numpy(),
+            labels,
+            sample_weight=None if class_weight is None else class_weight[labels],
+            seed=seed,
+        )
+    (probabilities,) = predict_networks(prepared, system, [network])
+    seconds = time.perf_counter() - started
+    state = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    result = FitResult(state, {"loss": np.zeros(0)}, 0, "fitted", seconds)
+    return Outcome(system, network, result, probabilities, seconds, 1)
+
+
+def predict_networks(
+    prepared: Prepared, system: System, networks: Sequence[Network[Any]]
+) -> list[NDArray[np.float64]]:
+    """Return what each network says of every vertex: class probabilities (n, n_classes).
+
+    Of another task, the probability of every label, or values.
+    """
+    prepared = prepared.seen_as(system.view)
+    operator = prepared.operator(system.operator)
+    predicted = []
+    work = multiplications(networks, operator, prepared.x)
+    with own_torch_state(gradients=False), threads_for(work):
+        for network in networks:
+            logits = network.eval()(operator, prepared.x, None)
+            predicted.append(prepared.task.answers(logits.double()).cpu().numpy())
+    return predicted

@@ -1,0 +1,109 @@
+"""Pooling: what several members say together, weighed on validation vertices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import log_softmax, logsumexp, softmax
+
+Array = NDArray[np.float64]
+
+# Of a temperature: colder or warmer than this a member is always sure or never.
+TEMPERATURES = (0.05, 20.0)
+# How strongly weights are drawn to the prior, and temperatures to 1: as much as a few vertices
+# can say, so that 37 do not decide too much.
+STRENGTH = 5.0
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    r"""How members answer together: :math:`p = \mathrm{softmax}(\sum_m w_m z_m / T_m)`.
+
+    A product of what they say, each at its own temperature and to the power of its weight: sums of
+    logits, so that what each contributes to an answer adds up.
+
+    Attributes
+    ----------
+    weights, temperatures : arrays (M,)
+    """
+
+    weights: Array
+    temperatures: Array
+
+    @classmethod
+    def equal(cls, n_members: int) -> Self:
+        """Return the pool of members that count the same, as sure as they are."""
+        return cls(np.full(n_members, 1 / n_members), np.ones(n_members))
+
+    @property
+    def shares(self) -> Array:
+        """The weights, as parts of 1."""
+        return self.weights / self.weights.sum()
+
+    def answer(self, logits: Array) -> Array:
+        """Return class probabilities (n, C) from the logits of all members (M, n, C)."""
+        return softmax(np.tensordot(self.weights / self.temperatures, logits, axes=1), axis=1)
+
+
+def fit_temperature(logits: Array, labels: NDArray[np.int64], weight: Array) -> float:
+    """Return the T that minimises the log loss of softmax(z / T) + (log T)²."""
+
+    def loss(log_temperature: float) -> float:
+        z = logits / np.exp(log_temperature)
+        own = np.take_along_axis(z, labels[:, None], axis=1)[:, 0]
+        return float(weight @ (logsumexp(z, axis=1) - own)) + log_temperature**2
+
+    bounds = tuple(np.log(TEMPERATURES))
+    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
+
+
+def fit_pool(
+    logits: Array,
+    labels: NDArray[np.int64],
+    *,
+    prior: Array | None = None,
+    class_weight: Array | None = None,
+    strength: float = STRENGTH,
+) -> Pool:
+    r"""Weigh members by what they say of vertices whose labels are known.
+
+    Each is first brought to its own best temperature :math:`T_m`, so that it is as sure as it
+    should be. Then :math:`w \ge 0` minimises
+
+    .. math:: -\sum_i \log p_{i, y_i} + s \sum_m (w_m - \pi_m)^2 ,
+
+    which is convex: with many vertices the data decide, with few the prior does.
+
+    Parameters
+    ----------
+    logits : array (M, n, C)
+    labels : array (n,)
+    prior : array (M,), optional
+        :math:`\pi`; equal shares otherwise.
+    class_weight : array (C,), optional
+        Weighs the vertices of each class.
+    """
+    n_members, n, _ = logits.shape
+    centre = np.ones(n_members) if prior is None else np.asarray(prior)
+    centre = centre / centre.sum()
+    if not n:
+        return Pool(centre, np.ones(n_members))
+    weight = np.ones(n) if class_weight is None else class_weight[labels]
+    weight = weight * (n / weight.sum())
+    temperatures = np.array([fit_temperature(z, labels, weight) for z in logits])
+    log_p = log_softmax(logits / temperatures[:, None, None], axis=2)
+    own = np.take_along_axis(log_p, labels[None, :, None], axis=2)[:, :, 0]
+
+    def loss(w: Array) -> tuple[float, Array]:
+        z = np.tensordot(w, log_p, axes=1)
+        p = softmax(z, axis=1)
+        value = weight @ (logsumexp(z, axis=1) - w @ own) + strength * np.square(w - centre).sum()
+        expected = np.einsum("mnc,nc->mn", log_p, p)
+        return float(value), (expected - own) @ weight + 2 * strength * (w - centre)
+
+    found = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=[(0, None)] * n_members)
+    return Pool(found.x, temperatures)
