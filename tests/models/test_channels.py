@@ -7,11 +7,13 @@ import pytest
 import torch
 
 from graphfilter.errors import ConfigError, GraphError
+from graphfilter.estimators import SGFClassifier
 from graphfilter.filters import StackedFilter, StackedFilterConfig
 from graphfilter.graph import Graph
 from graphfilter.models import ChannelNetwork, ChannelNetworkConfig, FilterNetwork
 from graphfilter.operators import Operator, co_citation, coupling, make_operator
 from graphfilter.operators.channels import Channels, channel_names
+from graphfilter.splits import Split
 
 ARCS = [[0, 1], [1, 2], [2, 1], [3, 0], [4, 2]]
 KINDS = ["call", "mail", "mail", "call", "mail"]
@@ -113,6 +115,26 @@ def test_network_refuses_kinds_it_was_not_fitted_on_and_other_operators():
     other = make_operator("channels", graph(kinds=["fax", *KINDS[1:]]))
     with pytest.raises(GraphError, match=r"kinds that the network was fitted on .*'fax'"):
         network(other, columns(graph()))
+    with pytest.raises(GraphError, match="the graph has no kinds"):
+        network(make_operator("channels", graph()), columns(graph()))
+    with pytest.raises(GraphError, match="must be directed"):
+        build(graph(directed=True))(make_operator("channels", graph()), columns(graph()))
     plain: Operator = make_operator("adjacency", graph())
     with pytest.raises(ConfigError, match="operator 'channels'; got 'adjacency'"):
         network(plain, columns(graph()))
+
+
+@pytest.mark.parametrize("options", [{"kinds": KINDS}, {"directed": True}, {}], ids=str)
+def test_saved_classifier_of_channels_predicts_the_same(tmp_path, options):
+    g = graph(**options)
+    fitted = SGFClassifier(operator="channels", max_epochs=3, random_state=0, device="cpu")
+    fitted.fit(graph=g, split=Split([0, 1, 2, 4], [3], [5]))
+    fitted.save(tmp_path)
+    loaded = SGFClassifier.load(tmp_path)
+    np.testing.assert_array_equal(loaded.predict_proba(graph=g), fitted.predict_proba())
+    assert fitted.transform().shape == (6, 64 * len(channel_names(g)))
+
+
+def test_channels_take_dropout_on_the_linear_layers_alone():
+    with pytest.raises(ConfigError, match="dropout_on must be 'linear'"):
+        SGFClassifier(operator="channels", dropout_on="every_layer").build_system()

@@ -13,6 +13,8 @@ from scipy.sparse import csr_array
 from graphfilter.errors import GraphFilterError, ModelFileError, check_count
 from graphfilter.graph import Graph
 from graphfilter.graph.scaling import FeatureScaler
+from graphfilter.models import ChannelNetwork
+from graphfilter.operators.channels import without_edges
 from graphfilter.storage import (
     make_folder,
     read_checked_json,
@@ -68,6 +70,7 @@ def save_classifier(
             "scaling": classifier.scaler_.scaling,
             "has_edges": classifier.has_edges_,
             "model_sha256": checksum,
+            **({"channels": channels} if (channels := _channels(classifier)) else {}),
             **({} if run is None else {"run": run}),
         },
     )
@@ -135,6 +138,7 @@ def _rebuild(
         labels=np.array([-1]),
         classes=classifier.classes_,
     )
+    sizes = without_edges(sizes, config.get("channels", ()))
     members = []
     for i in range(check_count("n_members", classifier.n_members)):
         start = f"member{i}."
@@ -145,6 +149,12 @@ def _rebuild(
         members.append(network)
     classifier.set_members(members)
     return classifier
+
+
+def _channels(classifier: VertexClassifier) -> list[str]:
+    """Return the channels that the networks were built for; none of most models."""
+    first = classifier.members_[0]
+    return list(first.channels) if isinstance(first, ChannelNetwork) else []
 
 
 def _check_sizes(classifier: VertexClassifier, tensors: dict[str, torch.Tensor]) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from graphfilter.errors import check_name
+from graphfilter.errors import ConfigError, check_name
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.filters import StackedFilterConfig
 from graphfilter.graph import Graph
-from graphfilter.models import FilterNetworkConfig
+from graphfilter.models import ChannelNetworkConfig, FilterNetworkConfig, ModelConfig
 from graphfilter.models.network import DropoutOn
 from graphfilter.operators import OPERATORS
 from graphfilter.systems import System
@@ -32,8 +32,11 @@ class SGFClassifier(VertexClassifier):
         Depth of the stacked filter, the degree of its polynomial.
     hidden_size : int
         Width of the hidden layer.
-    operator : {'augmented_adjacency', 'adjacency', 'laplacian'}
-        The matrix of the graph that is filtered with.
+    operator : {'augmented_adjacency', 'adjacency', 'laplacian', 'coupling', 'co_citation', \
+'channels'}
+        The matrix of the graph that is filtered with. With 'channels' every kind of edge, and in a
+        directed graph whom vertices link to and who links to them, has a filter of its own
+        (:class:`~graphfilter.models.ChannelNetwork`).
     filter_init : float or 'uniform'
         Initial value of the filter's scalars, or drawn from [-1, 1].
     dropout : float
@@ -140,12 +143,7 @@ class SGFClassifier(VertexClassifier):
         return System(
             "sgf",
             "SGF",
-            FilterNetworkConfig(
-                filter=StackedFilterConfig(self.n_layers, self.filter_init),
-                hidden_size=self.hidden_size,
-                dropout=self.dropout,
-                dropout_on=self.dropout_on,
-            ),
+            self._build_model(),
             operator=check_name("operator", self.operator, OPERATORS),
             config=TrainConfig(
                 max_epochs=self.max_epochs,
@@ -156,4 +154,22 @@ class SGFClassifier(VertexClassifier):
                 filter_weight_decay=self.filter_weight_decay,
                 weight_decay=self.weight_decay,
             ),
+        )
+
+    def _build_model(self) -> ModelConfig:
+        filter = StackedFilterConfig(self.n_layers, self.filter_init)
+        if self.operator != "channels":
+            return FilterNetworkConfig(
+                filter=filter,
+                hidden_size=self.hidden_size,
+                dropout=self.dropout,
+                dropout_on=self.dropout_on,
+            )
+        if self.dropout_on != "linear":
+            raise ConfigError(
+                "dropout_on must be 'linear' with the operator 'channels'; "
+                f"got {self.dropout_on!r}."
+            )
+        return ChannelNetworkConfig(
+            filter=filter, hidden_size=self.hidden_size, dropout=self.dropout
         )

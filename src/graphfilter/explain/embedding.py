@@ -13,7 +13,7 @@ from graphfilter.runtime.torch_state import own_torch_state
 
 
 def embed_members(members: Sequence[Member]) -> NDArray[np.float32]:
-    """Return the filtered hidden layers of the members that are linear filters, side by side.
+    """Return the filtered hidden layers of the members that have one, side by side.
 
     Columns are scaled by the root of each member's weight, so that inner products of rows are the
     members' own, averaged by weight.
@@ -22,9 +22,9 @@ def embed_members(members: Sequence[Member]) -> NDArray[np.float32]:
     parts = []
     with own_torch_state(gradients=False):
         for member in members:
-            if member.network is None or member.operator is None or not member.weight:
+            if member.embed is None or not member.weight:
                 continue
-            hidden = member.network.embed(member.operator, member.x).cpu().numpy()
+            hidden = member.embed().cpu().numpy()
             parts.append(hidden * np.float32((member.weight / total) ** 0.5))
     if not parts:
         raise ConfigError(

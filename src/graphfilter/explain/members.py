@@ -18,7 +18,7 @@ from graphfilter.explain.explanation import Explanation, FeatureShare, Speaker, 
 from graphfilter.explain.leaving_out import MOST_NUMBERS, explain_by_leaving_out
 from graphfilter.explain.linear import explain_linear
 from graphfilter.graph import Features, Graph
-from graphfilter.models import FilterNetwork, Network
+from graphfilter.models import ChannelNetwork, FilterNetwork, Network
 from graphfilter.models.layers import Input
 from graphfilter.operators import Operator
 
@@ -36,6 +36,8 @@ class Member:
         The probabilities are Σ weight · softmax(logits / temperature).
     network, operator
         Where it is a linear filter, which is explained exactly.
+    embed : callable, optional
+        Gives the filtered hidden layer (n, h), where the network has one.
     """
 
     logits: Callable[[Tensor], Tensor]
@@ -44,6 +46,7 @@ class Member:
     temperature: float = 1.0
     network: FilterNetwork | None = None
     operator: Operator | None = None
+    embed: Callable[[], Tensor] | None = None
 
     @classmethod
     def of(
@@ -58,7 +61,10 @@ class Member:
         """Take a network in the state in which it predicts."""
         network = network.eval()
         linear = network if isinstance(network, FilterNetwork) else None
-        return cls(partial(network, operator), x, weight, temperature, linear, operator)
+        embed = None
+        if isinstance(network, FilterNetwork | ChannelNetwork):
+            embed = partial(network.embed, operator, x)
+        return cls(partial(network, operator), x, weight, temperature, linear, operator, embed)
 
     def explain(
         self, graph: Graph, vertices: Sequence[int], directions: NDArray[np.float64]

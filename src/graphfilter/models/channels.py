@@ -77,12 +77,13 @@ class ChannelNetwork(SideBySide[ChannelNetworkConfig]):
     def forward_side_by_side(
         cls, models: Sequence[ChannelNetwork], operator: Operator, x: Input, generators: Generators
     ) -> Tensor:
-        first = models[0]
-        encoders = [model.encoder for model in models]
-        hidden = torch.relu(linear_side_by_side(encoders, x, first.rate, generators))
-        parts = [_filter(models, k, operator, hidden) for k in range(len(first.channels))]
         heads = [model.head for model in models]
-        return linear_side_by_side(heads, torch.cat(parts, dim=2), first.rate, generators)
+        filtered = torch.cat(_filtered(models, operator, x, generators), dim=2)
+        return linear_side_by_side(heads, filtered, models[0].rate, generators)
+
+    def embed(self, operator: Operator, x: Input) -> Tensor:
+        """Return the filtered hidden layer of every channel, side by side (n, n_channels * h)."""
+        return torch.cat(_filtered([self], operator, x, [None]), dim=2)[:, 0]
 
     def learned_filters(self) -> dict[str, Filter]:
         """Return the filter of each channel by its name."""
@@ -93,12 +94,9 @@ class ChannelNetwork(SideBySide[ChannelNetworkConfig]):
     @torch.no_grad()
     def contributions(self, operator: Operator, x: Input) -> dict[str, float]:
         """Return the share of each channel in the squared logits that the channels add up to."""
-        hidden = torch.relu(linear_side_by_side([self.encoder], x, 0.0, [None]))
         weights = self.head.weight.chunk(len(self.channels))
-        energies = []
-        for k, weight in enumerate(weights):
-            logits = _filter([self], k, operator, hidden)[:, 0] @ weight
-            energies.append(float(logits.double().square().sum()))
+        parts = zip(_filtered([self], operator, x, [None]), weights, strict=True)
+        energies = [float((p[:, 0] @ weight).double().square().sum()) for p, weight in parts]
         whole = sum(energies) or 1.0
         return {name: e / whole for name, e in zip(self.channels, energies, strict=True)}
 
@@ -110,16 +108,21 @@ class ChannelNetwork(SideBySide[ChannelNetworkConfig]):
         return list(self.filters.parameters())
 
 
-def _filter(
-    models: Sequence[ChannelNetwork], channel: int, operator: Operator, hidden: Tensor
-) -> Tensor:
-    """Apply the filters of one channel, each to the columns of its network: (n, R, c)."""
-    names = models[0].channels
+def _filtered(
+    models: Sequence[ChannelNetwork], operator: Operator, x: Input, generators: Generators
+) -> list[Tensor]:
+    """Return the filtered hidden layers (n, R, c) of each channel, each network's beside it."""
     if not isinstance(operator, Channels):
         raise ConfigError(
             f"a network of channels must run on the operator 'channels'; got {operator.kind!r}."
         )
-    operator.check_channels(names)
-    filters = [model.learned_filters()[names[channel]] for model in models]
-    part = operator.part(names[channel])
-    return apply_filters(filters, part, hidden.flatten(1)).view(hidden.shape)
+    first = models[0]
+    operator.check_channels(first.channels)
+    encoders = [model.encoder for model in models]
+    hidden = torch.relu(linear_side_by_side(encoders, x, first.rate, generators))
+    parts = []
+    for name in first.channels:
+        filters = [model.learned_filters()[name] for model in models]
+        filtered = apply_filters(filters, operator.part(name), hidden.flatten(1))
+        parts.append(filtered.view(hidden.shape))
+    return parts

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
+from graphfilter.graph.edge_kinds import EdgeKinds
 from graphfilter.operators.kernels import FactoredMatrix
 from graphfilter.operators.operator import Operator, normalise
 
@@ -45,7 +47,17 @@ class Channels(Operator):
         return self._without_edges
 
     def check_channels(self, names: tuple[str, ...]) -> None:
-        """Raise where edges are of a channel that is none of these."""
+        """Raise unless a network of these channels can run on this graph."""
+        if COUPLING in names and COUPLING not in self.parts:
+            raise GraphError(
+                "the graph must be directed, as the one the network was fitted on; it is not. "
+                "Read it with directed=True (--directed)."
+            )
+        if EDGES in self.parts and EDGES not in names:
+            raise GraphError(
+                f"every edge must be of a kind ({', '.join(names)}), as where the network was "
+                "fitted; the graph has no kinds. Name their column (--edge-kind)."
+            )
         if unknown := set(self.parts).difference(names):
             raise GraphError(
                 f"edges must be of the kinds that the network was fitted on ({', '.join(names)}); "
@@ -69,6 +81,18 @@ def channel_names(graph: Graph) -> tuple[str, ...]:
     """Return the names of the channels of a graph: its kinds of edges, and its directions."""
     kinds = (EDGES,) if graph.kinds is None else graph.kinds.names
     return (*kinds, COUPLING, CO_CITATION) if graph.directed else kinds
+
+
+def without_edges(graph: Graph, names: Sequence[Any]) -> Graph:
+    """Give a graph without edges these channels, so that a network can be built for them."""
+    if len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"channels must have different names; got {names!r}")
+    kinds = tuple(name for name in names if name not in (EDGES, COUPLING, CO_CITATION))
+    return replace(
+        graph,
+        arcs=np.zeros(0, dtype=np.float32) if COUPLING in names else None,
+        kinds=EdgeKinds(kinds, np.zeros((len(kinds), 0), dtype=np.float32)) if kinds else None,
+    )
 
 
 def kind_operators(graph: Graph, whole: Operator, **where: Any) -> dict[str, Operator]:
