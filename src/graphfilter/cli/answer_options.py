@@ -57,6 +57,15 @@ class AnswerOptions(FitOptions):
         ),
     ] = None
 
+    repeats: Annotated[
+        int,
+        typer.Option(
+            help="Train on this many splits, side by side: the report and metrics.json say how "
+            "much the scores vary. The model of the first split is kept.",
+            min=1,
+        ),
+    ] = 1
+
     def words(self) -> tuple[str, ...]:
         graph_only = {f.name: getattr(self, f.name) for f in fields(FitOptions)}
         return FitOptions(**graph_only).words()
@@ -65,4 +74,6 @@ class AnswerOptions(FitOptions):
         """Return what is wanted of the answer."""
         from graphfilter.run_folder import Asked
 
-        return Asked(self.threshold, tuple(self.cost or ()), self.positive, self.embeddings)
+        return Asked(
+            self.threshold, tuple(self.cost or ()), self.positive, self.embeddings, self.repeats
+        )

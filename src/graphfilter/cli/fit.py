@@ -100,6 +100,7 @@ def fit(
     """
     found, quiet = given.read(), given.quiet
     from graphfilter.estimators.sgf import SGFClassifier
+    from graphfilter.graph.edges import count
     from graphfilter.report.conclusion import BASELINES
     from graphfilter.run_folder import CHECKPOINT_FILE, check_folder, fit_folder, plan_fit
     from graphfilter.systems import get_system
@@ -124,7 +125,12 @@ def fit(
     tell(plan.notes[len(found.graph.notes) :], quiet=quiet)
     if resume and not (out / CHECKPOINT_FILE).exists():
         tell([f"there is no checkpoint in {out}: starting at the beginning."], quiet=quiet)
-    titles = ["training", *(f"comparing: {get_system(name).title}" for name in BASELINES)]
+    repeating = [f"repeating on {count(given.repeats - 1, 'other split')}"]
+    titles = [
+        "training",
+        *(repeating if given.repeats > 1 else []),
+        *(f"comparing: {get_system(name).title}" for name in BASELINES),
+    ]
     try:
         with training_bar(show=not quiet, titles=titles) as bar, _stoppable(bar) as report:
             summary = fit_folder(
@@ -188,6 +194,7 @@ def _number_or_name(text: str) -> float | Literal["uniform"]:
 
 def _show(summary: FitSummary) -> None:
     from graphfilter.graph.edges import count
+    from graphfilter.report.spread import view_spread
 
     metrics = summary.metrics
     titles = {"train": "train", "val": "validation", "test": "test"}
@@ -217,6 +224,8 @@ def _show(summary: FitSummary) -> None:
     n_unlabelled = int((summary.graph.labels < 0).sum())
     if n_unlabelled:
         say(f"{count(n_unlabelled, 'unlabelled vertex', 'unlabelled vertices')} predicted.")
+    if "repeats" in metrics:
+        say(view_spread(metrics["repeats"]).sentence)
     if "decision" in metrics:
         _show_decision(metrics["decision"])
     say(

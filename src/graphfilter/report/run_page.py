@@ -33,6 +33,7 @@ from graphfilter.report.curves import (
 from graphfilter.report.decisions import view_decision
 from graphfilter.report.html import plotly_source, render_page, write_page
 from graphfilter.report.numbers import plain
+from graphfilter.report.spread import view_spread
 from graphfilter.report.whys import explain_rows
 from graphfilter.spectral import Diagnosis, diagnose, label_energy, spectral_density
 from graphfilter.splits import Split
@@ -123,6 +124,7 @@ def render_report(facts: RunFacts) -> str:
         degrees=_degrees(graph),
         classes=class_rows(graph, diagnosis, truth, predicted),
         decision=decision,
+        spread=view_spread(facts.metrics["repeats"]) if "repeats" in facts.metrics else None,
         unsure=unsure,
         why_unsure=explain(unsure),
         doubted=doubted,

@@ -2,9 +2,10 @@
 
 What belongs here is whatever decides on the content of such a folder, one file per subject:
 
-- :mod:`.plan`: checks and decisions before anything is written;
+- :mod:`.plan`: checks and decisions before anything is written; :mod:`.split_choice`: the split;
 - :mod:`.layout`: the names of the files, and who may write to the folder;
-- :mod:`.fit`: the one way a folder is filled; :mod:`.baselines` trains what it compares with;
+- :mod:`.fit`: the one way a folder is filled; :mod:`.baselines` trains what it compares with,
+  :mod:`.repeats` the same on other splits;
 - :mod:`.asked`, :mod:`.decisions`: what a user wants of the answer, and thresholds;
 - :mod:`.description`, :mod:`.run_metrics`, :mod:`.predictions`, :mod:`.embeddings`,
   :mod:`.filter_picture`: its files;
@@ -28,6 +29,7 @@ from graphfilter.run_folder.plan import Plan, Source, plan_fit, with_features
 from graphfilter.run_folder.predict import as_fitted, load_run, predict_graph
 from graphfilter.run_folder.predictions import predicted_classes, write_predictions
 from graphfilter.run_folder.run_metrics import RunMetrics
+from graphfilter.run_folder.split_choice import SplitBy
 
 __all__ = [
     "CHECKPOINT_FILE",
@@ -39,6 +41,7 @@ __all__ = [
     "RunDescription",
     "RunMetrics",
     "Source",
+    "SplitBy",
     "as_fitted",
     "check_embeddings_file",
     "check_folder",

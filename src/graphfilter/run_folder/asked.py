@@ -22,12 +22,15 @@ class Asked:
         the rarer one.
     embeddings : Path or None
         Where to write the filtered hidden layer of every vertex, as Parquet or CSV.
+    repeats : int
+        Splits to train on in all; the model that is kept is that of the first.
     """
 
     threshold: str = ""
     costs: tuple[str, ...] = ()
     positive: str = ""
     embeddings: Path | None = None
+    repeats: int = 1
 
 
 NOTHING_ASKED = Asked()

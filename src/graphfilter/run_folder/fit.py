@@ -29,6 +29,7 @@ from graphfilter.run_folder.layout import (
 )
 from graphfilter.run_folder.plan import Plan
 from graphfilter.run_folder.predictions import parts_of, write_predictions
+from graphfilter.run_folder.repeats import repeat_fit
 from graphfilter.run_folder.run_metrics import RunMetrics, measure_run
 from graphfilter.storage import write_json
 from graphfilter.training import OnEpoch
@@ -87,7 +88,7 @@ def fit_folder(
         )
         metrics = _write_run(
             plan, classifier, folder, seed=seed, baselines=baselines, on_baseline=on_baseline,
-            command=command, decide=decide,
+            command=command, decide=decide, repeats=asked.repeats,
         )  # fmt: skip
         if asked.embeddings is not None:
             write_embeddings(asked.embeddings, plan.graph, classifier.transform())
@@ -105,6 +106,7 @@ def _write_run(
     on_baseline: OnEpoch | None,
     command: str,
     decide: DecisionPlan | None,
+    repeats: int,
 ) -> RunMetrics:
     """Write every file of a run whose classifier is fitted, the model last."""
     graph, split = plan.graph, plan.split
@@ -117,6 +119,12 @@ def _write_run(
     write_predictions(
         folder / PREDICTIONS_FILE, graph, graph.classes, probabilities, split, decision
     )
+    if repeats > 1:
+        spread = repeat_fit(
+            plan, classifier, probabilities, seed=seed, repeats=repeats, on_epoch=on_baseline
+        )
+        if spread is not None:
+            metrics["repeats"] = spread
     write_json(folder / METRICS_FILE, metrics)
     draw_filter_picture(classifier, graph, metrics, folder / FILTER_FILE)
     stopped = metrics["stopped"]

@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from graphfilter.data import Columns
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
-from graphfilter.graph.edges import count
 from graphfilter.graph.tables.encoding import TableEncoder
-from graphfilter.splits import Split, stratified
+from graphfilter.run_folder.split_choice import STRATIFIED, SplitBy, choose_split
+from graphfilter.splits import Split
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,15 +36,16 @@ class Plan:
     split: Split
     notes: tuple[str, ...]
     has_features: bool
+    by: SplitBy = STRATIFIED
 
 
-def plan_fit(source: Source, seed: int) -> Plan:
+def plan_fit(source: Source, seed: int, by: SplitBy = STRATIFIED) -> Plan:
     """Check a graph for fitting and choose its split; nothing is written."""
     graph, feature_notes = with_features(source.graph)
     class_notes = check_classes(graph)
-    split, split_notes = choose_split(graph, seed)
+    split, split_notes = choose_split(graph, seed, by)
     notes = (*graph.notes, *feature_notes, *class_notes, *split_notes)
-    return Plan(source, graph, split, notes, has_features=not feature_notes)
+    return Plan(source, graph, split, notes, has_features=not feature_notes, by=by)
 
 
 def with_features(graph: Graph) -> tuple[Graph, tuple[str, ...]]:
@@ -74,38 +75,3 @@ def check_classes(graph: Graph) -> tuple[str, ...]:
         for name, n in zip(graph.classes, counts, strict=True)
         if n == 1
     )
-
-
-def choose_split(graph: Graph, seed: int) -> tuple[Split, tuple[str, ...]]:
-    """Take the split that came with the tables, or draw the paper's from the labelled vertices."""
-    assert graph.labels is not None
-    given = next((s for s in graph.splits if s.rule == "given"), None)
-    if given is None:
-        split = stratified(graph.labels, seed)
-        return split, (f"split drawn: {_sizes(split)} ({split.rule}, seed {seed}).",)
-    known = graph.labels >= 0
-    train, val, test = (part[known[part]] for part in (given.train, given.val, given.test))
-    if not len(train):
-        raise GraphError("the split column must mark at least one labelled vertex as 'train'.")
-    rule = "given"
-    if not len(val):
-        inner = np.full(graph.n_vertices, -1)
-        inner[train] = graph.labels[train]
-        drawn = stratified(inner, seed, (0.75, 0.25, 0.0))
-        train, val = drawn.train, drawn.val
-        rule = "given; validation drawn from train"
-    split = Split(train, val, test, rule=rule)
-    notes = [f"split taken from the table: {_sizes(split)} ({rule})."]
-    untrained = np.setdiff1d(graph.labels[known], graph.labels[train])
-    notes += [
-        f"class {str(graph.classes[c])!r} has no training vertex: it can never be predicted."
-        for c in untrained
-    ]
-    unused = int(known.sum()) - sum(map(len, (train, val, test)))
-    if unused:
-        notes.append(f"{count(unused, 'labelled vertex is', 'labelled vertices are')} in no part.")
-    return split, tuple(notes)
-
-
-def _sizes(split: Split) -> str:
-    return f"{len(split.train):,} train, {len(split.val):,} val, {len(split.test):,} test"

@@ -20,6 +20,7 @@ class RunMetrics(TypedDict):
 
     ``scores`` are by part: n_vertices, and those of ``metrics.METRICS`` that are defined.
     ``decision``, of two classes: the threshold, what it gives by part, and the lift.
+    ``repeats``, where there are some: each score by mean, deviation, interval and values.
     ``filter`` holds the learned scalars of each member and its coefficients theta.
     """
 
@@ -34,6 +35,7 @@ class RunMetrics(TypedDict):
     seconds: float
     peak_memory_mb: float | None
     decision: NotRequired[dict[str, Any]]
+    repeats: NotRequired[dict[str, Any]]
 
 
 def measure_run(
