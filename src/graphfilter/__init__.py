@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from graphfilter import data, filters, models, operators, spectral, splits, training
-    from graphfilter.data import load_dataset
+    from graphfilter.data import load_dataset, read_tables
     from graphfilter.errors import GraphFilterError
     from graphfilter.estimators import FilterClassifier, SGFClassifier, SystemClassifier
     from graphfilter.graph import Graph
@@ -43,6 +43,7 @@ _ROOMS = {
     "load_dataset": "data",
     "models": "models",
     "operators": "operators",
+    "read_tables": "data",
     "spectral": "spectral",
     "splits": "splits",
     "training": "training",
@@ -61,6 +62,7 @@ __all__ = [
     "load_dataset",
     "models",
     "operators",
+    "read_tables",
     "spectral",
     "splits",
     "training",

@@ -12,11 +12,12 @@ from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from graphfilter.errors import ConfigError, GraphError, NoGraphWarning
-from graphfilter.estimators.alignment import align, check_target_order
+from graphfilter.estimators.alignment import align, check_target_order, row_names
 from graphfilter.estimators.features import take_features
 from graphfilter.graph import Graph
 from graphfilter.graph.edges import on_host
 from graphfilter.graph.labels import encode_labels
+from graphfilter.graph.names import holds_names
 from graphfilter.graph.sparse_checks import check_sparse
 from graphfilter.splits import Split, check_vertices
 
@@ -180,7 +181,9 @@ def _hold(graph: Any) -> Any:
 def _join(X: Any, features: Any, graph: Any, held: Any) -> Graph:
     """Return the graph with these features, its vertices in the order of the rows of X."""
     n = features.shape[0]
-    made = Graph.of(held, n) if held is not None else Graph.of(None, n)
+    # Edges between names say nothing of the order of the rows: X does.
+    rows = row_names(X) if holds_names(held) else None
+    made = Graph.of(held, n) if rows is None else Graph.of(held, n, vertex_names=rows)
     if X is not None and graph is not None:
         made = align(X, made, has_names=graph is not held)
     return made.replace(features=features)

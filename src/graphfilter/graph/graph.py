@@ -23,6 +23,7 @@ from graphfilter.graph.conversions import (
 from graphfilter.graph.edge_kinds import EdgeKinds
 from graphfilter.graph.edges import as_pairs, build_csr, check_weights, count
 from graphfilter.graph.links import align_arcs, out_links
+from graphfilter.graph.names import number_names
 from graphfilter.graph.subgraphs import induced_subgraph, largest_component
 from graphfilter.splits import Split
 
@@ -31,9 +32,9 @@ from graphfilter.splits import Split
 class Graph:
     """An undirected graph without self loops, and what is known of its vertices.
 
-    Build one with :meth:`from_edges`, :meth:`from_scipy`, :meth:`from_networkx`,
-    :meth:`from_pyg`, or :meth:`of`, which takes any of those. Construction reports what it
-    cleaned in :attr:`notes` and never changes what it was given.
+    Build one with :meth:`from_edges`, :meth:`from_frames`, :meth:`from_scipy`,
+    :meth:`from_networkx`, :meth:`from_pyg`, or :meth:`of`. Construction reports what it cleaned
+    in :attr:`notes` and never changes what it was given.
 
     Attributes
     ----------
@@ -103,12 +104,13 @@ class Graph:
         directed: bool = False,
         kinds: Any = None,
     ) -> Self:
-        """Build a graph from pairs of vertex numbers.
+        """Build a graph from pairs of vertex numbers, or of names.
 
         Parameters
         ----------
-        edges : integer array (m, 2) or (2, m)
-            Self loops are dropped and repeats merged. A (2, 2) array is read as two rows of pairs.
+        edges : integer array (m, 2) or (2, m), or pairs of names
+            Names are those of ``vertex_names``; without it, the vertices are the names in the
+            edges. Self loops are dropped and repeats merged. A (2, 2) array is two rows of pairs.
         n_vertices : int, optional
             Otherwise the number of feature rows or labels, or the largest number in ``edges``
             plus one.
@@ -133,7 +135,11 @@ class Graph:
         >>> g.notes
         ('1 self loop dropped.', '1 repeated edge merged.')
         """
-        pairs = as_pairs(edges)
+        others_known = any(one is not None for one in (n_vertices, features, labels))
+        numbered, vertex_names = number_names(edges, vertex_names, others_known=others_known)
+        if n_vertices is None and numbered is not edges:
+            n_vertices = len(vertex_names or ())
+        pairs = as_pairs(numbered)
         n = count_vertices(pairs, n_vertices, features, labels)
         values = None if weights is None else check_weights(weights, len(pairs))
         indptr, indices, data, notes = build_csr(pairs, values, n, directed=directed)
@@ -176,6 +182,49 @@ class Graph:
         Masks of several columns, as its heterophilous datasets have, are one split per column.
         """
         return cls.from_edges(**{**parts_of_pyg(data), **attributes})
+
+    @classmethod
+    def from_frames(
+        cls,
+        vertices: Any,
+        edges: Any,
+        *,
+        id: str | None = None,
+        source: str | None = None,
+        target: str | None = None,
+        label: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Build a graph from two DataFrames of pandas, polars or pyarrow, or dicts of columns.
+
+        Columns that are not named are guessed by name and by what they hold, and every other one
+        is a feature: numbers, dates, words and text are encoded, gaps are filled in and marked,
+        as in files. The :attr:`notes` say how. Ids may be of any type.
+
+        Parameters
+        ----------
+        vertices, edges : DataFrame
+        id, label : str, optional
+            Columns of ``vertices``.
+        source, target : str, optional
+            Columns of ``edges``.
+        **options
+            ``weight``, ``split``, ``features``, ``categorical``, ``drop``: more columns;
+            ``kinds``, a dict that says what columns are; ``unlabelled``, the spellings of a label
+            that is none; ``allow_missing``, to leave out edges to other vertices; ``directed``.
+
+        Examples
+        --------
+        >>> people = {"name": ["Ann", "Bob", "Eve"], "age": [31, None, 40], "team": ["a", "b", ""]}
+        >>> calls = {"from": ["Ann", "Bob"], "to": ["Bob", "Eve"]}
+        >>> graph = Graph.from_frames(people, calls, label="team")
+        >>> graph.feature_names, graph.edges.tolist()
+        (('age', 'age is missing'), [[0, 1], [1, 2]])
+        """
+        from graphfilter.graph.tables.frames import build_from_frames
+
+        roles = {"id": id, "source": source, "target": target, "label": label}
+        return build_from_frames(cls, vertices, edges, roles, options)
 
     @classmethod
     def of(cls, source: Any, n_vertices: int | None = None, **attributes: Any) -> Self:

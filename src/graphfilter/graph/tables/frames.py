@@ -7,13 +7,20 @@ interface (``__arrow_c_stream__``), which pyarrow reads by itself. A dict of col
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from graphfilter.errors import GraphError
+from graphfilter.errors import GraphError, check_name
+from graphfilter.graph.tables.columns import Columns
 from graphfilter.graph.tables.source import TableSource
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from graphfilter.graph.graph import Graph
+
+    GraphType = TypeVar("GraphType", bound=Graph)
+
+_SETTINGS = ("unlabelled", "allow_missing", "directed")
 
 
 class FrameTable(TableSource):
@@ -34,6 +41,31 @@ class FrameTable(TableSource):
 
     def read_batches(self, names: list[str], header: bool) -> Iterator[pa.RecordBatch]:
         yield from self._table.select(names).to_batches()
+
+
+def build_from_frames(
+    kind: type[GraphType],
+    vertices: Any,
+    edges: Any,
+    roles: Mapping[str, str | None],
+    options: Mapping[str, Any],
+) -> GraphType:
+    """Build a graph from two frames; see :meth:`graphfilter.graph.Graph.from_frames`."""
+    from graphfilter.graph.tables.build import build_graph
+
+    rest = dict(options)
+    columns: dict[str, Any] = {**roles}
+    for name in ("weight", "split"):
+        columns[name] = rest.pop(name, None)
+    for name in ("features", "categorical", "drop"):
+        columns[name] = tuple(rest.pop(name, ()))
+    columns["kinds"] = tuple(rest.pop("kinds", {}).items())
+    settings = {key: rest.pop(key) for key in _SETTINGS if key in rest}
+    if rest:
+        known = ("weight", "split", "features", "categorical", "drop", "kinds", *_SETTINGS)
+        check_name("option of from_frames", next(iter(rest)), known)
+    tables = FrameTable(edges, "edges"), FrameTable(vertices, "vertices")
+    return build_graph(kind, *tables, Columns(**columns), **settings)[0]
 
 
 def _as_arrow(frame: Any, label: str) -> pa.Table:

@@ -1,0 +1,190 @@
+"""Graphs of DataFrames: the same whichever library holds them, and the same as from files."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import graphfilter as gf
+from graphfilter.errors import ConfigError, DataFileError, GraphError
+from graphfilter.graph import Graph
+from graphfilter.graph.names import number_names
+
+VERTICES: dict[str, list[Any]] = {
+    "key": [10, 20, 30],
+    "label": [1, None, 2],
+    "age": [1.5, None, 4.5],
+    "town": ["A", "B", "A"],
+    "when": [datetime.datetime(2024, 2, day) for day in (1, 2, 4)],
+    "vector": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]],
+    "member": [True, False, True],
+}
+EDGES: dict[str, list[Any]] = {"a": [10, 20], "b": [20, 30], "strength": [1.0, 2.0]}
+NAMES = (
+    "age", "age is missing", "town=A", "town=B", "when (days since 2024-02-01)",
+    "vector[0]", "vector[1]", "member",
+)  # fmt: skip
+FEATURES = [[1.5, 0, 1, 0, 0, 1, 2, 1], [3, 1, 0, 1, 1, 3, 4, 0], [4.5, 0, 1, 0, 3, 5, 6, 1]]
+
+
+def make(library: str, columns: dict[str, list[Any]]) -> Any:
+    if library == "dict":
+        return columns
+    if library == "pyarrow":
+        return pa.table(columns)
+    return pytest.importorskip(library).DataFrame(columns)
+
+
+def check(graph: Graph, names: tuple[Any, ...] = (10, 20, 30)) -> None:
+    assert graph.vertex_names == names
+    assert graph.feature_names == NAMES
+    np.testing.assert_allclose(graph.features, FEATURES)
+    np.testing.assert_array_equal(graph.labels, [0, -1, 1])
+    assert graph.edges.tolist() == [[0, 1], [1, 2]]
+    np.testing.assert_array_equal(graph.edge_weights, [1, 2])
+
+
+@pytest.mark.parametrize("library", ["dict", "pyarrow", "pandas", "polars"])
+def test_frames_of_every_library_give_the_same_graph(library: str) -> None:
+    frames = make(library, VERTICES), make(library, EDGES)
+    graph = Graph.from_frames(*frames, id="key", source="a", target="b", weight="strength")
+    check(graph)
+    assert graph.classes.tolist() == [1, 2]
+    guessed = Graph.from_frames(*frames, weight="strength")
+    check(guessed)
+    assert any("'key' as the id (its values are in edges)" in note for note in guessed.notes)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_survive_files(tmp_path: Path, library: str) -> None:
+    frames = {"v": make(library, VERTICES), "e": make(library, EDGES)}
+    for name, frame in frames.items():
+        pq.write_table(pa.table(frame), tmp_path / f"{name}.parquet")
+    columns = gf.data.Columns(id="key", weight="strength")
+    graph, encoder = gf.read_tables(tmp_path / "e.parquet", tmp_path / "v.parquet", columns=columns)
+    check(graph, ("10", "20", "30"))
+    again, _ = gf.read_tables(frames["e"], frames["v"], columns=columns, encoder=encoder)
+    check(again)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_survive_excel_and_csv(tmp_path: Path, library: str) -> None:
+    pytest.importorskip("openpyxl")
+    frame = pytest.importorskip("pandas").DataFrame
+    plain = {name: column for name, column in VERTICES.items() if name != "vector"}
+    write_excel(tmp_path / "v.xlsx", plain)
+    write_excel(tmp_path / "e.xlsx", EDGES)
+    frame(plain).to_csv(tmp_path / "v.csv")
+    frame(EDGES).to_csv(tmp_path / "e.csv", sep=";", decimal=",", index=False)
+    held = Graph.from_frames(make(library, plain), make(library, EDGES), weight="strength")
+    for kind in ("xlsx", "csv"):
+        columns = gf.data.Columns(id="key", weight="strength")
+        graph, _ = gf.read_tables(tmp_path / f"e.{kind}", tmp_path / f"v.{kind}", columns=columns)
+        assert graph.feature_names == held.feature_names
+        np.testing.assert_allclose(graph.features, held.features)
+        np.testing.assert_array_equal(graph.labels, held.labels)
+        np.testing.assert_array_equal(graph.edge_weights, held.edge_weights)
+        assert graph.vertex_names == ("10", "20", "30")
+
+
+def write_excel(path: Path, columns: dict[str, list[Any]]) -> None:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    sheet: Any = book.active
+    sheet.append([])
+    sheet.append(list(columns))
+    for row in zip(*columns.values(), strict=True):
+        sheet.append(list(row))
+    book.save(path)
+
+
+def test_excel_errors_name_excels_rows(tmp_path: Path) -> None:
+    pytest.importorskip("openpyxl")
+    write_excel(tmp_path / "v.xlsx", {"id": ["a", "b", "a"]})
+    write_excel(tmp_path / "e.xlsx", {"u": ["a", "x"], "v": ["b", "b"]})
+    with pytest.raises(DataFileError, match="row 5: vertex id 'a' is also on row 3"):
+        gf.read_tables(tmp_path / "e.xlsx", tmp_path / "v.xlsx")
+    write_excel(tmp_path / "v.xlsx", {"id": ["a", "b", "c"]})
+    with pytest.raises(DataFileError, match=r"row 4: vertex 'x' is not in v\.xlsx"):
+        gf.read_tables(tmp_path / "e.xlsx", tmp_path / "v.xlsx")
+
+
+def test_missing_openpyxl_is_said_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import zipfile
+
+    with zipfile.ZipFile(tmp_path / "v.xlsx", "w") as archive:
+        archive.writestr("x", "y")
+    monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
+    with pytest.raises(DataFileError, match=r"pip install 'graphfilter\[excel\]'"):
+        gf.read_tables({"u": ["a"], "v": ["b"]}, tmp_path / "v.xlsx")
+
+
+def test_pandas_index_may_be_the_id() -> None:
+    frame = pytest.importorskip("pandas").DataFrame
+    people = frame({"age": [1, 2, 3]}, index=["x", "y", "z"])
+    graph = Graph.from_frames(people, frame({"from": ["x", "y"], "to": ["y", "z"]}))
+    assert graph.vertex_names == ("x", "y", "z")
+    assert graph.feature_names == ("age",)
+
+
+def test_pandas_columns_of_mixed_types_are_words() -> None:
+    frame = pytest.importorskip("pandas").DataFrame
+    people = frame({"id": [1, 2, "x"], "what": [1, "two", None]})
+    graph = Graph.from_frames(people, frame({"u": ["1", "2"], "v": ["2", "x"]}))
+    assert graph.edges.tolist() == [[0, 1], [1, 2]]
+
+
+def test_float_ids_match_whole_ones() -> None:
+    graph = Graph.from_frames(
+        {"id": [1, 2, 3]}, {"u": [1.0, 2.0, None], "v": [2.0, 3.0, 1.0]}, allow_missing=True
+    )
+    assert graph.edges.tolist() == [[0, 1], [1, 2]]
+
+
+def test_frames_refuse_other_things() -> None:
+    with pytest.raises(GraphError, match="must be a DataFrame of pandas, polars or pyarrow"):
+        Graph.from_frames([1, 2], {"u": [1], "v": [2]})
+    with pytest.raises(ConfigError, match="did you mean 'weight'"):
+        Graph.from_frames({"id": [1]}, {"u": [1], "v": [1]}, wieght="x")
+    with pytest.raises(DataFileError, match="vertices: row 2: vertex id '1' is also on row 1"):
+        Graph.from_frames({"id": [1, 1]}, {"u": [1], "v": [1]})
+
+
+def test_edges_between_names_are_numbered() -> None:
+    graph = Graph.from_edges([("b", "a"), ("c", "a")])
+    assert graph.vertex_names == ("a", "b", "c")
+    assert graph.edges.tolist() == [[0, 1], [0, 2]]
+    named = Graph.from_edges(np.array([["b", "a"]]), vertex_names=["z", "b", "a"])
+    assert named.edges.tolist() == [[1, 2]]
+    assert named.n_vertices == 3
+    assert Graph.of([("b", "a")], vertex_names=["a", "b"]).n_edges == 1
+    with pytest.raises(GraphError, match="'aa', which must be one of vertex_names; did you mean"):
+        Graph.from_edges([("aa", "b")], vertex_names=["a", "b"])
+    with pytest.raises(GraphError, match="must come with vertex_names"):
+        Graph.from_edges([("a", "b")], labels=[0, 1])
+
+
+def test_numbers_are_never_taken_for_names() -> None:
+    for edges in ([[0, 1]], np.array([[0, 1]]), np.empty((0, 2)), [], "ab"):
+        assert number_names(edges, None, others_known=False)[0] is edges
+
+
+def test_estimator_takes_edges_between_the_rows_of_a_frame() -> None:
+    frame = pytest.importorskip("pandas").DataFrame
+    graph = gf.data.make_csbm(n_vertices=40, frequency=0.3, n_features=3, seed=0)
+    rows = [f"v{i}" for i in range(40)]
+    X = frame(np.asarray(graph.features), index=rows, columns=["a", "b", "c"])
+    named = [(rows[u], rows[v]) for u, v in graph.edges]
+    model = gf.SGFClassifier(max_epochs=3, n_layers=2, random_state=0)
+    by_name = model.fit(X, graph.labels, graph=named).predict_proba()
+    by_number = model.fit(X, graph.labels, graph=graph.edges).predict_proba()
+    np.testing.assert_array_equal(by_name, by_number)
