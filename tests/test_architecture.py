@@ -206,5 +206,5 @@ def test_import_walk_sees_imports_of_every_kind() -> None:
     found = {(i.source, i.target, i.lazy) for i in IMPORTS}
     assert ("graph.graph", "errors", False) in found
     assert ("__init__", "data", True) in found
-    assert ("estimators.saving", "estimators.base", True) in found
+    assert ("estimators.saving", "estimators.vertex", True) in found
     assert ("data.tables", "data.readers.formats", False) in found

@@ -26,7 +26,12 @@ if TYPE_CHECKING:
     from graphfilter import data, filters, models, operators, spectral, splits, training
     from graphfilter.data import load_dataset, read_tables
     from graphfilter.errors import GraphFilterError
-    from graphfilter.estimators import FilterClassifier, SGFClassifier, SystemClassifier
+    from graphfilter.estimators import (
+        FilterClassifier,
+        SGFClassifier,
+        SGFRegressor,
+        SystemClassifier,
+    )
     from graphfilter.graph import Graph
     from graphfilter.splits import Split
 
@@ -36,6 +41,7 @@ _ROOMS = {
     "Graph": "graph",
     "GraphFilterError": "errors",
     "SGFClassifier": "estimators",
+    "SGFRegressor": "estimators",
     "Split": "splits",
     "SystemClassifier": "estimators",
     "data": "data",
@@ -54,6 +60,7 @@ __all__ = [
     "Graph",
     "GraphFilterError",
     "SGFClassifier",
+    "SGFRegressor",
     "Split",
     "SystemClassifier",
     "__version__",

@@ -1,11 +1,21 @@
 """Estimators with scikit-learn's interface: fit, predict, score, save and load.
 
-``base.py`` does what all of them do, through ``systems.pipeline``; ``inputs.py`` checks what users
-pass; ``saving.py`` writes and reads them. May import ``metrics`` and the rooms above it.
+``vertex.py`` does what all of them do, through ``systems.pipeline``, ``base.py`` what classifiers
+do; ``inputs.py`` and ``targets.py`` check what users pass; ``saving.py`` writes and reads them. May
+import ``metrics`` and the rooms above it.
 """
 
 from graphfilter.estimators.base import VertexClassifier
+from graphfilter.estimators.regressor import SGFRegressor
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.estimators.system import FilterClassifier, SystemClassifier
+from graphfilter.estimators.vertex import VertexEstimator
 
-__all__ = ["FilterClassifier", "SGFClassifier", "SystemClassifier", "VertexClassifier"]
+__all__ = [
+    "FilterClassifier",
+    "SGFClassifier",
+    "SGFRegressor",
+    "SystemClassifier",
+    "VertexClassifier",
+    "VertexEstimator",
+]

@@ -13,10 +13,10 @@ from graphfilter.graph import Graph
 from graphfilter.graph.sparse_checks import check_sparse
 
 if TYPE_CHECKING:
-    from graphfilter.estimators.base import VertexClassifier
+    from graphfilter.estimators.vertex import VertexEstimator
 
 
-def take_features(estimator: VertexClassifier, X: Any, held: Any, *, reset: bool) -> Any:
+def take_features(estimator: VertexEstimator, X: Any, held: Any, *, reset: bool) -> Any:
     """Return checked features: X, or those of the graph. Keeps or compares the features' names."""
     own = held.features if isinstance(held, Graph) else None
     features = own if X is None else X

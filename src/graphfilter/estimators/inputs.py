@@ -7,30 +7,28 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, check_random_state, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from numpy.typing import NDArray
+from sklearn.utils import check_array, check_random_state
 
 from graphfilter.errors import ConfigError, GraphError, NoGraphWarning
 from graphfilter.estimators.alignment import align, check_target_order, row_names
 from graphfilter.estimators.features import take_features
+from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph
 from graphfilter.graph.edges import on_host
-from graphfilter.graph.labels import encode_labels
 from graphfilter.graph.names import holds_names
 from graphfilter.graph.sparse_checks import check_sparse
 from graphfilter.splits import Split, check_vertices
+from graphfilter.training import CLASSIFICATION
 
 if TYPE_CHECKING:
-    from graphfilter.estimators.base import VertexClassifier
+    from graphfilter.estimators.vertex import VertexEstimator
 
 Index = NDArray[np.int64]
 
 
-def take_training(
-    estimator: VertexClassifier, X: Any, y: Any, graph: Any
-) -> tuple[Graph, Index, NDArray[Any]]:
-    """Return the graph with its features, the class number of every vertex, and the classes.
+def take_training(estimator: VertexEstimator, X: Any, y: Any, graph: Any) -> tuple[Graph, Target]:
+    """Return the graph with its features, and what is to be learned of every vertex.
 
     Sets ``n_features_in_``, as scikit-learn's ``validate_data`` does.
     """
@@ -44,22 +42,22 @@ def take_training(
     features = take_features(estimator, X, held, reset=True)
     n = features.shape[0]
     fitted = _join(X, features, graph, held)
-    if y is None and fitted.labels is not None:
-        return fitted, fitted.labels, fitted.classes
+    if y is None and (own := estimator.target_of(fitted)) is not None:
+        return fitted, own
     if y is None:
         raise GraphError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None. "
             "Give the labels, or a Graph that has some."
         )
-    codes, classes = _encode(y)
-    if len(codes) != n:
-        raise GraphError(f"X and y must have one row per vertex; got {n} and {len(codes)}.")
-    return _named_like(fitted, codes, classes), codes, classes
+    target = estimator.read_target(y)
+    if len(target) != n:
+        raise GraphError(f"X and y must have one row per vertex; got {n} and {len(target)}.")
+    if target.task is CLASSIFICATION:
+        fitted = _named_like(fitted, target.codes, target.names)
+    return fitted, target
 
 
-def _take_bound(
-    estimator: VertexClassifier, X: Any, y: Any, graph: Any
-) -> tuple[Graph, Index, NDArray[Any]]:
+def _take_bound(estimator: VertexEstimator, X: Any, y: Any, graph: Any) -> tuple[Graph, Target]:
     bound = estimator.graph
     if graph is not None:
         raise ConfigError("this estimator is bound to a graph; fit takes vertex numbers only.")
@@ -71,19 +69,14 @@ def _take_bound(
     if bound.features is None:
         raise GraphError("a graph to bind an estimator to must have features; it has none.")
     index = _vertex_numbers(X, bound)
-    found, classes = _encode(y)
-    if len(found) != len(index):
-        raise GraphError(f"there must be one label per vertex; got {len(found)}, {len(index)}.")
-    codes = np.full(bound.n_vertices, -1, dtype=np.int64)
-    codes[index] = found
-    twice = index[codes[index] != found]
-    if len(twice):
-        raise GraphError(f"a vertex must have one label; vertex {twice[0]} is given two.")
+    target = estimator.read_target(y)
+    if len(target) != len(index):
+        raise GraphError(f"there must be one label per vertex; got {len(target)}, {len(index)}.")
     estimator.n_features_in_ = 1
-    return bound, codes, classes
+    return bound, target.spread(index, bound.n_vertices)
 
 
-def take_target(estimator: VertexClassifier, X: Any, graph: Any) -> tuple[Graph, Index | None]:
+def take_target(estimator: VertexEstimator, X: Any, graph: Any) -> tuple[Graph, Index | None]:
     """Return the graph to predict, and which of its vertices (None: all)."""
     if estimator.graph is not None and graph is None:
         return estimator.graph, None if X is None else _vertex_numbers(X, estimator.graph)
@@ -210,11 +203,3 @@ def _vertex_numbers(X: Any, bound: Graph) -> Index:
         index = index[:, 0]
     what = "X, as the estimator is bound to a graph,"
     return check_vertices(index, bound.n_vertices, what, repeats=True)
-
-
-def _encode(y: ArrayLike) -> tuple[Index, NDArray[Any]]:
-    values = y if isinstance(y, list | tuple) else column_or_1d(np.asarray(y), warn=True)
-    codes, classes = encode_labels(values)
-    if classes.dtype.kind == "f":
-        check_classification_targets(classes)
-    return codes, classes

@@ -1,4 +1,4 @@
-"""A fitted classifier on disk: tensors in safetensors, the rest in JSON, a version in both."""
+"""A fitted estimator on disk: tensors in safetensors, the rest in JSON, a version in both."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from graphfilter.storage import (
     write_checked_json,
     write_tensors,
 )
+from graphfilter.training import CLASSIFICATION, REGRESSION, TASKS
 from graphfilter.version import __version__
 
 if TYPE_CHECKING:
-    from graphfilter.estimators.base import VertexClassifier
+    from graphfilter.estimators.vertex import VertexEstimator
 
-    Classifier = TypeVar("Classifier", bound=VertexClassifier)
+    E = TypeVar("E", bound=VertexEstimator)
 
 # Raised by one when a file written today could not be read by the code of today's release.
 FORMAT = 1
@@ -37,8 +38,8 @@ CONFIG_FILE = "config.json"
 MODEL_FILE = "model.safetensors"
 
 
-def save_classifier(
-    classifier: VertexClassifier, folder: str | Path, run: dict[str, Any] | None = None
+def save_estimator(
+    estimator: VertexEstimator, folder: str | Path, run: dict[str, Any] | None = None
 ) -> None:
     """Write ``model.safetensors`` and then ``config.json`` to ``folder``.
 
@@ -48,36 +49,41 @@ def save_classifier(
     make_folder(folder)
     tensors = {
         f"scaler.{name}": torch.tensor(value)
-        for name, value in classifier.scaler_.to_arrays().items()
+        for name, value in estimator.scaler_.to_arrays().items()
     }
-    for i, member in enumerate(classifier.members_):
+    if estimator.task_ is REGRESSION:
+        tensors["target.mean"] = torch.tensor(estimator.target_mean_)
+        tensors["target.scale"] = torch.tensor(estimator.target_scale_)
+    for i, member in enumerate(estimator.members_):
         tensors |= {f"member{i}.{k}": v for k, v in member.state_dict().items()}
     checksum = write_tensors(
         folder / MODEL_FILE, tensors, {"kind": "model", "format": FORMAT, "version": __version__}
     )
-    bound = classifier.graph
-    names = getattr(classifier, "feature_names_in_", None)
+    bound = estimator.graph
+    names = getattr(estimator, "feature_names_in_", None)
     write_checked_json(
         folder / CONFIG_FILE,
         {
             "format": FORMAT,
             "version": __version__,
-            "kind": type(classifier).__name__,
-            "parameters": _plain_parameters(classifier),
-            "classes": _plain_classes(classifier.classes_),
-            "n_features": classifier.n_features_in_ if bound is None else bound.n_features,
+            "kind": type(estimator).__name__,
+            "parameters": _plain_parameters(estimator),
+            "task": estimator.task_.name,
+            "is_column": estimator.is_column_,
+            "classes": _plain_classes(estimator.target_names_),
+            "n_features": estimator.n_features_in_ if bound is None else bound.n_features,
             **({} if names is None else {"feature_names": names.tolist()}),
-            "scaling": classifier.scaler_.scaling,
-            "has_edges": classifier.has_edges_,
+            "scaling": estimator.scaler_.scaling,
+            "has_edges": estimator.has_edges_,
             "model_sha256": checksum,
-            **({"channels": channels} if (channels := _channels(classifier)) else {}),
+            **({"channels": channels} if (channels := _channels(estimator)) else {}),
             **({} if run is None else {"run": run}),
         },
     )
 
 
-def load_classifier(cls: type[Classifier], folder: str | Path) -> Classifier:
-    """Read what :func:`save_classifier` wrote."""
+def load_estimator(cls: type[E], folder: str | Path) -> E:
+    """Read what :func:`save_estimator` wrote."""
     folder = Path(folder)
     if not folder.is_dir():
         raise ModelFileError(
@@ -110,58 +116,61 @@ def load_classifier(cls: type[Classifier], folder: str | Path) -> Classifier:
         ) from None
 
 
-def _rebuild(
-    cls: type[Classifier], config: dict[str, Any], tensors: dict[str, torch.Tensor]
-) -> Classifier:
+def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tensor]) -> E:
     parameters = dict(config["parameters"])
     if isinstance(parameters.get("class_weight"), list):
         parameters["class_weight"] = dict(parameters["class_weight"])
-    classifier = cls(**parameters)
+    estimator = cls(**parameters)
     kind, names = config["classes"]["dtype"], config["classes"]["names"]
     if kind not in _CLASS_DTYPES:
         raise ValueError(f"classes of unknown type {kind!r}")
-    classifier.classes_ = np.array(names, dtype=kind)
-    classifier.n_features_in_ = int(config["n_features"])
+    # Files of version 0.1.0 are of classes.
+    task = TASKS[config.get("task", CLASSIFICATION.name)]
+    estimator.set_target(task, np.array(names, dtype=kind), bool(config.get("is_column", True)))
+    if task is REGRESSION:
+        estimator.target_mean_ = tensors["target.mean"].numpy()
+        estimator.target_scale_ = tensors["target.scale"].numpy()
+    estimator.n_features_in_ = int(config["n_features"])
     if names := config.get("feature_names"):  # Not in files of version 0.1.0.
-        if len(names) != classifier.n_features_in_ or not all(isinstance(n, str) for n in names):
-            raise ValueError(f"{classifier.n_features_in_} features, but other names")
-        classifier.feature_names_in_ = np.array(names, dtype=object)
-    classifier.has_edges_ = bool(config["has_edges"])
+        if len(names) != estimator.n_features_in_ or not all(isinstance(n, str) for n in names):
+            raise ValueError(f"{estimator.n_features_in_} features, but other names")
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    estimator.has_edges_ = bool(config["has_edges"])
     scale = {
         k: tensors[f"scaler.{k}"].numpy() for k in ("shift", "scale") if f"scaler.{k}" in tensors
     }
-    classifier.scaler_ = FeatureScaler(config["scaling"], **scale)
-    _check_sizes(classifier, tensors)
-    system = classifier.system_ = classifier.build_system()
+    estimator.scaler_ = FeatureScaler(config["scaling"], **scale)
+    _check_sizes(estimator, tensors)
+    system = estimator.system_ = estimator.build_system()
     sizes = dataclasses.replace(
-        Graph.of(None, 1, features=csr_array((1, classifier.n_features_in_), dtype=np.float32)),
+        Graph.of(None, 1, features=csr_array((1, estimator.n_features_in_), dtype=np.float32)),
         labels=np.array([-1]),
-        classes=classifier.classes_,
+        classes=estimator.target_names_,
     )
     sizes = without_edges(sizes, config.get("channels", ()))
     members = []
-    for i in range(check_count("n_members", classifier.n_members)):
+    for i in range(check_count("n_members", estimator.n_members)):
         start = f"member{i}."
         network = system.build(sizes, seed=0)
         network.load_state_dict(
             {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
         )
         members.append(network)
-    classifier.set_members(members)
-    return classifier
+    estimator.set_members(members)
+    return estimator
 
 
-def _channels(classifier: VertexClassifier) -> list[str]:
+def _channels(estimator: VertexEstimator) -> list[str]:
     """Return the channels that the networks were built for; none of most models."""
-    first = classifier.members_[0]
+    first = estimator.members_[0]
     return list(first.channels) if isinstance(first, ChannelNetwork) else []
 
 
-def _check_sizes(classifier: VertexClassifier, tensors: dict[str, torch.Tensor]) -> None:
+def _check_sizes(estimator: VertexEstimator, tensors: dict[str, torch.Tensor]) -> None:
     """Raise where the config asks for more than the file holds, before memory is taken for it."""
     stored = sum(value.numel() for value in tensors.values())
-    counts = {"n_features": classifier.n_features_in_, "n_members": classifier.n_members}
-    settings = classifier.build_system().settings()
+    counts = {"n_features": estimator.n_features_in_, "n_members": estimator.n_members}
+    settings = estimator.build_system().settings()
     counts |= {k: v for k, v in settings.items() if k in ("n_layers", "hidden_size", "degree")}
     for name, value in counts.items():
         if isinstance(value, int) and value > max(stored, 1):
@@ -179,13 +188,13 @@ def _plain_classes(classes: np.ndarray) -> dict[str, Any]:
     return {"dtype": kind if kind in _CLASS_DTYPES else "object", "names": names}
 
 
-def _plain_parameters(classifier: VertexClassifier) -> dict[str, Any]:
+def _plain_parameters(estimator: VertexEstimator) -> dict[str, Any]:
     """Return the parameters as JSON; the bound graph is left out and random states dropped."""
-    parameters = classifier.get_params(deep=False)
+    parameters = estimator.get_params(deep=False)
     del parameters["graph"]
     if not isinstance(parameters["random_state"], int):
         parameters["random_state"] = None
-    if isinstance(parameters["class_weight"], dict):
+    if isinstance(parameters.get("class_weight"), dict):
         pairs = parameters["class_weight"].items()
         parameters["class_weight"] = [[_plain(k), float(w)] for k, w in pairs]
     return {name: _plain(value) for name, value in parameters.items()}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Literal
 
 from graphfilter.errors import ConfigError, check_name
 from graphfilter.estimators.base import VertexClassifier
@@ -14,12 +15,16 @@ from graphfilter.operators import OPERATORS
 from graphfilter.systems import System
 from graphfilter.training import Monitor, TrainConfig
 
+if TYPE_CHECKING:
+    from graphfilter.estimators.regressor import SGFRegressor
+
 
 class SGFClassifier(VertexClassifier):
     """Label the vertices of a graph with a filter that is learned, not assumed.
 
     One setting fits graphs whose neighbours agree, disagree or neither. The defaults are the
-    paper's; nothing about the graph needs to be known.
+    paper's; nothing about the graph needs to be known. A vertex has one class, or any of several
+    labels where ``y`` is a table of 0 and 1.
 
     Parameters
     ----------
@@ -140,36 +145,36 @@ class SGFClassifier(VertexClassifier):
         self.verbose = verbose
 
     def build_system(self) -> System:
-        return System(
-            "sgf",
-            "SGF",
-            self._build_model(),
-            operator=check_name("operator", self.operator, OPERATORS),
-            config=TrainConfig(
-                max_epochs=self.max_epochs,
-                patience=self.patience,
-                monitor=self.monitor,
-                filter_learning_rate=self.filter_learning_rate,
-                learning_rate=self.learning_rate,
-                filter_weight_decay=self.filter_weight_decay,
-                weight_decay=self.weight_decay,
-            ),
-        )
+        return sgf_system(self)
 
-    def _build_model(self) -> ModelConfig:
-        filter = StackedFilterConfig(self.n_layers, self.filter_init)
-        if self.operator != "channels":
-            return FilterNetworkConfig(
-                filter=filter,
-                hidden_size=self.hidden_size,
-                dropout=self.dropout,
-                dropout_on=self.dropout_on,
-            )
-        if self.dropout_on != "linear":
-            raise ConfigError(
-                "dropout_on must be 'linear' with the operator 'channels'; "
-                f"got {self.dropout_on!r}."
-            )
-        return ChannelNetworkConfig(
-            filter=filter, hidden_size=self.hidden_size, dropout=self.dropout
+
+def sgf_system(estimator: SGFClassifier | SGFRegressor) -> System:
+    """Return the system that the parameters of an estimator describe."""
+    given = estimator.get_params(deep=False)
+    own = {f.name: given[f.name] for f in fields(TrainConfig) if f.name in given}
+    return System(
+        "sgf",
+        "SGF",
+        _model(estimator),
+        operator=check_name("operator", estimator.operator, OPERATORS),
+        config=TrainConfig(**own),
+    )
+
+
+def _model(estimator: SGFClassifier | SGFRegressor) -> ModelConfig:
+    filter = StackedFilterConfig(estimator.n_layers, estimator.filter_init)
+    if estimator.operator != "channels":
+        return FilterNetworkConfig(
+            filter=filter,
+            hidden_size=estimator.hidden_size,
+            dropout=estimator.dropout,
+            dropout_on=estimator.dropout_on,
         )
+    if estimator.dropout_on != "linear":
+        raise ConfigError(
+            "dropout_on must be 'linear' with the operator 'channels'; "
+            f"got {estimator.dropout_on!r}."
+        )
+    return ChannelNetworkConfig(
+        filter=filter, hidden_size=estimator.hidden_size, dropout=estimator.dropout
+    )

@@ -16,7 +16,7 @@ from graphfilter.graph import Graph
 from graphfilter.graph.views import MOST_AVERAGED
 from graphfilter.models import FilterNetworkConfig, ResidualConfig, TreesConfig
 from graphfilter.splits import Split
-from graphfilter.systems.networks import Outcome, train_networks
+from graphfilter.systems.networks import Outcome, check_is_of_classes, train_networks
 from graphfilter.systems.pooling import Pool, fit_pool
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.prior import prior_weights
@@ -147,6 +147,7 @@ def train_committee(
     """
     if not isinstance(committee, Committee):
         raise ConfigError(f"{committee.name} must be a committee; it is one system.")
+    check_is_of_classes(prepared, committee)
     n_train = min(len(split.train) for split in splits)
     sitting = committee.sitting(prepared.graph, n_train)
     if not sitting:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,13 +14,21 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from graphfilter.errors import ConfigError
 from graphfilter.models import Network, SideBySide, Trees, TreesConfig
 from graphfilter.runtime.threads import threads_for
 from graphfilter.runtime.torch_state import own_torch_state
 from graphfilter.splits import Split
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System
-from graphfilter.training import FitResult, OnEpoch, runs_in_a_cohort, train
+from graphfilter.training import (
+    CLASSIFICATION,
+    REGRESSION,
+    FitResult,
+    OnEpoch,
+    runs_in_a_cohort,
+    train,
+)
 from graphfilter.training.loop import multiplications
 
 
@@ -115,6 +124,7 @@ def _fit_trees(
     class_weight: NDArray[np.float64] | None,
 ) -> Outcome:
     """Fit trees to the training vertices: no epochs, and nothing to be resumed."""
+    check_is_of_classes(prepared, system)
     started = time.perf_counter()
     seen = prepared.seen_as(system.view)
     network = system.build(seen.graph, seed)
@@ -135,6 +145,15 @@ def _fit_trees(
     return Outcome(system, network, result, probabilities, seconds, 1)
 
 
+def check_is_of_classes(prepared: Prepared, system: System) -> None:
+    """Raise where a system that can only tell classes apart is to learn something else."""
+    if prepared.task is not CLASSIFICATION:
+        raise ConfigError(
+            f"{system.name} must learn one class per vertex; got {prepared.task.name}. Name a "
+            "system that is one network: sgf, mlp, appnp, gcnii, ..."
+        )
+
+
 def predict_networks(
     prepared: Prepared, system: System, networks: Sequence[Network[Any]]
 ) -> list[NDArray[np.float64]]:
@@ -143,11 +162,15 @@ def predict_networks(
     Of another task, the probability of every label, or values.
     """
     prepared = prepared.seen_as(system.view)
-    operator = prepared.operator(system.operator)
+    operator, x = prepared.operator(system.operator), prepared.x
     predicted = []
-    work = multiplications(networks, operator, prepared.x)
+    work = multiplications(networks, operator, x)
+    if prepared.task is REGRESSION and isinstance(x, Tensor):
+        # Numbers are read to more digits than float32 gives alike for one vertex and for many.
+        operator, x = operator.to(dtype=torch.float64), x.double()
+        networks = [copy.deepcopy(network).double() for network in networks]
     with own_torch_state(gradients=False), threads_for(work):
         for network in networks:
-            logits = network.eval()(operator, prepared.x, None)
+            logits = network.eval()(operator, x, None)
             predicted.append(prepared.task.answers(logits.double()).cpu().numpy())
     return predicted

@@ -21,7 +21,8 @@ class TrainConfig:
         the largest class: a loss that creeps for 200 epochs is no reason to stop.
     monitor : {'accuracy', 'loss', 'balanced_accuracy', 'macro_f1', 'roc_auc', ...}
         The validation score that chooses the best weights, one of ``MONITORS`` that the task
-        has; 'roc_auc' and 'average_precision' are of two classes.
+        has; 'roc_auc' and 'average_precision' are of two classes. 'accuracy' stands for the score
+        of any task: micro F1 of several labels, R² of numbers.
     filter_learning_rate, learning_rate : float
         For the filter's scalars and for the linear layers (a quarter: the filter should find the
         frequency first).

@@ -104,14 +104,14 @@ def train(
         the interruption.
     """
     _check(models, splits, seeds, labels, task)
+    monitor = task.resolve(config.monitor)
     for split in splits:
-        task.check(config.monitor, labels[torch.from_numpy(split.val.copy())], class_weight)
+        task.check(monitor, labels[torch.from_numpy(split.val.copy())], class_weight)
     device = operator.device
     generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
     runs = [
         Run(
-            model, split, labels, class_weight, monitor=config.monitor, patience=config.patience,
-            task=task,
+            model, split, labels, class_weight, monitor=monitor, patience=config.patience, task=task
         )
         for model, split in zip(models, splits, strict=True)
     ]  # fmt: skip

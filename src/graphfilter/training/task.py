@@ -36,6 +36,10 @@ class Task(ABC):
     score_name: ClassVar[str]
     scores: ClassVar[Mapping[str, Score]] = {}
 
+    def __reduce__(self) -> str:
+        """Be pickled and copied as the one instance of this task."""
+        return self.name.upper()
+
     @abstractmethod
     def known(self, targets: Tensor) -> Tensor:
         """Return which vertices have a target: bool (n,)."""
@@ -68,6 +72,10 @@ class Task(ABC):
     def monitors(self) -> tuple[str, ...]:
         """What may choose the best weights."""
         return (self.score_name, "loss", *self.scores)
+
+    def resolve(self, monitor: str) -> str:
+        """Return the monitored score: 'accuracy', the usual setting, is every task's own score."""
+        return self.score_name if monitor == "accuracy" else monitor
 
     def curves(self, monitor: str) -> tuple[str, ...]:
         """Return the names of what is recorded every epoch; the monitored score once.

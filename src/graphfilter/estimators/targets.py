@@ -1,0 +1,137 @@
+"""y as it is given to an estimator, as what a task learns of every vertex."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from graphfilter.errors import GraphError
+from graphfilter.graph.labels import encode_labels
+from graphfilter.training import CLASSIFICATION, MULTILABEL, REGRESSION, Task
+
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What is to be learned.
+
+    Attributes
+    ----------
+    task : Task
+    codes : int64 array (n,)
+        Class numbers; of other tasks 0. -1 where nothing is known.
+    names : array
+        The classes, the labels that a vertex may have, or what its numbers are called.
+    values : float array (n, T), optional
+        Of other tasks than classification; NaN where nothing is known.
+    is_column : bool
+        Whether y was one column: predictions then are one too.
+    """
+
+    task: Task
+    codes: Index
+    names: NDArray[Any]
+    values: NDArray[np.float64] | None = None
+    is_column: bool = True
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def spread(self, index: Index, n: int) -> Target:
+        """Return the target of n vertices, known for those in ``index`` alone."""
+        codes = np.full(n, -1, dtype=np.int64)
+        codes[index] = self.codes
+        twice = index[codes[index] != self.codes]
+        values = None
+        if self.values is not None:
+            values = np.full((n, self.values.shape[1]), np.nan)
+            values[index] = self.values
+            differs = ~np.isclose(values[index], self.values, equal_nan=True).all(axis=1)
+            twice = np.append(twice, index[differs])
+        if len(twice):
+            raise GraphError(f"a vertex must have one label; vertex {twice[0]} is given two.")
+        return replace(self, codes=codes, values=values)
+
+    def standardised(
+        self, train: Index
+    ) -> tuple[NDArray[np.float32] | None, NDArray[np.float64], NDArray[np.float64]]:
+        """Return values as they are trained on, with the mean and scale that were taken off.
+
+        Numbers have mean 0 and deviation 1 on the training vertices; labels stay as they are.
+        """
+        mean, scale = np.zeros(len(self.names)), np.ones(len(self.names))
+        if self.values is None:
+            return None, mean, scale
+        if self.task is REGRESSION:
+            mean, deviation = self.values[train].mean(axis=0), self.values[train].std(axis=0)
+            # A constant has none: it is learned as it is.
+            scale = np.where(deviation > 0, deviation, 1.0)
+        return ((self.values - mean) / scale).astype(np.float32), mean, scale
+
+
+def class_target(y: Any) -> Target:
+    """Read one class per vertex, or a table (n, L) of the labels that a vertex has."""
+    if _is_table(y):
+        return _label_target(y)
+    values = y if isinstance(y, list | tuple) else column_or_1d(np.asarray(y), warn=True)
+    codes, classes = encode_labels(values)
+    if classes.dtype.kind == "f":
+        check_classification_targets(classes)
+    return Target(CLASSIFICATION, codes, classes)
+
+
+def number_target(y: Any) -> Target:
+    """Read one number per vertex, or several (n, T); NaN or None where unknown."""
+    array = _array(y)
+    values = array if array.ndim == 2 else array[:, None]
+    return Target(REGRESSION, _known(values), _names(y, values), values, array.ndim == 1)
+
+
+def _label_target(y: Any) -> Target:
+    values = _array(y)
+    known = _known(values)
+    # In floats -1 says unlabelled, as it does for classes.
+    known[(values == -1).any(axis=1)] = -1
+    values = np.where(known[:, None] < 0, np.nan, values)
+    if odd := sorted(set(np.unique(values[known >= 0]).tolist()) - {0.0, 1.0}):
+        raise GraphError(
+            "y with several columns must say which labels a vertex has, by 0 and 1; got "
+            f"{odd[0]:g}. One class per vertex is one column; numbers are for SGFRegressor."
+        )
+    return Target(MULTILABEL, known, _names(y, values), values, is_column=False)
+
+
+def _is_table(y: Any) -> bool:
+    """Return whether y has several columns; a single one is read as classes."""
+    if isinstance(y, list | tuple):
+        return bool(len(y)) and isinstance(y[0], list | tuple | np.ndarray) and len(y[0]) > 1
+    shape = getattr(y, "shape", ())
+    return len(shape) == 2 and shape[1] > 1
+
+
+def _array(y: Any) -> NDArray[np.float64]:
+    """Return numbers in float64 with NaN where unknown; of one or two dimensions."""
+    dense = y.toarray() if hasattr(y, "toarray") else y
+    array = check_array(
+        dense, dtype=np.float64, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y"
+    )
+    if array.ndim > 2 or array.ndim == 0:
+        raise GraphError(f"y must be (n,) or (n, T); got shape {array.shape}.")
+    return array
+
+
+def _known(values: NDArray[np.float64]) -> Index:
+    return np.where(np.isnan(values).any(axis=1), -1, 0).astype(np.int64)
+
+
+def _names(y: Any, values: NDArray[np.float64]) -> NDArray[Any]:
+    columns = getattr(y, "columns", None)
+    if columns is None or callable(columns):
+        return np.arange(values.shape[1])
+    return np.array([str(name) for name in columns], dtype=object)

@@ -1,0 +1,252 @@
+"""VertexEstimator: what every estimator here does, whatever it learns and whatever its network."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from graphfilter.errors import ConfigError, GraphError, GraphFilterError, check_count, check_number
+from graphfilter.estimators.inputs import draw_seed, take_split, take_target, take_training
+from graphfilter.estimators.saving import load_estimator, save_estimator
+from graphfilter.estimators.targets import Target
+from graphfilter.graph import Graph
+from graphfilter.graph.scaling import FeatureScaler
+from graphfilter.models import Network
+from graphfilter.runtime.devices import pick_device
+from graphfilter.splits import Split, stratified
+from graphfilter.systems import Prepared, System, predict_networks, train_system
+from graphfilter.systems.pipeline import learned_filters
+from graphfilter.training import OnEpoch, Task
+from graphfilter.training.logged import logged_progress
+
+
+class VertexEstimator(BaseEstimator):
+    """Fit, predict, save and load on the vertices of a graph.
+
+    A subclass names its parameters in ``__init__``, as scikit-learn wants it, implements
+    ``build_system``, which turns them into a system, and ``read_target``, which reads y.
+    """
+
+    graph: Graph | None
+    feature_scaling: str
+    validation_fraction: float
+    n_members: int
+    device: str
+    random_state: Any
+    verbose: bool
+
+    @abstractmethod
+    def build_system(self) -> System:
+        """Return what is trained: the network, its operator and its training config."""
+
+    def check_parameters(self) -> None:
+        """Raise where a parameter is impossible, before any work; ``fit`` does so too."""
+        check_count("n_members", self.n_members)
+        pick_device(self.device)
+        self.build_system()
+        FeatureScaler.check(self.feature_scaling)
+
+    @abstractmethod
+    def read_target(self, y: Any) -> Target:
+        """Return what is to be learned, from y as it is given."""
+
+    def target_of(self, graph: Graph) -> Target | None:
+        """Return what the graph itself says is to be learned, for a fit without y."""
+        return None
+
+    def check_target(self, target: Target) -> None:
+        """Raise where nothing can be learned from a target."""
+        if not (target.codes >= 0).any():
+            raise GraphError("y must be known for some vertices; it is known for none.")
+
+    def class_weights(self, target: Target, split: Split) -> NDArray[np.float64] | None:
+        """Return the weight of each class in the loss; None where all are equal."""
+        return None
+
+    def set_target(self, task: Task, names: NDArray[Any], is_column: bool) -> None:
+        """Take what is predicted; ``fit`` and loading do so."""
+        self.task_, self.target_names_, self.is_column_ = task, names, is_column
+
+    def fit(
+        self,
+        X: Any = None,
+        y: Any = None,
+        graph: Any = None,
+        *,
+        split: Split | tuple[Any, Any, Any] | None = None,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+        on_epoch: OnEpoch | None = None,
+    ) -> Self:
+        """Learn from the labelled vertices.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix (n, d)
+            Features of all vertices, labelled or not. None takes those of ``graph``. The rows of
+            a DataFrame are matched with the vertices of a graph that names them (networkx) by its
+            index; other rows stand in the order of the vertices. For an estimator bound to a
+            graph: the numbers of the vertices whose labels ``y`` holds.
+        y : array (n,) or (n, T)
+            What is known of the vertices, as the estimator says.
+        graph : edges (m, 2) or (2, m), scipy sparse, networkx, PyG Data or Graph, optional
+            Without one the network is an MLP, and a ``NoGraphWarning`` says so.
+        split : Split or (train, val, test), optional
+            Which vertices (rows of X) to train and to validate on; drawn from the labelled ones
+            otherwise.
+        checkpoint, resume
+            Keep the state of training in a file, and resume from it.
+        on_epoch : callable, optional
+            Told of the :class:`~graphfilter.training.Progress` after every epoch.
+        """
+        self.check_parameters()
+        system = self.build_system()
+        seed = draw_seed(self.random_state)
+        fitted, target = take_training(self, X, y, graph)
+        self.check_target(target)
+        split = take_split(split, fitted, graph) or self._draw_split(target.codes, seed)
+        values, mean, scale = target.standardised(split.train)
+        seeds = np.random.SeedSequence(seed).generate_state(self.n_members).tolist()
+        prepared = Prepared.of(
+            # Not Graph.replace, which would renumber the classes.
+            dataclasses.replace(fitted, labels=target.codes.copy(), classes=target.names),
+            scaling=self.feature_scaling,
+            device=pick_device(self.device),
+            task=target.task,
+            targets=values,
+        )
+        weights = self.class_weights(target, split)
+        with logged_progress(on_epoch) if self.verbose else nullcontext(on_epoch) as report:
+            outcomes = train_system(
+                prepared,
+                system,
+                [split] * len(seeds),
+                seeds,
+                class_weight=weights,
+                on_epoch=report,
+                checkpoint=checkpoint,
+                resume=resume,
+            )
+        results = [outcome.result for outcome in outcomes]
+        if any(r.stopped == "diverged" and r.best_epoch == 0 for r in results):
+            raise GraphFilterError(
+                "training diverged before anything was learned; lower the learning rates, or "
+                "scale the features."
+            )
+        # Only now: a fit that fails leaves the estimator as it was.
+        self.set_target(target.task, target.names, target.is_column)
+        self.target_mean_, self.target_scale_ = mean, scale
+        self.class_weights_ = weights
+        self.split_ = split
+        self.system_ = system
+        self.graph_ = fitted
+        self.has_edges_ = fitted.n_edges > 0
+        self.scaler_ = prepared.scaler
+        self.prepared_ = prepared
+        self.results_ = results
+        self.history_ = results[0].history
+        self.n_epochs_ = max(result.n_epochs for result in results)
+        self.set_members([outcome.network.cpu() for outcome in outcomes])
+        return self
+
+    def answers(self, X: Any = None, graph: Any = None) -> NDArray[np.float64]:
+        """Return what the task's outputs say (n, C), averaged over the members.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n, d), optional
+            Features of a new graph's vertices. Without it, the fitted graph is predicted. For an
+            estimator bound to a graph: vertex numbers.
+        graph : as in `fit`, optional
+            The graph of X. Without one, the fitted graph where X has a row for each of its
+            vertices; vertices without edges where the estimator was fitted without a graph.
+        """
+        check_is_fitted(self)
+        target, rows = take_target(self, X, graph)
+        # As fitted, whatever ``set_params`` has changed since.
+        system = self.system_
+        if system.keeps_graph and target.checksum() != self.graph_.checksum():
+            raise GraphError(
+                "this network is built on the graph it was fitted on and predicts no other one."
+            )
+        prepared = self.prepare(target)
+        members = self.members_
+        if prepared.device != "cpu":
+            # Copies: what was fitted stays where it is, also while another thread predicts.
+            members = [copy.deepcopy(member).to(prepared.device) for member in members]
+        answers = np.mean(predict_networks(prepared, system, members), axis=0)
+        return answers if rows is None else answers[rows]
+
+    def prepare(self, target: Graph) -> Prepared:
+        """Return a graph ready for prediction; the fitted one has been made ready by ``fit``."""
+        device = pick_device(self.device)
+        held: Prepared | None = getattr(self, "prepared_", None)
+        if held is not None and target is self.graph_ and held.device == device:
+            return held
+        return Prepared.of(target, scaling=self.scaler_, device=device, task=self.task_)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is made again when it is needed."""
+        state = dict(super().__getstate__())
+        state.pop("prepared_", None)
+        return state
+
+    def save(self, folder: str | Path, *, run: dict[str, Any] | None = None) -> None:
+        """Write ``model.safetensors`` and ``config.json`` to ``folder``.
+
+        The graph is not saved: predicting with a loaded model takes X and a graph. ``run`` is
+        anything JSON can hold that should be stored with the model; without it, the folder of a run
+        of ``graphfilter fit`` is refused, whose report would no longer be of its model.
+        """
+        check_is_fitted(self)
+        if self.build_system() != self.system_:
+            raise ConfigError(
+                "parameters must be those of the fit to be saved; they were changed since. "
+                "Fit again, or set them back."
+            )
+        if self.system_.keeps_graph:
+            raise ConfigError(
+                "a network that is built on its graph cannot be saved without it; those of most "
+                "systems can: sgf, mlp, sgc, appnp, gcn, gat, gcnii, ..."
+            )
+        if run is None and (Path(folder) / "metrics.json").exists():
+            raise ConfigError(f"{folder}: holds a run of graphfilter fit; save to another folder.")
+        save_estimator(self, folder, run)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read what :meth:`save` wrote. Nothing in the files can run code."""
+        return load_estimator(cls, folder)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "members_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _draw_split(self, codes: NDArray[np.int64], seed: int) -> Split:
+        share = self.validation_fraction
+        if not 0 <= check_number("validation_fraction", share) < 1:
+            raise ConfigError(f"validation_fraction must be in [0, 1); got {share}.")
+        return stratified(codes, seed, (1 - share, share, 0.0))
+
+    def set_members(self, networks: Sequence[Network[Any]]) -> None:
+        """Take trained networks as the members; ``fit`` and loading do so."""
+        self.members_ = [network.eval() for network in networks]
+        self.filters_ = learned_filters(networks)
+        if self.filters_:
+            self.filter_ = self.filters_[0]
+        elif hasattr(self, "filter_"):
+            del self.filter_  # Of an earlier fit of another system.
