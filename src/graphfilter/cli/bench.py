@@ -148,11 +148,10 @@ def _own_graph(given: FitOptions) -> dict[str, Graph]:
     from graphfilter.run_folder.plan import check_classes, with_features
     from graphfilter.splits import Split
 
-    found = given.read().graph
-    graph, notes = with_features(found)
+    graph, notes = with_features(given.read().graph)
     notes += check_classes(graph)
     splits = [Split(s.train, s.val, s.test, rule="public") for s in graph.splits]
-    tell([*found.notes, *notes], quiet=given.quiet)
+    tell(notes, quiet=given.quiet)
     path = given.vertices or given.graph
     assert path is not None
     return {path.name: graph.replace(splits=splits)}

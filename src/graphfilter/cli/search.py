@@ -52,9 +52,8 @@ def search(
 
     if quick and max_epochs is not None:
         raise ConfigError("--quick and --max-epochs both bound the epochs: choose one.")
-    source = given.read()
-    found, notes = with_features(source.graph)
-    tell([*source.graph.notes, *notes, *check_classes(found)], quiet=given.quiet)
+    found, notes = with_features(given.read().graph)
+    tell([*notes, *check_classes(found)], quiet=given.quiet)
     if quick:
         max_epochs = QUICK_EPOCHS
     try:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from graphfilter.data import Columns
+from graphfilter.data.readers.formats import TABLES
 from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.operators import OPERATORS
 from graphfilter.report.html import TEMPLATES, make_environment, plotly_source
@@ -61,6 +62,7 @@ class Handlers:
             "graph": None if self.graphs.start is None else self.graphs.start.to_dict(),
             "setting": vars(RunSetting()),
             "limits": LIMITS,
+            "endings": ",".join(TABLES),
         }
         return HTMLResponse(template.render(start=start))
 
@@ -163,7 +165,8 @@ def make_app(handlers: Handlers, token: str, hosts: set[str]) -> Starlette:
             except UploadSizeError as error:
                 response = answer({"error": str(error)}, 413)
             except GraphFilterError as error:
-                response = answer({"error": str(error)}, 422)
+                notes = getattr(error, "__notes__", [])
+                response = answer({"error": str(error), "notes": notes}, 422)
             for name, value in HEADERS.items():
                 response.headers.setdefault(name, value)
             return response

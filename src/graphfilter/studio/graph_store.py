@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphfilter.data import Columns, dataset_names, describe, load_dataset, locate, read_tables
-from graphfilter.data.readers.formats import column_names
+from graphfilter.data.readers.formats import open_table
 from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.report.numbers import plain
 from graphfilter.report.run_page import describe_size
@@ -106,9 +106,9 @@ class GraphStore:
         """Return the names of the columns of an uploaded table."""
         upload = self.uploads.look_up(key)
         try:
-            return column_names(upload.path)
+            return open_table(upload.path).names
         except GraphFilterError as error:
-            raise ConfigError(_named(str(error), upload)) from None
+            raise _renamed(error, upload) from None
 
     def add_tables(self, edges: str, vertices: str, columns: Columns) -> Entry:
         """Read two uploaded tables, with the errors of the command line; the files go then."""
@@ -126,7 +126,7 @@ class GraphStore:
         try:
             graph, encoder = read_tables(first.path, second.path, columns=columns)
         except GraphFilterError as error:
-            raise ConfigError(_named(str(error), first, second)) from None
+            raise _renamed(error, first, second) from None
         name = second.name.split(".")[0]
         notes = tuple(_named(note, first, second) for note in graph.notes)
         graph = graph.replace(name=name, notes=notes)
@@ -149,6 +149,14 @@ class GraphStore:
 
 def _make_entry(source: Source, arguments: tuple[str, ...]) -> Entry:
     return Entry(secrets.token_hex(8), source, arguments, plan_fit(source, 0).notes)
+
+
+def _renamed(error: GraphFilterError, *uploads: Upload) -> ConfigError:
+    """Return an error of reading, and the notes of what was found before, in the user's names."""
+    renamed = ConfigError(_named(str(error), *uploads))
+    for note in getattr(error, "__notes__", ()):
+        renamed.add_note(_named(note, *uploads))
+    return renamed
 
 
 def _named(text: str, *uploads: Upload) -> str:

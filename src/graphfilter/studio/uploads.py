@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from graphfilter.data.readers.formats import TABLES
 from graphfilter.errors import ConfigError, DataFileError, GraphFilterError
 
-TABLE_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 # Tables that were sent and never read: the oldest goes when there are more.
 MOST_WAITING = 8
 # What is sent beyond the limit is read and thrown away up to so many times it, so that the
@@ -54,11 +54,11 @@ class Uploads:
 
         One that is broken off, or too large, leaves no file.
         """
-        ending = next((e for e in TABLE_ENDINGS if name.lower().endswith(e)), None)
+        ending = next((e for e in TABLES if name.lower().endswith(e)), None)
         # Only the last part of the name, without what could break a command or a folder.
         shown = re.sub(r"[^\w.\- ]", "_", re.split(r"[/\\]", name)[-1])
         if ending is None:
-            known = ", ".join(TABLE_ENDINGS)
+            known = ", ".join(TABLES)
             raise DataFileError(shown, f"must be a table: {known}. Export it as CSV.")
         key = secrets.token_hex(8)
         upload = Upload(self._folder / f"upload-{key}{ending}", shown)

@@ -41,7 +41,7 @@ async function ask(path, content) {
 
 async function read(response) {
   const found = await response.json();
-  if (!response.ok) throw new Error(found.error);
+  if (!response.ok) throw Object.assign(new Error(found.error), { notes: found.notes ?? [] });
   return found;
 }
 
@@ -61,15 +61,17 @@ function mend(...places) {
   }
 }
 
+function faint(note) {
+  const line = document.createElement("span");
+  line.className = "faint";
+  line.textContent = ` ${note}`;
+  return line;
+}
+
 function takeGraph(found) {
   graph = found;
   mend("dataset", "upload", "train", ...Object.entries(COLUMNS).flat(2));
-  at("graph").replaceChildren(`${found.name}: ${found.size}.`, ...found.notes.map((note) => {
-    const line = document.createElement("span");
-    line.className = "faint";
-    line.textContent = ` ${note}`;
-    return line;
-  }));
+  at("graph").replaceChildren(`${found.name}: ${found.size}.`, ...found.notes.map(faint));
   at("train").disabled = false;
   drawAll();
 }
@@ -81,7 +83,9 @@ async function busy(words, work, placeOf) {
   try {
     takeGraph(await work());
   } catch (error) {
-    at("graph").replaceChildren(...(graph ? before : ["No graph yet."]));
+    // What was found and guessed before the error is often its cause.
+    const found = (error.notes ?? []).map(faint);
+    at("graph").replaceChildren(...(graph ? before : ["No graph yet."]), ...found);
     at("train").disabled = !graph;
     complain(error, error.place ?? placeOf(error.message));
   }
