@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -177,7 +177,8 @@ class FilterNetwork(SideBySide[FilterNetworkConfig]):
 
     def encoders(self) -> list[Linear]:
         """Return the layers before the filter, each followed by the activation."""
-        return [] if self.encoder is None else [self.encoder, *getattr(self, "deeper", ())]
+        deeper = cast("Iterable[Linear]", self.deeper)
+        return [] if self.encoder is None else [self.encoder, *deeper]
 
     def filters_logits(self) -> bool:
         """Return whether the filter now runs after the head."""
