@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from graphfilter.cli.sources import FitOptions
+from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
-    from graphfilter.run_folder import Asked
+    from graphfilter.data import Columns
+    from graphfilter.run_folder import Asked, SplitBy
 
+SPLIT = "How the labelled vertices are divided (60/20/20 at random otherwise)"
 TWO_CLASSES = "Two classes: when to answer the one you look for"
 
 
@@ -63,12 +66,62 @@ class AnswerOptions(FitOptions):
             help="Train on this many splits, side by side: the report and metrics.json say how "
             "much the scores vary. The model of the first split is kept.",
             min=1,
+            rich_help_panel=SPLIT,
         ),
     ] = 1
+
+    split_by: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of dates or numbers: train on the earliest 60 %, choose the best epoch on "
+            "the next 20 %, test on the latest. For a model that will meet the future. Not a "
+            "feature.",
+            metavar="COLUMN",
+            rich_help_panel=SPLIT,
+        ),
+    ] = None
+    group: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of groups (a household, a plant, a patient): no group is in two parts. "
+            "For a model that will meet new ones. Not a feature.",
+            metavar="COLUMN",
+            rich_help_panel=SPLIT,
+        ),
+    ] = None
 
     def words(self) -> tuple[str, ...]:
         graph_only = {f.name: getattr(self, f.name) for f in fields(FitOptions)}
         return FitOptions(**graph_only).words()
+
+    def columns(self, like: Columns | None = None) -> Columns:
+        """Leave the column to divide by out of the features, unless it is named among them."""
+        chosen = super().columns(like)
+        divides = [n for n in (self.split_by, self.group) if n and n not in chosen.features]
+        return replace(chosen, drop=(*chosen.drop, *(n for n in divides if n not in chosen.drop)))
+
+    def split_rule(self) -> SplitBy:
+        """Read the column to divide by, where there is one."""
+        from graphfilter.data import TextOptions
+        from graphfilter.data.split_columns import read_groups, read_times
+        from graphfilter.run_folder import SplitBy
+        from graphfilter.run_folder.split_choice import STRATIFIED
+
+        named = [n for n in ("split_by", "group", "split") if getattr(self, n) is not None]
+        if len(named) > 1:
+            words = " and ".join(f"--{name.replace('_', '-')}" for name in named)
+            raise ConfigError(f"{words} each divide the vertices; give one of them.")
+        if self.split_by is None and self.group is None:
+            return STRATIFIED
+        if self.vertices is None:
+            word = "--split-by" if self.split_by else "--group"
+            raise ConfigError(f"{word} names a column of a table (--vertices); there is none.")
+        text = TextOptions(self.delimiter, self.encoding, self.decimal)
+        if self.split_by is not None:
+            times = read_times(self.vertices, self.split_by, text)
+            return SplitBy(self.split_by, times=times)
+        assert self.group is not None
+        return SplitBy(self.group, groups=read_groups(self.vertices, self.group, text))
 
     def asked(self) -> Asked:
         """Return what is wanted of the answer."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graphfilter.cli.screen import say, show_table, tell, waiting
-from graphfilter.cli.sources import GraphOptions, takes
+from graphfilter.cli.sources import ORIGIN, GraphOptions, takes
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -65,18 +65,22 @@ def explain(
 
 def _with_origin(given: GraphOptions, about: RunDescription) -> GraphOptions:
     """Take the graph of the run where none is named."""
-    names = ("edges", "vertices", "dataset", "graph")
-    if any(getattr(given, name) is not None for name in names):
+    if any(getattr(given, name) is not None for name in ("edges", "vertices", "dataset", "graph")):
         return given
-    kept = {name: about.origin[name] for name in names if name in about.origin}
+    kept = {name: about.origin[name] for name in ORIGIN if name in about.origin}
     if not kept:
         raise ConfigError(
             "the run does not say which graph it was made from; name it: --edges and --vertices, "
             "or --dataset NAME, or --graph FILE."
         )
-    paths = {name: value if name == "dataset" else Path(value) for name, value in kept.items()}
+    words = {"dataset", "delimiter", "encoding", "decimal"}
+    flags = {"allow_missing", "directed"}
+    values = {
+        name: value if name in words else name in flags or Path(value)
+        for name, value in kept.items()
+    }
     label = None if about.columns is None else about.columns.label
-    return replace(given, **paths, label=given.label or label)
+    return replace(given, **values, label=given.label or label)
 
 
 def _show(found: Explanation) -> None:

@@ -120,7 +120,7 @@ def fit(
         device=device,
         random_state=seed,
     )
-    plan = plan_fit(found, seed)
+    plan = plan_fit(found, seed, given.split_rule())
     check_folder(out, overwrite=overwrite, resume=resume)
     tell(plan.notes[len(found.graph.notes) :], quiet=quiet)
     if resume and not (out / CHECKPOINT_FILE).exists():

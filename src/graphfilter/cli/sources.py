@@ -36,6 +36,13 @@ SplitRule = Annotated[
 ]
 
 
+# The options that say where a graph comes from: kept with a run, so that it can be read again.
+ORIGIN = (
+    "edges", "vertices", "dataset", "graph", "allow_missing", "directed", "delimiter", "encoding",
+    "decimal",
+)  # fmt: skip
+
+
 def _option(*names: str, help: str, panel: str) -> Any:
     return typer.Option(*names, help=help, rich_help_panel=panel)
 
@@ -136,8 +143,8 @@ class GraphOptions:
         columns = None
         origin = {
             name: str(value)
-            for name in ("edges", "vertices", "dataset", "graph")
-            if (value := getattr(self, name)) is not None
+            for name in ORIGIN
+            if (value := getattr(self, name)) not in (None, False)
         }
         if self.dataset is not None:
             with download_bar(show=not self.quiet) as progress:
