@@ -9,12 +9,15 @@ import pytest
 from graphfilter.paper import (
     figure2,
     figure3,
+    figure3_seeds,
     filter_dynamics,
     options,
+    settings,
     table2,
     table3,
     table4,
     table5,
+    theta,
 )
 from graphfilter.paper.targets import TARGETS
 
@@ -23,7 +26,8 @@ from graphfilter.paper.targets import TARGETS
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every target run on the embedded karate club, for two epochs."""
     monkeypatch.setattr(options, "QUICK_EPOCHS", 2)
-    for module in (table4, figure2, figure3, filter_dynamics):
+    monkeypatch.setattr(theta, "SPLIT_RULE", "stratified")
+    for module in (table4, figure2, figure3, figure3_seeds, filter_dynamics, settings, theta):
         monkeypatch.setattr(module, "QUICK", ("karate",))
     monkeypatch.setattr(table5, "QUICK", (("karate",), ()))
     for name, table in (("table2", table2.TABLE), ("table3", table3.TABLE)):

@@ -57,8 +57,8 @@ def test_figure_has_a_column_a_group_and_a_row_a_method():
         "low: r(Y) below 0.6",
         "high: r(Y) above 1.3",
     ]
-    assert len(axes) == 4
-    assert [len(ax.patches) for ax in axes] == [9 + 5] * 4
+    assert len(axes) == 6
+    assert [len(ax.patches) for ax in axes] == [9 + 5] * 6
     with pytest.raises(ConfigError, match="at least one record"):
         draw([])
 

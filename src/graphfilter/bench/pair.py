@@ -44,6 +44,8 @@ class Pair:
         An npz file with the graph, where the registry has no dataset of this name.
     done : frozenset of str
         Keys of the runs on record, which are skipped.
+    first : int
+        The seed and split of the first run.
     """
 
     dataset: str
@@ -56,6 +58,7 @@ class Pair:
     given: System | None = None
     file: str = ""
     done: frozenset[str] = frozenset()
+    first: int = 0
 
     @property
     def system(self) -> System:
@@ -103,7 +106,7 @@ def blank_records(pair: Pair) -> list[Record]:
             config=config,
             device=device_title(pair.device),
         )
-        for run in range(pair.runs)
+        for run in range(pair.first, pair.first + pair.runs)
     ]
 
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 GRAPHS = {"digits": "low", "csbm": "middle", "bipartite": "high"}
 RESULTS_FILE = "results.json"
 SYSTEMS = ("sgf", "mlp", "sgc", "appnp")
+# Of an edge across the bipartite graph: near the one that the authors settled on. At the 0.05 that
+# the paper describes two steps of averaging are enough, and nothing could be told apart.
+ACROSS = 0.008
 
 
 def demo(
@@ -41,7 +44,7 @@ def demo(
     """
     if out.exists() and any(out.iterdir()) and not overwrite:
         raise ConfigError(f"{out}: exists and is not empty; pass --overwrite, or another --out.")
-    from graphfilter.data import load_dataset
+    from graphfilter.data import load_dataset, make_bipartite
     from graphfilter.metrics import score_parts
     from graphfilter.report.figures import draw_filter, draw_filters, save_figure
     from graphfilter.spectral import label_frequency
@@ -54,7 +57,7 @@ def demo(
     started = time.perf_counter()
     rows, views, records = [], [], []
     for name, range_name in GRAPHS.items():
-        graph = load_dataset(name)
+        graph = make_bipartite(probability=ACROSS) if name == "bipartite" else load_dataset(name)
         prepared = Prepared.of(graph)
         frequency = label_frequency(graph)
         splits = [stratified(graph.labels, seed) for seed in range(runs)]
@@ -93,7 +96,8 @@ def demo(
     )
     say(
         "MLP ignores the graph. SGC and APPNP are fixed low-pass filters; SGC's is an even power "
-        "of the adjacency, which lets the highest frequency through as well as the lowest."
+        "of the adjacency, which lets some of the highest frequency through: on a denser "
+        "bipartite graph (graphfilter bench --datasets bipartite) that is enough."
     )
     say(f"Pictures in {out} (start with filters.png), {time.perf_counter() - started:.0f} s.")
 

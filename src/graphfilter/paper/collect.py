@@ -14,7 +14,10 @@ from graphfilter.runtime.devices import pick_device
 from graphfilter.systems import System
 
 # Targets with runs in common: what one has run is copied to another.
-SHARING = ("table2", "table3", "table4", "table5", "fig-filters")
+SHARING = (
+    "table2", "table3", "table4", "table5", "fig-filters", "settings", "theta", "fig-noise",
+    "noise-seeds",
+)  # fmt: skip
 
 
 def at_hand(datasets: Iterable[str]) -> tuple[list[str], list[str]]:

@@ -9,14 +9,18 @@ from graphfilter.paper import (
     appendix_search,
     figure2,
     figure3,
+    figure3_seeds,
     figure4,
     figure8,
+    figures1_5,
     figures6_7,
+    settings,
     table1,
     table2,
     table3,
     table4,
     table5,
+    theta,
 )
 
 TARGETS = {
@@ -24,14 +28,18 @@ TARGETS = {
     for module in (
         table1,
         figures6_7,
+        figures1_5,
         table2,
         table3,
+        theta,
         figure2,
         figure3,
+        figure3_seeds,
         figure4,
         table4,
         table5,
         figure8,
         appendix_search,
+        settings,
     )
 }
