@@ -41,10 +41,14 @@ def make(library: str, columns: dict[str, list[Any]]) -> Any:
     return pytest.importorskip(library).DataFrame(columns)
 
 
+def dense(graph: Graph) -> Any:
+    return graph.features
+
+
 def check(graph: Graph, names: tuple[Any, ...] = (10, 20, 30)) -> None:
     assert graph.vertex_names == names
     assert graph.feature_names == NAMES
-    np.testing.assert_allclose(graph.features, FEATURES)
+    np.testing.assert_allclose(dense(graph), FEATURES)
     np.testing.assert_array_equal(graph.labels, [0, -1, 1])
     assert graph.edges.tolist() == [[0, 1], [1, 2]]
     np.testing.assert_array_equal(graph.edge_weights, [1, 2])
@@ -87,7 +91,7 @@ def test_frames_survive_excel_and_csv(tmp_path: Path, library: str) -> None:
         columns = gf.data.Columns(id="key", weight="strength")
         graph, _ = gf.read_tables(tmp_path / f"e.{kind}", tmp_path / f"v.{kind}", columns=columns)
         assert graph.feature_names == held.feature_names
-        np.testing.assert_allclose(graph.features, held.features)
+        np.testing.assert_allclose(dense(graph), dense(held))
         np.testing.assert_array_equal(graph.labels, held.labels)
         np.testing.assert_array_equal(graph.edge_weights, held.edge_weights)
         assert graph.vertex_names == ("10", "20", "30")

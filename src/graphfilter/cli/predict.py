@@ -28,8 +28,9 @@ def predict(
 ) -> None:
     """Label the vertices of a graph with the model of a run, without training again.
 
-    The tables need the same feature columns as those the model was fitted on. Labels are not
-    needed; where there are some, the accuracy on them is printed.
+    The tables need the same feature columns as those the model was fitted on; they are found by
+    name and understood as they were then. Labels are not needed; where there are some, the
+    accuracy on vertices that were not trained on is printed.
 
     Example:  graphfilter predict run --edges new_edges.csv --vertices new.csv --out new_labels.csv
     """
@@ -40,16 +41,14 @@ def predict(
         raise ConfigError(f"{out}: exists; pass --overwrite to replace it, or another --out.")
     if not out.parent.is_dir():
         raise ConfigError(f"{out.parent}: there is no such folder to write {out.name} to.")
-    import numpy as np
-
     from graphfilter.graph.edges import count
     from graphfilter.run_folder import (
         as_fitted,
         check_embeddings_file,
+        describe_accuracy,
         load_run,
         predict_graph,
         predicted_classes,
-        with_features,
         write_embeddings,
         write_predictions,
     )
@@ -64,16 +63,9 @@ def predict(
         if embeddings is not None:
             graph = as_fitted(classifier, about, new)
             write_embeddings(embeddings, new, classifier.transform(graph=graph))
-    if new.labels is not None and (new.labels >= 0).any():
-        known = new.labels >= 0
-        names = np.array([str(c) for c in classifier.classes_])
-        truth = np.array([str(c) for c in new.classes])[new.labels[known]]
-        answered = predicted_classes(probabilities, classifier.classes_, about.decision)
-        accuracy = (names[answered[known]] == truth).mean()
-        labelled = count(int(known.sum()), "labelled vertex", "labelled vertices")
-        seen = with_features(new)[0].checksum() == about.data_checksum
-        warning = " This is the graph it was trained on: metrics.json has its test part."
-        say(f"Accuracy on the {labelled}: {accuracy:.1%}.{warning if seen else ''}")
+    answered = predicted_classes(probabilities, classifier.classes_, about.decision)
+    for sentence in describe_accuracy(run, new, classifier.classes_, answered):
+        say(sentence)
     say(f"{count(new.n_vertices, 'vertex', 'vertices')} predicted, written to {out}.")
     if embeddings is not None:
         say(f"Their embeddings are in {embeddings}.")

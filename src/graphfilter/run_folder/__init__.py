@@ -25,6 +25,7 @@ from graphfilter.run_folder.layout import (
     RUN_FILES,
     check_folder,
 )
+from graphfilter.run_folder.new_labels import describe_accuracy
 from graphfilter.run_folder.plan import Plan, Source, plan_fit, with_features
 from graphfilter.run_folder.predict import as_fitted, load_run, predict_graph
 from graphfilter.run_folder.predictions import predicted_classes, write_predictions
@@ -45,6 +46,7 @@ __all__ = [
     "as_fitted",
     "check_embeddings_file",
     "check_folder",
+    "describe_accuracy",
     "explain_run",
     "fit_folder",
     "load_run",

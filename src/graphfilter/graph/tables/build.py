@@ -77,7 +77,7 @@ def _build(
     features, encoder = _encode(table, vertices, columns, roles, asked, encoder, notes)
     if encoder.columns:
         attributes["feature_names"] = encoder.feature_names
-    pairs, weights, said = read_edges(edges, vertices, ids, edge_roles, allow_missing)
+    pairs, weights, said = read_edges(edges, edge_roles, vertices, ids, roles["id"], allow_missing)
     notes += said
     graph = kind.from_edges(
         pairs, len(ids), weights=weights, name=vertices.name.split(".")[0], directed=directed

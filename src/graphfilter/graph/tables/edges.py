@@ -35,7 +35,12 @@ class EdgeRoles:
 
 
 def read_edges(
-    table: TableSource, vertices: TableSource, ids: pa.Array, roles: EdgeRoles, allow_missing: bool
+    table: TableSource,
+    roles: EdgeRoles,
+    vertices: TableSource,
+    ids: pa.Array,
+    id_column: str,
+    allow_missing: bool,
 ) -> tuple[NDArray[np.int32], NDArray[np.float32] | None, list[str]]:
     """Read the edges in one pass, turning ids into numbers block by block."""
     import pyarrow as pa
@@ -50,7 +55,9 @@ def read_edges(
         if not (allow_missing or known.all()):
             bad = int(known.argmin())
             name = ends[int(numbers[0, bad] >= 0)][bad].as_py()
-            problem = f"{explain_missing(name, ids, vertices.name)}, or pass --allow-missing."
+            any_known = bool(row or (numbers >= 0).any())
+            problem = explain_missing(name, ids, vertices.name, id_column, any_known)
+            problem = f"{problem}, or pass --allow-missing."
             raise at_row(table, row + bad, problem, header=roles.header)
         pairs.append(numbers.T[known])
         if roles.weight is not None:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from graphfilter.graph.tables.columns import is_index
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -21,17 +23,27 @@ def _without_zeros(name: str) -> str:
 # Each with what two spellings of an id that are equal under it differ by.
 _CAUSES: tuple[tuple[Callable[[str], str], str], ...] = (
     (str.strip, "one of the two has blanks around its ids"),
-    (
-        _without_fraction,
-        "one of the two has its ids as decimals, as pandas writes them beside gaps",
-    ),
+    (_without_fraction, "one of the two writes them as decimals, as pandas does beside gaps"),
     (_without_zeros, "one of the two has lost the leading zeros of its ids, as Excel does"),
     (str.casefold, "the two differ in upper and lower case"),
 )
 
 
-def explain_missing(name: str, ids: pa.Array, vertices: str) -> str:
-    """Say that a vertex is missing and the likely cause; ends where a remedy can follow."""
+def explain_missing(
+    name: str, ids: pa.Array, vertices: str, id_column: str, any_known: bool
+) -> str:
+    """Say that a vertex is missing and the likely cause; a remedy can follow after a comma.
+
+    Parameters
+    ----------
+    name : str
+        The end of an edge that is missing.
+    ids : array of strings
+    vertices, id_column : str
+        The table that the ids are of, and their column.
+    any_known : bool
+        Whether other ends of edges are among the ids.
+    """
     if not name:
         return "an end of the edge is empty. Fill it in"
     known = ids.to_pylist()
@@ -42,11 +54,12 @@ def explain_missing(name: str, ids: pa.Array, vertices: str) -> str:
                 f"vertex {name!r} is not in {vertices}, but {found!r} is: {cause}. Write them the "
                 "same way in both"
             )
-    problem = f"vertex {name!r} is not in {vertices}"
-    if known[: len(known)] == [str(i) for i in range(len(known))]:
-        problem += (
-            f", whose ids are row numbers, 0 to {len(known) - 1}: they may be pandas' index. Name "
-            "the column of the ids with --id"
-        )
-        return problem
-    return f"{problem}. Add it to {vertices}"
+    if any_known:
+        return f"vertex {name!r} is not in {vertices}. Add it to {vertices}"
+    column = "the unnamed column" if id_column == "" else f"column {id_column!r}"
+    index = is_index(id_column) or known == [str(i) for i in range(len(known))]
+    what = "holds row numbers, as pandas writes them" if index else "may not be the id"
+    return (
+        f"vertex {name!r} is not in {vertices}, nor is any other before it: {column} {what}. "
+        "Name the column of the ids with --id"
+    )
