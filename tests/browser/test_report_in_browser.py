@@ -176,3 +176,18 @@ def test_report_is_worked_by_keyboard(graph: Graph, visit, tmp_path: Path) -> No
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.id || document.activeElement.type"))
     assert {"epoch", "search", "button"} <= reached
+
+
+def test_every_plot_can_be_saved_as_png_and_svg(graph: Graph, visit, tmp_path: Path) -> None:
+    report = visit(make_report(graph, tmp_path))
+    assert report.page.locator(".save button").count() == 2 * report.page.locator(".plot").count()
+    starts = {"png": b"\x89PNG", "svg": b"<svg"}
+    for format, start in starts.items():
+        with report.page.expect_download() as saved:
+            label = f"Save the precision plot as {format.upper()}"
+            report.page.get_by_label(label).click()
+        assert saved.value.suggested_filename.endswith(f"precision-plot.{format}")
+        path = tmp_path / f"saved.{format}"
+        saved.value.save_as(path)
+        assert path.read_bytes().startswith(start)
+    report.check()

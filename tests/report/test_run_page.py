@@ -13,7 +13,7 @@ from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
 from graphfilter.graph import Graph
 from graphfilter.report.conclusion import BASELINES
-from graphfilter.run_folder import REPORT_FILE, Source, fit_folder, plan_fit
+from graphfilter.run_folder import REPORT_FILE, Asked, Source, fit_folder, plan_fit
 from graphfilter.run_folder.baselines import train_baselines
 from graphfilter.splits import Split, stratified
 from graphfilter.systems.pipeline import train_system
@@ -60,9 +60,10 @@ def read(page: str) -> Reader:
 def fit(graph: Graph, folder: Path, *, baselines: bool = False, **parameters) -> Reader:
     parameters = {"max_epochs": 15, "n_layers": 4, "random_state": 0, **parameters}
     plan = plan_fit(Source(graph, origin={"dataset": graph.name}), 0)
+    asked = Asked(title=parameters.pop("title", ""))
     fit_folder(
         plan, SGFClassifier(**parameters), folder, seed=0, baselines=baselines,
-        command="graphfilter fit --dataset x --out run",
+        command="graphfilter fit --dataset x --out run", asked=asked,
     )  # fmt: skip
     path = folder / REPORT_FILE
     assert path.stat().st_size < 6_000_000
@@ -178,3 +179,9 @@ def test_baselines_are_trained_like_the_classifier(graph: Graph, monkeypatch) ->
         assert (n_splits, n_seeds) == (2, 2)
         np.testing.assert_array_equal(weights, classifier.class_weights_)
         assert weights[1] > weights[0]
+
+
+def test_title_is_the_users_and_escaped(graph: Graph, tmp_path: Path) -> None:
+    page = fit(graph, tmp_path, title=f"Churn {HOSTILE}")
+    assert "script" not in page.tags[: page.tags.index("main")]
+    assert page.text.count(f"Churn {HOSTILE}") == 2

@@ -70,6 +70,9 @@ class AnswerOptions(FitOptions):
         ),
     ] = 1
 
+    title: Annotated[
+        str, typer.Option(help="Of the report; the table's name otherwise.", metavar="TEXT")
+    ] = ""
     split_by: Annotated[
         str | None,
         typer.Option(
@@ -128,5 +131,6 @@ class AnswerOptions(FitOptions):
         from graphfilter.run_folder import Asked
 
         return Asked(
-            self.threshold, tuple(self.cost or ()), self.positive, self.embeddings, self.repeats
-        )
+            self.threshold, tuple(self.cost or ()), self.positive, self.embeddings, self.repeats,
+            self.title,
+        )  # fmt: skip

@@ -215,6 +215,7 @@ def _show(summary: FitSummary) -> None:
         ]
         for part, scores in metrics["scores"].items()
     ]
+    say(summary.headline)
     show_table(
         ["part", "vertices", "accuracy", *shown.values()],
         rows,

@@ -22,7 +22,7 @@ from graphfilter.report.classes import (
     least_sure,
     most_doubted,
 )
-from graphfilter.report.conclusion import Baseline, conclude
+from graphfilter.report.conclusion import Baseline, Conclusion, conclude
 from graphfilter.report.curves import (
     coefficient_data,
     describe_shape,
@@ -60,6 +60,8 @@ class RunFacts:
         How the run was made: command, seed, versions, checksum, origin.
     baselines : sequence of Baseline
         Empty where they were not requested.
+    title : str
+        Of the page; the graph's name where empty.
     """
 
     classifier: SGFClassifier
@@ -71,6 +73,19 @@ class RunFacts:
     notes: Sequence[str]
     made: Mapping[str, Any]
     baselines: Sequence[Baseline] = ()
+    title: str = ""
+
+    @property
+    def part(self) -> str:
+        """The part that is scored: test, or validation or training where there is no other."""
+        return next(p for p in ("test", "val", "train") if p in self.metrics["scores"])
+
+    @property
+    def scored(self) -> NDArray[np.int64]:
+        """The labelled vertices of that part."""
+        assert self.graph.labels is not None
+        index = getattr(self.split, self.part)
+        return index[self.graph.labels[index] >= 0]
 
 
 def write_report(path: str | PathLike[str], facts: RunFacts) -> None:
@@ -78,25 +93,29 @@ def write_report(path: str | PathLike[str], facts: RunFacts) -> None:
     write_page(path, render_report(facts))
 
 
+def conclude_run(facts: RunFacts) -> Conclusion:
+    """Return what the top of the page says."""
+    graph, scored = facts.graph, facts.scored
+    assert graph.labels is not None
+    return conclude(
+        facts.part,
+        graph.labels[scored],
+        facts.probabilities[scored].argmax(axis=1),
+        graph.labels[facts.split.train],
+        [(baseline, baseline.predicted[scored]) for baseline in facts.baselines],
+        has_edges=graph.n_edges > 0,
+    )
+
+
 def render_report(facts: RunFacts) -> str:
     """Return the page of a run."""
-    graph, split = facts.graph, facts.split
+    graph = facts.graph
     assert graph.labels is not None
-    part = next(p for p in ("test", "val", "train") if p in facts.metrics["scores"])
-    scored = getattr(split, part)
-    scored = scored[graph.labels[scored] >= 0]
+    part, scored = facts.part, facts.scored
     truth, probabilities = graph.labels[scored], facts.probabilities[scored]
     predicted = probabilities.argmax(axis=1)
     diagnosis = diagnose(graph)
     density = spectral_density(graph)
-    found = conclude(
-        part,
-        truth,
-        predicted,
-        graph.labels[split.train],
-        [(baseline, baseline.predicted[scored]) for baseline in facts.baselines],
-        has_edges=graph.n_edges > 0,
-    )
     learned = mean_response(facts.classifier.filters_, facts.classifier.operator)
     data = _plot_data(facts, diagnosis)
     data["filter"]["density"] = plain(density.values)
@@ -116,7 +135,7 @@ def render_report(facts: RunFacts) -> str:
         "report.html.j2",
         name=graph.name,
         facts=facts,
-        conclusion=found,
+        conclusion=conclude_run(facts),
         size=describe_size(graph),
         kind=diagnosis.kind.replace(" %", "\xa0%"),
         shape=describe_shape(learned, density),

@@ -24,6 +24,8 @@ class Asked:
         Where to write the filtered hidden layer of every vertex, as Parquet or CSV.
     repeats : int
         Splits to train on in all; the model that is kept is that of the first.
+    title : str
+        Of the report; the graph's name where empty.
     """
 
     threshold: str = ""
@@ -31,6 +33,7 @@ class Asked:
     positive: str = ""
     embeddings: Path | None = None
     repeats: int = 1
+    title: str = ""
 
 
 NOTHING_ASKED = Asked()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.graph import Graph
-from graphfilter.report.run_page import RunFacts, write_report
+from graphfilter.report.run_page import RunFacts, conclude_run, write_report
 from graphfilter.run_folder.asked import NOTHING_ASKED, Asked
 from graphfilter.run_folder.baselines import train_baselines
 from graphfilter.run_folder.decisions import (
@@ -37,12 +37,13 @@ from graphfilter.training import OnEpoch
 
 @dataclass(frozen=True, eq=False)
 class FitSummary:
-    """What :func:`fit_folder` left behind, for printing."""
+    """What :func:`fit_folder` left behind, for printing; the headline is the report's."""
 
     classifier: SGFClassifier
     graph: Graph
     metrics: RunMetrics
     folder: Path
+    headline: str
 
 
 def fit_folder(
@@ -86,14 +87,14 @@ def fit_folder(
             resume=resume,
             on_epoch=on_epoch,
         )
-        metrics = _write_run(
+        metrics, headline = _write_run(
             plan, classifier, folder, seed=seed, baselines=baselines, on_baseline=on_baseline,
-            command=command, decide=decide, repeats=asked.repeats,
+            command=command, decide=decide, asked=asked,
         )  # fmt: skip
         if asked.embeddings is not None:
             write_embeddings(asked.embeddings, plan.graph, classifier.transform())
         (folder / CHECKPOINT_FILE).unlink(missing_ok=True)
-    return FitSummary(classifier, plan.graph, metrics, folder)
+    return FitSummary(classifier, plan.graph, metrics, folder, headline)
 
 
 def _write_run(
@@ -106,9 +107,12 @@ def _write_run(
     on_baseline: OnEpoch | None,
     command: str,
     decide: DecisionPlan | None,
-    repeats: int,
-) -> RunMetrics:
-    """Write every file of a run whose classifier is fitted, the model last."""
+    asked: Asked,
+) -> tuple[RunMetrics, str]:
+    """Write every file of a run whose classifier is fitted, the model last.
+
+    Returns what was measured, and the first sentence of the report.
+    """
     graph, split = plan.graph, plan.split
     probabilities = classifier.predict_proba()
     metrics = measure_run(classifier, graph, probabilities, split)
@@ -119,9 +123,9 @@ def _write_run(
     write_predictions(
         folder / PREDICTIONS_FILE, graph, graph.classes, probabilities, split, decision
     )
-    if repeats > 1:
+    if asked.repeats > 1:
         spread = repeat_fit(
-            plan, classifier, probabilities, seed=seed, repeats=repeats, on_epoch=on_baseline
+            plan, classifier, probabilities, seed=seed, repeats=asked.repeats, on_epoch=on_baseline
         )
         if spread is not None:
             metrics["repeats"] = spread
@@ -134,8 +138,8 @@ def _write_run(
         others = train_baselines(split, classifier, seed=seed, on_epoch=on_baseline)
     facts = RunFacts(
         classifier, graph, split, parts_of(graph, split), probabilities, metrics, plan.notes, run,
-        others,
+        others, asked.title,
     )  # fmt: skip
     write_report(folder / REPORT_FILE, facts)
     classifier.save(folder, run=run)
-    return metrics
+    return metrics, conclude_run(facts).headline

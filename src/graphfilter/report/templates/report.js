@@ -148,4 +148,5 @@ function drawAll() {
 }
 
 document.getElementById("epoch").addEventListener("input", moveSlider);
+offerSaving();
 startPage(drawAll);
