@@ -20,31 +20,29 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.S | re.M)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_commands_of_the_page_run(page: str, tmp_path: Path, monkeypatch, capfd) -> None:
-    commands = [
-        line.removeprefix("$ ")
-        for block in blocks(page, "console")
-        for line in block.splitlines()
-        if line.startswith("$ ")
-    ]
-    assert commands
+def test_commands_and_code_of_the_pages_run_one_after_another(
+    tmp_path: Path, monkeypatch, capfd
+) -> None:
+    """In one folder, as a reader of README and tutorial would: no step is in another's way."""
     monkeypatch.chdir(tmp_path)
-    for command in commands:
-        words = shlex.split(command)
-        assert words[0] == "graphfilter"
-        monkeypatch.setattr(sys, "argv", words)
-        with pytest.raises(SystemExit) as stop:
-            main()
-        assert stop.value.code in (0, None), f"{command}: {capfd.readouterr().err}"
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_python_of_the_page_runs(page: str, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    code = "\n".join(blocks(page, "python"))
-    assert code
-    exec(compile(code, page, "exec"), {})
+    for page in PAGES:
+        commands = [
+            line.removeprefix("$ ")
+            for block in blocks(page, "console")
+            for line in block.splitlines()
+            if line.startswith("$ ")
+        ]
+        assert commands
+        for command in commands:
+            words = shlex.split(command)
+            assert words[0] == "graphfilter"
+            monkeypatch.setattr(sys, "argv", words)
+            with pytest.raises(SystemExit) as stop:
+                main()
+            assert stop.value.code in (0, None), f"{command}: {capfd.readouterr().err}"
+        code = "\n".join(blocks(page, "python"))
+        assert code
+        exec(compile(code, page, "exec"), {})
 
 
 def test_links_of_the_pages_lead_somewhere() -> None:

@@ -191,3 +191,16 @@ def test_every_plot_can_be_saved_as_png_and_svg(graph: Graph, visit, tmp_path: P
         saved.value.save_as(path)
         assert path.read_bytes().startswith(start)
     report.check()
+
+
+def test_wide_table_fades_on_the_side_with_more_to_see(graph: Graph, visit, tmp_path: Path) -> None:
+    seen = visit(make_report(graph, tmp_path), width=390)
+    box = seen.page.locator("#answer .scroll")
+    classes = "(box) => [...box.classList].filter((c) => c !== 'scroll').sort()"
+    assert box.evaluate(classes) == ["more-right"]
+    for place, expected in (("20", ["more-left", "more-right"]), ("9999", ["more-left"])):
+        box.evaluate(f"(box) => {{ box.scrollLeft = {place}; }}")
+        found = f"({classes})(document.querySelector('#answer .scroll')).join()"
+        seen.page.wait_for_function(f"{found} === '{','.join(expected)}'")
+    wide = visit(make_report(graph, tmp_path / "wide"), width=1280)
+    assert wide.page.locator("#answer .scroll").evaluate(classes) == []

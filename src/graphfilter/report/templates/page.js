@@ -67,7 +67,18 @@ function makeSortable(table) {
   });
 }
 
+// Say on which side a box that scrolls has more to see.
+function markMore(box) {
+  const mark = () => {
+    box.classList.toggle("more-left", box.scrollLeft > 1);
+    box.classList.toggle("more-right", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+  };
+  box.addEventListener("scroll", mark, { passive: true });
+  new ResizeObserver(mark).observe(box);
+}
+
 function startPage(redraw) {
+  document.querySelectorAll(".scroll").forEach(markMore);
   for (const box of document.querySelectorAll("input[data-table]")) {
     box.addEventListener("input", () => searchTable(box));
   }
