@@ -31,7 +31,17 @@ RESULTS = Path(__file__).resolve().parents[2] / "results"
 
 @pytest.mark.parametrize(
     "target",
-    ["table2", "table3", "table4", "table5", "fig-filters", "fig-noise", "search", "settings"],
+    [
+        "table2",
+        "table3",
+        "table4",
+        "table5",
+        "fig-filters",
+        "fig-noise",
+        "search",
+        "settings",
+        "answers",
+    ],
 )
 def test_tables_are_rebuilt_from_their_records(target: str, tmp_path: Path, monkeypatch) -> None:
     words = ["reproduce", target, "--from-records", str(RESULTS), "--out", str(tmp_path), "--quiet"]

@@ -33,14 +33,14 @@ def draw() -> Figure:
     """Draw the model, and order-4 filters stacked both ways, one above the other."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 8.4), layout="constrained")
+    figure = Figure(figsize=(11, 6.2), layout="constrained")
     model, vertical, horizontal = figure.subplots(3, 1)
     _draw_model(model)
     _draw_vertical(vertical)
     _draw_horizontal(horizontal)
     for axes in (model, vertical, horizontal):
         axes.set_xlim(-0.7, 11.2)
-        axes.set_ylim(-1.7, 1.4)
+        axes.set_ylim(-1.4, 0.6)
         axes.set_axis_off()
     return figure
 

@@ -6,6 +6,7 @@ A file of this folder collects and builds it, and declares its :class:`Target` a
 from __future__ import annotations
 
 from graphfilter.paper import (
+    answers,
     appendix_search,
     figure2,
     figure3,
@@ -41,5 +42,6 @@ TARGETS = {
         figure8,
         appendix_search,
         settings,
+        answers,
     )
 }
