@@ -520,3 +520,17 @@ def test_cora_survives_writing_and_reading(tmp_path: Path, data_folder: Path) ->
     np.testing.assert_array_equal(dense(back), dense(graph))
     np.testing.assert_array_equal(back.labels, graph.labels)
     assert len(encoder.columns) == 1433
+
+
+def test_kinds_and_directions_of_edges_come_from_their_table(tmp_path: Path) -> None:
+    edges = "source,target,strength,relation\na,b,2, call \nb,a,3,mail\nb,c,1,\n"
+    (tmp_path / "e.csv").write_text(edges)
+    (tmp_path / "v.csv").write_text("id,x\na,1\nb,2\nc,3\n")
+    columns = Columns(weight="strength", edge_kind="relation", directed=True)
+    graph, _ = read_tables(tmp_path / "e.csv", tmp_path / "v.csv", columns=columns)
+    assert graph.kinds is not None
+    assert graph.kinds.names == ("call", "mail", "none")
+    assert graph.kinds.adjacency(1, graph).toarray().tolist() == [[0, 3, 0], [3, 0, 0], [0, 0, 0]]
+    assert graph.out_links().toarray().tolist() == [[0, 2, 0], [3, 0, 1], [0, 0, 0]]
+    with pytest.raises(DataFileError, match="'relatoin'"):
+        read_tables(tmp_path / "e.csv", tmp_path / "v.csv", columns=Columns(edge_kind="relatoin"))

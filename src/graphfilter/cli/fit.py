@@ -102,7 +102,13 @@ def fit(
     from graphfilter.estimators.sgf import SGFClassifier
     from graphfilter.graph.edges import count
     from graphfilter.report.conclusion import BASELINES
-    from graphfilter.run_folder import CHECKPOINT_FILE, check_folder, fit_folder, plan_fit
+    from graphfilter.run_folder import (
+        CHECKPOINT_FILE,
+        check_folder,
+        fit_folder,
+        has_channels,
+        plan_fit,
+    )
     from graphfilter.systems import get_system
 
     classifier = SGFClassifier(
@@ -128,6 +134,7 @@ def fit(
     repeating = [f"repeating on {count(given.repeats - 1, 'other split')}"]
     titles = [
         "training",
+        *(["training with directions and kinds"] if has_channels(plan.graph) else []),
         *(repeating if given.repeats > 1 else []),
         *(f"comparing: {get_system(name).title}" for name in BASELINES),
     ]
@@ -144,6 +151,7 @@ def fit(
         else:
             kept = "nothing was kept: there was no checkpoint yet."
         raise typer.Exit(end_stopped(stop, kept)) from None
+    tell(summary.notes, quiet=quiet)
     _show(summary)
 
 

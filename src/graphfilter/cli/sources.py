@@ -96,6 +96,12 @@ class GraphOptions:
     source: Annotated[str | None, _option(help="One end of an edge.", panel=COLUMNS)] = None
     target: Annotated[str | None, _option(help="The other end.", panel=COLUMNS)] = None
     weight: Annotated[str | None, _option(help="Edge weight, not negative.", panel=COLUMNS)] = None
+    edge_kind: Annotated[
+        str | None,
+        _option(
+            "--edge-kind", help="Kind of an edge: each has a filter of its own.", panel=COLUMNS
+        ),
+    ] = None
     delimiter: Annotated[
         str | None,
         _option(help="Between columns: comma, semicolon, tab, pipe, space or a sign.", panel=TEXT),
@@ -130,7 +136,7 @@ class GraphOptions:
             chosen["unlabelled"] = ("", *chosen["unlabelled"])
         chosen["kinds"] = tuple(_split_kind(word) for word in getattr(self, "column", None) or ())
         # Not the label: the table to predict may have none.
-        for name in ("id", "source", "target", "weight", "unlabelled"):
+        for name in ("id", "source", "target", "weight", "unlabelled", "edge_kind", "directed"):
             chosen[name] = chosen[name] or getattr(like, name, None) or chosen[name]
         return Columns(**chosen)
 
@@ -160,7 +166,7 @@ class GraphOptions:
             with waiting(f"reading {self.vertices} and {self.edges}", quiet=self.quiet):
                 found, encoder = read_tables(
                     self.edges, self.vertices, columns=columns, allow_missing=self.allow_missing,
-                    encoder=encoder, directed=self.directed, text=text,
+                    encoder=encoder, text=text,
                 )  # fmt: skip
         tell(found.notes, quiet=self.quiet)
         # Loads torch: after the reading, so that what is wrong with the graph is said at once.

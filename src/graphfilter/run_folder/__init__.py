@@ -6,6 +6,7 @@ What belongs here is whatever decides on the content of such a folder, one file 
 - :mod:`.layout`: the names of the files, and who may write to the folder;
 - :mod:`.fit`: the one way a folder is filled; :mod:`.baselines` trains what it compares with,
   :mod:`.repeats` the same on other splits;
+- :mod:`.channels`: whether directions and kinds of edges are used, and what they add;
 - :mod:`.asked`, :mod:`.decisions`: what a user wants of the answer, and thresholds;
 - :mod:`.description`, :mod:`.run_metrics`, :mod:`.predictions`, :mod:`.embeddings`,
   :mod:`.filter_picture`: its files;
@@ -15,6 +16,7 @@ It may import everything but the studio and the command line, which both fit thr
 """
 
 from graphfilter.run_folder.asked import Asked
+from graphfilter.run_folder.channels import has_channels
 from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.embeddings import check_embeddings_file, write_embeddings
 from graphfilter.run_folder.explain import explain_run
@@ -49,6 +51,7 @@ __all__ = [
     "describe_accuracy",
     "explain_run",
     "fit_folder",
+    "has_channels",
     "load_run",
     "plan_fit",
     "predict_graph",

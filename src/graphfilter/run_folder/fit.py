@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from graphfilter.estimators.sgf import SGFClassifier
@@ -10,6 +10,11 @@ from graphfilter.graph import Graph
 from graphfilter.report.run_page import RunFacts, conclude_run, write_report
 from graphfilter.run_folder.asked import NOTHING_ASKED, Asked
 from graphfilter.run_folder.baselines import train_baselines
+from graphfilter.run_folder.channels import (
+    draw_channel_picture,
+    fit_in_folder,
+    measure_channels,
+)
 from graphfilter.run_folder.decisions import (
     DEFAULT,
     DecisionPlan,
@@ -20,6 +25,8 @@ from graphfilter.run_folder.description import describe_run
 from graphfilter.run_folder.embeddings import check_embeddings_file, write_embeddings
 from graphfilter.run_folder.filter_picture import draw_filter_picture
 from graphfilter.run_folder.layout import (
+    CHANNELS_CHECKPOINT_FILE,
+    CHANNELS_FILE,
     CHECKPOINT_FILE,
     FILTER_FILE,
     METRICS_FILE,
@@ -44,6 +51,7 @@ class FitSummary:
     metrics: RunMetrics
     folder: Path
     headline: str
+    notes: tuple[str, ...] = ()
 
 
 def fit_folder(
@@ -80,21 +88,19 @@ def fit_folder(
     if asked.embeddings is not None:
         check_embeddings_file(asked.embeddings, overwrite=overwrite or resume)
     with open_folder(out, overwrite=overwrite, resume=resume) as folder:
-        classifier.fit(
-            graph=plan.graph,
-            split=plan.split,
-            checkpoint=folder / CHECKPOINT_FILE,
-            resume=resume,
-            on_epoch=on_epoch,
+        classifier, notes = fit_in_folder(
+            plan, classifier, folder, resume=resume, on_epoch=on_epoch
         )
+        plan = replace(plan, notes=(*plan.notes, *notes))
         metrics, headline = _write_run(
             plan, classifier, folder, seed=seed, baselines=baselines, on_baseline=on_baseline,
             command=command, decide=decide, asked=asked,
         )  # fmt: skip
         if asked.embeddings is not None:
             write_embeddings(asked.embeddings, plan.graph, classifier.transform())
-        (folder / CHECKPOINT_FILE).unlink(missing_ok=True)
-    return FitSummary(classifier, plan.graph, metrics, folder, headline)
+        for name in (CHANNELS_CHECKPOINT_FILE, CHECKPOINT_FILE):
+            (folder / name).unlink(missing_ok=True)
+    return FitSummary(classifier, plan.graph, metrics, folder, headline, notes)
 
 
 def _write_run(
@@ -123,6 +129,10 @@ def _write_run(
     write_predictions(
         folder / PREDICTIONS_FILE, graph, graph.classes, probabilities, split, decision
     )
+    if channels := measure_channels(classifier):
+        metrics["channels"] = channels
+        title = f"{graph.name}: the filter of each kind of edge, and its share in the answer"
+        draw_channel_picture(classifier, channels, title, folder / CHANNELS_FILE)
     if asked.repeats > 1:
         spread = repeat_fit(
             plan, classifier, probabilities, seed=seed, repeats=asked.repeats, on_epoch=on_baseline

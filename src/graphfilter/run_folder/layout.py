@@ -20,6 +20,10 @@ RUN_FILES = (
     CHECKPOINT_FILE,
 )  # fmt: skip
 
+# Where edges have directions or kinds: of the second fit, and its filters.
+CHANNELS_CHECKPOINT_FILE = "checkpoint-channels.safetensors"
+CHANNELS_FILE = "channels.png"
+
 # The lock, and temporary files of a killed process: not the user's.
 _OWN = ".graphfilter-"
 _LOCK_FILE = f"{_OWN}lock"
@@ -37,7 +41,7 @@ def open_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Generator[
         # Another fit may have finished since.
         _check_contents(folder, overwrite=overwrite, resume=resume)
         if overwrite:
-            for name in RUN_FILES:
+            for name in (*RUN_FILES, CHANNELS_FILE, CHANNELS_CHECKPOINT_FILE):
                 (folder / name).unlink(missing_ok=True)
         yield folder
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.graph import Graph
 from graphfilter.metrics import score_parts
+from graphfilter.run_folder.channels import ChannelMetrics
 from graphfilter.spectral.diagnosis import known_frequency
 from graphfilter.splits import Split
 
@@ -21,6 +22,7 @@ class RunMetrics(TypedDict):
     ``scores`` are by part: n_vertices, and those of ``metrics.METRICS`` that are defined.
     ``decision``, of two classes: the threshold, what it gives by part, and the lift.
     ``repeats``, where there are some: each score by mean, deviation, interval and values.
+    ``channels``, where edges have kinds or directions: the share and the filter of each.
     ``filter`` holds the learned scalars of each member and its coefficients theta.
     """
 
@@ -36,6 +38,7 @@ class RunMetrics(TypedDict):
     peak_memory_mb: float | None
     decision: NotRequired[dict[str, Any]]
     repeats: NotRequired[dict[str, Any]]
+    channels: NotRequired[list[ChannelMetrics]]
 
 
 def measure_run(

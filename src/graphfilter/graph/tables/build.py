@@ -77,11 +77,12 @@ def _build(
     features, encoder = _encode(table, vertices, columns, roles, asked, encoder, notes)
     if encoder.columns:
         attributes["feature_names"] = encoder.feature_names
-    pairs, weights, said = read_edges(edges, edge_roles, vertices, ids, roles["id"], allow_missing)
-    notes += said
+    rows = read_edges(edges, edge_roles, vertices, ids, roles["id"], allow_missing)
+    notes += rows.notes
     graph = kind.from_edges(
-        pairs, len(ids), weights=weights, name=vertices.name.split(".")[0], directed=directed
-    )
+        rows.pairs, len(ids), weights=rows.weights, name=vertices.name.split(".")[0],
+        directed=directed or columns.directed, kinds=rows.kinds,
+    )  # fmt: skip
     names = (table.column(roles["id"]) if vertices.is_typed else ids).to_pylist()
     graph = graph.replace(
         features=features, vertex_names=names, notes=(*notes, *graph.notes)

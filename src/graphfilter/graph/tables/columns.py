@@ -31,8 +31,11 @@ class Columns:
 
     Attributes
     ----------
-    id, label, split, source, target, weight : str or None
-        The first three in the table of vertices, the others in that of edges.
+    id, label, split, source, target, weight, edge_kind : str or None
+        The first three in the table of vertices, the others in that of edges. The kind of edges is
+        not guessed.
+    directed : bool
+        Whether edges go from their source to their target.
     features : tuple of str
         The only columns to take as features; empty for all that are not taken otherwise.
     categorical : tuple of str
@@ -57,6 +60,8 @@ class Columns:
     drop: tuple[str, ...] = ()
     kinds: tuple[tuple[str, str], ...] = ()
     unlabelled: tuple[str, ...] = ()
+    edge_kind: str | None = None
+    directed: bool = False
 
 
 @dataclass(frozen=True)

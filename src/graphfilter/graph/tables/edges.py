@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import DataFileError
 from graphfilter.graph.edges import count
-from graphfilter.graph.tables.cells import as_ids, index_in
+from graphfilter.graph.tables.cells import as_ids, as_text, distinct, index_in
 from graphfilter.graph.tables.mismatch import explain_missing
 from graphfilter.graph.tables.numbers import find_decimal_signs, read_numbers
 from graphfilter.graph.tables.source import TableSource, at_row, reading_table
@@ -26,12 +26,23 @@ class EdgeRoles:
     source: str
     target: str
     weight: str | None = None
+    kind: str | None = None
     header: bool = True
 
     @property
     def names(self) -> list[str]:
-        weight = [] if self.weight is None else [self.weight]
-        return list(dict.fromkeys([self.source, self.target, *weight]))
+        others = [name for name in (self.weight, self.kind) if name is not None]
+        return list(dict.fromkeys([self.source, self.target, *others]))
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeRows:
+    """What a table of edges says: pairs of vertex numbers and, where asked for, more of each."""
+
+    pairs: NDArray[np.int32]
+    weights: NDArray[np.float32] | None
+    kinds: NDArray[Any] | None
+    notes: list[str]
 
 
 def read_edges(
@@ -41,11 +52,12 @@ def read_edges(
     ids: pa.Array,
     id_column: str,
     allow_missing: bool,
-) -> tuple[NDArray[np.int32], NDArray[np.float32] | None, list[str]]:
+) -> EdgeRows:
     """Read the edges in one pass, turning ids into numbers block by block."""
     import pyarrow as pa
 
     pairs, weights = [np.empty((0, 2), np.int32)], [np.empty(0, np.float32)]
+    kinds: list[Any] = []
     row, decimal = 0, table.decimal
     for batch in table.read_batches(roles.names, roles.header):
         with reading_table(table):
@@ -64,6 +76,8 @@ def read_edges(
             column = pa.chunked_array([batch.column(roles.weight)])
             decimal = decimal or find_decimal_signs(column).choose(table.decimal_hint)
             weights.append(_read_weights(table, column, roles.weight, row, decimal)[known])
+        if roles.kind is not None:
+            kinds.append(as_text(batch.column(roles.kind), trim=True).filter(pa.array(known)))
         row += len(batch)
     # Arrow keeps freed memory for itself, which would lie on top of what building the graph takes.
     pa.default_memory_pool().release_unused()
@@ -76,7 +90,19 @@ def read_edges(
             f"no edge joins two vertices of {vertices.name}; one must. Check --id, --source and "
             "--target.",
         )
-    return np.concatenate(pairs), np.concatenate(weights) if roles.weight else None, notes
+    return EdgeRows(
+        np.concatenate(pairs),
+        np.concatenate(weights) if roles.weight else None,
+        _join_kinds(kinds) if roles.kind else None,
+        notes,
+    )
+
+
+def _join_kinds(blocks: list[Any]) -> NDArray[Any]:
+    import pyarrow as pa
+
+    words, codes = distinct(pa.chunked_array(blocks, type=pa.string()))
+    return np.array(words, dtype=object)[codes]
 
 
 def _read_weights(
