@@ -10,7 +10,7 @@ import pytest
 import torch
 from sklearn.model_selection import KFold, cross_val_score
 
-from graphfilter import Graph, SGFClassifier, Split
+from graphfilter import Graph, SGFClassifier, SGFRegressor, Split
 from graphfilter.data import make_bipartite
 from graphfilter.errors import ConfigError, GraphError, NoGraphWarning
 
@@ -239,3 +239,19 @@ def test_score_without_labels_takes_those_of_the_rows_given(graph: Graph, table,
     bound = quick(graph=words).fit(np.arange(N), LABELS[graph.labels])
     right = bound.predict() == LABELS[graph.labels]
     assert bound.score(np.arange(10)) == pytest.approx(right[:10].mean())
+
+
+def test_regressor_matches_rows_and_features_by_name(
+    graph: Graph, table, shuffled, tmp_path: Path
+) -> None:
+    y = pd.Series(table["a"].to_numpy() * 2.0, index=table.index)
+    options = {"max_epochs": 20, "n_layers": 4, "random_state": 0}
+    fitted = SGFRegressor(**options).fit(table, y, graph=named(graph, shuffled))
+    np.testing.assert_array_equal(fitted.graph_.edges, graph.edges)
+    moved = fitted.predict(table.iloc[shuffled])
+    np.testing.assert_allclose(moved, fitted.predict()[shuffled], atol=1e-5)
+    with pytest.raises(GraphError, match="index of y"):
+        fitted.score(table, y.iloc[shuffled])
+    fitted.save(tmp_path)
+    with pytest.raises(ValueError, match="feature names"):
+        SGFRegressor.load(tmp_path).predict(table[list("edcba")], graph=graph.edges)

@@ -74,3 +74,16 @@ def test_headline_claims_nothing_of_few_runs_or_one_system() -> None:
     assert "may be chance" in few
     assert "nothing to compare" in headline(stand(make_records({"sgf": 0.9})))
     assert headline(stand(make_records({"sgf": 0.9, "mlp": 0.5}))).startswith("On karate, SGF has")
+
+
+def test_systems_with_the_same_mean_share_the_first_place() -> None:
+    records = [
+        make_record(model, run, accuracy)
+        for model, accuracy in (("sgf", 1.0), ("gcn", 1.0), ("mlp", 0.5))
+        for run in range(5)
+    ]
+    (found,) = stand(records)
+    assert found.sentence.replace("\xa0", " ").startswith(
+        "SGF and GCN share the highest accuracy, 100.0 % in every run"
+    )
+    assert "not clearly worse" not in found.sentence

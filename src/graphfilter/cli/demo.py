@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean, pstdev
 from typing import TYPE_CHECKING, Annotated
@@ -103,7 +104,7 @@ def demo(
 
 
 def _view(
-    graph: Graph, system: System, outcomes: list[Outcome], title: str, corner: str
+    graph: Graph, system: System, outcomes: Sequence[Outcome], title: str, corner: str
 ) -> FilterView:
     from graphfilter.filters import StackedFilter
     from graphfilter.report.figures import FilterView

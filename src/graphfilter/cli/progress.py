@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from graphfilter.cli.screen import err, printable
+from graphfilter.cli.screen import err, printable, share
 
 if TYPE_CHECKING:
     from graphfilter.training import Progress
@@ -137,7 +137,7 @@ def training_bar(
                 training += 1
             last = told.epoch
             ended = told.n_training == 0 or told.epoch == told.max_epochs
-            note = f", loss {told.loss:.3f}, validation {told.val_score:.1%}"
+            note = f", loss {told.loss:.3f}, validation {share(told.val_score)}"
             title = titles[min(training, len(titles) - 1)]
             move(title, last, told.max_epochs, note, row=f"{training}", ended=ended)
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
+from math import isfinite
 
 from rich import box
 from rich.console import Console
@@ -53,6 +54,15 @@ def printable(text: str) -> str:
     'red \\[b]'
     """
     return escape(_CONTROLS.sub("", _SEQUENCES.sub("", text)))
+
+
+def share(value: float) -> str:
+    """Write a share in percent; a dash where it is not known, as of no vertices.
+
+    >>> share(0.8868), share(float("nan"))
+    ('88.7%', '–')
+    """
+    return f"{value:.1%}" if isfinite(value) else "–"
 
 
 def complain(message: str) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from graphfilter.cli.bench import QUICK_EPOCHS
 from graphfilter.cli.progress import progress
-from graphfilter.cli.screen import end_stopped, say, show_table, tell
+from graphfilter.cli.screen import end_stopped, say, share, show_table, tell
 from graphfilter.cli.sources import Device, GraphOptions, Scaling, Seed, SplitRule, takes
 from graphfilter.errors import ConfigError
 
@@ -60,7 +60,7 @@ def search(
         with progress("{done}/{total} trials", show=not given.quiet) as move:
 
             def report(told: SearchProgress) -> None:
-                best = f", best validation {told.best_val_accuracy:.1%}"
+                best = f", best validation {share(told.best_val_accuracy)}"
                 move("searching", told.n_done, told.n_trials, best)
 
             result = run_search(
@@ -101,4 +101,4 @@ def _show(result: SearchResult, name: str) -> None:
 
 def _row(title: str, found: Found, axes: list[str]) -> list[str]:
     values = [f"{found.setting[axis]:g}" for axis in axes]
-    return [title, *values, f"{found.val_accuracy:.1%}", f"{found.test_accuracy:.1%}"]
+    return [title, *values, share(found.val_accuracy), share(found.test_accuracy)]

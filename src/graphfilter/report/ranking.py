@@ -62,13 +62,15 @@ class Ranking:
         best, form = self.entries[0], formatter(self.metric)
         extreme = "lowest" if METRICS[self.metric].lower_is_better else "highest"
         name = METRICS[self.metric].name
-        said = f"{best.title} has the {extreme} {name}, {form(best.cell.mean)}"
+        first = [entry.title for entry in self.entries if entry.cell.mean == best.cell.mean]
+        have = "has" if len(first) == 1 else "share"
+        said = f"{listed(first)} {have} the {extreme} {name}, {form(best.cell.mean)}"
         if best.cell.n > 1 and not best.cell.deviation:
             said += " in every run"
         elif math.isfinite(best.low):
             said += f" (95 % interval {form(best.low)} to {form(best.high)})"
         for verdict in ("not clearly worse", "clearly worse"):
-            if names := self.titles(verdict):
+            if names := [title for title in self.titles(verdict) if title not in first]:
                 said += f"; {listed(names)} {'is' if len(names) == 1 else 'are'} {verdict}"
         return f"{said}."
 

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from math import isfinite
 
 from graphfilter.training.loop import OnEpoch, Progress
 
@@ -54,10 +55,10 @@ def logged_progress(
 
 def _log(progress: Progress) -> None:
     LOGGER.info(
-        "epoch %d of at most %d: loss %.3f, validation %s %.1f %%",
+        "epoch %d of at most %d: loss %.3f, validation %s %s",
         progress.epoch,
         progress.max_epochs,
         progress.loss,
         SCORE_NAMES[progress.score_name],
-        100 * progress.val_score,
+        f"{100 * progress.val_score:.1f} %" if isfinite(progress.val_score) else "unknown",
     )
