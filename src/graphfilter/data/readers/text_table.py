@@ -63,19 +63,30 @@ class TextTable(TableSource):
     @cached_property
     def _header(self) -> list[str]:
         """Read the header."""
+        import pyarrow as pa
         from pyarrow import csv
 
         with reading_table(self._path):
-            with self._open_utf8() as stream:
-                first_line = stream.read(BLOCK_BYTES).partition(b"\n")[0]
-            n_columns = first_line.count(self._format.delimiter.encode()) + 1
+            head = self._first_lines(HEAD_BYTES) or self._first_lines(BLOCK_BYTES)
+            n_columns = head.count(self._format.delimiter.encode()) + 1
             if n_columns > MOST_COLUMNS:
                 problem = f"a table must have at most {MOST_COLUMNS:,} columns; got {n_columns:,}"
                 raise DataFileError(
                     self._path, f"{problem}. Split it, or make it a .npz file.", line=1
                 )
-            with csv.open_csv(self._source(), **self._options()) as reader:
+            # The first line alone is parsed, unless a quoted name goes on in the next.
+            alone = head and head.count(b'"') % 2 == 0
+            source = pa.BufferReader(head) if alone else self._source()
+            with csv.open_csv(source, **self._options()) as reader:
                 return reader.schema.names
+
+    def _first_lines(self, n_bytes: int) -> bytes:
+        """Return the header and what is above it; nothing where so many bytes do not hold it."""
+        with self._open_utf8() as stream:
+            lines = stream.read(n_bytes).splitlines(keepends=True)
+        wanted = [line for line in lines if line.strip()][: 1 + self._format.skip_lines]
+        whole = len(wanted) > self._format.skip_lines and wanted[-1] is not lines[-1]
+        return b"".join(wanted) if whole or n_bytes == BLOCK_BYTES else b""
 
     def read(self, names: list[str]) -> pa.Table:
         import pyarrow as pa

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -15,7 +16,11 @@ from graphfilter.graph.tables.columns import Columns, is_index
 from graphfilter.graph.tables.edges import read_edges
 from graphfilter.graph.tables.encoding import TableEncoder
 from graphfilter.graph.tables.labels import read_labels, read_split
-from graphfilter.graph.tables.roles import choose_edge_roles, choose_vertex_roles
+from graphfilter.graph.tables.roles import (
+    choose_edge_roles,
+    guess_vertex_roles,
+    settle_vertex_roles,
+)
 from graphfilter.graph.tables.source import TableSource, at_row, place_of_row, reading_table
 
 if TYPE_CHECKING:
@@ -64,11 +69,20 @@ def _build(
 ) -> tuple[GraphType, TableEncoder]:
     remembered = {} if encoder is None else dict(encoder.roles)
     asked = _check_features(vertices, columns, encoder)
-    roles, said = choose_vertex_roles(
-        vertices, edges, columns, remembered, asked.union(columns.drop)
-    )
+    not_free = asked.union(columns.drop)
+    told, guesses = guess_vertex_roles(vertices, columns, remembered, not_free)
+    by_name = {*told.values(), *(guess.column for guess in guesses)}
+    all_free = not columns.features and encoder is None
+    table = _read_vertices(vertices, by_name | asked, columns.drop if all_free else None)
+    roles, said = settle_vertex_roles(
+        vertices, table, edges, columns, told, guesses, not_free
+    )  # fmt: skip
     notes += said
-    table = _read_vertices(vertices, columns, roles, asked, encoder)
+    if roles["id"] not in table.column_names:
+        table = vertices.read([*table.column_names, roles["id"]])
+    if all_free:
+        taken = {*roles.values(), *columns.drop}
+        asked |= {name for name in table.column_names if name not in taken and not is_index(name)}
     with reading_table(vertices):
         ids = _check_ids(as_ids(table.column(roles["id"])), vertices)
     edge_roles, said = choose_edge_roles(edges, vertices, ids, columns, remembered)
@@ -107,17 +121,15 @@ def _check_features(table: TableSource, columns: Columns, encoder: TableEncoder 
 
 
 def _read_vertices(
-    source: TableSource,
-    columns: Columns,
-    roles: Mapping[str, str],
-    asked: set[str],
-    encoder: TableEncoder | None,
+    source: TableSource, needed: Collection[str], drop: Collection[str] | None
 ) -> pa.Table:
-    """Read the columns that are needed; ``asked`` gets those that may be features."""
-    if not columns.features and encoder is None:
-        index = {name for name in source.names if is_index(name)}
-        asked |= set(source.names) - {*index, *roles.values(), *columns.drop}
-    table = source.read([n for n in source.names if n in asked or n in roles.values()])
+    """Read the columns that are needed; all but those to drop where that is said.
+
+    Columns that share a name cannot be told apart, and are not read; those are without one.
+    """
+    names = [name for name, n in Counter(source.names).items() if n == 1]
+    wanted = needed if drop is None else {*needed, *names}.difference(drop)
+    table = source.read([name for name in names if name in wanted or name in needed])
     if table.num_rows == 0:
         raise DataFileError(source, "a table of vertices must have at least one row; got none.")
     return table

@@ -21,7 +21,8 @@ from graphfilter.graph.tables.cells import listed_names, missing_column
 from graphfilter.graph.tables.encoded import KINDS, EncodedColumn
 from graphfilter.graph.tables.entries import Entries, encode_column
 from graphfilter.graph.tables.fitting import Context
-from graphfilter.graph.tables.understand import file_signs, understand
+from graphfilter.graph.tables.numbers import find_decimal_signs
+from graphfilter.graph.tables.understand import understand
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -97,7 +98,8 @@ class TableEncoder:
         told = {**dict.fromkeys(categorical, "category"), **(kinds or {})}
         for kind in told.values():
             check_name("kind of column", kind, (*KINDS[:-1], "drop"))
-        about = Context(path, told, decimal, file_signs(table), hint)
+        signs = {name: find_decimal_signs(table.column(name)) for name in table.column_names}
+        about = Context(path, told, decimal, signs, hint)
         columns, notes = [], []
         for name in table.column_names:
             column, note = understand(table.column(name), name, about)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from os import PathLike
 from typing import Any
 
@@ -17,7 +18,6 @@ from graphfilter.graph.tables.encoded import EncodedColumn
 from graphfilter.graph.tables.numbers import (
     DecimalSigns,
     Numbers,
-    find_decimal_signs,
     parse_numbers,
 )
 
@@ -34,8 +34,8 @@ class Context:
         The kinds that the user named, by column.
     decimal : str or None
         The decimal sign that the user named.
-    others : DecimalSigns
-        What the columns of the file show together.
+    signs : mapping
+        What the cells of each column show of decimal signs.
     hint : str or None
         The decimal sign to expect where no cell shows it.
     """
@@ -43,35 +43,31 @@ class Context:
     where: str | PathLike[str]
     kinds: Mapping[str, str] = field(default_factory=dict)
     decimal: str | None = None
-    others: DecimalSigns = field(default_factory=DecimalSigns)
+    signs: Mapping[str, DecimalSigns] = field(default_factory=dict)
     hint: str | None = None
 
-    def decimal_of(self, signs: DecimalSigns) -> str:
-        """Choose the decimal sign of a column."""
+    def decimal_of(self, name: str = "") -> str:
+        """Choose the decimal sign of a column, or that of the file."""
         if self.decimal is not None:
             return self.decimal
-        if self.others.points or self.others.commas:
-            return signs.choose(self.others.choose(None))
+        signs = self.signs.get(name, DecimalSigns())
+        if self._others.points or self._others.commas:
+            return signs.choose(self._others.choose(None))
         # No cell of the file is clear. A lone point is decimal everywhere; a lone comma is one
         # where commas do not separate columns.
         return signs.choose(self.hint if "," in signs.unclear else ".")
 
-
-def is_plain(column: Any) -> bool:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    try:
-        pc.cast(as_text(column, trim=True), pa.float64())
-    except pa.ArrowInvalid:
-        return False
-    return True
+    @cached_property
+    def _others(self) -> DecimalSigns:
+        """What the columns of the file show together."""
+        return sum(self.signs.values(), DecimalSigns())
 
 
-def fit_number(column: Any, name: str, about: Context) -> tuple[EncodedColumn | None, str]:
-    signs = find_decimal_signs(column) if not is_plain(column) else DecimalSigns()
-    decimal = about.decimal_of(signs)
-    read = parse_numbers(column, decimal)
+def fit_number(
+    column: Any, name: str, about: Context, read: Numbers | None = None
+) -> tuple[EncodedColumn | None, str]:
+    signs, decimal = about.signs.get(name, DecimalSigns()), about.decimal_of(name)
+    read = read or parse_numbers(column, decimal)
     if np.isnan(read.values).all():
         return None, f"column {name!r} left out: no cell of it is a number."
     said = [
@@ -89,6 +85,8 @@ def fit_number(column: Any, name: str, about: Context) -> tuple[EncodedColumn | 
 
 
 def fit_truths(column: Any, name: str) -> tuple[EncodedColumn, str] | None:
+    if len(as_text(column.slice(0, 1000)).unique()) > 20:
+        return None
     found = as_text(column).unique().to_pylist()
     if len(found) > 20 or not words.are_truths(found):
         return None
@@ -111,7 +109,7 @@ def fit_date(column: Any, name: str, about: Context) -> tuple[EncodedColumn | No
     spelling, unclear = "", ""
     if not dates.is_date_type(value_type(column)):
         found = dates.known_words(column)
-        day_first = about.decimal_of(DecimalSigns()) == ","
+        day_first = about.decimal_of() == ","
         spelling = dates.find_spelling(found, day_first=day_first) or ""
         if not spelling:
             return None, f"column {name!r} left out: its cells are no dates in a known spelling."

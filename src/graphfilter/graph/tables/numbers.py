@@ -90,10 +90,13 @@ class DecimalSigns:
 
 
 def find_decimal_signs(column: Any) -> DecimalSigns:
-    """Count the cells of a column by the decimal signs they can be read with."""
+    """Count the cells of a column by the decimal signs they can be read with.
+
+    Plain numbers are not looked at: their points say little, and there may be millions.
+    """
     import pyarrow.compute as pc
 
-    if not is_text(value_type(column)):
+    if not is_text(value_type(column)) or _cast_plain(as_text(column, trim=True)) is not None:
         return DecimalSigns()
     digits = _parts(_distinct(column)[0])["digits"]
     digits = digits.filter(pc.call_function("is_valid", [digits]))
@@ -106,7 +109,6 @@ def find_decimal_signs(column: Any) -> DecimalSigns:
 def parse_numbers(column: Any, decimal: str = ".") -> Numbers:
     """Read a column of any type as numbers with this decimal sign."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     no_words = np.zeros(len(column), dtype=bool)
     kind = value_type(column)
@@ -115,11 +117,10 @@ def parse_numbers(column: Any, decimal: str = ".") -> Numbers:
     if not is_text(kind):
         return Numbers(np.asarray(column.cast(pa.float64(), safe=False)), no_words)
     text = as_text(column, trim=True)
-    if decimal == "." or not _is_grouped(text):
-        try:
-            return Numbers(np.asarray(pc.cast(text, pa.float64())), no_words)
-        except pa.ArrowInvalid:
-            pass  # some cell is no plain number: look at each different one
+    may_be_plain = decimal == "." or not _is_grouped(text)
+    if may_be_plain and (plain := _cast_plain(text)) is not None:
+        return Numbers(plain, no_words)
+    # Some cell is no plain number: look at each different one.
     words, codes = _distinct(column)
     missing = _are_missing(words)
     truths = np.array([_TRUTH.get(word.strip().lower(), np.nan) for word in words.to_pylist()])
@@ -179,6 +180,20 @@ def not_a_number(
     problem = f"{str(column[row].as_py())[:80]!r} is not a number"
     message = f"column {name!r} must hold a number: {problem}. {remedy}"
     return at_row(where, first_row + row, message)
+
+
+def _cast_plain(text: Any) -> NDArray[np.float64] | None:
+    """Return the numbers of a column of plain numbers and gaps; None for any other."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    spelt = {spell(word) for word in MISSING_WORDS for spell in (str, str.upper, str.title)}
+    gaps = pc.SetLookupOptions(value_set=pa.array(sorted({*spelt, "NaN", "NaT"}), pa.string()))
+    known = pc.call_function("if_else", [pc.call_function("is_in", [text], gaps), None, text])
+    try:
+        return np.asarray(pc.cast(known, pa.float64()))
+    except pa.ArrowInvalid:
+        return None
 
 
 def _parse_distinct(words: Any, decimal: str) -> tuple[NDArray[np.float64], frozenset[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -31,26 +32,41 @@ from graphfilter.graph.tables.source import TableSource, reading_table
 _MATCH = 0.5
 
 
-def choose_vertex_roles(
+def guess_vertex_roles(
     table: TableSource,
-    edges: TableSource,
     columns: Columns,
     remembered: Mapping[str, str],
     not_free: Collection[str],
-) -> tuple[dict[str, str], list[str]]:
-    """Find the id, the label and the split; return also sentences that say what was guessed."""
-    names = table.names
+) -> tuple[dict[str, str], list[Guess]]:
+    """Find the id, the label and the split by name; return the roles told, and those guessed."""
     told = {"id": columns.id, "label": columns.label, "split": columns.split}
-    chosen = check_names(table, names, told)
+    chosen = check_names(table, table.names, told)
     usual = {"id": ID_NAMES, "label": LABEL_NAMES, "split": SPLIT_NAMES}
     usual = {role: usual[role] for role in usual if role not in chosen}
-    guesses = guess_by_name(names, usual, remembered, {*not_free, *chosen.values()})
+    return chosen, guess_by_name(
+        table.names, usual, remembered, {*not_free, *chosen.values()}
+    )  # fmt: skip
+
+
+def settle_vertex_roles(
+    table: TableSource,
+    cells: Any,
+    edges: TableSource,
+    columns: Columns,
+    chosen: Mapping[str, str],
+    guesses: list[Guess],
+    not_free: Collection[str],
+) -> tuple[dict[str, str], list[str]]:
+    """Check the guess of the id against the edges; return also sentences that say the guesses.
+
+    ``cells`` are the columns of the table that have been read already.
+    """
     if "id" not in chosen:
-        guesses = _guess_id(table, edges, columns, chosen, guesses, not_free)
-    chosen |= {guess.role: guess.column for guess in guesses}
-    if "id" not in chosen:
+        guesses = _guess_id(table, cells, edges, columns, chosen, guesses, not_free)
+    roles = {**chosen, **{guess.role: guess.column for guess in guesses}}
+    if "id" not in roles:
         raise DataFileError(table, "no column is left for the id. Add one.")
-    return chosen, say_guesses(table.name, guesses)
+    return roles, say_guesses(table.name, guesses)
 
 
 def choose_edge_roles(
@@ -98,6 +114,7 @@ def _usual_ends(names: Sequence[str]) -> tuple[str, ...]:
 
 def _guess_id(
     table: TableSource,
+    cells: Any,
     edges: TableSource,
     columns: Columns,
     chosen: Mapping[str, str],
@@ -108,13 +125,16 @@ def _guess_id(
     by_name = next((guess for guess in guesses if guess.role == "id"), None)
     others = [guess for guess in guesses if guess.role != "id"]
     taken = {*not_free, *chosen.values(), *(guess.column for guess in others)}
-    free = [name for name in dict.fromkeys(table.names) if name not in taken]
+    free = [name for name, n in Counter(table.names).items() if n == 1 and name not in taken]
     if not free:
         return others
     ends = _sample_ends(edges, columns)
-    if by_name is not None and (not ends or _share_in(table, by_name.column, ends) >= _MATCH):
+    if by_name is not None and (not ends or _share_in(cells[by_name.column], ends) >= _MATCH):
         return [by_name, *others]
-    shares = {name: _share_in(table, name, ends) for name in free}
+    more = [name for name in free if name not in cells.column_names]
+    rest = table.read(more) if more else cells
+    columns_by_name = {name: (rest if name in more else cells)[name] for name in free}
+    shares = {name: _share_in(column, ends) for name, column in columns_by_name.items()}
     # Of equals, an index that pandas wrote comes last: the other was meant to be there.
     best = max(free, key=lambda name: (shares[name], not is_index(name)))
     if shares[best] >= _MATCH:
@@ -141,9 +161,8 @@ def _sample_ends(edges: TableSource, columns: Columns) -> list[Any]:
     return [pa.chunked_array(chunks, type=pa.string())] if known and ends else ends
 
 
-def _share_in(table: TableSource, name: str, ends: list[Any]) -> float:
-    """Return the largest share of an end's cells that this column holds, if its own differ."""
-    column = table.read([name])[name]
+def _share_in(column: Any, ends: list[Any]) -> float:
+    """Return the largest share of an end's cells that a column holds, if its own all differ."""
     if not _may_be_id(column):
         return 0.0
     ids = as_ids(column).combine_chunks().unique()

@@ -23,12 +23,9 @@ from graphfilter.graph.tables.fitting import (
     fit_text,
     fit_truths,
     fit_words,
-    is_plain,
 )
 from graphfilter.graph.tables.numbers import (
     NUMBERS_PER_WORD,
-    DecimalSigns,
-    find_decimal_signs,
     not_a_number,
     parse_numbers,
 )
@@ -57,15 +54,14 @@ def understand(column: Any, name: str, about: Context) -> tuple[EncodedColumn | 
         return EncodedColumn(name, "boolean", **fill_of(words.read_truths(column)[0])), ""
     if is_text(kind) and (found := fit_truths(column, name)) is not None:
         return found
-    signs = DecimalSigns() if not is_text(kind) or is_plain(column) else find_decimal_signs(column)
-    read = parse_numbers(column, about.decimal_of(signs))
+    read = parse_numbers(column, about.decimal_of(name))
     n_words, n_numbers = int(read.is_word.sum()), int((~np.isnan(read.values)).sum())
     if n_words + n_numbers == 0:
         return None, f"column {name!r} left out: it is empty."
     if n_numbers > NUMBERS_PER_WORD * n_words:
         if note := _looks_like_an_id(read.values, name):
             return None, note
-        return fit_number(column, name, about)
+        return fit_number(column, name, about, read)
     if (found := fit_date(column, name, about))[0] is not None:
         return found
     if n_numbers > n_words:
@@ -75,15 +71,6 @@ def understand(column: Any, name: str, about: Context) -> tuple[EncodedColumn | 
         )
         raise not_a_number(column, about.where, name, int(read.is_word.argmax()), remedy)
     return fit_words(column, name, about)
-
-
-def file_signs(table: Any) -> DecimalSigns:
-    """Return what the columns of a table that are not plain numbers show of decimal signs."""
-    total = DecimalSigns()
-    for column in table.columns:
-        if is_text(value_type(column)) and not is_plain(column):
-            total += find_decimal_signs(column)
-    return total
 
 
 _FIT: dict[str, Any] = {
