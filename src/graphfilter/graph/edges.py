@@ -55,9 +55,15 @@ def check_weights(weights: ArrayLike, n_edges: int) -> NDArray[np.float32]:
     except (TypeError, ValueError):
         raise GraphError(f"weights must be numbers; got {values.dtype}.") from None
     if not np.isfinite(values).all():
-        raise GraphError("weights must be finite in float32; got NaN, infinity or a larger number.")
+        raise GraphError(
+            "weights must be finite in float32; got NaN, infinity or a larger number. Fill those "
+            "in, or leave their edges out."
+        )
     if (values < 0).any():
-        raise GraphError(f"weights must not be negative; got {values.min():g}.")
+        raise GraphError(
+            f"weights must not be negative; got {values.min():g}. Take absolute values, and give "
+            "the sign as the kind of the edge (kinds=...)."
+        )
     return values
 
 

@@ -209,9 +209,10 @@ class Graph:
         source, target : str, optional
             Columns of ``edges``.
         **options
-            ``weight``, ``split``, ``features``, ``categorical``, ``drop``: more columns;
-            ``kinds``, a dict that says what columns are; ``unlabelled``, the spellings of a label
-            that is none; ``allow_missing``, to leave out edges to other vertices; ``directed``.
+            ``weight``, ``edge_kind``, ``split``, ``features``, ``categorical``, ``drop``: more
+            columns; ``kinds``, a dict that says what columns are; ``unlabelled``, the spellings of
+            a label that is none; ``allow_missing``, to leave out edges to other vertices;
+            ``directed``.
 
         Examples
         --------

@@ -74,7 +74,9 @@ class GraphStore:
     def at_hand() -> list[dict[str, str]]:
         """List the datasets that need no download: embedded ones first, then those on disk."""
         embedded = [n for n in dataset_names() if describe(n).reader == "make"]
-        on_disk = [n for n in dataset_names() if n not in embedded and locate(n) is not None]
+        # With directions a fit trains twice, which a page that shows one training cannot show.
+        others = [n for n in dataset_names() if n not in embedded and describe(n).base is None]
+        on_disk = [n for n in others if locate(n) is not None]
         return [{"name": n, "summary": describe(n).summary} for n in (*embedded, *on_disk)]
 
     def add(self, source: Source, arguments: tuple[str, ...]) -> Entry:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from graphfilter.errors import DataFileError, GraphFilterError
+from graphfilter.graph.edges import count
 from graphfilter.graph.labels import UNLABELLED, encode_labels
 from graphfilter.graph.tables.cells import as_ids, distinct, is_text, missing_column
 from graphfilter.graph.tables.columns import Columns, is_index
@@ -97,6 +98,7 @@ def _build(
         rows.pairs, len(ids), weights=rows.weights, name=vertices.name.split(".")[0],
         directed=directed or columns.directed, kinds=rows.kinds,
     )  # fmt: skip
+    notes += _say_links(graph)
     names = (table.column(roles["id"]) if vertices.is_typed else ids).to_pylist()
     graph = graph.replace(
         features=features, vertex_names=names, notes=(*notes, *graph.notes)
@@ -107,6 +109,20 @@ def _build(
     # The labels are encoded already, word by word instead of row by row.
     encoder = encoder if remembered else dataclasses.replace(encoder, roles=tuple(roles.items()))
     return dataclasses.replace(graph, **attributes), encoder
+
+
+def _say_links(graph: Graph) -> list[str]:
+    """Return in sentences which way the edges go, and of what kinds they are."""
+    said = []
+    if graph.arcs is not None:
+        n_arcs = int(np.count_nonzero(graph.arcs))
+        both = count(n_arcs - graph.n_edges, "edge goes", "edges go")
+        said.append(f"Directions kept: {count(n_arcs, 'arc')}; {both} both ways.")
+    if graph.kinds is not None:
+        sizes = np.count_nonzero(graph.kinds.values, axis=1) // 2
+        pairs = zip(graph.kinds.names, sizes.tolist(), strict=True)
+        said.append(f"Kinds of edges: {', '.join(f'{name} {n:,}' for name, n in pairs)}.")
+    return said
 
 
 def _check_features(table: TableSource, columns: Columns, encoder: TableEncoder | None) -> set[str]:
