@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphfilter.cli.progress import Move, progress
+from graphfilter.cli.progress import mover, progress
 from graphfilter.cli.screen import complain, end_stopped, out, say, show_table, tell
 from graphfilter.cli.sources import (
     Device,
@@ -24,7 +23,7 @@ from graphfilter.cli.sources import (
 from graphfilter.errors import ConfigError, DataFileError, check_name
 
 if TYPE_CHECKING:
-    from graphfilter.bench import BenchProgress, Record
+    from graphfilter.bench import Record
     from graphfilter.graph import Graph
 
 FORMATS = ("text", "markdown", "csv", "latex")
@@ -263,34 +262,3 @@ def _failures(records: list[Record]) -> list[str]:
             line = f"{record.dataset}, {record.model}: {record.reason}"
             found[line] = found.get(line, 0) + 1
     return [f"{n} failed: {line}" for line, n in found.items()]
-
-
-def mover(move: Move) -> Callable[[BenchProgress], None]:
-    """Return a callback for a matrix of runs that says what runs and how long it will take."""
-
-    def report(told: BenchProgress) -> None:
-        what = told.what
-        if told.epoch:
-            what += f", epoch {told.epoch}/{told.max_epochs}"
-        move(what, told.done, told.total, _note(told))
-
-    return report
-
-
-def _note(progress: BenchProgress) -> str:
-    notes = [f"{progress.skipped} were there"] if progress.skipped else []
-    notes += [f"{progress.failed} failed"] if progress.failed else []
-    if progress.seconds_left is not None and progress.done < progress.total:
-        notes.append(f"about {duration(progress.seconds_left)} left")
-    return "".join(f", {note}" for note in notes)
-
-
-def duration(seconds: float) -> str:
-    """Write a duration in words.
-
-    >>> duration(42), duration(200), duration(9000)
-    ('42 s', '3 min', '2.5 h')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

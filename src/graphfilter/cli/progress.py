@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from graphfilter.cli.screen import err, printable, share
 
 if TYPE_CHECKING:
+    from graphfilter.bench import BenchProgress
     from graphfilter.training import Progress
 
 # Between two lines where there is no terminal.
@@ -154,3 +155,34 @@ def download_bar(*, show: bool) -> Generator[Callable[[str, int, int], None] | N
             move(name, done // 1000, total // 1000, row=name, ended=ended)
 
         yield report if show else None
+
+
+def mover(move: Move) -> Callable[[BenchProgress], None]:
+    """Return a callback for a matrix of runs that says what runs and how long it will take."""
+
+    def report(told: BenchProgress) -> None:
+        what = told.what
+        if told.epoch:
+            what += f", epoch {told.epoch}/{told.max_epochs}"
+        move(what, told.done, told.total, _note(told))
+
+    return report
+
+
+def _note(told: BenchProgress) -> str:
+    notes = [f"{told.skipped} were there"] if told.skipped else []
+    notes += [f"{told.failed} failed"] if told.failed else []
+    if told.seconds_left is not None and told.done < told.total:
+        notes.append(f"about {duration(told.seconds_left)} left")
+    return "".join(f", {note}" for note in notes)
+
+
+def duration(seconds: float) -> str:
+    """Write a duration in words.
+
+    >>> duration(42), duration(200), duration(9000)
+    ('42 s', '3 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

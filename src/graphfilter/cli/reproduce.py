@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphfilter.cli.bench import mover
-from graphfilter.cli.progress import progress
+from graphfilter.cli.progress import mover, progress
 from graphfilter.cli.screen import complain, end_stopped, say, show_table, tell
 from graphfilter.cli.sources import Quiet, given_words
 from graphfilter.errors import ConfigError, GraphFilterError, check_name
