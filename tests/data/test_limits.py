@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -113,12 +114,33 @@ def write_table(folder: Path, what: str) -> Path:
         table = pa.table({"id": pa.array(["w" * (1 << 20)] * 250), "y": ["x"] * 250})
         encoding = {"id": "DELTA_BYTE_ARRAY"}
         pq.write_table(table, folder / what, use_dictionary=False, column_encoding=encoding)
+    elif what == "rows.xlsx":
+        write_workbook(folder / what, b'<row r="1000000"><c r="XFD1000000"><v>1</v></c></row>')
+    elif what == "spaces.xlsx":
+        write_workbook(folder / what, b"<row>" + b" " * (64 << 20) + b"</row>")
     return folder / what
+
+
+def write_workbook(path: Path, rows: bytes) -> None:
+    """Write a workbook of one sheet with these rows, as XML."""
+    import openpyxl
+
+    openpyxl.Workbook().save(path)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    head, tail = re.split(rb"<sheetData ?/>|<sheetData></sheetData>", parts[sheet])
+    parts[sheet] = head + b"<sheetData>" + rows + b"</sheetData>" + tail
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
 
 
 @pytest.mark.parametrize(
     "what",
     [
+        "rows.xlsx",
+        "spaces.xlsx",
         "rows.csv.gz",
         "columns.csv.gz",
         "rows.parquet",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -79,8 +80,35 @@ def write_csv_gz(folder: Path) -> None:
     (folder / "edges.csv.gz").write_bytes(gzip.compress(EDGES.encode()))
 
 
+MESSY = (
+    "sep=;\r\nNr;Eintritt;Umsatz;Rabatt;Aktiv;Text;Klasse\r\n"
+    "a;01.02.2024;1.234,50 €;12,5 %;ja;der Kunde zahlt spät;x\r\n"
+    "b;03.02.2024;;5 %;nein;der Kunde zahlt nie;y\r\nc;k.A.;999,00 €;0 %;ja;;?\r\n"
+)
+
+
+def write_messy(folder: Path) -> None:
+    (folder / "vertices.csv").write_bytes(MESSY.encode("cp1252"))
+    (folder / "edges.txt").write_bytes("von\tnach\r\na\tb\r\nb\tc\r\n".encode("utf-16"))
+
+
+def write_excel(folder: Path) -> None:
+    import openpyxl
+
+    for name, rows in {
+        "vertices": [["id", "label", "age", "day"], ["a", "x", 1.5, datetime(2024, 2, 1)], ["b"]],
+        "edges": [["source", "target", "weight"], ["a", "b", 1]],
+    }.items():
+        book = openpyxl.Workbook()
+        sheet: Any = book.active
+        for row in rows:
+            sheet.append(row)
+        book.save(folder / f"{name}.xlsx")
+
+
 def write_parquet(folder: Path) -> None:
-    vertices = {"id": ["a", "b", "c"], "label": ["x", "y", None], "age": [1.5, 2, 3]}
+    vertices = {"id": ["a", "b", "c"], "label": ["x", "y", None], "age": [1.5, None, 3]}
+    vertices |= {"day": [datetime(2024, 2, day) for day in (1, 2, 3)], "vector": [[1.0, 2.0]] * 3}
     pq.write_table(pa.table(vertices), folder / "vertices.parquet", compression="none")
     edges = {"source": ["a", "b"], "target": ["b", "c"], "weight": [1.0, 0.5]}
     options: dict[str, Any] = {"use_dictionary": False, "compression": "snappy"}
@@ -113,12 +141,22 @@ def read_model(folder: Path) -> None:
 
 def write_encoder(folder: Path) -> None:
     """The part of a run folder's config.json that says how tables are encoded."""
-    table = pa.table({"age": ["1", "2"], "colour": ["red", "blue"]})
-    write_json(folder / "encoder.json", TableEncoder.fit(table, "t.csv").to_dict())
+    columns = {
+        "age": ["1,5 €", "", "2", "3"], "colour": ["red", "blue", "red", "blue"],
+        "day": ["1.2.2024", "2.2.2024 12:00", "", ""], "yes": ["ja", "nein", "ja", "nein"],
+        "note": ["pays late", "pays in time", "calls late", "calls in time"],
+        "list": [[1.0], [2.0], [3.0], [4.0]],
+    }  # fmt: skip
+    encoder = TableEncoder.fit(pa.table(columns), "t.csv", kinds={"note": "text"})
+    write_json(folder / "encoder.json", encoder.to_dict())
 
 
 def read_encoder(folder: Path) -> None:
-    TableEncoder.from_dict(read_json(folder / "encoder.json"))
+    encoder = TableEncoder.from_dict(read_json(folder / "encoder.json"))
+    assert len(encoder.feature_names) < 1000
+    columns = {"age": ["1,5 €", ""], "colour": ["red", "x"], "day": ["1.2.2024", "k.A."]}
+    columns |= {"note": ["pays too late", ""], "list": [[1.0], [2.0]], "yes": ["ja", "nein"]}
+    encoder.transform(pa.table(columns), "t.csv")
 
 
 def resume(folder: Path, **options: Any) -> None:
@@ -184,6 +222,8 @@ FORMATS = {
     "gml": graph_format(samples.write_gml, readers.read_networkx),
     "edge_list": graph_format(samples.write_edge_list, readers.read_edge_list),
     "csv": Format(write_csv, read_two_tables),
+    "messy": Format(write_messy, read_two_tables),
+    "excel": Format(write_excel, read_two_tables),
     "csv_gz": Format(write_csv_gz, read_two_tables),
     "parquet": Format(write_parquet, read_two_tables),
     "planetoid": graph_format(

@@ -120,6 +120,30 @@ def test_excel_errors_name_excels_rows(tmp_path: Path) -> None:
         gf.read_tables(tmp_path / "e.xlsx", tmp_path / "v.xlsx")
 
 
+def test_excel_sheets_are_named_behind_the_path(tmp_path: Path) -> None:
+    pytest.importorskip("openpyxl")
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for title, rows in {
+        "People": [["id", "age"], ["a", 1], ["b", 2]],
+        "Calls": [["from", "to"], ["a", "b"]],
+    }.items():
+        sheet: Any = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    path = tmp_path / "book.xlsx"
+    book.save(path)
+    graph, _ = gf.read_tables(f"{path}#calls", path)
+    assert graph.vertex_names == ("a", "b")
+    assert graph.n_edges == 1
+    assert any("took sheet 'People'" in note for note in graph.notes)
+    with pytest.raises(DataFileError, match=r"no sheet 'Mails'\. Sheets: 'Sheet', 'People'"):
+        gf.read_tables(f"{path}#Mails", path)
+    with pytest.raises(DataFileError, match="it is the table of vertices"):
+        gf.read_tables(path, path)
+
+
 def test_missing_openpyxl_is_said_with_the_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

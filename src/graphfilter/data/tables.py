@@ -69,8 +69,8 @@ def read_tables(
         # Guessed by position, the ends of an edge could be a vertex and its label.
         raise DataFileError(
             edges,
-            "must be a table of edges; it is the table of vertices. Give another file, or name "
-            "its columns with --source and --target.",
+            "must be a table of edges; it is the table of vertices. Give another file, or another "
+            "sheet (book.xlsx#sheet), or name its columns with --source and --target.",
         )
     return build_graph(
         Graph, _open(edges, "edges", text), _open(vertices, "vertices", text), columns,

@@ -1,4 +1,4 @@
-"""Excel workbooks, read with openpyxl (extra ``excel``): the first sheet that holds anything."""
+"""Excel workbooks, read with openpyxl (extra ``excel``): ``book.xlsx``, or ``book.xlsx#sheet``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import datetime
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from graphfilter.data.arrays import PARSE_ERRORS, reading
 from graphfilter.data.limits import EDGE_BYTES, Budget
 from graphfilter.data.readers.text_format import TextOptions
 from graphfilter.errors import DataFileError
+from graphfilter.graph.tables.cells import listed_names
 from graphfilter.graph.tables.source import TableSource
 
 if TYPE_CHECKING:
@@ -25,13 +25,28 @@ _BYTES_PER_BYTE = 4
 _BYTES_PER_CELL = 64
 
 
+def excel_file(path: Path) -> Path:
+    """Return the workbook that a path with a sheet's name behind it is in; other paths as they are.
+
+    >>> excel_file(Path("folder/book.xlsx#people")).name, excel_file(Path("a#b.csv")).name
+    ('book.xlsx', 'a#b.csv')
+    """
+    file, sign, _ = path.name.partition("#")
+    return path.with_name(file) if sign and file.lower().endswith(".xlsx") else path
+
+
 class ExcelTable(TableSource):
-    """The first sheet of a workbook that holds anything; its first row that does is the header."""
+    """A sheet of a workbook: the one that is named, else the first that holds anything.
+
+    Its first row that holds anything is the header.
+    """
 
     def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path)
-        self._path = path
+        self._path = path if path.is_file() else excel_file(path)
+        self._sheet = "" if path.is_file() else path.name.partition("#")[2]
         self.decimal = options.decimal
+        self._table = self._read_table()
 
     @property
     def names(self) -> list[str]:
@@ -44,8 +59,7 @@ class ExcelTable(TableSource):
         Budget(self._path).spend(EDGE_BYTES * len(self._table), f"{len(self._table):,} edges")
         yield from self._table.select(names).to_batches()
 
-    @cached_property
-    def _table(self) -> pa.Table:
+    def _read_table(self) -> pa.Table:
         import pyarrow as pa
 
         with reading(self._path, _REMEDY, (*PARSE_ERRORS, pa.ArrowException)):
@@ -81,7 +95,7 @@ class ExcelTable(TableSource):
             warnings.simplefilter("ignore")
             book: Any = openpyxl.load_workbook(self._path, read_only=True, data_only=True)
             try:
-                sheets = list(book.worksheets)
+                sheets = self._choose(list(book.worksheets))
                 for sheet in sheets:
                     rows: list[Sequence[Any]] = []
                     for row in sheet.iter_rows(values_only=True):
@@ -90,11 +104,24 @@ class ExcelTable(TableSource):
                     if any(cell is not None for row in rows for cell in row):
                         if len(sheets) > 1:
                             note = f"took sheet {sheet.title!r}, the first of {len(sheets)}"
-                            self.found = (f"{self.name}: {note}.",)
+                            other = f"name another as {self.name}#{sheets[-1].title}"
+                            self.found = (f"{self.name}: {note}; {other}.",)
                         return rows
             finally:
                 book.close()
         return []
+
+    def _choose(self, sheets: list[Any]) -> list[Any]:
+        """Return the sheet that is named, or all of them."""
+        if not self._sheet:
+            return sheets
+        titles = {sheet.title.strip().lower(): sheet for sheet in sheets}
+        if (found := titles.get(self._sheet.strip().lower())) is not None:
+            return [found]
+        listed = listed_names([sheet.title for sheet in sheets])
+        raise DataFileError(
+            self._path, f"there is no sheet {self._sheet!r}. Sheets: {listed}. Name one behind #."
+        )
 
 
 def as_column(values: Sequence[Any]) -> pa.Array:

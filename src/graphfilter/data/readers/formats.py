@@ -12,7 +12,7 @@ from pathlib import Path
 
 from graphfilter.data.arrays import AnyPath
 from graphfilter.data.readers.edge_list import read_edge_list
-from graphfilter.data.readers.excel_table import ExcelTable
+from graphfilter.data.readers.excel_table import ExcelTable, excel_file
 from graphfilter.data.readers.matrix_market import read_matrix_market
 from graphfilter.data.readers.networkx_files import read_networkx
 from graphfilter.data.readers.npz import read_npz
@@ -56,10 +56,13 @@ def read_graph(path: AnyPath, *, directed: bool = False) -> Graph:
 
 
 def open_table(path: Path, options: TextOptions | None = None) -> TableSource:
-    """Open a table by its suffix, and find out whether it can be read at all."""
-    if not path.is_file():
+    """Open a table by its suffix, and find out whether it can be read at all.
+
+    A sheet of a workbook is named behind its path: ``book.xlsx#sheet``.
+    """
+    if not path.is_file() and not excel_file(path).is_file():
         raise DataFileError(path, "there is no such file. Check the path.")
-    name = path.name.lower()
+    name = excel_file(path).name.lower()
     found = next((suffix for suffix in TABLES if name.endswith(suffix)), None)
     if found is None:
         raise DataFileError(path, f"a table must be {', '.join(TABLES)}. Save it as one of them.")

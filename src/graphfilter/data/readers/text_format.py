@@ -33,7 +33,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_SEP_LINE = re.compile(r'\ufeff?"?sep=(.)"?\s*?(\r\n|\r|\n|$)', re.IGNORECASE)
+_SEP_LINE = re.compile(r'\ufeff?"?sep=([!#-/:-@\[-`{-~\t ])"?\s*?(\r\n|\r|\n|$)', re.IGNORECASE)
 # The first lines decide on the delimiter: so much text, and so many records of it.
 HEAD_BYTES = 1 << 16
 _MOST_RECORDS = 200

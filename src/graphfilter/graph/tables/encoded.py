@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
-from graphfilter.errors import check_name
+import numpy as np
+from numpy.typing import NDArray
 
+from graphfilter.errors import check_name
+from graphfilter.graph.attributes import Features
+
+# Behind the name of a column, in that of the feature that says where its value is missing.
+MISSING_MARK = " is missing"
 KINDS = ("number", "boolean", "category", "date", "text", "list")
 
 
@@ -71,7 +78,7 @@ class EncodedColumn:
             day = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=self.origin)
             said = {"days": f"days since {day:%Y-%m-%d}", "hours": "hour of the day"}
             names = tuple(f"{self.name} ({said[part]})" for part in self.parts)
-        return (*names, f"{self.name} is missing") if self.marks_missing else names
+        return (*names, f"{self.name}{MISSING_MARK}") if self.marks_missing else names
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; those left at their defaults are left out."""
@@ -119,3 +126,26 @@ class EncodedColumn:
         whole &= self.decimal in (".", ",") and abs(self.origin) < 1_000_000
         if not whole:
             raise ValueError(f"column {self.name!r}")
+
+
+def with_gaps(features: Features, feature_names: Sequence[str] | None) -> NDArray[np.float32]:
+    """Return dense features with NaN where a value was missing, as models want them that know gaps.
+
+    The features that say where, which follow those they speak of, are left out.
+
+    Examples
+    --------
+    >>> with_gaps(np.array([[1.0, 0], [5.0, 1]]), ["age", "age is missing"])
+    array([[ 1.],
+           [nan]], dtype=float32)
+    """
+    matrix = features.toarray() if hasattr(features, "toarray") else features
+    matrix = np.array(matrix, dtype=np.float32)
+    names = list(feature_names or ())
+    marks = [i for i, name in enumerate(names) if name.endswith(MISSING_MARK)]
+    for mark in marks:
+        column = names[mark].removesuffix(MISSING_MARK)
+        parts = (f"{column} (", f"{column}[")
+        at = [i for i in range(mark) if names[i] == column or names[i].startswith(parts)]
+        matrix[np.ix_(matrix[:, mark] == 1, at)] = np.nan
+    return np.delete(matrix, marks, axis=1)
