@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import shlex
-import signal
-import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from graphfilter.cli.answer_options import AnswerOptions
 from graphfilter.cli.progress import training_bar
 from graphfilter.cli.screen import end_stopped, say, show_table, tell
 from graphfilter.cli.sources import Device, Seed, takes
+from graphfilter.cli.stopping import command_line, stoppable
+from graphfilter.cli.target_options import TargetOptions
+from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.run_folder import FitSummary
-    from graphfilter.training import Monitor, Progress
+    from graphfilter.training import Monitor
 
 MODEL = "Model (the defaults are the paper's one setting)"
 
 
-@takes(AnswerOptions)
+@takes(TargetOptions)
 def fit(
-    given: AnswerOptions,
+    given: TargetOptions,
     out: Annotated[Path, typer.Option(help="Folder for the results.")],
     members: Annotated[
         int, typer.Option(help="Networks to average.", min=1, rich_help_panel=MODEL)
@@ -48,7 +45,14 @@ def fit(
             rich_help_panel=MODEL,
         ),
     ] = "0.5",
-    dropout: Annotated[float, typer.Option(rich_help_panel=MODEL)] = 0.7,
+    dropout: Annotated[
+        float | None,
+        typer.Option(
+            help="Rate of dropout; 0.7, or 0.2 with --number or --multilabel.",
+            rich_help_panel=MODEL,
+            show_default=False,
+        ),
+    ] = None,
     balanced: Annotated[
         bool,
         typer.Option("--balanced", help="Weigh rare classes up.", rich_help_panel=MODEL),
@@ -98,7 +102,31 @@ def fit(
 
     Example:  graphfilter fit --edges edges.csv --vertices vertices.csv --label kind --out run
     """
+    given.check_target()
     found, quiet = given.read(), given.quiet
+    parameters: dict[str, Any] = {
+        "n_layers": layers,
+        "hidden_size": hidden,
+        "operator": operator,
+        "filter_init": _number_or_name(init),
+        "dropout": dropout,
+        "max_epochs": epochs,
+        "patience": patience,
+        "feature_scaling": scaling,
+        "n_members": members,
+        "device": device,
+        "random_state": seed,
+    }
+    if given.of_values:
+        if balanced:
+            raise ConfigError("--balanced is for one class per vertex; leave it out.")
+        from graphfilter.cli.fit_values import fit_to_values
+
+        fit_to_values(
+            given, found, parameters, out, monitor=monitor, resume=resume, overwrite=overwrite,
+            baselines=baselines,
+        )  # fmt: skip
+        return
     from graphfilter.estimators.sgf import SGFClassifier
     from graphfilter.graph.edges import count
     from graphfilter.report.conclusion import BASELINES
@@ -112,19 +140,9 @@ def fit(
     from graphfilter.systems import get_system
 
     classifier = SGFClassifier(
-        n_layers=layers,
-        hidden_size=hidden,
-        operator=operator,
-        filter_init=_number_or_name(init),
-        dropout=dropout,
+        **{name: value for name, value in parameters.items() if value is not None},
         class_weight="balanced" if balanced else None,
-        max_epochs=epochs,
-        patience=patience,
         monitor=cast("Monitor", monitor),
-        feature_scaling=scaling,
-        n_members=members,
-        device=device,
-        random_state=seed,
     )
     plan = plan_fit(found, seed, given.split_rule())
     check_folder(out, overwrite=overwrite, resume=resume)
@@ -139,57 +157,20 @@ def fit(
         *(f"comparing: {get_system(name).title}" for name in BASELINES),
     ]
     try:
-        with training_bar(show=not quiet, titles=titles) as bar, _stoppable(bar) as report:
+        with training_bar(show=not quiet, titles=titles) as bar, stoppable(bar) as report:
             summary = fit_folder(
                 plan, classifier, out, seed=seed, resume=resume, overwrite=overwrite,
                 on_epoch=report, baselines=baselines, on_baseline=report,
-                command=_command(), asked=given.asked(),
+                command=command_line(), asked=given.asked(),
             )  # fmt: skip
     except KeyboardInterrupt as stop:
         if (out / CHECKPOINT_FILE).exists():
-            kept = f"what was done is kept. Resume with: {_command()} --resume"
+            kept = f"what was done is kept. Resume with: {command_line()} --resume"
         else:
             kept = "nothing was kept: there was no checkpoint yet."
         raise typer.Exit(end_stopped(stop, kept)) from None
     tell(summary.notes, quiet=quiet)
     _show(summary)
-
-
-@contextmanager
-def _stoppable(bar: Callable[[Progress], None]) -> Generator[Callable[[Progress], None]]:
-    """Let Ctrl-C or SIGTERM stop training at the end of an epoch, so that no half step is kept.
-
-    A second one stops at once.
-    """
-    asked: int | None = None
-
-    def ask(number: int, frame: Any) -> None:
-        nonlocal asked
-        asked = number
-        restore()
-
-    def report(progress: Progress) -> None:
-        bar(progress)
-        if asked is not None:
-            raise KeyboardInterrupt(asked)
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    for number in before:
-        signal.signal(number, ask)
-    try:
-        yield report
-    finally:
-        restore()
-
-
-def _command() -> str:
-    """Return the command as it was given, without --resume and --overwrite."""
-    words = [word for word in sys.argv[1:] if word not in ("--resume", "--overwrite")]
-    return shlex.join(["graphfilter", *words])
 
 
 def _number_or_name(text: str) -> float | Literal["uniform"]:

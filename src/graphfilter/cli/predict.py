@@ -49,12 +49,18 @@ def predict(
         load_run,
         predict_graph,
         predicted_classes,
+        task_of_run,
         write_embeddings,
         write_predictions,
     )
 
     if embeddings is not None:
         check_embeddings_file(embeddings, overwrite=overwrite)
+    if task_of_run(run) != "classification":
+        if embeddings is not None:
+            raise ConfigError("--embeddings is for runs of one class per vertex; leave it out.")
+        _predict_values(given, run, out)
+        return
     classifier, about, encoder = load_run(run)
     new = given.read(encoder=encoder, like=about.columns).graph
     with waiting("predicting", quiet=given.quiet):
@@ -69,3 +75,16 @@ def predict(
     say(f"{count(new.n_vertices, 'vertex', 'vertices')} predicted, written to {out}.")
     if embeddings is not None:
         say(f"Their embeddings are in {embeddings}.")
+
+
+def _predict_values(given: GraphOptions, run: Path, out: Path) -> None:
+    """Predict numbers, or several labels, of the vertices of a graph."""
+    from graphfilter.graph.edges import count
+    from graphfilter.run_folder import as_fitted, load_value_run, predicted_values, write_values
+
+    estimator, about, encoder = load_value_run(run)
+    new = given.read(encoder=encoder, like=about.columns).graph
+    with waiting("predicting", quiet=given.quiet):
+        said = predicted_values(estimator, as_fitted(estimator, about, new))
+        write_values(out, estimator, new, said)
+    say(f"{count(new.n_vertices, 'vertex', 'vertices')} predicted, written to {out}.")

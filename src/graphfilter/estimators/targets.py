@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -77,6 +78,8 @@ class Target:
 
 def class_target(y: Any) -> Target:
     """Read one class per vertex, or a table (n, L) of the labels that a vertex has."""
+    if isinstance(y, Target):
+        return y
     if _is_table(y):
         return _label_target(y)
     values = y if isinstance(y, list | tuple) else column_or_1d(np.asarray(y), warn=True)
@@ -88,9 +91,17 @@ def class_target(y: Any) -> Target:
 
 def number_target(y: Any) -> Target:
     """Read one number per vertex, or several (n, T); NaN or None where unknown."""
+    if isinstance(y, Target):
+        return y
     array = _array(y)
     values = array if array.ndim == 2 else array[:, None]
     return Target(REGRESSION, _known(values), _names(y, values), values, array.ndim == 1)
+
+
+def named_target(task: Task, values: NDArray[np.float64], names: Sequence[str]) -> Target:
+    """Return numbers or labels (n, T) under the names of their columns, to be passed as y."""
+    named = np.array([str(name) for name in names], dtype=object)
+    return Target(task, _known(values), named, values, is_column=task is REGRESSION)
 
 
 def _label_target(y: Any) -> Target:

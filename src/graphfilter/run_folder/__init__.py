@@ -10,7 +10,9 @@ What belongs here is whatever decides on the content of such a folder, one file 
 - :mod:`.asked`, :mod:`.decisions`: what a user wants of the answer, and thresholds;
 - :mod:`.description`, :mod:`.run_metrics`, :mod:`.predictions`, :mod:`.embeddings`,
   :mod:`.filter_picture`: its files;
-- :mod:`.predict`, :mod:`.explain`: using the folder afterwards.
+- :mod:`.predict`, :mod:`.explain`: using the folder afterwards;
+- :mod:`.value_plan`, :mod:`.value_fit`, :mod:`.value_files`: the same for numbers and for several
+  labels per vertex.
 
 It may import everything but the studio and the command line, which both fit through it.
 """
@@ -33,6 +35,14 @@ from graphfilter.run_folder.predict import as_fitted, load_run, predict_graph
 from graphfilter.run_folder.predictions import predicted_classes, write_predictions
 from graphfilter.run_folder.run_metrics import RunMetrics
 from graphfilter.run_folder.split_choice import SplitBy
+from graphfilter.run_folder.value_files import load_value_run, task_of_run, write_values
+from graphfilter.run_folder.value_fit import (
+    ValueSummary,
+    fit_values,
+    predicted_values,
+    score_values,
+)
+from graphfilter.run_folder.value_plan import ValuePlan, plan_values
 
 __all__ = [
     "CHECKPOINT_FILE",
@@ -45,18 +55,27 @@ __all__ = [
     "RunMetrics",
     "Source",
     "SplitBy",
+    "ValuePlan",
+    "ValueSummary",
     "as_fitted",
     "check_embeddings_file",
     "check_folder",
     "describe_accuracy",
     "explain_run",
     "fit_folder",
+    "fit_values",
     "has_channels",
     "load_run",
+    "load_value_run",
     "plan_fit",
+    "plan_values",
     "predict_graph",
     "predicted_classes",
+    "predicted_values",
+    "score_values",
+    "task_of_run",
     "with_features",
     "write_embeddings",
     "write_predictions",
+    "write_values",
 ]

@@ -11,6 +11,7 @@ from graphfilter.errors import GraphError, ModelFileError
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.saving import CONFIG_FILE
 from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.graph import Graph
 from graphfilter.graph.tables.encoding import TableEncoder
 from graphfilter.run_folder.description import RunDescription
@@ -23,7 +24,11 @@ def load_run(folder: str | Path) -> tuple[SGFClassifier, RunDescription, TableEn
     """Load the classifier of a run folder, what is known of the run, and how to read its tables."""
     if (Path(folder) / CHECKPOINT_FILE).exists() and not (Path(folder) / CONFIG_FILE).exists():
         raise ModelFileError(f"{folder}: an unfinished run; end it with graphfilter fit --resume.")
-    classifier = SGFClassifier.load(folder)
+    return SGFClassifier.load(folder), *read_description(folder)
+
+
+def read_description(folder: str | Path) -> tuple[RunDescription, TableEncoder | None]:
+    """Read what is known of a run, and how to read its tables."""
     content = read_checked_json(Path(folder) / CONFIG_FILE).get("run")
     if content is None:
         raise ModelFileError(f"{folder}: holds a model but no run; make one with graphfilter fit.")
@@ -33,7 +38,7 @@ def load_run(folder: str | Path) -> tuple[SGFClassifier, RunDescription, TableEn
         problem = f"does not describe a run ({error}); fit again."
         raise ModelFileError(f"{Path(folder) / CONFIG_FILE}: {problem}") from None
     encoder = None if run.encoder is None else TableEncoder.from_dict(run.encoder)
-    return classifier, run, encoder
+    return run, encoder
 
 
 def predict_graph(
@@ -43,7 +48,7 @@ def predict_graph(
     return classifier.predict_proba(graph=as_fitted(classifier, run, graph))
 
 
-def as_fitted(classifier: VertexClassifier, run: RunDescription, graph: Graph) -> Graph:
+def as_fitted(classifier: VertexEstimator, run: RunDescription, graph: Graph) -> Graph:
     """Return a graph with features as the model was fitted with, or raise."""
     if not run.vertex_features:
         if with_features(graph)[0].checksum() != run.data_checksum:

@@ -53,11 +53,11 @@ def measure_run(
         "scores": score_parts(probabilities, graph.labels, split),
         "split_rule": split.rule,
         "label_frequency": {
-            str(name): _number(value)
+            str(name): finite(value)
             for name, value in zip(graph.classes, frequency.value, strict=True)
         },
-        "label_frequency_mean": _number(frequency.mean),
-        "filter": [_filter_numbers(f) for f in classifier.filters_],
+        "label_frequency_mean": finite(frequency.mean),
+        "filter": [filter_numbers(f) for f in classifier.filters_],
         "epochs": [result.n_epochs for result in results],
         "best_epoch": [result.best_epoch for result in results],
         "stopped": [result.stopped for result in results],
@@ -76,11 +76,11 @@ def peak_memory_mb() -> float | None:
     return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
 
 
-def _filter_numbers(learned: Any) -> dict[str, list[float]]:
+def filter_numbers(learned: Any) -> dict[str, list[float]]:
     numbers = {name: p.detach().tolist() for name, p in learned.named_parameters()}
     return {**numbers, "theta": learned.coefficients().detach().tolist()}
 
 
-def _number(value: float) -> float | None:
+def finite(value: float) -> float | None:
     """Return None for NaN, which JSON does not know."""
     return float(value) if np.isfinite(value) else None

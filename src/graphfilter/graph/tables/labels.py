@@ -67,10 +67,11 @@ def _check_classes(classes: NDArray[Any], n_labelled: int, name: str) -> None:
         bad = n > MOST_CLASSES and n_labelled < LEAST_WORDS * n
     if bad:
         what = "numbers" if None not in numbers else "words"
+        itself = "Divide" if what == "words" else "Predict the number itself (--number), divide"
         raise GraphError(
             f"the label {name!r} must be a few classes; got {n:,} different {what} on "
             f"{count(n_labelled, 'labelled vertex', 'labelled vertices')}, such as {classes[0]!r}. "
-            "Divide it into classes (low, middle, high), or name another column with --label."
+            f"{itself} it into classes (low, middle, high), or name another column with --label."
         )
 
 

@@ -1,0 +1,50 @@
+"""Stopping a training from the terminal, and the command that resumes it."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphfilter.training import Progress
+
+
+@contextmanager
+def stoppable(bar: Callable[[Progress], None]) -> Generator[Callable[[Progress], None]]:
+    """Let Ctrl-C or SIGTERM stop training at the end of an epoch, so that no half step is kept.
+
+    A second one stops at once.
+    """
+    asked: int | None = None
+
+    def ask(number: int, frame: Any) -> None:
+        nonlocal asked
+        asked = number
+        restore()
+
+    def report(progress: Progress) -> None:
+        bar(progress)
+        if asked is not None:
+            raise KeyboardInterrupt(asked)
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, ask)
+    try:
+        yield report
+    finally:
+        restore()
+
+
+def command_line() -> str:
+    """Return the command as it was given, without --resume and --overwrite."""
+    words = [word for word in sys.argv[1:] if word not in ("--resume", "--overwrite")]
+    return shlex.join(["graphfilter", *words])

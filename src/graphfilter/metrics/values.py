@@ -1,0 +1,62 @@
+"""How good predicted numbers are, and predicted labels where a vertex may have several."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Values = NDArray[np.float64]
+
+# Their names in words, the first of each task the one to judge by.
+NUMBER_METRICS = {"r2": "R²", "rmse": "RMSE", "mae": "mean absolute error"}
+LABEL_METRICS = {
+    "micro_f1": "micro F1",
+    "macro_f1": "macro F1",
+    "average_precision": "mean average precision",
+    "log_loss": "log loss",
+    "all_right": "all labels right",
+}
+
+
+def score_numbers(predicted: Values, truth: Values) -> dict[str, Any]:
+    r"""Return the root mean squared and the mean absolute error, and R² of two numbers or more.
+
+    >>> score_numbers(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 6.0]))["mae"]
+    1.0
+    """
+    error = predicted - truth
+    spread = np.square(truth - truth.mean()).sum()
+    scores: dict[str, Any] = {"n_vertices": len(truth)}
+    if spread > 0:
+        scores["r2"] = float(1 - np.square(error).sum() / spread)
+    scores["rmse"] = float(np.sqrt(np.square(error).mean()))
+    scores["mae"] = float(np.abs(error).mean())
+    return scores
+
+
+def score_labels(probabilities: Values, truth: Values) -> dict[str, Any]:
+    """Return F1, average precision and log loss of labels (n, L), each answered from one half.
+
+    Macro F1 and average precision are means over the labels that some vertex has.
+    """
+    # Slow to import, and used once per run.
+    from sklearn.metrics import average_precision_score, f1_score
+
+    true, said = truth > 0.5, probabilities > 0.5
+    present = true.any(axis=0)
+    clipped = np.clip(probabilities, 1e-15, 1 - 1e-15)
+    scores: dict[str, Any] = {
+        "n_vertices": len(truth),
+        "micro_f1": float(f1_score(true, said, average="micro", zero_division=0)),
+        "log_loss": float(-np.where(true, np.log(clipped), np.log1p(-clipped)).mean()),
+        "all_right": float((true == said).all(axis=1).mean()),
+    }
+    if present.any():
+        of = {"average": "macro"}
+        true, said = true[:, present], said[:, present]
+        scores["macro_f1"] = float(f1_score(true, said, zero_division=0, **of))
+        ranked = average_precision_score(true, probabilities[:, present], **of)
+        scores["average_precision"] = float(ranked)
+    return scores

@@ -1,0 +1,167 @@
+"""Fitting numbers, or several labels per vertex, into a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.estimators.regressor import SGFRegressor
+from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.estimators.targets import Target
+from graphfilter.graph import Graph
+from graphfilter.metrics.values import score_labels, score_numbers
+from graphfilter.report.sentences import BASELINES
+from graphfilter.report.value_comparison import Rival
+from graphfilter.report.values_page import ValueFacts, write_value_report
+from graphfilter.run_folder.description import describe_run
+from graphfilter.run_folder.layout import (
+    CHECKPOINT_FILE,
+    METRICS_FILE,
+    PREDICTIONS_FILE,
+    REPORT_FILE,
+    open_folder,
+)
+from graphfilter.run_folder.predictions import parts_of
+from graphfilter.run_folder.run_metrics import filter_numbers, finite, peak_memory_mb
+from graphfilter.run_folder.value_files import write_values
+from graphfilter.run_folder.value_plan import ValuePlan
+from graphfilter.spectral.rayleigh import rayleigh_quotient
+from graphfilter.splits import Split
+from graphfilter.storage import write_json
+from graphfilter.systems import get_system
+from graphfilter.systems.pipeline import train_system
+from graphfilter.training import REGRESSION, OnEpoch
+
+ValueEstimator = SGFRegressor | SGFClassifier
+
+
+@dataclass(frozen=True, eq=False)
+class ValueSummary:
+    """What :func:`fit_values` left behind, for printing."""
+
+    graph: Graph
+    metrics: dict[str, Any]
+    folder: Path
+
+
+def fit_values(
+    plan: ValuePlan,
+    estimator: ValueEstimator,
+    out: str | Path,
+    *,
+    seed: int,
+    resume: bool = False,
+    overwrite: bool = False,
+    baselines: bool = True,
+    on_epoch: OnEpoch | None = None,
+    command: str = "",
+) -> ValueSummary:
+    """Fit an estimator and leave predictions, metrics, model and report in a folder.
+
+    As :func:`graphfilter.run_folder.fit_folder` does for classes: everything is checked before the
+    folder is made, and a folder with a ``config.json`` is a finished run.
+    """
+    estimator.check_parameters()
+    with open_folder(out, overwrite=overwrite, resume=resume) as folder:
+        estimator.fit(
+            graph=plan.graph,
+            y=plan.known_target,
+            split=plan.split,
+            checkpoint=folder / CHECKPOINT_FILE,
+            resume=resume,
+            on_epoch=on_epoch,
+        )
+        said = predicted_values(estimator)
+        metrics = _measure(plan, estimator, said)
+        write_values(folder / PREDICTIONS_FILE, estimator, plan.graph, said, plan.split)
+        write_json(folder / METRICS_FILE, metrics)
+        rivals = _rivals(plan.split, estimator, seed, on_epoch) if baselines else ()
+        run = describe_run(plan, seed=seed, command=command, stopped=metrics["stopped"])
+        facts = ValueFacts(
+            estimator, plan.known_target, plan.graph, plan.split, parts_of(plan.graph, plan.split),
+            said, metrics, plan.notes, asdict(run), rivals,
+        )  # fmt: skip
+        write_value_report(folder / REPORT_FILE, facts)
+        estimator.save(folder, run=asdict(run))
+        (folder / CHECKPOINT_FILE).unlink(missing_ok=True)
+    return ValueSummary(plan.graph, metrics, folder)
+
+
+def predicted_values(estimator: ValueEstimator, graph: Graph | None = None) -> NDArray[np.float64]:
+    """Return the numbers (n, 1), or the probability of every label (n, L)."""
+    if isinstance(estimator, SGFRegressor):
+        return estimator.predict(graph=graph)[:, None]
+    return estimator.predict_proba(graph=graph)
+
+
+def score_values(
+    target: Target, said: NDArray[np.float64], index: NDArray[np.int64]
+) -> dict[str, Any]:
+    """Score the answers for some vertices whose value is known."""
+    assert target.values is not None
+    if target.task is REGRESSION:
+        return score_numbers(said[index, 0], target.values[index, 0])
+    return score_labels(said[index], target.values[index])
+
+
+def _measure(plan: ValuePlan, estimator: ValueEstimator, said: NDArray[Any]) -> dict[str, Any]:
+    """Return the content of ``metrics.json``."""
+    target, results = plan.known_target, estimator.results_
+    parts = {part: getattr(plan.split, part) for part in ("train", "val", "test")}
+    return {
+        "task": target.task.name,
+        "target": [str(name) for name in target.names],
+        "scores": {
+            part: score_values(target, said, index) for part, index in parts.items() if len(index)
+        },
+        "split_rule": plan.split.rule,
+        "target_frequency": _frequencies(plan.graph, target),
+        "filter": [filter_numbers(f) for f in estimator.filters_],
+        "epochs": [result.n_epochs for result in results],
+        "best_epoch": [result.best_epoch for result in results],
+        "stopped": [result.stopped for result in results],
+        "seconds": results[0].seconds,
+        "peak_memory_mb": peak_memory_mb(),
+    }
+
+
+def _frequencies(graph: Graph, target: Target) -> dict[str, float | None]:
+    """Return the graph frequency of every column, on the vertices where it is known."""
+    assert target.values is not None
+    known = np.flatnonzero(target.codes >= 0)
+    among = graph if len(known) == graph.n_vertices else graph.subgraph(known)
+    centred = target.values[known] - target.values[known].mean(axis=0)
+    values = np.atleast_1d(rayleigh_quotient(among, centred))
+    pairs = zip(target.names, values, strict=True)
+    return {str(name): finite(float(value)) for name, value in pairs}
+
+
+def _rivals(
+    split: Split, estimator: ValueEstimator, seed: int, on_epoch: OnEpoch | None
+) -> tuple[Rival, ...]:
+    """Train MLP, APPNP and SGC as the estimator was trained; none where they were stopped."""
+    seeds = np.random.SeedSequence(seed).generate_state(estimator.n_members).tolist()
+    unscaled: Callable[[NDArray[Any]], NDArray[Any]] = lambda values: values  # noqa: E731
+    if isinstance(estimator, SGFRegressor):
+        unscaled = lambda values: values * estimator.target_scale_ + estimator.target_mean_  # noqa: E731
+    made: list[Rival] = []
+    for name, meaning in BASELINES.items():
+        system = get_system(name).with_(
+            max_epochs=estimator.max_epochs,
+            patience=estimator.patience,
+            dropout=estimator.dropout,
+        )
+        done = train_system(
+            estimator.prepared_, system, [split] * len(seeds), seeds, on_epoch=on_epoch
+        )
+        if any(outcome.result.stopped == "asked" for outcome in done):
+            return ()
+        said = unscaled(np.mean([outcome.probabilities for outcome in done], axis=0))
+        seconds = sum(outcome.seconds for outcome in done)
+        made.append(Rival(name, get_system(name).title, meaning, said, seconds))
+    return tuple(made)

@@ -1,0 +1,47 @@
+"""Reports of numbers and of several labels in a real browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphfilter import SGFClassifier, SGFRegressor
+from graphfilter.data import make_csbm
+from graphfilter.estimators.targets import named_target
+from graphfilter.run_folder import REPORT_FILE, Source, fit_values, plan_values
+from graphfilter.training import MULTILABEL, REGRESSION
+
+HOSTILE = '</script><script>hacked=1</script><img src=x onerror="hacked=1"><b>'
+
+
+def make_report(numbers: bool, folder: Path) -> str:
+    graph = make_csbm(n_vertices=90, n_features=4, seed=0)
+    values = np.asarray(graph.features, dtype=float)[:, : 1 if numbers else 3]
+    values[80:] = np.nan
+    if numbers:
+        estimator = SGFRegressor(max_epochs=20, random_state=0)
+        target = named_target(REGRESSION, values, [HOSTILE])
+    else:
+        estimator = SGFClassifier(max_epochs=20, random_state=0, n_members=2)
+        labels = np.where(np.isnan(values), np.nan, values > 0)
+        target = named_target(MULTILABEL, labels, ["lift", HOSTILE, "garden"])
+    fit_values(plan_values(Source(graph), target, 0), estimator, folder, seed=0)
+    return (folder / REPORT_FILE).as_uri()
+
+
+@pytest.mark.parametrize("numbers", [True, False], ids=["numbers", "labels"])
+def test_report_of_values_opens_on_any_screen(numbers: bool, visit, tmp_path: Path) -> None:
+    url = make_report(numbers, tmp_path)
+    report = visit(url)
+    for plot in ("filter", "training", *(["scatter"] if numbers else [])):
+        assert report.page.locator(f"#{plot}-plot .main-svg").count() > 0, plot
+    report.check_no_sideways_scroll()
+    report.check()
+    report.check_contrast()
+    report.check_structure()
+    assert report.page.evaluate("typeof hacked") == "undefined"
+    phone = visit(url, width=390, dark=True)
+    phone.check_no_sideways_scroll()
+    phone.check_contrast()
