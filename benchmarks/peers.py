@@ -40,7 +40,9 @@ class PygNetwork(nn.Module):
 
     Shapes
     ------
-    x : (n, n_features);  edge_index : (2, M);  output : (n, n_classes)
+    x : (n, n_features);  output : (n, n_classes)
+    edges : (2, M) with M weights, which are gathered and scattered; or a CSR adjacency (n, n)
+    without weights, which is multiplied
     """
 
     def __init__(
@@ -54,11 +56,12 @@ class PygNetwork(nn.Module):
         self.propagate = propagation()
         self.dropout = dropout
 
-    def forward(self, x: Tensor, edge_index: Tensor, weight: Tensor) -> Tensor:
+    def forward(self, x: Tensor, edges: Tensor, weight: Tensor | None = None) -> Tensor:
         x = functional.dropout(x, self.dropout, self.training)
         start = h = self.encoder(x).relu()
         for alpha, beta in zip(self.alpha, self.beta, strict=True):
-            h = alpha * self.propagate(h, edge_index, weight) + beta * start
+            spread = edges @ h if weight is None else self.propagate(h, edges, weight)
+            h = alpha * spread + beta * start
         return self.head(functional.dropout(h, self.dropout, self.training))
 
 
@@ -69,10 +72,12 @@ def normalise(edge_index: Tensor, n: int) -> tuple[Tensor, Tensor]:
 
 def pyg_epoch(
     network: PygNetwork,
-    inputs: tuple[Tensor, Tensor, Tensor],
+    inputs: tuple[Tensor, ...],
     labels: Tensor,
     split: Split,
     config: TrainConfig,
+    *,
+    compiled: bool = False,
 ) -> Callable[[], None]:
     """Return a call that trains one step and evaluates once, as its examples do."""
     filter_scalars = [network.alpha, network.beta]
@@ -85,17 +90,18 @@ def pyg_epoch(
         weight_decay=config.weight_decay,
     )
     train, val = (torch.tensor(part, device=labels.device) for part in (split.train, split.val))
+    call: Callable[..., Tensor] = torch.compile(network) if compiled else network
 
     def epoch() -> None:
         network.train()
         optimizer.zero_grad()
-        loss = functional.cross_entropy(network(*inputs)[train], labels[train])
+        loss = functional.cross_entropy(call(*inputs)[train], labels[train])
         loss.backward()
         optimizer.step()
         loss.item()
         network.eval()
         with torch.no_grad():
-            logits = network(*inputs)
+            logits = call(*inputs)
         for part in (train, val):
             functional.cross_entropy(logits[part], labels[part]).item()
             (logits[part].argmax(1) == labels[part]).float().mean().item()

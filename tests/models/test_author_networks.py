@@ -12,7 +12,11 @@ from torch import Tensor
 from graphfilter import operators
 from graphfilter.data.synthetic import make_csbm
 from graphfilter.errors import ConfigError
-from graphfilter.filters import ExactPageRankFilterConfig, PowerFilterConfig
+from graphfilter.filters import (
+    ExactPageRankFilterConfig,
+    PowerFilterConfig,
+    RepeatedChebyshevFilter,
+)
 from graphfilter.models import (
     FastGCN,
     FastGCNConfig,
@@ -133,3 +137,20 @@ def test_gat_of_several_answering_heads_is_their_mean() -> None:
     with torch.no_grad():
         assert one(OPERATOR, X).shape == (30, 2)
         assert one.second.att_src.shape == (1, 4, 2)
+
+
+@pytest.mark.parametrize("lambda_max", [2.0, 1.5])
+def test_repeated_chebyshev_is_the_recurrence_of_the_code(lambda_max: float) -> None:
+    """Sixteen terms: the first two are the input, and each later one 2 M T - T'."""
+    filter_ = RepeatedChebyshevFilter(16, lambda_max).double()
+    with torch.no_grad():
+        filter_.cheby.copy_(torch.linspace(-1, 1, 16))
+    lam = np.linspace(0, 2, 21)
+    shifted = 2 * lam / lambda_max - 1
+    last, before = np.ones(21), np.ones(21)
+    total = filter_.cheby[0].item() * last + filter_.cheby[1].item() * before
+    for weight in filter_.cheby[2:].tolist():
+        last, before = 2 * shifted * last - before, last
+        total += weight * last
+    np.testing.assert_allclose(filter_.response(lam), total, rtol=1e-9, atol=1e-9)
+    assert filter_.degree == 14

@@ -1,0 +1,215 @@
+"""The numbers in the prose of docs/reproduction.md are those of the records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphfilter.bench import Record, read_records
+from graphfilter.paper import settings
+from graphfilter.paper.accuracy_table import CHOSEN
+from graphfilter.paper.comparison import compare_chosen, compare_runs, select
+from graphfilter.paper.published_accuracy import (
+    LOW,
+    MIDDLE_AND_HIGH,
+    ROW_TITLES,
+)
+from graphfilter.paper.records import read_json_lines, read_target_records
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "results"
+
+
+@cache
+def page() -> str:
+    return " ".join((ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8").split())
+
+
+def says(sentence: str) -> bool:
+    return " ".join(sentence.split()) in page()
+
+
+@cache
+def records(*names: str) -> list[Record]:
+    return [record for name in names for record in read_target_records(RESULTS, name)]
+
+
+def mean(name: str, dataset: str, model: str, **protocol: str) -> float:
+    runs = select(records(name), dataset, model, **protocol)
+    assert runs
+    return 100 * float(np.mean([r.scores["test"]["accuracy"] for r in runs]))
+
+
+def printed(dataset: str) -> float:
+    value = settings.printed(dataset)
+    assert value is not None
+    return value.mean
+
+
+def chosen(dataset: str, model: str) -> float:
+    return compare_chosen(records("table2", "table3"), dataset, model, scalings=CHOSEN).mean
+
+
+def test_text_says_what_dropout_does() -> None:
+    def change(dataset: str) -> str:
+        before = mean("settings", dataset, "sgf", scaling="none")
+        after = mean("settings", dataset, "sgf@dropout=0.5", scaling="none")
+        return f"from {before:.1f} to {after:.1f}"
+
+    # 89.949 is written as 89.9.
+    assert says(f"Pubmed goes {change('pubmed')} (printed {printed('pubmed'):.1f})")
+    assert says(f"Photo {change('photo_lcc')} ({printed('photo_lcc'):.1f})")
+    assert says(f"Computers {change('computers_lcc')} ({printed('computers_lcc'):.1f})")
+    accuracy = mean("settings", "chameleon", "sgf@dropout=0.5", scaling="none")
+    loss = mean("settings", "chameleon", "sgf@dropout=0.5@monitor=loss", scaling="none")
+    assert says(f"brings Chameleon from {accuracy:.1f} down to {loss:.1f}")
+
+
+def test_text_names_the_nearest_setting() -> None:
+    linear = [name for name in settings.SETTINGS if name == "sgf" or name.startswith("sgf@")]
+    found = {}
+    for name in linear:
+        for scaling in settings.BOTH:
+            cells = [
+                compare_runs(records("settings"), d, name, settings.printed(d), scaling=scaling)
+                for d in settings.DATASETS
+            ]
+            found[name, scaling] = settings.distance(cells)
+    assert min(found, key=found.__getitem__) == ("sgf@dropout=0.5@monitor=loss", "none")
+    nearest, stated = found["sgf@dropout=0.5@monitor=loss", "none"], found[settings.PAPER]
+    assert len(found) == 16
+    assert says(f"of all sixteen, {nearest:.2f} points from the printed row on average")
+    assert says(f"the setting the paper states is at {stated:.2f}")
+
+
+def test_text_says_what_a_search_gives() -> None:
+    block = settings.build(RESULTS, settings.Options()).blocks[-1]
+    default, picked, _ = ([str(c) for c in row.cells] for row in block.rows)
+    at = {d: i for i, d in enumerate(settings.DATASETS)}
+
+    def value(cells: Sequence[str], dataset: str) -> float:
+        return float(cells[at[dataset]].split()[0])
+
+    given = {d: value(picked, d) for d in settings.DATASETS}
+    assert says(
+        f"gives {given['cora']:.1f} on Cora (printed {printed('cora'):.1f}), "
+        f"{given['citeseer']:.1f} on Citeseer ({printed('citeseer'):.1f}), "
+        f"{given['pubmed']:.1f} on Pubmed ({printed('pubmed'):.1f}), "
+        f"{given['photo_lcc']:.1f} on Photo ({printed('photo_lcc'):.1f}), "
+        f"{given['computers_lcc']:.1f} on Computers ({printed('computers_lcc'):.1f}) and "
+        f"{given['cornell_geomgcn']:.1f} on Cornell ({printed('cornell_geomgcn'):.1f})"
+    )
+    assert says(f"Only Wisconsin ({given['wisconsin']:.1f}, printed {printed('wisconsin'):.1f})")
+    assert says(f"Chameleon ({given['chameleon']:.1f}, printed {printed('chameleon'):.1f},")
+    gains = {d: given[d] - value(default, d) for d in settings.DATASETS}
+    assert says(
+        f"gains {gains['pubmed']:.1f} points on Pubmed, {gains['photo_lcc']:.1f} on Photo and "
+        f"{gains['computers_lcc']:.1f} on Computers"
+    )
+    assert says(f"{gains['citeseer']:.1f} on Citeseer")
+
+
+def test_text_says_how_sgf_stands_with_the_best_scaling() -> None:
+    gaps = {}
+    for dataset in (*LOW, *MIDDLE_AND_HIGH):
+        systems = (*ROW_TITLES, "sgf-every-layer")
+        best = max(chosen(dataset, system) for system in systems)
+        gaps[dataset] = best - chosen(dataset, "sgf")
+    worst = gaps.pop("chameleon")
+    assert says(f"at most {max(gaps.values()):.1f} points behind the best system on nine of ten")
+    assert says(f"and {worst:.1f} behind SGF-Cheby on Chameleon")
+    low = ("pubmed", "photo_lcc", "computers_lcc")
+    theirs = "{:.1f}, {:.1f} and {:.1f}".format(*(chosen(d, "gcnii") for d in low))
+    own = "{:.1f}, {:.1f} and {:.1f}".format(*(chosen(d, "sgf") for d in low))
+    assert says(f"({theirs} against {own})")
+    web = {"Wisconsin": "wisconsin", "Cornell": "cornell_geomgcn", "Texas": "texas"}
+    level = ", ".join(
+        f"{title} {chosen(d, 'sgf'):.1f} and {chosen(d, 'mlp'):.1f}" for title, d in web.items()
+    )
+    assert says(f"({level})")
+
+
+def test_text_says_how_figure_3_ends() -> None:
+    ends = {
+        d: (mean("fig-noise", f"{d}~0.9", "sgf"), mean("fig-noise", f"{d}~0.9", "mlp"))
+        for d in ("cora", "citeseer", "pubmed", "photo_lcc")
+    }
+    assert says(
+        "at 90 % swapped {:.1f} on Cora, MLP {:.1f}; {:.1f} on Citeseer, {:.1f}; {:.1f} on Pubmed, "
+        "{:.1f}; {:.1f} on Photo, {:.1f}".format(*(x for pair in ends.values() for x in pair))
+    )
+
+
+def test_text_says_what_horizontal_stacking_loses() -> None:
+    def lost(dataset: str) -> float:
+        shallow = mean("table4", dataset, "sgf-horizontal")
+        return shallow - mean("table4", dataset, "sgf-horizontal-64")
+
+    assert says(f"Wisconsin by {lost('wisconsin'):.1f} points from 16 to 64 filters")
+    assert says(f"Cornell by {lost('cornell_geomgcn'):.1f} (8.1)")
+
+
+def test_text_counts_the_large_alphas() -> None:
+    def share(dataset: str) -> float:
+        runs = select(records("table5"), dataset, "sgf")
+        return float(np.mean([abs(a) > 1 for r in runs for a in r.filter["alpha"]]))
+
+    assert says(
+        f"of those learned on Cora {share('cora'):.0%} exceed 1, on Photo "
+        f"{share('photo_lcc'):.0%}, on Cornell {share('cornell_geomgcn'):.0%}".replace("%", " %")
+    )
+    every = [
+        (abs(a), r.dataset)
+        for r in records("table5")
+        if r.model == "sgf"
+        for a in r.filter["alpha"]
+    ]
+    assert says(f"the largest is {max(every)[0]:.1f}, on Chameleon")
+    assert max(every)[1] == "chameleon"
+
+
+def test_text_says_how_far_proposition_3_as_printed_is_off() -> None:
+    lines = read_json_lines(RESULTS, "fig-frequency")
+
+    def estimate(dataset: str) -> float:
+        mine = [
+            line["estimate"]
+            for line in lines
+            if (line["dataset"], line["method"], line["ratio"]) == (dataset, "induced", 0.1)
+        ]
+        return float(np.nanmean(mine))
+
+    assert says(f"says −{-estimate('cora'):.1f} on Cora")
+    assert says(f"and {estimate('bipartite'):.1f} on Bipartite")
+
+
+def test_text_says_what_the_search_of_one_split_finds() -> None:
+    gains = {
+        line["dataset"]: 100 * (line["best"]["test_accuracy"] - line["default"]["test_accuracy"])
+        for line in read_json_lines(RESULTS, "search")
+    }
+    assert says(
+        f"+{gains['cora']:.1f} on Cora, −{-gains['wisconsin']:.1f} on Wisconsin (two vertices) and "
+        f"+{gains['chameleon']:.1f} on Chameleon"
+    )
+
+
+def test_text_says_where_cpu_and_gpu_end() -> None:
+    here = mean("table3", "texas", "sgf", scaling="none")
+    runs = [r for r in read_records(RESULTS / "systems.jsonl.gz") if r.dataset == "texas"]
+    there = np.mean([100 * r.scores["test"]["accuracy"] for r in runs if r.model == "sgf"])
+    assert says(f"SGF on raw Texas is {here:.1f} here (CPU) and {there:.1f} in")
+
+
+@pytest.mark.parametrize("name", ["settings", "table5", "answers"])
+def test_text_links_to_the_tables_it_quotes(name: str) -> None:
+    assert f"../results/{name}.md" in page()
+
+
+def test_text_leaves_no_mark_to_be_filled() -> None:
+    assert not re.findall(r"@[A-Z_]+@", page())
