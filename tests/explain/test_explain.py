@@ -125,7 +125,7 @@ def test_leaving_out_of_a_deep_network_sums_to_its_score(graph: Graph) -> None:
     x = to_tensor(graph.features)
     assert isinstance(x, torch.Tensor)
     member = Member.of(network, operator, x)
-    assert member.network is None
+    assert member.terms == ()
     logits = network(operator, x).detach().double().numpy()
     parts = member.explain(graph, [5], np.array([[1.0, -1.0]]))
     assert parts is not None
@@ -184,7 +184,7 @@ def test_members_add_up_by_weight_and_temperature(graph: Graph) -> None:
     assert found.predicted in found.sentence
     alone = Member.of(first, operator, x)
     half = explain_vertices(
-        [alone, dataclasses.replace(alone, network=None)], graph, classes, np.asarray(p), [9]
+        [alone, dataclasses.replace(alone, terms=())], graph, classes, np.asarray(p), [9]
     )[0]
     assert half.exact_share == 0.5
 

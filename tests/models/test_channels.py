@@ -74,6 +74,14 @@ def test_network_equals_its_closed_form():
     torch.testing.assert_close(network(operator, x).double(), total, rtol=1e-5, atol=1e-5)
 
 
+def test_terms_add_up_to_the_network():
+    g = graph(kinds=KINDS, directed=True)
+    network, operator = build(g), make_operator("channels", g)
+    logits = [term(part, columns(g)) for term, part in network.terms(operator)]
+    total = torch.stack(logits).sum(0)
+    torch.testing.assert_close(total, network(operator, columns(g)), rtol=1e-5, atol=1e-5)
+
+
 def test_network_of_one_channel_is_a_filter_network():
     g = graph()
     network, operator = build(g), make_operator("channels", g)
@@ -132,6 +140,13 @@ def test_saved_classifier_of_channels_predicts_the_same(tmp_path, options):
     fitted.save(tmp_path)
     loaded = SGFClassifier.load(tmp_path)
     np.testing.assert_array_equal(loaded.predict_proba(graph=g), fitted.predict_proba())
+    explanation = fitted.explain(0)
+    assert explanation.exact_share == 1
+    probabilities = fitted.predict_proba()[0]
+    names = [str(c) for c in fitted.classes_]
+    pair = [names.index(c) for c in (explanation.predicted, explanation.against)]
+    odds = np.log(probabilities[pair[0]] / probabilities[pair[1]])
+    assert explanation.score == pytest.approx(odds, abs=1e-5)
     assert fitted.transform().shape == (6, 64 * len(channel_names(g)))
 
 

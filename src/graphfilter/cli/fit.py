@@ -218,9 +218,10 @@ def _show(summary: FitSummary) -> None:
         say(view_spread(metrics["repeats"]).sentence)
     if "decision" in metrics:
         _show_decision(metrics["decision"])
+    pictures = "filter.png, channels.png" if "channels" in metrics else "filter.png"
     say(
         f"Written to {summary.folder}: report.html (open it in a browser), predictions.csv, "
-        "metrics.json, filter.png and the model."
+        f"metrics.json, {pictures} and the model."
     )
 
 

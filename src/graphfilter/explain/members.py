@@ -34,8 +34,8 @@ class Member:
     x : Tensor or SparseFeatures (n, d)
     weight, temperature : float
         The probabilities are Σ weight · softmax(logits / temperature).
-    network, operator
-        Where it is a linear filter, which is explained exactly.
+    terms : tuple of (FilterNetwork, Operator)
+        Linear filters whose logits add up to the member's, which are explained exactly.
     embed : callable, optional
         Gives the filtered hidden layer (n, h), where the network has one.
     """
@@ -44,8 +44,7 @@ class Member:
     x: Input
     weight: float = 1.0
     temperature: float = 1.0
-    network: FilterNetwork | None = None
-    operator: Operator | None = None
+    terms: tuple[tuple[FilterNetwork, Operator], ...] = ()
     embed: Callable[[], Tensor] | None = None
 
     @classmethod
@@ -60,19 +59,20 @@ class Member:
     ) -> Self:
         """Take a network in the state in which it predicts."""
         network = network.eval()
-        linear = network if isinstance(network, FilterNetwork) else None
-        embed = None
+        terms, embed = (), None
         if isinstance(network, FilterNetwork | ChannelNetwork):
+            terms = tuple(network.terms(operator))
             embed = partial(network.embed, operator, x)
-        return cls(partial(network, operator), x, weight, temperature, linear, operator, embed)
+        return cls(partial(network, operator), x, weight, temperature, terms, embed)
 
     def explain(
         self, graph: Graph, vertices: Sequence[int], directions: NDArray[np.float64]
     ) -> list[Contributions] | None:
         """Take this member's share of the scores apart; None where that would be too much."""
         scaled = directions * (self.weight / self.temperature)
-        if self.network is not None and self.operator is not None:
-            return explain_linear(self.network, self.operator, self.x, graph, vertices, scaled)
+        if self.terms:
+            each = [explain_linear(*t, self.x, graph, vertices, scaled) for t in self.terms]
+            return [_add(parts, 1.0) for parts in zip(*each, strict=True)]
         if self.x.shape[0] * self.x.shape[1] > MOST_NUMBERS:
             return None
         return explain_by_leaving_out(self.logits, self.x, graph, vertices, scaled)
@@ -117,7 +117,7 @@ def explain_vertices(
     if not explained:
         raise ConfigError("no member can be explained: this graph has too many features for it.")
     total = sum(m.weight for m in members)
-    exact = sum(m.weight for m in members if m.network is not None) / total
+    exact = sum(m.weight for m in members if m.terms) / total
     made = []
     for i, (vertex, (predicted, other)) in enumerate(zip(numbers, pairs, strict=True)):
         sums = _add([parts[i] for _, parts in explained], total)

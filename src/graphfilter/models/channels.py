@@ -14,6 +14,7 @@ from graphfilter.filters import Filter, FilterConfig, StackedFilterConfig, apply
 from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig, SideBySide
 from graphfilter.models.layers import Generators, Input, Linear, linear_side_by_side
+from graphfilter.models.network import FilterNetwork
 from graphfilter.operators import Operator
 from graphfilter.operators.channels import Channels, channel_names
 
@@ -85,6 +86,26 @@ class ChannelNetwork(SideBySide[ChannelNetworkConfig]):
         """Return the filtered hidden layer of every channel, side by side (n, n_channels * h)."""
         return torch.cat(_filtered([self], operator, x, [None]), dim=2)[:, 0]
 
+    def terms(self, operator: Operator) -> list[tuple[FilterNetwork, Operator]]:
+        """Return one filter network per channel, whose logits add up to this one's in prediction.
+
+        They share the weights; the first has the bias.
+        """
+        made = []
+        for k, (name, weight) in enumerate(zip(self.channels, self._heads(), strict=True)):
+            one = FilterNetwork(
+                self.encoder.weight.shape[0],
+                weight.shape[1],
+                self.learned_filters()[name],
+                hidden_size=self.config.hidden_size,
+            )
+            one.encoder = self.encoder
+            one.head.weight = nn.Parameter(weight.detach(), requires_grad=False)
+            bias = self.head.bias.detach()
+            one.head.bias = nn.Parameter(bias if k == 0 else 0 * bias, requires_grad=False)
+            made.append((one.eval(), _channels(operator).part(name)))
+        return made
+
     def learned_filters(self) -> dict[str, Filter]:
         """Return the filter of each channel by its name."""
         return {
@@ -94,11 +115,14 @@ class ChannelNetwork(SideBySide[ChannelNetworkConfig]):
     @torch.no_grad()
     def contributions(self, operator: Operator, x: Input) -> dict[str, float]:
         """Return the share of each channel in the squared logits that the channels add up to."""
-        weights = self.head.weight.chunk(len(self.channels))
-        parts = zip(_filtered([self], operator, x, [None]), weights, strict=True)
+        parts = zip(_filtered([self], operator, x, [None]), self._heads(), strict=True)
         energies = [float((p[:, 0] @ weight).double().square().sum()) for p, weight in parts]
         whole = sum(energies) or 1.0
         return {name: e / whole for name, e in zip(self.channels, energies, strict=True)}
+
+    def _heads(self) -> tuple[Tensor, ...]:
+        """Return the rows of the head that read each channel."""
+        return self.head.weight.chunk(len(self.channels))
 
     def main_filter(self) -> Filter:
         """Return the filter of the first channel."""
@@ -108,21 +132,25 @@ class ChannelNetwork(SideBySide[ChannelNetworkConfig]):
         return list(self.filters.parameters())
 
 
-def _filtered(
-    models: Sequence[ChannelNetwork], operator: Operator, x: Input, generators: Generators
-) -> list[Tensor]:
-    """Return the filtered hidden layers (n, R, c) of each channel, each network's beside it."""
+def _channels(operator: Operator) -> Channels:
     if not isinstance(operator, Channels):
         raise ConfigError(
             f"a network of channels must run on the operator 'channels'; got {operator.kind!r}."
         )
-    first = models[0]
-    operator.check_channels(first.channels)
+    return operator
+
+
+def _filtered(
+    models: Sequence[ChannelNetwork], operator: Operator, x: Input, generators: Generators
+) -> list[Tensor]:
+    """Return the filtered hidden layers (n, R, c) of each channel, each network's beside it."""
+    first, parts_of = models[0], _channels(operator)
+    parts_of.check_channels(first.channels)
     encoders = [model.encoder for model in models]
     hidden = torch.relu(linear_side_by_side(encoders, x, first.rate, generators))
     parts = []
     for name in first.channels:
         filters = [model.learned_filters()[name] for model in models]
-        filtered = apply_filters(filters, operator.part(name), hidden.flatten(1))
+        filtered = apply_filters(filters, parts_of.part(name), hidden.flatten(1))
         parts.append(filtered.view(hidden.shape))
     return parts

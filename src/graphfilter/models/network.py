@@ -175,6 +175,10 @@ class FilterNetwork(SideBySide[FilterNetworkConfig]):
             hidden = ACTIVATIONS[self.config.activation](layer(hidden))
         return self.filter(operator, hidden if isinstance(hidden, Tensor) else hidden.to_dense())
 
+    def terms(self, operator: Operator) -> list[tuple[FilterNetwork, Operator]]:
+        """Return networks and their operators whose logits add up to this one's: itself alone."""
+        return [(self, operator)]
+
     def encoders(self) -> list[Linear]:
         """Return the layers before the filter, each followed by the activation."""
         deeper = cast("Iterable[Linear]", self.deeper)
