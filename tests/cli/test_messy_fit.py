@@ -47,7 +47,7 @@ def run(graphfilter, tmp_path: Path) -> Path:
     result = graphfilter("fit", *tables, *words)
     assert result.code == 0, result.err
     for said in (
-        "kunden.csv: found columns separated by semicolon and encoding cp1252",
+        "kunden.csv: found columns separated by semicolon, encoding cp1252",
         "'Kundennr' as the id",
         "'Eintritt' read as a date: days",
         "'Umsatz' read as numbers with the currency EUR and a decimal comma",

@@ -89,6 +89,10 @@ CASES = {
     "told delimiter": Messy(
         other(VERTICES, "~"), other(EDGES, "~"), options={"text": TextOptions(delimiter="~")}
     ),
+    "a title above the header": Messy(
+        "Customers of 2024\n\n" + other(VERTICES, ";"), said="2 lines above the header"
+    ),
+    "a title with empty cells": Messy("Customers;;\nBerlin;;\n" + other(VERTICES, ";")),
     # How characters are written.
     "utf-8 mark": Messy(VERTICES.encode("utf-8-sig"), EDGES.encode("utf-8-sig")),
     "utf-16": Messy(VERTICES.encode("utf-16"), EDGES.encode("utf-16"), said="encoding utf-16"),

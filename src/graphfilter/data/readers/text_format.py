@@ -19,11 +19,13 @@ import codecs
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
 
 from graphfilter.errors import ConfigError
+from graphfilter.graph.edges import count
 
 CANDIDATES = (",", ";", "\t", "|", " ")
 NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "space"}
@@ -37,6 +39,8 @@ _SEP_LINE = re.compile(r'\ufeff?"?sep=([!#-/:-@\[-`{-~\t ])"?\s*?(\r\n|\r|\n|$)'
 # The first lines decide on the delimiter: so much text, and so many records of it.
 HEAD_BYTES = 1 << 16
 _MOST_RECORDS = 200
+# A report may have so many lines of title above its header.
+_MOST_TITLE = 5
 # Above this share of letters that are not ASCII, a text is not in a Western language.
 _NOT_WESTERN = 0.4
 
@@ -90,7 +94,7 @@ class TextFormat:
     encoding : str
     delimiter : str
     skip_lines : int
-        Lines before the header: 1 where the file starts with ``sep=``.
+        Lines above the header: ``sep=``, or a title.
     """
 
     encoding: str
@@ -104,7 +108,9 @@ class TextFormat:
             found.append(f"columns separated by {NAMES.get(self.delimiter, self.delimiter)}")
         if self.encoding != "utf-8":
             found.append(f"encoding {self.encoding}")
-        return (f"{name}: found {' and '.join(found)}.",) if found else ()
+        if self.skip_lines:
+            found.append(f"{count(self.skip_lines, 'line')} above the header")
+        return (f"{name}: found {', '.join(found)}.",) if found else ()
 
 
 def expected_delimiter(path: str | PathLike[str]) -> str:
@@ -189,33 +195,76 @@ def find_delimiter(head: str, expected: str, *, whole: bool) -> tuple[str, int]:
         return told[1], 1
     # Unescaped quotes inside a cell are an error of the strict parser, though people write them.
     for strict in (True, False):
-        best, best_score = expected, (0.0, False, 0)
+        found = Shape(expected)
         for sign in sorted(CANDIDATES, key=lambda sign: sign != expected):
-            n_fields, share = _try(head.lstrip("\ufeff"), sign, whole, strict)
+            shape = _try(head.lstrip("\ufeff"), sign, whole, strict)
             # A space separates only what nothing else does: words may hold one each.
-            score = (share, sign != " ", n_fields)
-            if n_fields >= 2 and (share == 1 or sign != " ") and score > best_score:
-                best, best_score = sign, score
-        if best_score[2]:
-            return best, 0
+            fits = shape.n_fields >= 2 and (shape.share == 1 or sign != " ")
+            if fits and shape.score > found.score:
+                found = shape
+        if found.n_fields:
+            return found.sign, found.skip
     return expected, 0
 
 
-def _try(head: str, sign: str, whole: bool, strict: bool) -> tuple[int, float]:
-    """Return how many fields the header has, and the share of lines that have as many."""
-    counts: list[int] = []
+@dataclass(frozen=True)
+class Shape:
+    """What the first lines are with one delimiter.
+
+    Attributes
+    ----------
+    sign : str
+        The delimiter.
+    n_fields, share : int, float
+        How many fields the header has, and the share of the lines below that have as many.
+    skip : int
+        The lines above the header.
+    """
+
+    sign: str
+    n_fields: int = 0
+    share: float = 0.0
+    skip: int = 0
+
+    @property
+    def score(self) -> tuple[float, bool, int]:
+        return self.share, self.sign != " ", self.n_fields
+
+
+def _try(head: str, sign: str, whole: bool, strict: bool) -> Shape:
+    """Parse the first lines with a delimiter."""
+    records: list[tuple[list[str], int]] = []
+    reader = csv.reader(io.StringIO(head, newline=""), delimiter=sign, strict=strict)
     try:
-        lines = io.StringIO(head, newline="")
-        for record in csv.reader(lines, delimiter=sign, strict=strict):
+        for record in reader:
             if record:
-                counts.append(len(record))
-            if len(counts) == _MOST_RECORDS:
+                records.append((record, reader.line_num))
+            if len(records) == _MOST_RECORDS:
                 break
     except csv.Error:
         # A quote where this delimiter has none; or, where the text is cut off, an open one.
-        if whole or len(counts) < 2:
-            return 0, 0.0
+        if whole or len(records) < 2:
+            return Shape(sign)
     else:
-        if not whole and 1 < len(counts) < _MOST_RECORDS:
-            counts.pop()  # its line is cut off
-    return (counts[0], counts.count(counts[0]) / len(counts)) if counts else (0, 0.0)
+        if not whole and 1 < len(records) < _MOST_RECORDS:
+            records.pop()  # its line is cut off
+    first = _find_header([record for record, _ in records])
+    counts = [len(record) for record, _ in records[first:]]
+    if not counts:
+        return Shape(sign)
+    skip = records[first][1] - 1 if first else 0
+    return Shape(sign, counts[0], counts.count(counts[0]) / len(counts), skip)
+
+
+def _find_header(records: list[list[str]]) -> int:
+    """Return which record is the header: the first, or the first below the lines of a title.
+
+    A title has one cell, or the others are empty, above at least three lines of more.
+    """
+    counts = Counter(len(record) for record in records)
+    usual = counts.most_common(1)[0][0] if counts else 0
+    for i, record in enumerate(records[: 1 + _MOST_TITLE]):
+        filled = sum(bool(cell.strip()) for cell in record)
+        if usual < 3 or filled > 1:
+            return i if usual >= 3 and len(record) == usual and len(records) > i + 2 else 0
+    return 0

@@ -84,9 +84,10 @@ class TextTable(TableSource):
         """Return the header and what is above it; nothing where so many bytes do not hold it."""
         with self._open_utf8() as stream:
             lines = stream.read(n_bytes).splitlines(keepends=True)
-        wanted = [line for line in lines if line.strip()][: 1 + self._format.skip_lines]
-        whole = len(wanted) > self._format.skip_lines and wanted[-1] is not lines[-1]
-        return b"".join(wanted) if whole or n_bytes == BLOCK_BYTES else b""
+        skip = self._format.skip_lines
+        header = next((line for line in lines[skip:] if line.strip()), b"")
+        whole = bool(header) and header is not lines[-1]
+        return b"".join([*lines[:skip], header]) if whole or n_bytes == BLOCK_BYTES else b""
 
     def read(self, names: list[str]) -> pa.Table:
         import pyarrow as pa
