@@ -13,6 +13,7 @@ from graphfilter.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("README.md", "docs/tutorial.md")
+PYTHON_PAGES = (*PAGES, "docs/tables.md")
 
 
 def blocks(page: str, language: str) -> list[str]:
