@@ -157,6 +157,8 @@ def test_demo_compares_systems(graphfilter, tmp_path: Path, monkeypatch) -> None
         (("search", "--dataset", "karate", "--quick", "--max-epochs", 3), "choose one"),
         (("fit", "--dataset", "karate", "--label", "club"), "--label is for tables"),
         (("fit", "--dataset", "karate", "--allow-missing"), "--allow-missing is for tables"),
+        (("fit", "--dataset", "texas", "--directed"), "such as texas_directed"),
+        (("fit", "--dataset", "karate", "--edge-kind", "k"), "--edge-kind is for tables"),
         (("fit", "--edges", "e.csv"), "--vertices is missing"),
         (("fit", "--dataset", "karate", "--epoch", 3), "--epochs). See graphfilter fit --help."),
         (("fit", "--dataset", "karate", "--epochs", "many"), "Invalid value for '--epochs'"),

@@ -291,6 +291,13 @@ def test_npz_reads_its_own_writing_of_real_datasets(data_folder, tmp_path):
         ({"vertex_names": np.array(["a", "b", "\ud800"])}, "valid text"),
         ({"notes": np.array(["\ud800"])}, "valid text"),
         ({"notes": np.array("note")}, "list of names"),
+        ({"directed": np.array([True])}, "'directed' must be one boolean"),
+        ({"kinds": np.array(["a"])}, r"'kind_weights' of shape \(1, 1\)"),
+        ({"kind_weights": np.ones((1, 1))}, "'kinds' must be different names"),
+        ({"kinds": np.array(["a"]), "kind_weights": np.ones((2, 1))}, r"of shape \(1, 1\)"),
+        ({"kinds": np.array(["a", "a"]), "kind_weights": np.ones((2, 1))}, "different names"),
+        ({"kinds": np.array(["a"]), "kind_weights": -np.ones((1, 1))}, "not be negative"),
+        ({"kinds": np.array(["a"]), "kind_weights": np.full((1, 1), np.nan)}, "finite"),
     ],
 )
 def test_npz_refuses_parts_that_do_not_fit(tmp_path, changes, match):

@@ -189,8 +189,8 @@ class GraphOptions:
                 others.remove("--directed")
             elif self.directed:
                 raise ConfigError(
-                    "--directed is for tables and files; a dataset with directions has a name "
-                    f"of its own, such as {self.dataset}_directed: see graphfilter data list."
+                    "--directed is for tables and files; a dataset with directions has a name of "
+                    "its own, such as texas_directed: see graphfilter data list."
                 )
             if others:
                 raise ConfigError(
