@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphfilter import SGFClassifier, load_dataset
+from graphfilter import SGFClassifier, SystemClassifier, load_dataset
 from graphfilter.data import make_csbm
 from graphfilter.graph import Graph
 from graphfilter.run_folder import REPORT_FILE, Source, fit_folder, plan_fit
@@ -205,3 +205,15 @@ def test_wide_table_fades_on_the_side_with_more_to_see(graph: Graph, visit, tmp_
         seen.page.wait_for_function(f"{found} === '{','.join(expected)}'")
     wide = visit(make_report(graph, tmp_path / "wide"), width=1280)
     assert wide.page.locator("#answer .scroll").evaluate(classes) == []
+
+
+@pytest.mark.parametrize("model", ["gcn", "appnp", "gpr-gnn"])
+def test_report_of_another_model_opens(graph: Graph, visit, tmp_path: Path, model: str) -> None:
+    clf = SystemClassifier(model=model, max_epochs=10, random_state=0)
+    fit_folder(plan_fit(Source(graph), 0), clf, tmp_path, seed=0, baselines=False)
+    report = visit((tmp_path / REPORT_FILE).as_uri())
+    assert report.page.locator("#filter-plot").count() == (model != "gcn")
+    assert report.page.locator("#epoch").count() == (model == "gpr-gnn")
+    assert report.page.locator("#training-plot .main-svg").count() > 0
+    report.check()
+    report.check_structure()

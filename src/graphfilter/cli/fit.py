@@ -9,12 +9,13 @@ import typer
 
 from graphfilter.cli.progress import training_bar
 from graphfilter.cli.screen import end_stopped, say, show_table, tell
-from graphfilter.cli.sources import Device, Seed, takes
+from graphfilter.cli.sources import Device, Seed, given_words, takes
 from graphfilter.cli.stopping import command_line, stoppable
 from graphfilter.cli.target_options import TargetOptions
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
+    from graphfilter.estimators.base import VertexClassifier
     from graphfilter.run_folder import FitSummary
     from graphfilter.training import Monitor
 
@@ -24,7 +25,18 @@ MODEL = "Model (the defaults are the paper's one setting)"
 @takes(TargetOptions)
 def fit(
     given: TargetOptions,
+    context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder for the results.")],
+    model: Annotated[
+        str,
+        typer.Option(
+            help="Any system by name (graphfilter bench models lists them), in a setting of your "
+            "own after @: gcn, gcnii@n_layers=8, sgf@dropout=0.5. Each has its own epochs, "
+            "patience and monitor unless they are given.",
+            metavar="NAME",
+            rich_help_panel=MODEL,
+        ),
+    ] = "sgf",
     members: Annotated[
         int, typer.Option(help="Networks to average.", min=1, rich_help_panel=MODEL)
     ] = 1,
@@ -120,6 +132,8 @@ def fit(
     if given.of_values:
         if balanced:
             raise ConfigError("--balanced is for one class per vertex; leave it out.")
+        if model != "sgf":
+            raise ConfigError("--model is for one class per vertex; leave it out.")
         from graphfilter.cli.fit_values import fit_to_values
 
         fit_to_values(
@@ -128,6 +142,7 @@ def fit(
         )  # fmt: skip
         return
     from graphfilter.estimators.sgf import SGFClassifier
+    from graphfilter.estimators.system import SystemClassifier
     from graphfilter.graph.edges import count
     from graphfilter.report.conclusion import BASELINES
     from graphfilter.run_folder import (
@@ -139,11 +154,28 @@ def fit(
     )
     from graphfilter.systems import get_system
 
-    classifier = SGFClassifier(
-        **{name: value for name, value in parameters.items() if value is not None},
-        class_weight="balanced" if balanced else None,
-        monitor=cast("Monitor", monitor),
-    )
+    classifier: VertexClassifier
+    weight = "balanced" if balanced else None
+    if model == "sgf":
+        classifier = SGFClassifier(
+            **{name: value for name, value in parameters.items() if value is not None},
+            class_weight=weight,
+            monitor=cast("Monitor", monitor),
+        )
+    else:
+        words = set(given_words(context))
+        _check_words(model, words)
+        classifier = SystemClassifier(
+            model=model,
+            class_weight=weight,
+            max_epochs=epochs if "--epochs" in words else None,
+            patience=patience if "--patience" in words else None,
+            monitor=monitor if "--monitor" in words else None,
+            feature_scaling=scaling,
+            n_members=members,
+            device=device,
+            random_state=seed,
+        )
     plan = plan_fit(found, seed, given.split_rule())
     check_folder(out, overwrite=overwrite, resume=resume)
     tell(plan.notes[len(found.graph.notes) :], quiet=quiet)
@@ -152,7 +184,11 @@ def fit(
     repeating = [f"repeating on {count(given.repeats - 1, 'other split')}"]
     titles = [
         "training",
-        *(["training with directions and kinds"] if has_channels(plan.graph) else []),
+        *(
+            ["training with directions and kinds"]
+            if has_channels(plan.graph) and model == "sgf"
+            else []
+        ),
         *(repeating if given.repeats > 1 else []),
         *(f"comparing: {get_system(name).title}" for name in BASELINES),
     ]
@@ -171,6 +207,19 @@ def fit(
         raise typer.Exit(end_stopped(stop, kept)) from None
     tell(summary.notes, quiet=quiet)
     _show(summary)
+
+
+def _check_words(model: str, words: set[str]) -> None:
+    """Raise where an option of the default model was given to another."""
+    settings = {
+        "--layers": "n_layers", "--hidden": "hidden_size", "--dropout": "dropout",
+        "--operator": "operator", "--init": "filter_init",
+    }  # fmt: skip
+    for word in sorted(words & settings.keys()):
+        raise ConfigError(
+            f"{word} is of the default model; for another write the setting after its name: "
+            f"--model {model}@{settings[word]}=... where it has one."
+        )
 
 
 def _number_or_name(text: str) -> float | Literal["uniform"]:
@@ -218,10 +267,13 @@ def _show(summary: FitSummary) -> None:
         say(view_spread(metrics["repeats"]).sentence)
     if "decision" in metrics:
         _show_decision(metrics["decision"])
-    pictures = "filter.png, channels.png" if "channels" in metrics else "filter.png"
+    files = ["metrics.json"]
+    files += ["filter.png"] if summary.classifier.filters_ else []
+    files += ["channels.png"] if "channels" in metrics else []
+    kept = "" if summary.classifier.system_.keeps_graph else " and the model"
     say(
         f"Written to {summary.folder}: report.html (open it in a browser), predictions.csv, "
-        f"metrics.json, {pictures} and the model."
+        f"{', '.join(files)}{kept}."
     )
 
 

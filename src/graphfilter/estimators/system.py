@@ -20,8 +20,8 @@ class SystemClassifier(VertexClassifier):
     ----------
     model : str
         'sgf', 'mlp', 'sgc', 'appnp', 'gcn', 'gat', 'gcnii', 'linkx', ...
-    max_epochs, patience : int, optional
-        In place of the system's own.
+    max_epochs, patience, monitor : optional
+        In place of the system's own; see :class:`~graphfilter.training.TrainConfig`.
     graph, feature_scaling, validation_fraction, class_weight, n_members, device, random_state, \
 verbose
         As in :class:`~graphfilter.SGFClassifier`.
@@ -47,6 +47,7 @@ verbose
         feature_scaling: str = "auto",
         max_epochs: int | None = None,
         patience: int | None = None,
+        monitor: str | None = None,
         validation_fraction: float = 0.25,
         class_weight: dict[Any, float] | str | None = None,
         n_members: int = 1,
@@ -59,6 +60,7 @@ verbose
         self.feature_scaling = feature_scaling
         self.max_epochs = max_epochs
         self.patience = patience
+        self.monitor = monitor
         self.validation_fraction = validation_fraction
         self.class_weight = class_weight
         self.n_members = n_members
@@ -75,7 +77,9 @@ verbose
         system = get_system(self.model)
         if system.model is None:
             raise ConfigError(f"{self.model} is not trained; compare with it in graphfilter bench.")
-        given = {"max_epochs": self.max_epochs, "patience": self.patience}
+        given = {
+            "max_epochs": self.max_epochs, "patience": self.patience, "monitor": self.monitor,
+        }  # fmt: skip
         return system.with_(**{k: v for k, v in given.items() if v is not None})
 
 

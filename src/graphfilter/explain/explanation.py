@@ -125,7 +125,8 @@ class Explanation:
         if helping[1:]:
             text += f", then {' and '.join(helping[1:])}"
         if opposing:
-            text += f"; against it speak {' and '.join(opposing)}"
+            rest = f"{', '.join(opposing[:-1])} and " if opposing[1:] else ""
+            text += f"; against it speak {rest}{opposing[-1]}"
         return f"{text}."
 
     def to_dict(self) -> dict[str, Any]:

@@ -24,7 +24,6 @@ from graphfilter.explain.contributions import STEPS, Contributions, steps_from
 from graphfilter.graph import Graph
 from graphfilter.models import FilterNetwork
 from graphfilter.models.layers import Input
-from graphfilter.models.network import ACTIVATIONS
 from graphfilter.operators import Operator
 
 # Rows of f(P) held at a time.
@@ -80,11 +79,10 @@ class _Parts:
         self.network, self.x, self.mean = network, x, mean_row(x)
         self.reference, self.moved = self.mean, None
         self.slopes: list[Tensor] = []
-        activation = ACTIVATIONS[network.config.activation]
         hidden = x
         for layer in network.encoders():
             inputs, at_mean = layer(hidden), layer(self.reference)
-            hidden, self.reference = activation(inputs), activation(at_mean)
+            hidden, self.reference = network.activate(inputs), network.activate(at_mean)
             self.moved = hidden - self.reference
             # The mean slope of each unit between the average features and these: of one layer,
             # integrated gradients in closed form; of several, DeepLIFT's rescale rule. A unit that
@@ -139,7 +137,7 @@ def _explain_some(
     # With average features everywhere, only the row sums of f(P) tell the vertices apart.
     average = (parts.reference @ heads)[0]
     bias = directions @ network.head.bias
-    if network.config.filter_on == "logits":
+    if network.filters_bias:
         average, bias = average + bias, torch.zeros_like(bias)
     base = _numpy(bias + reach.mean() * average)
     structure = _numpy((reach[vertices] - reach.mean()) * average)

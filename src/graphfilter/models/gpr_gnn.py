@@ -84,6 +84,13 @@ class GPRGNN(FilterNetwork):
         )
         self.config = config  # pyright: ignore[reportIncompatibleVariableOverride]
 
+    def activate(self, x: Tensor) -> Tensor:
+        return torch.relu(x)
+
+    @property
+    def filters_bias(self) -> bool:
+        return True
+
     @classmethod
     def forward_side_by_side(
         cls, models: Sequence[FilterNetwork], operator: Operator, x: Input, generators: Generators

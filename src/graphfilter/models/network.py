@@ -172,7 +172,7 @@ class FilterNetwork(SideBySide[FilterNetworkConfig]):
         """
         hidden = x
         for layer in self.encoders():
-            hidden = ACTIVATIONS[self.config.activation](layer(hidden))
+            hidden = self.activate(layer(hidden))
         return self.filter(operator, hidden if isinstance(hidden, Tensor) else hidden.to_dense())
 
     def terms(self, operator: Operator) -> list[tuple[FilterNetwork, Operator]]:
@@ -183,6 +183,15 @@ class FilterNetwork(SideBySide[FilterNetworkConfig]):
         """Return the layers before the filter, each followed by the activation."""
         deeper = cast("Iterable[Linear]", self.deeper)
         return [] if self.encoder is None else [self.encoder, *deeper]
+
+    def activate(self, x: Tensor) -> Tensor:
+        """Apply the activation."""
+        return ACTIVATIONS[self.config.activation](x)
+
+    @property
+    def filters_bias(self) -> bool:
+        """Whether the head's bias goes through the filter."""
+        return self.config.filter_on == "logits"
 
     def filters_logits(self) -> bool:
         """Return whether the filter now runs after the head."""

@@ -63,6 +63,7 @@ def conclude(
     baselines: Sequence[tuple[Baseline, NDArray[np.int64]]] = (),
     *,
     has_edges: bool = True,
+    system: str = "",
 ) -> Conclusion:
     """Compare the fitted model with the baselines.
 
@@ -76,9 +77,11 @@ def conclude(
     baselines : pairs of a Baseline and its predictions (m,) on the scored vertices
     has_edges : bool
         Whether there is a graph to help or mislead.
+    system : str
+        The title of the fitted system; empty where it is the adaptive filter.
     """
     right = predicted == truth
-    ours = _score("this model", "the adaptive filter", right)
+    ours = _score("this model", system or "the adaptive filter", right)
     answers = {baseline.name: guess == truth for baseline, guess in baselines}
     named = {
         baseline.name: _score(baseline.title, baseline.meaning, answers[baseline.name], right)
@@ -92,6 +95,7 @@ def conclude(
         guessing=guessing,
         n_vertices=len(truth),
         has_edges=has_edges,
+        adaptive=not system,
         features_know=NO_GRAPH in answers and _beats(answers[NO_GRAPH], commonest),
         graph_could_help=any(
             _beats(answers[name], answers[NO_GRAPH])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -60,6 +61,16 @@ def stacked_response(alpha: NDArray[Any], beta: NDArray[Any], operator: str) -> 
     return response_at(made, operator)
 
 
+def filter_at(learned: Filter, result: FitResult, epoch: int) -> Filter:
+    """Return a filter as it was after an epoch; one that stopped earlier is as it ended."""
+    made = copy.deepcopy(learned).double().cpu()
+    with torch.no_grad():
+        for name, parameter in made.named_parameters():
+            rows = result.history[name]
+            parameter.copy_(torch.as_tensor(rows[min(epoch, len(rows) - 1)]).view_as(parameter))
+    return made
+
+
 def mean_response(filters: Sequence[Filter], operator: str) -> NDArray[np.float64]:
     """Return the mean response of some filters, all turned the way of the first."""
     curves = np.array([response_at(f, operator) for f in filters])
@@ -69,25 +80,36 @@ def mean_response(filters: Sequence[Filter], operator: str) -> NDArray[np.float6
 def filter_data(
     results: Sequence[FitResult], learned: Sequence[Filter], operator: str
 ) -> dict[str, Any]:
-    """Return the response before training, by epoch and learned; mean of the members, and each."""
+    """Return the response before training, by epoch and learned; mean of the members, and each.
+
+    A filter that does not learn has one epoch, the one that was kept.
+    """
     n = max(result.n_epochs for result in results) + 1
     kept = round(float(np.mean([result.best_epoch for result in results])))
-    epochs = spread_out(n, MOST_FRAMES, keep=(kept,))
+    learns = any(True for _ in learned[0].parameters())
+    epochs = spread_out(n, MOST_FRAMES, keep=(kept,)) if learns else [kept]
     members = np.array([response_at(f, operator) for f in learned])
     signs = common_signs(members)
     members *= signs[:, None]
+
+    def frame(epoch: int) -> Any:
+        made = [filter_at(f, r, epoch) for f, r in zip(learned, results, strict=True)]
+        return plain(np.mean(signs[:, None] * [response_at(f, operator) for f in made], axis=0))
+
     return {
         "x": plain(FREQUENCIES),
         "epochs": epochs,
-        "frames": [plain(_at_epoch(results, epoch, operator, signs)) for epoch in epochs],
+        "frames": [frame(epoch) for epoch in epochs],
         "kept": plain(np.mean(members, axis=0)),
         "kept_epoch": kept,
         "members": [plain(curve) for curve in members] if len(members) > 1 else [],
     }
 
 
-def coefficient_data(result: FitResult) -> dict[str, Any]:
-    """Return α and β, one row per layer and one column per epoch shown."""
+def coefficient_data(result: FitResult) -> dict[str, Any] | None:
+    """Return α and β, one row per layer and one column per epoch shown; None without them."""
+    if not {"alpha", "beta"} <= result.history.keys():
+        return None
     alpha, beta = result.history["alpha"], result.history["beta"]
     epochs = spread_out(len(alpha), MOST_COLUMNS)
     return {
@@ -140,15 +162,3 @@ def describe_shape(curve: NDArray[np.float64], density: Density) -> str:
     if np.ptp(signs) > 1:
         return f"{name} in size, with opposite signs at its ends"
     return f"{name}: {meaning}"
-
-
-def _at_epoch(
-    results: Sequence[FitResult], epoch: int, operator: str, signs: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the mean response of the members; one that stopped earlier stays as it ended."""
-    curves = []
-    for result in results:
-        alpha, beta = result.history["alpha"], result.history["beta"]
-        row = min(epoch, len(alpha) - 1)
-        curves.append(stacked_response(alpha[row], beta[row], operator))
-    return np.mean(signs[:, None] * curves, axis=0)

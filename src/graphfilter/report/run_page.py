@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.graph import Graph
 from graphfilter.graph.edges import count
@@ -45,7 +46,7 @@ class RunFacts:
 
     Attributes
     ----------
-    classifier : SGFClassifier
+    classifier : VertexClassifier
         Fitted.
     graph : Graph
     split : Split
@@ -64,7 +65,7 @@ class RunFacts:
         Of the page; the graph's name where empty.
     """
 
-    classifier: SGFClassifier
+    classifier: VertexClassifier
     graph: Graph
     split: Split
     parts: NDArray[np.str_]
@@ -74,6 +75,11 @@ class RunFacts:
     made: Mapping[str, Any]
     baselines: Sequence[Baseline] = ()
     title: str = ""
+
+    @property
+    def operator(self) -> str:
+        """The kind of operator that the classifier filters with."""
+        return self.classifier.system_.operator
 
     @property
     def part(self) -> str:
@@ -104,6 +110,9 @@ def conclude_run(facts: RunFacts) -> Conclusion:
         graph.labels[facts.split.train],
         [(baseline, baseline.predicted[scored]) for baseline in facts.baselines],
         has_edges=graph.n_edges > 0,
+        system=""
+        if isinstance(facts.classifier, SGFClassifier)
+        else facts.classifier.system_.title,
     )
 
 
@@ -116,10 +125,11 @@ def render_report(facts: RunFacts) -> str:
     predicted = probabilities.argmax(axis=1)
     diagnosis = diagnose(graph)
     density = spectral_density(graph)
-    learned = mean_response(facts.classifier.filters_, facts.classifier.operator)
     data = _plot_data(facts, diagnosis)
-    data["filter"]["density"] = plain(density.values)
-    data["filter"]["bins"] = plain(density.centres)
+    filters, operator, shape = facts.classifier.filters_, facts.operator, ""
+    if filters:
+        shape = describe_shape(mean_response(filters, operator), density)
+        data["filter"] |= {"density": plain(density.values), "bins": plain(density.centres)}
     data["confusion"] = confusion_data(graph, truth, predicted)
     data["calibration"] = calibration_data(probabilities, truth)
     decision = None
@@ -138,7 +148,7 @@ def render_report(facts: RunFacts) -> str:
         conclusion=conclude_run(facts),
         size=describe_size(graph),
         kind=diagnosis.kind.replace(" %", "\xa0%"),
-        shape=describe_shape(learned, density),
+        shape=shape,
         diagnosis=diagnosis,
         degrees=_degrees(graph),
         classes=class_rows(graph, diagnosis, truth, predicted),
@@ -159,9 +169,11 @@ def _plot_data(facts: RunFacts, diagnosis: Diagnosis) -> dict[str, Any]:
     classifier, graph, results = facts.classifier, facts.graph, facts.classifier.results_
     frequency = diagnosis.label_frequency
     energy = label_energy(graph)
-    filtered = filter_data(results, classifier.filters_, classifier.operator)
-    here = np.isfinite(energy.values).all(axis=1)
-    filtered["energy"] = plain(energy.values[here].mean(axis=0))
+    filtered = None
+    if classifier.filters_:
+        filtered = filter_data(results, classifier.filters_, facts.operator)
+        here = np.isfinite(energy.values).all(axis=1)
+        filtered["energy"] = plain(energy.values[here].mean(axis=0))
     names = [str(c) for c in graph.classes]
     return {
         "filter": filtered,
@@ -196,7 +208,7 @@ def _degree_histogram(graph: Graph) -> dict[str, Any]:
     return {"names": names[: len(counts)], "counts": counts.tolist()}
 
 
-def _setting(classifier: SGFClassifier) -> list[tuple[str, str]]:
+def _setting(classifier: VertexClassifier) -> list[tuple[str, str]]:
     shown = classifier.get_params(deep=False)
     for name in ("graph", "verbose"):
         del shown[name]

@@ -52,7 +52,8 @@ class Found:
     """The comparisons that the sentences are made of.
 
     ``features_know`` is whether the network without the graph clearly beats always answering the
-    largest class; ``graph_could_help`` whether a fixed filter clearly beats that network.
+    largest class; ``graph_could_help`` whether a fixed filter clearly beats that network;
+    ``adaptive`` whether the fitted model is the adaptive filter, or else another system.
     """
 
     ours: Score
@@ -62,6 +63,7 @@ class Found:
     has_edges: bool
     features_know: bool
     graph_could_help: bool
+    adaptive: bool = True
 
     @property
     def digits(self) -> int:
@@ -94,16 +96,18 @@ class Found:
         if verdict == "worse":
             whom = "this model" if self.graph_could_help else "it"
             return f"the graph misleads {whom} ({without} without it)"
-        said = f"it ties with the same network without the graph ({without})"
+        network = "the same network" if self.adaptive else "a network"
+        said = f"it ties with {network} without the graph ({without})"
         return said if self.graph_could_help else f"{said}: the graph makes no clear difference"
 
     def _adapting(self) -> str:
         """Return whether a fixed filter would do."""
         fixed = self.named[LOW_PASS]
+        ours = "the adaptive one" if self.adaptive else "it"
         does = {
-            "better": "does worse than the adaptive one",
-            "worse": "does better than the adaptive one",
-            "tie": "ties with the adaptive one",
+            "better": f"does worse than {ours}",
+            "worse": f"does better than {ours}",
+            "tie": f"ties with {ours}",
         }[fixed.verdict]
         return f"a fixed low-pass filter ({self._share(fixed)}) {does}"
 

@@ -10,7 +10,7 @@ What belongs here is whatever decides on the content of such a folder, one file 
 - :mod:`.asked`, :mod:`.decisions`: what a user wants of the answer, and thresholds;
 - :mod:`.description`, :mod:`.run_metrics`, :mod:`.predictions`, :mod:`.embeddings`,
   :mod:`.filter_picture`: its files;
-- :mod:`.predict`, :mod:`.explain`: using the folder afterwards;
+- :mod:`.model`: the model on file; :mod:`.predict`, :mod:`.explain`: using the folder afterwards;
 - :mod:`.value_plan`, :mod:`.value_fit`, :mod:`.value_files`: the same for numbers and for several
   labels per vertex.
 

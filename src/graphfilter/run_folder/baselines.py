@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.estimators.base import VertexClassifier
 from graphfilter.report.conclusion import BASELINES, Baseline
 from graphfilter.splits import Split
 from graphfilter.systems import get_system
@@ -14,7 +14,7 @@ from graphfilter.training import OnEpoch
 
 def train_baselines(
     split: Split,
-    classifier: SGFClassifier,
+    classifier: VertexClassifier,
     *,
     seed: int,
     on_epoch: OnEpoch | None = None,
@@ -27,13 +27,11 @@ def train_baselines(
     none is returned: one cut short would be no fair comparison.
     """
     seeds = np.random.SeedSequence(seed).generate_state(classifier.n_members).tolist()
+    settings = classifier.system_.settings()
+    limits = {key: settings[key] for key in ("max_epochs", "patience", "monitor")}
     made = []
     for name, meaning in BASELINES.items():
-        system = get_system(name).with_(
-            max_epochs=classifier.max_epochs,
-            patience=classifier.patience,
-            monitor=classifier.monitor,
-        )
+        system = get_system(name).with_(**limits)
         outcomes = train_system(
             classifier.prepared_,
             system,

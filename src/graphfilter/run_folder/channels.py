@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from copy import deepcopy
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, TypeVar
 
 import numpy as np
 from sklearn.base import clone
 
+from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.graph import Graph
 from graphfilter.graph.edges import count
@@ -17,6 +18,8 @@ from graphfilter.operators.channels import Channels
 from graphfilter.run_folder.layout import CHANNELS_CHECKPOINT_FILE, CHECKPOINT_FILE
 from graphfilter.run_folder.plan import Plan
 from graphfilter.training import OnEpoch
+
+Classifier = TypeVar("Classifier", bound=VertexClassifier)
 
 PLAIN, CHANNELS = "augmented_adjacency", "channels"
 
@@ -28,23 +31,23 @@ def has_channels(graph: Graph) -> bool:
 
 def fit_in_folder(
     plan: Plan,
-    classifier: SGFClassifier,
+    classifier: VertexClassifier,
     folder: Path,
     *,
     resume: bool,
     on_epoch: OnEpoch | None,
-) -> tuple[SGFClassifier, tuple[str, ...]]:
+) -> tuple[VertexClassifier, tuple[str, ...]]:
     """Fit the classifier; where edges have channels, with and without them.
 
     Returns
     -------
-    classifier : SGFClassifier
+    classifier : VertexClassifier
         The one given, or where channels are better on the validation vertices one that uses them.
     notes : tuple of str
         What was decided, and by how much.
     """
 
-    def fit(candidate: SGFClassifier, checkpoint: str) -> SGFClassifier:
+    def fit(candidate: Classifier, checkpoint: str) -> Classifier:
         return candidate.fit(
             graph=plan.graph, split=plan.split, checkpoint=folder / checkpoint, resume=resume,
             on_epoch=on_epoch,
@@ -52,14 +55,16 @@ def fit_in_folder(
 
     plain = fit(classifier, CHECKPOINT_FILE)
     what = _describe(plan.graph)
-    if not has_channels(plan.graph) or classifier.operator == CHANNELS:
+    if not has_channels(plan.graph) or plain.system_.operator == CHANNELS:
         return plain, ()
-    if classifier.operator != PLAIN:
-        return plain, (f"{what} not used: the operator is {classifier.operator}.",)
+    if not isinstance(plain, SGFClassifier):
+        return plain, (f"{what} not used: {plain.system_.title} does without.",)
+    if plain.operator != PLAIN:
+        return plain, (f"{what} not used: the operator is {plain.operator}.",)
     if not len(plan.split.val):
         note = f"{what} not used: without validation vertices nothing says whether to."
         return plain, (f"{note} --operator channels does.",)
-    rich = fit(clone(classifier).set_params(operator=CHANNELS), CHANNELS_CHECKPOINT_FILE)
+    rich = fit(clone(plain).set_params(operator=CHANNELS), CHANNELS_CHECKPOINT_FILE)
     without, with_ = _score(plain), _score(rich)
     names = {True: "used", False: "not used"}
     used = with_ > without
@@ -79,7 +84,7 @@ class ChannelMetrics(TypedDict):
     theta: list[list[float]]
 
 
-def measure_channels(classifier: SGFClassifier) -> list[ChannelMetrics]:
+def measure_channels(classifier: VertexClassifier) -> list[ChannelMetrics]:
     """Return what each channel contributes to the fitted graph's answer; nothing without any."""
     members = [m for m in classifier.members_ if isinstance(m, ChannelNetwork)]
     if not members:
@@ -100,11 +105,11 @@ def measure_channels(classifier: SGFClassifier) -> list[ChannelMetrics]:
 
 
 def draw_channel_picture(
-    classifier: SGFClassifier, channels: list[ChannelMetrics], title: str, path: Path
+    classifier: VertexClassifier, channels: list[ChannelMetrics], title: str, path: Path
 ) -> None:
     """Draw the response of every channel; nothing without any."""
     members = [m for m in classifier.members_ if isinstance(m, ChannelNetwork)]
-    operator = classifier.prepared_.operator(classifier.operator)
+    operator = classifier.prepared_.operator(classifier.system_.operator)
     if not members or not isinstance(operator, Channels):
         return
     from graphfilter.report.channel_picture import draw_channels

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.estimators.base import VertexClassifier
 from graphfilter.graph import Graph
 from graphfilter.report.run_page import RunFacts, conclude_run, write_report
 from graphfilter.run_folder.asked import NOTHING_ASKED, Asked
@@ -34,6 +34,7 @@ from graphfilter.run_folder.layout import (
     REPORT_FILE,
     open_folder,
 )
+from graphfilter.run_folder.model import save_run
 from graphfilter.run_folder.plan import Plan
 from graphfilter.run_folder.predictions import parts_of, write_predictions
 from graphfilter.run_folder.repeats import repeat_fit
@@ -46,7 +47,7 @@ from graphfilter.training import OnEpoch
 class FitSummary:
     """What :func:`fit_folder` left behind, for printing; the headline is the report's."""
 
-    classifier: SGFClassifier
+    classifier: VertexClassifier
     graph: Graph
     metrics: RunMetrics
     folder: Path
@@ -56,7 +57,7 @@ class FitSummary:
 
 def fit_folder(
     plan: Plan,
-    classifier: SGFClassifier,
+    classifier: VertexClassifier,
     out: str | Path,
     *,
     seed: int,
@@ -105,7 +106,7 @@ def fit_folder(
 
 def _write_run(
     plan: Plan,
-    classifier: SGFClassifier,
+    classifier: VertexClassifier,
     folder: Path,
     *,
     seed: int,
@@ -151,5 +152,5 @@ def _write_run(
         others, asked.title,
     )  # fmt: skip
     write_report(folder / REPORT_FILE, facts)
-    classifier.save(folder, run=run)
+    save_run(classifier, folder, run)
     return metrics, conclude_run(facts).headline

@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 from graphfilter.errors import GraphError, ModelFileError
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.saving import CONFIG_FILE
-from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.graph import Graph
 from graphfilter.graph.tables.encoding import TableEncoder
 from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.layout import CHECKPOINT_FILE
+from graphfilter.run_folder.model import load_classifier
 from graphfilter.run_folder.plan import with_features
 from graphfilter.storage import convert, read_checked_json
 
 
-def load_run(folder: str | Path) -> tuple[SGFClassifier, RunDescription, TableEncoder | None]:
+def load_run(folder: str | Path) -> tuple[VertexClassifier, RunDescription, TableEncoder | None]:
     """Load the classifier of a run folder, what is known of the run, and how to read its tables."""
     if (Path(folder) / CHECKPOINT_FILE).exists() and not (Path(folder) / CONFIG_FILE).exists():
         raise ModelFileError(f"{folder}: an unfinished run; end it with graphfilter fit --resume.")
-    return SGFClassifier.load(folder), *read_description(folder)
+    return load_classifier(folder), *read_description(folder)
 
 
 def read_description(folder: str | Path) -> tuple[RunDescription, TableEncoder | None]:

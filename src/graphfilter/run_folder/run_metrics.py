@@ -8,7 +8,7 @@ from typing import Any, NotRequired, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.estimators.base import VertexClassifier
 from graphfilter.graph import Graph
 from graphfilter.metrics import score_parts
 from graphfilter.run_folder.channels import ChannelMetrics
@@ -42,7 +42,7 @@ class RunMetrics(TypedDict):
 
 
 def measure_run(
-    classifier: SGFClassifier, graph: Graph, probabilities: NDArray[np.float64], split: Split
+    classifier: VertexClassifier, graph: Graph, probabilities: NDArray[np.float64], split: Split
 ) -> RunMetrics:
     """Return the content of ``metrics.json``."""
     assert graph.labels is not None

@@ -7,7 +7,8 @@ const percent = { tickformat: ".0%", range: [0, 1.02] };
 function drawFilter() {
   const c = colours();
   const f = data.filter;
-  const slider = document.getElementById("epoch");
+  if (!f) return;
+  const slider = document.getElementById("epoch") ?? { value: 0 };
   const width = f.bins.length > 1 ? f.bins[1] - f.bins[0] : 2;
   const background = { yaxis: "y2", hoverinfo: "skip", type: "bar", width };
   const traces = [
@@ -41,6 +42,7 @@ function drawFilter() {
 
 function moveSlider() {
   const slider = document.getElementById("epoch");
+  if (!slider) return;
   const f = data.filter;
   const epoch = f.epochs[slider.value];
   const said = epoch === 0 ? "before training" : `epoch ${epoch}`;
@@ -54,6 +56,7 @@ function moveSlider() {
 
 function drawCoefficients() {
   const k = data.coefficients;
+  if (!k) return;
   const layers = k.alpha.map((_, i) => i + 1);
   const most = Math.max(...k.alpha.concat(k.beta).flat().map(Math.abs));
   const heat = (z, name, yaxis) => ({ type: "heatmap", x: k.epochs, y: layers, z, yaxis,
@@ -147,6 +150,6 @@ function drawAll() {
   drawFilter(); moveSlider(); drawCoefficients(); drawTraining(); drawGraph(); drawClasses(); drawDecision();
 }
 
-document.getElementById("epoch").addEventListener("input", moveSlider);
+document.getElementById("epoch")?.addEventListener("input", moveSlider);
 offerSaving();
 startPage(drawAll);
