@@ -5,18 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
-from graphfilter.operators import Operator, co_citation, coupling, make_operator
+from graphfilter.operators import Operator, co_citation, coupling, kinds, make_operator
 from graphfilter.operators.kernels.gram_kernel import GramKernel, GramMatrix
 from graphfilter.operators.polynomial import Basis, apply_polynomial
 
 KINDS = ("coupling", "co_citation")
+
+
+@pytest.fixture
+def factored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep even the smallest product in its factors."""
+    monkeypatch.setattr(kinds, "FORMED_PER_VERTEX", 0)
+    monkeypatch.setattr(kinds, "FORMED_ALWAYS", 0)
 
 
 def dense_formula(links: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -57,9 +64,12 @@ def test_coupling_and_co_citation_in_closed_form():
     np.testing.assert_allclose(cited, expected, atol=1e-15)
 
 
-@settings(max_examples=40)
-@given(directed_graphs())
-def test_directed_operators_equal_their_dense_formulas(graph):
+@pytest.mark.parametrize("most", [0, 2**15], ids=["factored", "formed"])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(graph=directed_graphs())
+def test_directed_operators_equal_their_dense_formulas(monkeypatch, most, graph):
+    monkeypatch.setattr(kinds, "FORMED_PER_VERTEX", 0)
+    monkeypatch.setattr(kinds, "FORMED_ALWAYS", most)
     links = graph.out_links().toarray().astype(np.float64)
     x = torch.randn(graph.n_vertices, 3, dtype=torch.float64)
     for kind, a in (("coupling", links), ("co_citation", links.T)):
@@ -84,7 +94,7 @@ def test_turning_every_arc_swaps_the_two(kind, graph):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_hub_is_not_multiplied_out(kind):
+def test_a_hub_is_not_multiplied_out(factored, kind):
     graph = hub()
     operator = make_operator(kind, graph)
     assert isinstance(operator.kernel, GramKernel)
@@ -97,7 +107,9 @@ def test_a_hub_is_not_multiplied_out(kind):
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 2e-5)])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("basis", [Basis.powers(), Basis.chebyshev(0.0, 1.0)], ids=["pow", "cheb"])
-def test_polynomials_equal_dense_ones_in_value_and_gradient(kind, dtype, tolerance, basis):
+def test_polynomials_equal_dense_ones_in_value_and_gradient(
+    factored, kind, dtype, tolerance, basis
+):
     graph = hub()
     operator = make_operator(kind, graph, dtype=dtype)
     dense = torch.from_numpy(operator.matrix.toarray())
@@ -123,21 +135,29 @@ def test_polynomials_equal_dense_ones_in_value_and_gradient(kind, dtype, toleran
         assert (got.double() - expected).abs().max() <= 20 * tolerance * scale
 
 
-def test_what_is_not_kept_is_not_read():
+def test_product_is_multiplied_out_where_it_is_small():
+    path = Graph.from_edges([[v, v + 1] for v in range(50)], directed=True)
+    assert not isinstance(coupling(path).kernel.matrix, GramMatrix)
+    star = Graph.from_edges([[v, 0] for v in range(1, 200)], directed=True)
+    assert isinstance(coupling(star).kernel.matrix, GramMatrix)
+    assert not isinstance(co_citation(star).kernel.matrix, GramMatrix)
+
+
+def test_what_is_not_kept_is_not_read(factored):
     operator = coupling(hub())
     x = torch.ones(operator.n, 3)
     out = operator.multiply(x, out=torch.full_like(x, float("nan")))
     assert out.isfinite().all()
 
 
-def test_entries_of_a_factored_product_cannot_be_replaced():
+def test_entries_of_a_factored_product_cannot_be_replaced(factored):
     kernel = coupling(hub()).kernel
     x = torch.ones(kernel.matrix.shape[0], 3)
     with pytest.raises(GraphError, match="no entries to replace"):
         kernel.multiply(x, out=torch.empty_like(x), values=torch.ones(1, kernel.matrix.n_entries))
 
 
-def test_directed_operator_moves_to_another_precision():
+def test_directed_operator_moves_to_another_precision(factored):
     operator = coupling(hub())
     doubled = operator.to(dtype=torch.float64)
     assert isinstance(doubled, Operator)
