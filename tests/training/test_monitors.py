@@ -166,3 +166,10 @@ def test_ranking_of_one_class_in_the_validation_part_is_refused() -> None:
     split = Split(np.flatnonzero(GRAPH.labels == 1), one[:5], one[5:])
     with pytest.raises(GraphError, match="both classes for monitor 'average_precision'"):
         fit("average_precision", split=split)
+
+
+@pytest.mark.parametrize("monitor", SCORES)
+def test_training_without_validation_vertices_keeps_the_last_weights(monitor: str) -> None:
+    nothing = np.array([], dtype=int)
+    result = fit(monitor, split=Split(np.arange(90), nothing, nothing), max_epochs=3)
+    assert result.best_epoch == 3

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from graphfilter.errors import GraphError
 from graphfilter.estimators.targets import Target
+from graphfilter.run_folder.channels import has_channels
 from graphfilter.run_folder.plan import Plan, Source, with_features
 from graphfilter.run_folder.split_choice import STRATIFIED, SplitBy, choose_split
 
@@ -33,6 +34,8 @@ def plan_values(source: Source, target: Target, seed: int, by: SplitBy = STRATIF
     said = [*notes]
     if source.graph.labels is not None:
         said.append("the labels of the graph are left out: other columns are to be predicted.")
+    if has_channels(graph):
+        said.append("directions and kinds of edges are not used for numbers and several labels.")
     if n_unknown := int((target.codes < 0).sum()):
         said.append(f"{n_unknown:,} of {len(target):,} vertices have no value: predicted only.")
     # Not Graph.replace, which would renumber the classes.

@@ -7,7 +7,8 @@ from graphfilter.training.config import TrainConfig
 from graphfilter.training.loop import OnEpoch, Progress, runs_in_a_cohort, train
 from graphfilter.training.monitors import MONITORS, Monitor
 from graphfilter.training.run import FitResult, Run
-from graphfilter.training.task import CLASSIFICATION, MULTILABEL, REGRESSION, TASKS, Task
+from graphfilter.training.task import Task
+from graphfilter.training.tasks import CLASSIFICATION, MULTILABEL, REGRESSION, TASKS
 
 __all__ = [
     "CLASSIFICATION",

@@ -18,7 +18,8 @@ from graphfilter.splits import Split
 from graphfilter.storage import read_tensors, write_tensors
 from graphfilter.training.checkpoint_checks import check_checkpoint
 from graphfilter.training.run import Run
-from graphfilter.training.task import CLASSIFICATION, Task
+from graphfilter.training.task import Task
+from graphfilter.training.tasks import CLASSIFICATION
 
 # Raised with every change of what a checkpoint holds.
 FORMAT = 2

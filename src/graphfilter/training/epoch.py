@@ -115,9 +115,8 @@ class _Vertices:
         self._task = task
         parts = [train] if val is None else [train, val]
         self._rows = torch.cat([index for part in parts for index in part]).unique()
-        self._truth = labels[self._rows]
         n_runs = len(train)
-        self._aligned = task.aligned(self._truth, n_runs)
+        self._aligned = task.aligned(labels[self._rows], n_runs)
         own = task.vertex_weights(labels, class_weight)
         weights = torch.zeros(len(parts), len(labels), n_runs, device=labels.device)
         for p, part in enumerate(parts):
@@ -126,11 +125,12 @@ class _Vertices:
         self._weights = weights[:, self._rows]
         self._sums = self._weights.sum(1, dtype=torch.float64)
         self._class_weight = class_weight
-        # Which vertices are of the last part, whatever their weights.
-        self._chosen = torch.zeros(len(labels), n_runs, dtype=torch.bool, device=labels.device)
+        # The vertices of the last part, whatever their weights, and in which runs they are.
+        chosen = torch.zeros(len(labels), n_runs, dtype=torch.bool, device=labels.device)
         for r, index in enumerate(parts[-1]):
-            self._chosen[index, r] = True
-        self._chosen = self._chosen[self._rows]
+            chosen[index, r] = True
+        self._last = chosen.any(1).nonzero()[:, 0]
+        self._chosen, self._truth = chosen[self._last], labels[self._last]
 
     def mean_loss(self, logits: Tensor, vertex_weight: Tensor | None = None) -> Tensor:
         """Return the mean loss on the first part, by run: logits (n, R, C) give (R,).
@@ -148,15 +148,16 @@ class _Vertices:
 
         (3, R), or (4, R) where the monitored score is another; NaN where there are no vertices.
         """
-        logits = logits.index_select(0, self._rows)
         task, aligned = self._task, self._aligned
-        score = task.score(logits, aligned, self._weights)
-        loss = (self._weights[1] * task.losses(logits, aligned)).sum(0, dtype=torch.float64)
+        scored = logits.index_select(0, self._rows)
+        score = task.score(scored, aligned, self._weights)
+        loss = (self._weights[1] * task.losses(scored, aligned)).sum(0, dtype=torch.float64)
         scores = torch.stack([score[0], loss / self._sums[1], score[1]])
         if monitor not in task.scores:
             return scores
         weight = all_weights(logits, self._class_weight)
-        monitored = task.scores[monitor](logits, self._truth, self._chosen, weight)
+        last = logits.index_select(0, self._last)
+        monitored = task.scores[monitor](last, self._truth, self._chosen, weight)
         return torch.cat([scores, monitored[None]])
 
 

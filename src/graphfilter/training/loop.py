@@ -23,7 +23,8 @@ from graphfilter.training.checkpoint import Checkpoint, fingerprint
 from graphfilter.training.config import TrainConfig
 from graphfilter.training.epoch import Epoch
 from graphfilter.training.run import FitResult, Run
-from graphfilter.training.task import CLASSIFICATION, Task
+from graphfilter.training.task import Task
+from graphfilter.training.tasks import CLASSIFICATION
 
 # Of runs side by side on a CPU: more make it wait for memory, fewer for Python.
 VERTICES_IN_CACHE = 4096

@@ -48,8 +48,9 @@ def roc_auc(logits: Tensor, truth: Tensor, chosen: Tensor, class_weight: Tensor)
     Class weights cancel.
     """
     margin, positive, negative = _ranked(_margins(logits), (truth == 1)[None], chosen.T)
-    below, upto = _counts_at(margin, negative)
-    ordered = (positive * (below + upto)).sum(1).double()
+    first, last = (torch.searchsorted(margin, margin, right=right) for right in (False, True))
+    below = _counts(negative).gather(1, first) + _counts(negative).gather(1, last)
+    ordered = (positive * below).sum(1).double()
     return ordered / (2 * positive.sum(1) * negative.sum(1))
 
 
@@ -130,15 +131,16 @@ def _average_precision(
     margin: Tensor, positive: Tensor, negative: Tensor, class_weight: Tensor
 ) -> Tensor:
     weight = class_weight.double()
-    right = weight[1] * (positive.sum(1, keepdim=True) - _counts_at(margin, positive)[0])
-    wrong = weight[0] * (negative.sum(1, keepdim=True) - _counts_at(margin, negative)[0])
+    first = torch.searchsorted(margin, margin)
+    right, wrong = (
+        each.sum(1, keepdim=True) - _counts(each).gather(1, first) for each in (positive, negative)
+    )
+    right, wrong = weight[1] * right, weight[0] * wrong
     total = right + wrong
     precision = right / torch.where(total > 0, total, 1.0)
     return (positive * precision).sum(1) / positive.sum(1)
 
 
-def _counts_at(margin: Tensor, marked: Tensor) -> tuple[Tensor, Tensor]:
-    """Count, for each of the sorted margins, the marked ones below it, and up to its ties."""
-    total = torch.nn.functional.pad(marked.cumsum(1), (1, 0))
-    first, last = (torch.searchsorted(margin, margin, right=right) for right in (False, True))
-    return total.gather(1, first), total.gather(1, last)
+def _counts(marked: Tensor) -> Tensor:
+    """Count the marked ones before each place, and before the end: (K, m + 1)."""
+    return torch.nn.functional.pad(marked.cumsum(1), (1, 0))

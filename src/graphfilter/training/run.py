@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from graphfilter.models import Network
 from graphfilter.splits import Split
-from graphfilter.training.task import CLASSIFICATION, Task
+from graphfilter.training.task import Task
+from graphfilter.training.tasks import CLASSIFICATION
 
 
 @dataclass(frozen=True, eq=False)
