@@ -135,7 +135,8 @@ def test_search_takes_tables(tables, tmp_path: Path) -> None:
 
     command = typer.Typer()
     command.command()(search)
-    words = [*columns(tables), "--model", "sgc", "--trials", 2, "--max-epochs", 2]
+    words = [*columns(tables), "--model", "sgc", "--trials", 2, "--max-epochs", 2,
+             "--column", "size=category"]  # fmt: skip
     done = CliRunner().invoke(command, [str(word) for word in words])
     assert done.exit_code == 0, done.output
     assert "own setting" in done.stdout

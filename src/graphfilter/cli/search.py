@@ -10,16 +10,16 @@ import typer
 from graphfilter.cli.bench import QUICK_EPOCHS
 from graphfilter.cli.progress import progress
 from graphfilter.cli.screen import end_stopped, say, share, show_table, tell
-from graphfilter.cli.sources import Device, GraphOptions, Scaling, Seed, SplitRule, takes
+from graphfilter.cli.sources import Device, FeatureOptions, Scaling, Seed, SplitRule, takes
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.bench.search import Found, SearchProgress, SearchResult
 
 
-@takes(GraphOptions)
+@takes(FeatureOptions)
 def search(
-    given: GraphOptions,
+    given: FeatureOptions,
     model: Annotated[str, typer.Option(help="See graphfilter bench models.")] = "sgf",
     trials: Annotated[
         int, typer.Option(help="In all, those already in the storage included.", min=1)

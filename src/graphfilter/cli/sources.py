@@ -203,12 +203,9 @@ class GraphOptions:
 
 
 @dataclass(frozen=True)
-class FitOptions(GraphOptions):
-    """Print which vertices train and which columns are features."""
+class FeatureOptions(GraphOptions):
+    """Say which columns are features, and how they are read."""
 
-    split: Annotated[str | None, _option(help="train, val or test per vertex.", panel=COLUMNS)] = (
-        None
-    )
     features: Annotated[
         str, _option(help="Use only these, separated by commas.", panel=COLUMNS)
     ] = ""
@@ -224,6 +221,15 @@ class FitOptions(GraphOptions):
             panel=COLUMNS,
         ),
     ] = None
+
+
+@dataclass(frozen=True)
+class FitOptions(FeatureOptions):
+    """Say which vertices train, too."""
+
+    split: Annotated[str | None, _option(help="train, val or test per vertex.", panel=COLUMNS)] = (
+        None
+    )
 
 
 def takes(options: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
