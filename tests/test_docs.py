@@ -13,7 +13,6 @@ from graphfilter.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("README.md", "docs/tutorial.md")
-PYTHON_PAGES = (*PAGES, "docs/tables.md")
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -44,6 +43,12 @@ def test_commands_and_code_of_the_pages_run_one_after_another(
         code = "\n".join(blocks(page, "python"))
         assert code
         exec(compile(code, page, "exec"), {})
+
+
+def test_code_of_the_page_on_tables_runs() -> None:
+    code = "\n".join(blocks("docs/tables.md", "python"))
+    assert code
+    exec(compile(code, "docs/tables.md", "exec"), {})
 
 
 def test_links_of_the_pages_lead_somewhere() -> None:

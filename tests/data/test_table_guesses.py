@@ -101,9 +101,22 @@ def test_a_copy_of_the_vertices_is_not_taken_for_edges(tmp_path: Path) -> None:
 )
 def test_a_label_that_measures_is_refused(tmp_path: Path, cells: list[str], words: str) -> None:
     rows = "".join(f'{i},"{cell}"\n' for i, cell in enumerate(cells))
-    with pytest.raises(DataFileError, match=r"must be a few classes.*--label") as caught:
+    with pytest.raises(DataFileError, match=r"must be a few classes.*--(label|number)") as caught:
         read(tmp_path, "u,v\n0,1\n", "id,label\n" + rows)
     assert words in str(caught.value)
+
+
+def test_lone_points_of_weights_are_decimal_and_lone_commas_what_the_file_shows(
+    tmp_path: Path,
+) -> None:
+    for cells, weights in (
+        (("1.234", "2.345"), (1.234, 2.345)),
+        (("1,234", "2,345"), (1.234, 2.345)),
+        (("1.234,5", "2.000"), (1234.5, 2000)),
+    ):
+        edges = f"u;v;weight\na;b;{cells[0]}\nb;c;{cells[1]}\n"
+        graph = read(tmp_path, edges, VERTICES)
+        np.testing.assert_allclose(np.asarray(graph.edge_weights), weights, rtol=1e-6)
 
 
 def test_many_classes_with_many_vertices_are_classes(tmp_path: Path) -> None:

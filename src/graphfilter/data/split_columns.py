@@ -13,7 +13,7 @@ from graphfilter.data.readers.text_format import TextOptions
 from graphfilter.errors import DataFileError
 from graphfilter.graph.tables import dates
 from graphfilter.graph.tables.cells import as_text, distinct, missing_column, value_type
-from graphfilter.graph.tables.numbers import MISSING_WORDS, parse_numbers
+from graphfilter.graph.tables.numbers import MISSING_WORDS, guess_decimal, parse_numbers
 from graphfilter.graph.tables.source import TableSource, reading_table
 
 
@@ -23,12 +23,13 @@ def read_times(path: Path, name: str, text: TextOptions | None = None) -> NDArra
     with reading_table(table):
         if dates.is_date_type(value_type(column)):
             return dates.read_seconds(column, "")
-        decimal = table.decimal or table.decimal_hint
+        decimal = guess_decimal(column, table.decimal, table.decimal_hint)
         numbers = parse_numbers(column, decimal)
         if not numbers.is_word.any():
             return numbers.values
         words = dates.known_words(column)
-        spelling = dates.find_spelling(words, day_first=decimal == ",")
+        day_first = (table.decimal or table.decimal_hint) == ","
+        spelling = dates.find_spelling(words, day_first=day_first)
         if spelling is None:
             raise DataFileError(
                 table,

@@ -13,7 +13,8 @@ from graphfilter.data.readers.formats import open_table
 from graphfilter.data.readers.text_format import TextOptions
 from graphfilter.errors import DataFileError
 from graphfilter.graph.tables.cells import missing_column
-from graphfilter.graph.tables.numbers import find_decimal_signs, not_a_number, parse_numbers
+from graphfilter.graph.tables.checked import not_a_number
+from graphfilter.graph.tables.numbers import guess_decimal, parse_numbers
 from graphfilter.graph.tables.source import TableSource, at_row, reading_table
 from graphfilter.graph.tables.words import read_truths
 
@@ -25,7 +26,7 @@ def read_number_column(
     table = open_table(path, text)
     (column,) = _read(table, [name])
     with reading_table(table):
-        decimal = table.decimal or find_decimal_signs(column).choose(table.decimal_hint)
+        decimal = guess_decimal(column, table.decimal, table.decimal_hint)
         read = parse_numbers(column, decimal)
         if read.is_word.any():
             row = int(read.is_word.argmax())

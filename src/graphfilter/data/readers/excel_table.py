@@ -64,11 +64,15 @@ class ExcelTable(TableSource):
 
         with reading(self._path, _REMEDY, (*PARSE_ERRORS, pa.ArrowException)):
             rows = self._rows()
-            filled = [i for i, row in enumerate(rows) if any(cell is not None for cell in row)]
-            if not filled:
+            filled = [sum(cell is not None for cell in row) for row in rows]
+            if not any(filled):
                 raise DataFileError(self._path, "the workbook is empty; it must have columns.")
-            self.first_row = filled[0] + 2
-            head, body = rows[filled[0]], rows[filled[0] + 1 : filled[-1] + 1]
+            # A title is one cell, above rows of three and more.
+            least = 2 if max(filled) >= 3 else 1
+            first = next(i for i, n in enumerate(filled) if n >= least)
+            last = max(i for i, n in enumerate(filled) if n)
+            self.first_row = first + 2
+            head, body = rows[first], rows[first + 1 : last + 1]
             width = max(i + 1 for i, cell in enumerate(head) if cell is not None)
             names = [as_word(cell) for cell in head[:width]]
             columns = [

@@ -12,11 +12,11 @@ import numpy as np
 from graphfilter.errors import DataFileError, GraphFilterError
 from graphfilter.graph.edges import count
 from graphfilter.graph.labels import UNLABELLED, encode_labels
-from graphfilter.graph.tables.cells import as_ids, distinct, is_text, missing_column
+from graphfilter.graph.tables.cells import as_ids, distinct, is_text, listed_names, missing_column
 from graphfilter.graph.tables.columns import Columns, is_index
 from graphfilter.graph.tables.edges import read_edges
 from graphfilter.graph.tables.encoding import TableEncoder
-from graphfilter.graph.tables.labels import read_labels, read_split
+from graphfilter.graph.tables.labels import MOST_CLASSES, read_labels, read_split
 from graphfilter.graph.tables.roles import (
     choose_edge_roles,
     guess_vertex_roles,
@@ -151,6 +151,17 @@ def _read_vertices(
     return table
 
 
+def _suggest_labels(encoder: TableEncoder, source: TableSource) -> list[str]:
+    """Name the columns that could be the label, where none was named or has a usual name."""
+    few = [
+        c for c in encoder.columns if c.kind == "boolean" or 1 < len(c.categories) <= MOST_CLASSES
+    ]
+    names = [column.name for column in few if column.kind in ("boolean", "category")]
+    if not names:
+        return []
+    return [f"{source.name}: no column is the label; --label may name {listed_names(names, 5)}."]
+
+
 def _check_ids(ids: pa.ChunkedArray, source: TableSource) -> pa.Array:
     """Check that every vertex has an id of its own."""
     if (row := ids.index("").as_py()) >= 0:
@@ -206,6 +217,7 @@ def _encode(
             decimal=source.decimal, hint=source.decimal_hint,
         )  # fmt: skip
         notes += encoder.notes
+        notes += [] if "label" in roles else _suggest_labels(encoder, source)
         return encoder.transform(table, source) if encoder.columns else None, encoder
     matrix, said = encoder.encode(table, source)
     notes += said

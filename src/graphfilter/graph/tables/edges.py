@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from graphfilter.errors import DataFileError
 from graphfilter.graph.edges import count
 from graphfilter.graph.tables.cells import as_ids, as_text, distinct, index_in
+from graphfilter.graph.tables.checked import read_numbers
 from graphfilter.graph.tables.mismatch import explain_missing
-from graphfilter.graph.tables.numbers import find_decimal_signs, read_numbers
+from graphfilter.graph.tables.numbers import guess_decimal
 from graphfilter.graph.tables.source import TableSource, at_row, reading_table
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def read_edges(
         pairs.append(numbers.T[known])
         if roles.weight is not None:
             column = pa.chunked_array([batch.column(roles.weight)])
-            decimal = decimal or find_decimal_signs(column).choose(table.decimal_hint)
+            decimal = guess_decimal(column, decimal, table.decimal_hint)
             weights.append(_read_weights(table, column, roles.weight, row, decimal)[known])
         if roles.kind is not None:
             kinds.append(as_text(batch.column(roles.kind), trim=True).filter(pa.array(known)))

@@ -14,13 +14,13 @@ from graphfilter.errors import DataFileError
 from graphfilter.graph.edges import count
 from graphfilter.graph.tables import dates, words
 from graphfilter.graph.tables.cells import as_text, index_in, is_usable, listed_names, value_type
+from graphfilter.graph.tables.checked import read_numbers
 from graphfilter.graph.tables.encoded import EncodedColumn
 from graphfilter.graph.tables.fitting import read_list
 from graphfilter.graph.tables.numbers import (
     NUMBERS_PER_WORD,
     find_decimal_signs,
     parse_numbers,
-    read_numbers,
 )
 from graphfilter.graph.tables.source import at_row
 

@@ -7,15 +7,12 @@ them can be read in one way only, else by the other columns of its file.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import DataFileError
 from graphfilter.graph.tables.cells import as_text, is_text, value_type
-from graphfilter.graph.tables.source import at_row
 
 # In a cell of numbers or dates these say that there is none; Excel's errors too.
 MISSING_WORDS = frozenset((
@@ -89,6 +86,18 @@ class DecimalSigns:
         return otherwise or "."
 
 
+def guess_decimal(column: Any, told: str | None, hint: str | None) -> str:
+    """Return the decimal sign of a column alone: as told, by its cells, or by the hint.
+
+    A lone point is decimal everywhere; a lone comma is what the ``hint`` says: decimal where commas
+    do not separate columns.
+    """
+    if told is not None:
+        return told
+    signs = find_decimal_signs(column)
+    return signs.choose(hint if "," in signs.unclear else ".")
+
+
 def find_decimal_signs(column: Any) -> DecimalSigns:
     """Count the cells of a column by the decimal signs they can be read with.
 
@@ -129,57 +138,6 @@ def parse_numbers(column: Any, decimal: str = ".") -> Numbers:
     values, units = _parse_distinct(words, decimal)
     is_word = np.isnan(values) & ~missing
     return Numbers(values[codes], is_word[codes], units)
-
-
-def read_numbers(
-    column: Any,
-    where: str | PathLike[str],
-    name: str,
-    remedy: str,
-    *,
-    least: float = -np.inf,
-    first_row: int = 0,
-    decimal: str = ".",
-    missing_too: bool = False,
-) -> NDArray[np.float32]:
-    """Read a column as finite numbers, or raise at the first row that holds none.
-
-    With ``missing_too`` a missing one, or another word, is NaN.
-    """
-    read = parse_numbers(column, decimal)
-    with np.errstate(over="ignore"):
-        values = read.values.astype(np.float32)
-    bad = ~(np.isfinite(values) & (values >= least))
-    bad &= ~(np.isnan(values) & missing_too)
-    if not bad.any():
-        return values
-    row = int(bad.argmax())
-    if read.is_word[row]:
-        raise not_a_number(column, where, name, row, remedy, first_row=first_row)
-    got = column[row].as_py()
-    if np.isnan(values[row]):
-        problem = f"it is missing (got {got!r})"
-    elif np.isinf(values[row]):
-        problem = f"{got} is infinite, or too large for float32"
-    else:
-        problem = f"{got} is less than {least:g}"
-    message = f"column {name!r} must hold a number: {problem}. {remedy}"
-    raise at_row(where, first_row + row, message)
-
-
-def not_a_number(
-    column: Any,
-    where: str | PathLike[str],
-    name: str,
-    row: int,
-    remedy: str,
-    *,
-    first_row: int = 0,
-) -> DataFileError:
-    """Make the error for a word in a column of numbers."""
-    problem = f"{str(column[row].as_py())[:80]!r} is not a number"
-    message = f"column {name!r} must hold a number: {problem}. {remedy}"
-    return at_row(where, first_row + row, message)
 
 
 def _cast_plain(text: Any) -> NDArray[np.float64] | None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from graphfilter.graph.tables import dates, words
 from graphfilter.graph.tables.cells import is_text, is_usable, value_type
+from graphfilter.graph.tables.checked import not_a_number
 from graphfilter.graph.tables.encoded import EncodedColumn
 from graphfilter.graph.tables.fitting import (
     Context,
@@ -26,7 +27,6 @@ from graphfilter.graph.tables.fitting import (
 )
 from graphfilter.graph.tables.numbers import (
     NUMBERS_PER_WORD,
-    not_a_number,
     parse_numbers,
 )
 
