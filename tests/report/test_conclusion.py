@@ -71,3 +71,18 @@ def test_conclusion_without_baselines_claims_nothing_of_the_graph() -> None:
     assert "validation" in found.headline
     assert found.reason == ""
     assert len(found.scores) == 2
+
+
+def test_another_system_is_not_called_adaptive() -> None:
+    truth = np.tile([0, 1], 50)
+    wrong = 1 - truth
+    baselines = [
+        (Baseline(name, name.upper(), meaning, truth, 1.0), truth)
+        for name, meaning in BASELINES.items()
+    ]
+    found = conclude("test", truth, wrong, truth, baselines, system="GCN")
+    assert found.scores[0].meaning == "GCN"
+    said = " ".join([found.headline, found.reason, *(s.meaning for s in found.scores)])
+    assert "adaptive" not in said
+    assert "the same network" not in said
+    assert "Fit sgf, which adapts" in found.reason

@@ -84,7 +84,14 @@ def conclude(
     ours = _score("this model", system or "the adaptive filter", right)
     answers = {baseline.name: guess == truth for baseline, guess in baselines}
     named = {
-        baseline.name: _score(baseline.title, baseline.meaning, answers[baseline.name], right)
+        baseline.name: _score(
+            baseline.title,
+            "a network without the graph"
+            if system and baseline.name == NO_GRAPH
+            else baseline.meaning,
+            answers[baseline.name],
+            right,
+        )
         for baseline, _ in baselines
     }
     commonest = truth == int(np.bincount(training).argmax())

@@ -119,9 +119,12 @@ class Found:
         beaten = [score for score in beaten if score.verdict == "worse"]
         if beaten and self.has_edges:
             best = max(beaten, key=lambda score: score.accuracy)
+            reached = f"{best.title}, a fixed filter, reaches {self._share(best)}"
+            if not self.adaptive:
+                return f"{reached}: this model does not suit this graph. Fit sgf, which adapts."
             return (
-                f"{best.title}, a fixed filter, reaches {self._share(best)}: the model has not "
-                "learned all there is. Train longer, or from other seeds."
+                f"{reached}: the model has not learned all there is. Train longer, or from other "
+                "seeds."
             )
         guess = f"always answering the largest class ({self._share(self.guessing)})"
         if self.guessing.verdict == "worse":
