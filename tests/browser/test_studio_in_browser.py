@@ -145,7 +145,7 @@ def test_uploads_are_read_or_refused_with_reasons(studio, visit, tmp_path: Path)
 def test_columns_are_chosen_from_those_of_the_tables(studio, visit, tmp_path: Path) -> None:
     ring = "".join(f"{i},v{i},v{(i + 1) % 12}\n" for i in range(12))
     (tmp_path / "e.csv").write_text("key,from_one,to_other\n" + ring)
-    rows = "".join(f"{i},v{i},{'ab'[i % 2]},{'xyz'[i % 3]}\n" for i in range(12))
+    rows = "".join(f"{i / 7:.3f},v{i},{'ab'[i % 2]},{'xyz'[i % 3]}\n" for i in range(12))
     (tmp_path / "v.csv").write_text("size,name,kind,colour\n" + rows)
     page = visit(studio.url).page
     page.locator("#own summary").click()
@@ -157,7 +157,11 @@ def test_columns_are_chosen_from_those_of_the_tables(studio, visit, tmp_path: Pa
         page.locator(f"#{role}").select_option(name)
     page.locator("#upload").click()
     page.locator("#graph", has_text="3 classes").wait_for()
+    page.locator("#label").select_option("size")
+    page.locator("#upload").click()
+    page.locator("#label-problem", has_text="must be a few classes").wait_for()
     page.locator("#label").select_option("kind")
+    assert page.locator(".problem:not(:empty)").count() == 0
     page.locator("#upload").click()
     page.locator("#graph", has_text="2 classes").wait_for()
 

@@ -64,7 +64,7 @@ function mend(...places) {
 function faint(note) {
   const line = document.createElement("span");
   line.className = "faint";
-  line.textContent = ` ${note}`;
+  line.textContent = note;
   return line;
 }
 
@@ -131,7 +131,9 @@ function chooseDataset() {
 // The table that an error names, or else the column that it is about.
 function tablePlace(message) {
   const named = Object.keys(COLUMNS).filter((id) => message.startsWith(at(id).files[0]?.name));
-  if (named.length === 1) return named[0];
+  if (named.length === 1) {
+    return COLUMNS[named[0]].find((role) => message.includes(`--${role}`)) ?? named[0];
+  }
   return /\b(label|class)/.test(message) ? "label" : "upload";
 }
 
@@ -334,12 +336,15 @@ for (const kind of ["input", "change"]) {
   at("form").addEventListener(kind, ({ target }) => {
     mend("train");
     if (at(`${target.id}-problem`)) mend(target.id);
+    // What was wrong with a table may have been the choice of its columns.
+    mend(...Object.keys(COLUMNS).filter((id) => COLUMNS[id].includes(target.id)));
   });
 }
 Object.keys(COLUMNS).forEach((id) => at(id).addEventListener("change", () => chooseTable(id)));
 at("dataset").addEventListener("change", chooseDataset);
 at("upload").addEventListener("click", upload);
 at("scaled").addEventListener("change", drawAll);
+addEventListener("resize", drawAll);
 theme.start(drawAll);
 if (graph) takeGraph(graph);
 watch();
