@@ -62,7 +62,7 @@ FAULTS = (
           "total = weights[0] * x\n", "total = weights[0] * dropout(x)\n", DROPOUT),
     Fault("the filter is not decayed", "training/loop.py",
           "config.filter_weight_decay", "0.0", OPTIMIZER),
-    Fault("the last epoch is scored", "systems/pipeline.py",
+    Fault("the last epoch is scored", "systems/networks.py",
           "network.load_state_dict(result.state)", "pass", BENCH),
     Fault("GAT learns ten times as fast", "systems/peer_systems.py",
           "learning_rate=0.005", "learning_rate=0.05", SYSTEMS),

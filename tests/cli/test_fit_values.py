@@ -72,6 +72,7 @@ def test_fit_of_a_number_leaves_a_whole_run(
     result = graphfilter("fit", *tables, *words)
     assert result.code == 0, result.err
     assert "R²" in result.out
+    assert "price is predicted with a typical error" in result.out
     assert {p.name for p in run.iterdir()} == FILES
     rows = rows_of(run / "predictions.csv")
     assert list(rows[0]) == ["id", "predicted", "part"]
@@ -126,6 +127,21 @@ def test_predict_repeats_what_fit_wrote(graphfilter, tables, tmp_path: Path, tar
     assert result.code == 0, result.err
     written, again = rows_of(run / "predictions.csv"), rows_of(out)
     assert [row["predicted"] for row in again] == [row["predicted"] for row in written]
+    metrics = json.loads((run / "metrics.json").read_text())["scores"]["test"]
+    assert f"{metrics.get('r2', metrics.get('micro_f1')):.3f}" in result.out
+    assert "18 vertices with a known value and not trained on" in result.out
+
+
+def test_predict_without_the_target_needs_no_value(graphfilter, tables, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    words = ("--number", "price", "--out", run, *QUICK, "--no-baselines")
+    assert graphfilter("fit", *tables, *words).code == 0
+    vertices = Path(tables[-1])
+    cut = [";".join(x.split(";")[:4] + x.split(";")[5:]) for x in vertices.read_text().split("\n")]
+    vertices.write_text("\n".join(cut), encoding="utf-8")
+    result = graphfilter("predict", run, *tables, "--out", tmp_path / "new.csv")
+    assert result.code == 0, result.err
+    assert "known value" not in result.out
 
 
 @pytest.mark.parametrize(

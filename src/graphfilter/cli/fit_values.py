@@ -87,6 +87,7 @@ def _show(summary: ValueSummary) -> None:
         f"{max(metrics['epochs'])} epochs in {metrics['seconds']:.1f} s"
     )
     show_table(["part", "vertices", *shown.values()], rows, title=title)
+    say(summary.headline)
     say(
         f"Written to {summary.folder}: report.html (open it in a browser), predictions.csv, "
         "metrics.json and the model."

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from graphfilter.cli.screen import say, waiting
 from graphfilter.cli.sources import GraphOptions, takes
 from graphfilter.errors import ConfigError
+
+if TYPE_CHECKING:
+    from graphfilter.estimators.targets import Target
+    from graphfilter.estimators.vertex import VertexEstimator
 
 
 @takes(GraphOptions)
@@ -80,11 +84,42 @@ def predict(
 def _predict_values(given: GraphOptions, run: Path, out: Path) -> None:
     """Predict numbers, or several labels, of the vertices of a graph."""
     from graphfilter.graph.edges import count
-    from graphfilter.run_folder import as_fitted, load_value_run, predicted_values, write_values
+    from graphfilter.run_folder import (
+        as_fitted,
+        describe_values,
+        load_value_run,
+        predicted_values,
+        write_values,
+    )
 
     estimator, about, encoder = load_value_run(run)
     new = given.read(encoder=encoder, like=about.columns).graph
     with waiting("predicting", quiet=given.quiet):
         said = predicted_values(estimator, as_fitted(estimator, about, new))
         write_values(out, estimator, new, said)
+    if (target := _known_target(given, estimator)) is not None:
+        for sentence in describe_values(run, new, target, said):
+            say(sentence)
     say(f"{count(new.n_vertices, 'vertex', 'vertices')} predicted, written to {out}.")
+
+
+def _known_target(given: GraphOptions, estimator: VertexEstimator) -> Target | None:
+    """Return what a table says of what was predicted; None where it has no such columns."""
+    from graphfilter.data import TextOptions
+    from graphfilter.data.target_columns import (
+        has_columns,
+        read_label_columns,
+        read_number_column,
+    )
+    from graphfilter.estimators.targets import named_target
+    from graphfilter.training import REGRESSION
+
+    names = [str(name) for name in estimator.target_names_]
+    text = TextOptions(given.delimiter, given.encoding, given.decimal)
+    if given.vertices is None or not has_columns(given.vertices, names, text):
+        return None
+    if estimator.task_ is not REGRESSION:
+        values = read_label_columns(given.vertices, names, text)
+    else:
+        values = read_number_column(given.vertices, names[0], text, to_learn=False)[:, None]
+    return named_target(estimator.task_, values, names)

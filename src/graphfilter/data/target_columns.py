@@ -19,10 +19,18 @@ from graphfilter.graph.tables.source import TableSource, at_row, reading_table
 from graphfilter.graph.tables.words import read_truths
 
 
+def has_columns(path: Path, names: Sequence[str], text: TextOptions | None = None) -> bool:
+    """Return whether a table has all of these columns."""
+    return set(names) <= set(open_table(path, text).names)
+
+
 def read_number_column(
-    path: Path, name: str, text: TextOptions | None = None
+    path: Path, name: str, text: TextOptions | None = None, *, to_learn: bool = True
 ) -> NDArray[np.float64]:
-    """Read a column of numbers, one per vertex; NaN where there is none."""
+    """Read a column of numbers, one per vertex; NaN where there is none.
+
+    ``to_learn`` demands two different numbers.
+    """
     table = open_table(path, text)
     (column,) = _read(table, [name])
     with reading_table(table):
@@ -36,7 +44,7 @@ def read_number_column(
             row = int(np.isinf(read.values).argmax())
             raise at_row(table, row, f"column {name!r} must hold finite numbers; got infinity.")
         known = read.values[~np.isnan(read.values)]
-        if len(np.unique(known)) < 2:
+        if to_learn and len(np.unique(known)) < 2:
             raise DataFileError(
                 table, f"column {name!r} must hold at least two different numbers to learn from."
             )

@@ -19,7 +19,7 @@ from graphfilter.metrics.values import LABEL_METRICS, NUMBER_METRICS
 from graphfilter.report.curves import describe_shape, filter_data, mean_response
 from graphfilter.report.html import plotly_source, render_page, write_page
 from graphfilter.report.numbers import percent, plain, spread_out
-from graphfilter.report.value_comparison import Rival, conclude_values, number
+from graphfilter.report.value_comparison import Rival, ValueConclusion, conclude_values, number
 from graphfilter.spectral import spectral_density
 from graphfilter.splits import Split
 from graphfilter.training import REGRESSION
@@ -75,12 +75,11 @@ def write_value_report(path: str | PathLike[str], facts: ValueFacts) -> None:
     write_page(path, render_value_report(facts))
 
 
-def render_value_report(facts: ValueFacts) -> str:
-    """Return the page of a run."""
-    graph, estimator = facts.graph, facts.estimator
+def conclude_facts(facts: ValueFacts) -> ValueConclusion:
+    """Compare the model of a run with its rivals on the test part, or the last there is."""
     part = next(p for p in _SHOWN_PARTS if p in facts.metrics["scores"])
     scored = getattr(facts.split, part)
-    found = conclude_values(
+    return conclude_values(
         part,
         facts.names[0],
         facts.truth[scored],
@@ -89,6 +88,13 @@ def render_value_report(facts: ValueFacts) -> str:
         [(rival, rival.said[scored]) for rival in facts.rivals],
         numbers=facts.numbers,
     )
+
+
+def render_value_report(facts: ValueFacts) -> str:
+    """Return the page of a run."""
+    graph, estimator = facts.graph, facts.estimator
+    found = conclude_facts(facts)
+    scored = getattr(facts.split, found.part)
     density = spectral_density(graph)
     learned = mean_response(estimator.filters_, estimator.operator)
     data = filter_data(estimator.results_, estimator.filters_, estimator.operator)

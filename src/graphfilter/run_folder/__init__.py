@@ -35,13 +35,13 @@ from graphfilter.run_folder.predict import as_fitted, load_run, predict_graph
 from graphfilter.run_folder.predictions import predicted_classes, write_predictions
 from graphfilter.run_folder.run_metrics import RunMetrics
 from graphfilter.run_folder.split_choice import SplitBy
-from graphfilter.run_folder.value_files import load_value_run, task_of_run, write_values
-from graphfilter.run_folder.value_fit import (
-    ValueSummary,
-    fit_values,
-    predicted_values,
-    score_values,
+from graphfilter.run_folder.value_files import (
+    describe_values,
+    load_value_run,
+    task_of_run,
+    write_values,
 )
+from graphfilter.run_folder.value_fit import ValueSummary, fit_values, predicted_values
 from graphfilter.run_folder.value_plan import ValuePlan, plan_values
 
 __all__ = [
@@ -61,6 +61,7 @@ __all__ = [
     "check_embeddings_file",
     "check_folder",
     "describe_accuracy",
+    "describe_values",
     "explain_run",
     "fit_folder",
     "fit_values",
@@ -72,7 +73,6 @@ __all__ = [
     "predict_graph",
     "predicted_classes",
     "predicted_values",
-    "score_values",
     "task_of_run",
     "with_features",
     "write_embeddings",

@@ -31,13 +31,13 @@ def describe_accuracy(
     truth = np.array([str(name) for name in graph.classes], dtype=object)[graph.labels[known]]
     names = np.array([str(name) for name in classes], dtype=object)
     right = names[answered[known]] == truth
-    trained = _trained_ids(folder)
+    trained = trained_ids(folder)
     ids = graph.vertex_names or range(graph.n_vertices)
     old = np.array([str(name) in trained for name in ids], dtype=bool)[known]
     return [*_say_accuracy(right, old), *_say_new_classes(truth, names)]
 
 
-def _trained_ids(folder: str | Path) -> set[str]:
+def trained_ids(folder: str | Path) -> set[str]:
     """Return the ids of the vertices that a run was trained on, none where it does not say."""
     import pyarrow as pa
     from pyarrow import csv

@@ -14,18 +14,33 @@ from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.regressor import SGFRegressor
 from graphfilter.estimators.saving import CONFIG_FILE
 from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.estimators.targets import Target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.graph import Graph
+from graphfilter.graph.edges import count
 from graphfilter.graph.tables.encoding import TableEncoder
+from graphfilter.metrics.values import score_labels, score_numbers
+from graphfilter.report.value_comparison import number
 from graphfilter.run_folder.description import RunDescription
+from graphfilter.run_folder.new_labels import trained_ids
 from graphfilter.run_folder.predict import read_description
 from graphfilter.run_folder.predictions import parts_of
 from graphfilter.splits import Split
 from graphfilter.storage import atomic_file, read_checked_json
-from graphfilter.training import CLASSIFICATION
+from graphfilter.training import CLASSIFICATION, REGRESSION
 
 # Between the labels of one vertex.
 SEPARATOR = ";"
+
+
+def score_values(
+    target: Target, said: NDArray[np.float64], index: NDArray[np.int64]
+) -> dict[str, Any]:
+    """Score the answers for some vertices whose value is known."""
+    assert target.values is not None
+    if target.task is REGRESSION:
+        return score_numbers(said[index, 0], target.values[index, 0])
+    return score_labels(said[index], target.values[index])
 
 
 def write_values(
@@ -59,6 +74,27 @@ def named_labels(said: NDArray[np.float64], names: list[str]) -> list[str]:
         SEPARATOR.join(name for name, has in zip(names, row, strict=True) if has)
         for row in said > 0.5
     ]
+
+
+def describe_values(
+    folder: str | Path, graph: Graph, target: Target, said: NDArray[np.float64]
+) -> list[str]:
+    """Compare answers with the known values of the vertices that were not trained on."""
+    trained = trained_ids(folder)
+    ids = graph.vertex_names or range(graph.n_vertices)
+    old = np.array([str(name) in trained for name in ids], dtype=bool)
+    known = target.codes >= 0
+    new = np.flatnonzero(known & ~old)
+    if not len(new):
+        if not known.any():
+            return []
+        return ["All vertices with a known value were in training: there is no other to score."]
+    scores = score_values(target, said, new)
+    where = f"{count(len(new), 'vertex', 'vertices')} with a known value and not trained on"
+    if target.task is not REGRESSION:
+        return [f"Micro F1 on the {where}: {scores['micro_f1']:.3f}."]
+    r2 = f"R² {scores['r2']:.3f}, " if "r2" in scores else ""
+    return [f"On the {where}: {r2}RMSE {number(scores['rmse'])}."]
 
 
 def task_of_run(folder: str | Path) -> str:

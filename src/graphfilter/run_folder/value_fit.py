@@ -14,10 +14,9 @@ from graphfilter.estimators.regressor import SGFRegressor
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph
-from graphfilter.metrics.values import score_labels, score_numbers
 from graphfilter.report.sentences import BASELINES
 from graphfilter.report.value_comparison import Rival
-from graphfilter.report.values_page import ValueFacts, write_value_report
+from graphfilter.report.values_page import ValueFacts, conclude_facts, write_value_report
 from graphfilter.run_folder.description import describe_run
 from graphfilter.run_folder.layout import (
     CHECKPOINT_FILE,
@@ -28,14 +27,14 @@ from graphfilter.run_folder.layout import (
 )
 from graphfilter.run_folder.predictions import parts_of
 from graphfilter.run_folder.run_metrics import filter_numbers, finite, peak_memory_mb
-from graphfilter.run_folder.value_files import write_values
+from graphfilter.run_folder.value_files import score_values, write_values
 from graphfilter.run_folder.value_plan import ValuePlan
 from graphfilter.spectral.rayleigh import rayleigh_quotient
 from graphfilter.splits import Split
 from graphfilter.storage import write_json
 from graphfilter.systems import get_system
 from graphfilter.systems.pipeline import train_system
-from graphfilter.training import REGRESSION, OnEpoch
+from graphfilter.training import OnEpoch
 
 ValueEstimator = SGFRegressor | SGFClassifier
 
@@ -47,6 +46,7 @@ class ValueSummary:
     graph: Graph
     metrics: dict[str, Any]
     folder: Path
+    headline: str
 
 
 def fit_values(
@@ -86,10 +86,12 @@ def fit_values(
             estimator, plan.known_target, plan.graph, plan.split, parts_of(plan.graph, plan.split),
             said, metrics, plan.notes, asdict(run), rivals,
         )  # fmt: skip
+        conclusion = conclude_facts(facts)
         write_value_report(folder / REPORT_FILE, facts)
         estimator.save(folder, run=asdict(run))
         (folder / CHECKPOINT_FILE).unlink(missing_ok=True)
-    return ValueSummary(plan.graph, metrics, folder)
+    headline = f"{conclusion.headline} {conclusion.reason}".strip()
+    return ValueSummary(plan.graph, metrics, folder, headline)
 
 
 def predicted_values(estimator: ValueEstimator, graph: Graph | None = None) -> NDArray[np.float64]:
@@ -97,16 +99,6 @@ def predicted_values(estimator: ValueEstimator, graph: Graph | None = None) -> N
     if isinstance(estimator, SGFRegressor):
         return estimator.predict(graph=graph)[:, None]
     return estimator.predict_proba(graph=graph)
-
-
-def score_values(
-    target: Target, said: NDArray[np.float64], index: NDArray[np.int64]
-) -> dict[str, Any]:
-    """Score the answers for some vertices whose value is known."""
-    assert target.values is not None
-    if target.task is REGRESSION:
-        return score_numbers(said[index, 0], target.values[index, 0])
-    return score_labels(said[index], target.values[index])
 
 
 def _measure(plan: ValuePlan, estimator: ValueEstimator, said: NDArray[Any]) -> dict[str, Any]:
