@@ -13,7 +13,7 @@ from graphfilter.data import make_csbm, write_tables
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
 from graphfilter.metrics.thresholds import Costs, Decision
-from graphfilter.run_folder import Asked, Source, fit_folder, load_run, plan_fit
+from graphfilter.run_folder import Asked, Source, explain_run, fit_folder, load_run, plan_fit
 from graphfilter.run_folder.decisions import DEFAULT, plan_decision
 from graphfilter.splits import Split, stratified
 
@@ -122,3 +122,15 @@ def test_predict_follows_the_decision_of_the_run(graph: Graph, tmp_path: Path, m
     run("fit", *tables, "--out", folder, "--epochs", "10", "--no-baselines", "--threshold", "0")
     run("predict", folder, *tables, "--out", str(out))
     assert {line.split(",")[1].strip('"') for line in out.read_text().splitlines()[1:]} == {"fraud"}
+
+
+def test_explanation_is_of_the_class_that_is_answered(graph: Graph, tmp_path: Path) -> None:
+    clf = SGFClassifier(max_epochs=10, random_state=0)
+    asked = Asked(threshold="0.001")
+    fit_folder(plan_fit(Source(graph), 0), clf, tmp_path, seed=0, baselines=False, asked=asked)
+    loaded, about, _ = load_run(tmp_path)
+    unlikely = int(clf.predict_proba()[:, graph.classes.tolist().index("fraud")].argmin())
+    found, notes = explain_run(loaded, about, graph, [str(unlikely)])
+    assert (found[0].predicted, found[0].against) == ("fraud", "ok")
+    assert found[0].score < 0
+    assert "fraud is answered from a probability of 0.001, log-odds -6.91." in notes

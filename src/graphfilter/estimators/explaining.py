@@ -28,12 +28,14 @@ def explain_graph(
     probabilities: NDArray[np.float64],
     vertices: Sequence[int],
     *,
+    answered: Sequence[int] | None = None,
     against: Sequence[int | None] | None = None,
     most: int = 10,
 ) -> list[Explanation]:
     """Explain what a classifier says of some vertices of a graph that is ready for prediction.
 
-    ``against`` holds class numbers: those to compare the predictions with.
+    ``answered`` and ``against`` hold class numbers: those that are predicted, where they are not
+    the most probable, and those to compare them with.
     """
     check_count("most", most)
     with own_torch_state(gradients=False):
@@ -43,6 +45,7 @@ def explain_graph(
             classifier.classes_,
             probabilities,
             vertices,
+            answered=answered,
             against=against,
             most=most,
         )

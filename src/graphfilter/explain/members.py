@@ -85,6 +85,7 @@ def explain_vertices(
     probabilities: NDArray[np.float64],
     vertices: Sequence[int],
     *,
+    answered: Sequence[int] | None = None,
     against: Sequence[int | None] | None = None,
     most: int = 10,
 ) -> list[Explanation]:
@@ -99,15 +100,19 @@ def explain_vertices(
     probabilities : array (n, n_classes)
         What the members together say.
     vertices : sequence of int
+    answered : sequence of class numbers, optional
+        What is predicted for them, where that is not the most probable class.
     against : sequence of class numbers, optional
         What to compare the prediction with; the second most probable class where None.
     most : int
         Vertices and features to name.
     """
     numbers = [int(v) for v in vertices]
+    said = probabilities[numbers].argmax(axis=1).tolist() if answered is None else answered
+    others = [None] * len(numbers) if against is None else against
     pairs = [
-        _classes_of(probabilities[v], classes, None if against is None else against[i])
-        for i, v in enumerate(numbers)
+        (predicted, _other_class(probabilities[v], classes, predicted, other))
+        for v, predicted, other in zip(numbers, said, others, strict=True)
     ]
     directions = np.zeros((len(numbers), probabilities.shape[1]))
     for row, (predicted, other) in zip(directions, pairs, strict=True):
@@ -140,19 +145,18 @@ def explain_vertices(
     return made
 
 
-def _classes_of(
-    probabilities: NDArray[np.float64], classes: NDArray[Any], against: int | None
-) -> tuple[int, int]:
-    """Return the predicted class, and the one it is compared with."""
-    order = np.argsort(-probabilities, kind="stable")
-    predicted = int(order[0])
+def _other_class(
+    probabilities: NDArray[np.float64], classes: NDArray[Any], predicted: int, against: int | None
+) -> int:
+    """Return the class that the predicted one is compared with."""
     if against is None:
-        return predicted, int(order[1])
+        order = np.argsort(-probabilities, kind="stable").tolist()
+        return next(c for c in order if c != predicted)
     if against == predicted:
         raise ConfigError(
             f"against must be another class than the predicted one, {str(classes[predicted])!r}."
         )
-    return predicted, against
+    return against
 
 
 def _add(parts: Sequence[Contributions], total: float) -> Contributions:

@@ -36,14 +36,19 @@ def view_spread(repeats: Mapping[str, Any]) -> Spread:
     """Write out the repeats of ``metrics.json``, on the test vertices where there are some."""
     part = next(p for p in ("test", "val", "train") if p in repeats["scores"])
     scores: Mapping[str, Any] = repeats["scores"][part]
-    rows = tuple(_row(name, found) for name, found in scores.items() if name in METRICS)
+    # Average precision is of the second class, whichever the page looks for: left out.
+    shown = [name for name in scores if name in METRICS and name != "average_precision"]
+    rows = tuple(_row(name, scores[name]) for name in shown)
     accuracy = _row("accuracy", scores["accuracy"])
     where = {"test": "test", "val": "validation", "train": "training"}[part]
     what = "splits" if repeats["splits"] == "drawn" else "seeds on the same split"
     said = f"Over {repeats['n']} {what} the {where} accuracy is {accuracy.mean} on average"
     if accuracy.interval:
         said += f" (95\xa0% interval of the mean {accuracy.interval})"
-    return Spread(repeats["n"], where, f"{said}, from {accuracy.least} to {accuracy.most}.", rows)
+    ends = f", from {accuracy.least} to {accuracy.most}"
+    if accuracy.least == accuracy.most:
+        ends = ", the same every time"
+    return Spread(repeats["n"], where, f"{said}{ends}.", rows)
 
 
 def _row(name: str, found: Mapping[str, Any]) -> SpreadRow:
