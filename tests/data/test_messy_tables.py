@@ -258,6 +258,7 @@ CASES = {
         VERTICES.replace("id,label", "Node ID,LABEL"), EDGES.replace("source,target", "FROM,To")
     ),
     "no header over the edges": Messy(edges="a;b\nb;c\nc;d\n", said="has no header"),
+    "a loop for a header over the edges": Messy(edges="a,a\na,b\nb,c\nc,d\n", said="no header"),
     "unlabelled as it was named": Messy(
         VERTICES.replace("c,,", "c,unknown,"), options={"unlabelled": ("", "unknown")}
     ),

@@ -51,6 +51,7 @@ def dense(graph: Graph) -> Any:
             "id\n100\n200\n",
             "'100' is: one of the two writes them as decimals",
         ),
+        ("u,v\na,b\n", "a,1\nb,2\n", "a column has that name: its first line may be"),
         ("u,v\na ,b\n", "id\na\nb\n", "'a' is: one of the two has blanks"),
         ("u,v\nA,B\n", "id\na\nb\n", "differ in upper and lower case"),
         ("u,v\nann,bob\n", ",age\n0,5\n1,6\n", "column 'age' may not be the id. Name the column"),
@@ -63,7 +64,7 @@ def test_ids_that_do_not_match_are_explained(
     with pytest.raises(DataFileError) as caught:
         read(tmp_path, edges, vertices)
     assert words in str(caught.value)
-    assert "--" in str(caught.value)
+    assert "--allow-missing" in str(caught.value)
 
 
 def test_guesses_go_with_the_error_that_follows(tmp_path: Path) -> None:

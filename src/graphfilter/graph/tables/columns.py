@@ -94,7 +94,8 @@ def check_names(
     for what, values in (("columns have the name", named), ("roles name", chosen.values())):
         most = Counter(values).most_common(1)
         if most and most[0][1] > 1:
-            raise DataFileError(where, f"{most[0][1]} {what} {most[0][0]!r}; it must be one.")
+            problem = f"{most[0][1]} {what} {most[0][0]!r}; it must be one"
+            raise DataFileError(where, f"{problem}. Rename the others, or name other columns.")
     return chosen
 
 

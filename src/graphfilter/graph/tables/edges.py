@@ -69,7 +69,9 @@ def read_edges(
             bad = int(known.argmin())
             name = ends[int(numbers[0, bad] >= 0)][bad].as_py()
             any_known = bool(row or (numbers >= 0).any())
-            problem = explain_missing(name, ids, vertices.name, id_column, any_known)
+            problem = explain_missing(
+                name, ids, vertices.name, vertices.names, id_column, any_known
+            )
             problem = f"{problem}, or pass --allow-missing."
             raise at_row(table, row + bad, problem, header=roles.header)
         pairs.append(numbers.T[known])

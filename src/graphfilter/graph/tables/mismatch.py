@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from graphfilter.graph.tables.columns import is_index
@@ -30,7 +30,7 @@ _CAUSES: tuple[tuple[Callable[[str], str], str], ...] = (
 
 
 def explain_missing(
-    name: str, ids: pa.Array, vertices: str, id_column: str, any_known: bool
+    name: str, ids: pa.Array, vertices: str, names: Sequence[str], id_column: str, any_known: bool
 ) -> str:
     """Say that a vertex is missing and the likely cause; a remedy can follow after a comma.
 
@@ -39,13 +39,20 @@ def explain_missing(
     name : str
         The end of an edge that is missing.
     ids : array of strings
-    vertices, id_column : str
-        The table that the ids are of, and their column.
+    vertices : str
+        The table that the ids are of.
+    names, id_column : sequence of str, str
+        Its columns, and that of the ids.
     any_known : bool
         Whether other ends of edges are among the ids.
     """
     if not name:
         return "an end of the edge is empty. Fill it in"
+    if name in names:
+        return (
+            f"vertex {name!r} is not in {vertices}, but a column has that name: its first line may "
+            "be a vertex. Write names of columns above it"
+        )
     known = ids.to_pylist()
     for same, cause in _CAUSES:
         key = same(name)

@@ -6,7 +6,9 @@ them can be read in one way only, else by the other columns of its file.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -145,13 +147,22 @@ def _cast_plain(text: Any) -> NDArray[np.float64] | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    spelt = {spell(word) for word in MISSING_WORDS for spell in (str, str.upper, str.title)}
-    gaps = pc.SetLookupOptions(value_set=pa.array(sorted({*spelt, "NaN", "NaT"}), pa.string()))
-    known = pc.call_function("if_else", [pc.call_function("is_in", [text], gaps), None, text])
-    try:
+    with suppress(pa.ArrowInvalid):
+        return np.asarray(pc.cast(text, pa.float64()))
+    gaps = pc.call_function("is_in", [text], pc.SetLookupOptions(value_set=_gaps()))
+    with suppress(pa.ArrowInvalid):
+        known = pc.call_function("if_else", [gaps, None, text])
         return np.asarray(pc.cast(known, pa.float64()))
-    except pa.ArrowInvalid:
-        return None
+    return None
+
+
+@cache
+def _gaps() -> Any:
+    """Return the usual spellings of the words that say that there is no number."""
+    import pyarrow as pa
+
+    spelt = {spell(word) for word in MISSING_WORDS for spell in (str, str.upper, str.title)}
+    return pa.array(sorted({*spelt, "NaN", "NaT"}), pa.string())
 
 
 def _parse_distinct(words: Any, decimal: str) -> tuple[NDArray[np.float64], frozenset[str]]:

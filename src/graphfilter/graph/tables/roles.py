@@ -85,12 +85,12 @@ def choose_edge_roles(
         raise DataFileError(table, f"{problem} Say what separates them with --delimiter.")
     told = {"source": columns.source, "target": columns.target, "weight": columns.weight}
     told["kind"] = columns.edge_kind
-    chosen = check_names(table, names, told)
     pair = _usual_ends(names)
-    may_lack_header = table.may_lack_header and not (pair or chosen)
+    may_lack_header = table.may_lack_header and not (pair or any(told.values()))
     if may_lack_header and (index_in(pa.chunked_array([names[:2]]), ids) >= 0).any():
         note = f"{table.name} has no header: took its first two columns, and no other."
         return EdgeRoles("f0", "f1", header=False), [note]
+    chosen = check_names(table, names, told)
     usual = {"source": pair[:1], "target": pair[1:], "weight": WEIGHT_NAMES}
     usual = {role: usual[role] for role in usual if role not in chosen}
     guesses = guess_by_name(names, usual, remembered, set(chosen.values()))

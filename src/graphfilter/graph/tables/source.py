@@ -77,9 +77,9 @@ class TableSource(ABC):
         import pyarrow as pa
 
         names = [name for name, n in Counter(self.names).items() if n == 1]
-        batch = next(iter(self.read_batches(names, True)), None)
+        batch = next(iter(self.read_batches(names, True)), None) if names else None
         if batch is None:
-            return pa.table({name: [] for name in names})
+            return pa.table({name: pa.array([], pa.string()) for name in names})
         return pa.Table.from_batches([batch.slice(0, _PEEK_ROWS)])
 
     @abstractmethod
