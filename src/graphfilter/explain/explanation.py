@@ -47,7 +47,7 @@ class Explanation:
     r"""Why a vertex is given its class and not another.
 
     The score is the log-odds of the two classes, :math:`\log p_\mathrm{predicted} /
-    p_\mathrm{against}`, of one network; of several, their mean by weight. It is the sum of
+    p_\mathrm{against}`, of one network; of several, their sum by weight. It is the sum of
     ``base``, ``structure`` and the contributions of ``steps``.
 
     Attributes

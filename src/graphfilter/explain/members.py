@@ -33,7 +33,9 @@ class Member:
         From features (n, d) to logits (n, n_classes).
     x : Tensor or SparseFeatures (n, d)
     weight, temperature : float
-        The probabilities are Σ weight · softmax(logits / temperature).
+        What is explained is the sum of weight · logits / temperature: the log-odds of members
+        that are pooled by their logits; of members whose probabilities are averaged, the mean of
+        their log-odds.
     terms : tuple of (FilterNetwork, Operator)
         Linear filters whose logits add up to the member's, which are explained exactly.
     embed : callable, optional
@@ -125,7 +127,7 @@ def explain_vertices(
     exact = sum(m.weight for m in members if m.terms) / total
     made = []
     for i, (vertex, (predicted, other)) in enumerate(zip(numbers, pairs, strict=True)):
-        sums = _add([parts[i] for _, parts in explained], total)
+        sums = _add([parts[i] for _, parts in explained])
         distance = steps_from(graph, vertex)
         made.append(
             Explanation(
@@ -159,14 +161,14 @@ def _other_class(
     return against
 
 
-def _add(parts: Sequence[Contributions], total: float) -> Contributions:
+def _add(parts: Sequence[Contributions]) -> Contributions:
     """Add up the shares of the members; what only some of them know is their share alone."""
 
     def sums(name: str) -> Any:
         known = [getattr(part, name) for part in parts if getattr(part, name) is not None]
         if not known or any(np.shape(value) != np.shape(known[0]) for value in known):
             return None
-        return sum(known) / total
+        return sum(known)
 
     return Contributions(
         float(sums("base")), float(sums("structure")), sums("steps"), sums("vertices"),
