@@ -74,7 +74,7 @@ class Member:
         scaled = directions * (self.weight / self.temperature)
         if self.terms:
             each = [explain_linear(*t, self.x, graph, vertices, scaled) for t in self.terms]
-            return [_add(parts, 1.0) for parts in zip(*each, strict=True)]
+            return [_add(parts) for parts in zip(*each, strict=True)]
         if self.x.shape[0] * self.x.shape[1] > MOST_NUMBERS:
             return None
         return explain_by_leaving_out(self.logits, self.x, graph, vertices, scaled)
