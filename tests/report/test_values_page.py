@@ -52,7 +52,9 @@ def test_constant_answer_has_the_spread_of_the_truth_as_its_error() -> None:
 
 def test_model_that_is_no_better_than_the_mean_is_not_praised() -> None:
     found = conclude_values("test", "price", TRUTH, TRUTH + 9, TRUTH, numbers=True)
-    assert "no better than always answering the mean" in found.headline
+    assert "worse than always answering the mean" in found.headline
+    guess = conclude_values("test", "price", TRUTH, 0 * TRUTH, TRUTH, numbers=True)
+    assert "not clearly better than always answering the mean" in guess.headline
 
 
 def test_error_of_labels_is_their_share_wrong() -> None:

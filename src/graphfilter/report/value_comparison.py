@@ -125,7 +125,9 @@ def number(value: float) -> str:
 
 
 def _headline(name: str, model: ValueScore, constant: ValueScore, numbers: bool) -> str:
-    against = "better than" if model.error < constant.error else "no better than"
+    against = {"better": "better than", "tie": "not clearly better than", "worse": "worse than"}[
+        constant.verdict
+    ]
     if numbers:
         return (
             f"{name} is predicted with a typical error (RMSE) of {number(model.error)}, {against} "

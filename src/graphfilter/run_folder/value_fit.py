@@ -147,6 +147,8 @@ def _rivals(
             max_epochs=estimator.max_epochs,
             patience=estimator.patience,
             dropout=estimator.dropout,
+            # Of numbers this is R², which is all that is monitored there.
+            monitor=getattr(estimator, "monitor", "accuracy"),
         )
         done = train_system(
             estimator.prepared_, system, [split] * len(seeds), seeds, on_epoch=on_epoch
