@@ -164,6 +164,24 @@ def test_pandas_index_may_be_the_id() -> None:
     assert graph.feature_names == ("age",)
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_types_of_their_own_are_read(library: str) -> None:
+    made = pytest.importorskip(library)
+    words: Any = ["x", "y", None]
+    if library == "pandas":
+        words = made.Categorical(words)
+        numbers, truths = made.array([1, None, 3], "Int64"), made.array([True, None, False])
+    else:
+        words = made.Series(words, dtype=made.Categorical)
+        numbers, truths = made.Series([1, None, 3]), made.Series([True, None, False])
+    people = made.DataFrame({"id": ["a", "b", "c"], "w": words, "n": numbers, "t": truths})
+    graph = Graph.from_frames(people, made.DataFrame({"u": ["a"], "v": ["b"]}))
+    names = ("w=x", "w=y", "n", "n is missing", "t", "t is missing")
+    assert graph.feature_names == names
+    expected = [[1, 0, 1, 0, 1, 0], [0, 1, 2, 1, 0.5, 1], [0, 0, 3, 0, 0, 0]]
+    np.testing.assert_array_equal(dense(graph), expected)
+
+
 def test_pandas_columns_of_mixed_types_are_words() -> None:
     frame = pytest.importorskip("pandas").DataFrame
     people = frame({"id": [1, 2, "x"], "what": [1, "two", None]})

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphfilter.errors import GraphError, check_name
+from graphfilter.graph.tables.cells import value_type
 from graphfilter.graph.tables.columns import Columns
 from graphfilter.graph.tables.source import TableSource
 
@@ -30,7 +31,7 @@ class FrameTable(TableSource):
 
     def __init__(self, frame: Any, label: str) -> None:
         super().__init__(label)
-        self._table = _as_arrow(frame, label)
+        self._table = _with_plain_words(_as_arrow(frame, label))
 
     @property
     def names(self) -> list[str]:
@@ -82,21 +83,41 @@ def _as_arrow(frame: Any, label: str) -> pa.Table:
 
     if isinstance(frame, pa.Table):
         return frame
-    columns: Any = getattr(frame, "columns", None)
     if not (hasattr(frame, "__arrow_c_stream__") or isinstance(frame, Mapping)):
         if not hasattr(frame, "to_arrow"):
             raise GraphError(
                 f"the {label} must be a DataFrame of pandas, polars or pyarrow, or a dict of "
-                f"columns; got {type(frame).__name__}."
+                f"columns; got {type(frame).__name__}. Collect a LazyFrame first."
             )
         frame = frame.to_arrow()
     try:
         return pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        columns: Any = getattr(frame, "columns", None)
         if columns is None:
             raise GraphError(f"the {label} cannot be read as a table ({error}).") from None
     # A column of pandas may hold anything: words and numbers side by side are read as words.
     return pa.table({str(name): _as_column(frame[name].tolist()) for name in columns})
+
+
+def _with_plain_words(table: pa.Table) -> pa.Table:
+    """Turn the views that polars stores words as into strings, which more of Arrow can handle."""
+    import pyarrow as pa
+
+    for i, column in enumerate(table.columns):
+        if not pa.types.is_string_view(value_type(column)):
+            continue
+        chunks = [
+            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string()))
+            if pa.types.is_dictionary(column.type)
+            else chunk
+            for chunk in column.chunks
+        ]
+        words = [chunk.cast(pa.string()) for chunk in chunks]
+        table = table.set_column(
+            i, table.column_names[i], pa.chunked_array(words, type=pa.string())
+        )
+    return table
 
 
 def _as_column(values: list[Any]) -> pa.Array:
