@@ -17,6 +17,7 @@ from graphfilter.filters import (
     PowerFilterConfig,
     RepeatedChebyshevFilter,
 )
+from graphfilter.graph import Graph
 from graphfilter.models import (
     FastGCN,
     FastGCNConfig,
@@ -28,6 +29,7 @@ from graphfilter.models import (
     GraphSAGE,
     VelickovicGATConfig,
 )
+from graphfilter.models.directed_gcn import incoming
 from graphfilter.systems import get_system
 
 GRAPH = make_csbm(30, mean_degree=4, n_features=5, seed=2)
@@ -154,3 +156,13 @@ def test_repeated_chebyshev_is_the_recurrence_of_the_code(lambda_max: float) -> 
         total += weight * last
     np.testing.assert_allclose(filter_.response(lam), total, rtol=1e-9, atol=1e-9)
     assert filter_.degree == 14
+
+
+def test_directed_gcn_hears_only_what_points_to_a_vertex() -> None:
+    """On a path 0 → 1 → 2 each vertex hears of itself and of the one before."""
+    path = Graph.from_edges([[0, 1], [1, 2]], directed=True)
+    matrix = incoming(path).toarray()
+    assert np.array_equal(matrix != 0, [[1, 0, 0], [1, 1, 0], [0, 1, 1]])
+    np.testing.assert_allclose(matrix[1], [1 / np.sqrt(2), 1 / 2, 0])
+    both = incoming(GRAPH)
+    np.testing.assert_allclose(both.toarray(), OPERATOR.matrix.toarray(), rtol=1e-6, atol=1e-9)

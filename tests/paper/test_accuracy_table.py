@@ -39,13 +39,14 @@ def test_literature_is_run_on_the_geom_gcn_splits_when_asked(tmp_path: Path, mon
     """With stand-ins: the layers of PyTorch Geometric have tests of their own."""
     titles = {"sgc": "GCN", "mlp": "GAT"}
     monkeypatch.setattr(accuracy_table, "LITERATURE", tuple(titles))
+    monkeypatch.setattr(accuracy_table, "VARIANTS", ())
     monkeypatch.setattr(accuracy_table, "SYSTEMS", ("mlp",))
     literature = {name: {"texas": Accuracy(50.0)} for name in titles}
     small = replace(table2.TABLE, quick=("texas",), fixed=("texas",), literature=literature)
     pairs = []
     monkeypatch.setattr(accuracy_table, "at_hand", lambda names: (list(names), []))
     monkeypatch.setattr(accuracy_table, "collect_runs", lambda _f, _n, p, *_: pairs.extend(p))
-    small.collect(tmp_path, replace(QUICK, literature=True), None)
+    small.collect(tmp_path, replace(QUICK, literature=True, variants=True), None)
     assert [(p.model, p.split_rule, p.scaling) for p in pairs] == [
         ("mlp", "stratified", "row"), ("mlp", "fixed", "row"),
         ("mlp", "stratified", "none"), ("mlp", "fixed", "none"),

@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 
 from graphfilter.bench import Record, read_records
-from graphfilter.paper import settings
+from graphfilter.paper import last_epoch, settings
 from graphfilter.paper.accuracy_table import CHOSEN
 from graphfilter.paper.comparison import compare_chosen, compare_runs, select
 from graphfilter.paper.published_accuracy import (
+    DATASET_TITLES,
+    LITERATURE_2,
+    LITERATURE_3,
     LOW,
     MIDDLE_AND_HIGH,
     ROW_TITLES,
@@ -206,7 +209,40 @@ def test_text_says_where_cpu_and_gpu_end() -> None:
     assert says(f"SGF on raw Texas is {here:.1f} here (CPU) and {there:.1f} in")
 
 
-@pytest.mark.parametrize("name", ["settings", "table5", "answers"])
+def test_text_says_what_the_last_weights_give() -> None:
+    lines = read_json_lines(RESULTS, "last-epoch")
+    printed_of = {**LITERATURE_2["gcn"], **LITERATURE_3["gcn"]}
+    for dataset, name in last_epoch.DATASETS.items():
+        mine = [line for line in lines if line["dataset"] == dataset]
+        assert len(mine) == 10
+        last, best = (
+            100 * float(np.mean([line[key] for line in mine])) for key in ("last", "best")
+        )
+        title = DATASET_TITLES[name]
+        said = re.search(
+            rf"{title} ([\d.]+) \((?:printed )?([\d.]+); (?:with the best weights )?([\d.]+)\)",
+            page(),
+        )
+        assert said is not None
+        given = [float(number) for number in said.groups()]
+        assert given == pytest.approx([last, printed_of[name].mean, best], abs=0.051)
+
+
+def test_text_says_what_sgc_needs_on_pubmed() -> None:
+    runs = [r for r in read_records(RESULTS / "sgc.jsonl.gz") if r.dataset == "pubmed"]
+    decay, both = (
+        [r for r in runs if r.model == name]
+        for name in ("sgc@weight_decay=5e-06", "sgc@learning_rate=0.2@weight_decay=5e-06")
+    )
+    assert len(decay) == len(both) == sum(r.cut for r in decay) == 10
+    first, second = (
+        100 * np.mean([r.scores["test"]["accuracy"] for r in m]) for m in (decay, both)
+    )
+    assert says(f"it has {first:.1f} (every run cut)")
+    assert says(f"learning rate of 0.2 besides {second:.1f}")
+
+
+@pytest.mark.parametrize("name", ["settings", "table5", "answers", "last-epoch", "sgc"])
 def test_text_links_to_the_tables_it_quotes(name: str) -> None:
     assert f"../results/{name}.md" in page()
 

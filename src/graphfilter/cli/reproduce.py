@@ -66,6 +66,14 @@ def reproduce(
             rich_help_panel=RUNNING,
         ),
     ] = False,
+    variants: Annotated[
+        bool,
+        typer.Option(
+            "--variants",
+            help="Run what goes beyond the paper's rows too: other splits, graphs and settings.",
+            rich_help_panel=RUNNING,
+        ),
+    ] = False,
     quick: Annotated[
         bool,
         typer.Option(
@@ -105,8 +113,15 @@ def reproduce(
         targets = {target: targets[check_name("target", target, [*targets, "all"])]}
     if out is None:
         raise ConfigError("give a folder for the results with --out.")
-    options = Options(runs, quick, pick_device(device), jobs, literature)
+    options = Options(runs, quick, pick_device(device), jobs, literature, variants)
     make_folder(out)
+    if target == "all" and not variants:
+        place = from_records or out
+        targets = {
+            name: known
+            for name, known in targets.items()
+            if not known.is_variant or known.is_on_record(place, options)
+        }
     failed = 0
     for name, wanted in targets.items():
         try:

@@ -9,6 +9,7 @@ from graphfilter.models.arma import ARMA, ARMAConfig
 from graphfilter.models.base import ModelConfig, Network, SideBySide, TrainingOutput
 from graphfilter.models.channels import ChannelNetwork, ChannelNetworkConfig
 from graphfilter.models.chebnet import ChebNet, ChebNetConfig
+from graphfilter.models.directed_gcn import DirectedGCN, DirectedGCNConfig
 from graphfilter.models.fastgcn import FastGCN, FastGCNConfig
 from graphfilter.models.filtered_features import FilteredFeatures, FilteredFeaturesConfig
 from graphfilter.models.gat import GAT, GATConfig, VelickovicGAT, VelickovicGATConfig
@@ -45,6 +46,8 @@ __all__ = [
     "ChannelNetworkConfig",
     "ChebNet",
     "ChebNetConfig",
+    "DirectedGCN",
+    "DirectedGCNConfig",
     "FastGCN",
     "FastGCNConfig",
     "FilterNetwork",

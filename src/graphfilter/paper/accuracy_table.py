@@ -34,7 +34,8 @@ CHOSEN_TITLE = "features row-normalised or raw, by validation accuracy"
 GEOM_GCN_SPLITS = "the Geom-GCN splits (48/32/20)"
 # The paper prints one number for whichever bipartite graph it was.
 BIPARTITE = ("bipartite", "bipartite_paper", "bipartite_sparse")
-LITERATURE = (*LITERATURE_TITLES, *SAME_ROW)
+VARIANTS = ("geom-gcn", *SAME_ROW)
+LITERATURE = tuple(system for system in LITERATURE_TITLES if system not in VARIANTS)
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class AccuracyTable:
         The paper's columns.
     beside : tuple of str
         Further columns, which the paper does not have.
+    variants : tuple of str
+        Further columns still, of --variants.
     fixed : tuple of str
         Columns that the paper's authors ran on the Geom-GCN splits.
     quick : tuple of str
@@ -60,24 +63,30 @@ class AccuracyTable:
     literature: Published
     quick: tuple[str, ...]
     beside: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
 
-    def columns(self, quick: bool) -> tuple[str, ...]:
-        return self.quick if quick else (*self.datasets, *self.beside)
+    def columns(self, options: Options) -> tuple[str, ...]:
+        if options.quick:
+            return self.quick
+        return (*self.datasets, *self.beside, *(self.variants if options.variants else ()))
 
     def collect(self, folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
         """Run what is not on record; return notes on what was left out."""
-        datasets, notes = at_hand(self.columns(options.quick))
+        datasets, notes = at_hand(self.columns(options))
         # The large ones first: the last process to end is then a short one.
         datasets = sorted(datasets, key=_weight, reverse=True)
         fixed = [d for d in datasets if d in self.fixed]
         pairs = []
         for scaling in SCALINGS:
             pairs += pairs_of(datasets, SYSTEMS, options, scaling=scaling)
-            pairs += pairs_of(fixed, SYSTEMS, options, scaling=scaling, split_rule="fixed")
+            if options.variants:
+                pairs += pairs_of(fixed, SYSTEMS, options, scaling=scaling, split_rule="fixed")
+        reported = [d for d in datasets if self._is_reported_on(d)]
         if options.literature:
-            reported = [d for d in datasets if self._is_reported_on(d)]
             pairs += pairs_of(reported, LITERATURE, options, split_rule="fixed")
+        if options.variants:
+            pairs += pairs_of(reported, VARIANTS, options, split_rule="fixed")
         collect_runs(folder, self.name, pairs, options, on_progress)
         return notes
 
@@ -107,7 +116,12 @@ class AccuracyTable:
         blocks = [Block("Literature, as printed in the paper", titles, tuple(printed))]
         heading = f"Literature, run here, features divided by their row's sum; {GEOM_GCN_SPLITS}"
         block = self._block(
-            records, heading, LITERATURE, self.literature, scaling="row", split_rule="fixed"
+            records,
+            heading,
+            (*LITERATURE, *VARIANTS),
+            self.literature,
+            scaling="row",
+            split_rule="fixed",
         )
         cells = [cell for row in block.rows for cell in row.cells]
         if any(isinstance(cell, ComparedAccuracy) and cell.n for cell in cells):
@@ -126,7 +140,7 @@ class AccuracyTable:
     ) -> Block:
         """Make a block; without a scaling each cell has the one that validation chose."""
         there = {r.dataset for r in records if r.model in systems and r.split_rule == split_rule}
-        known = (*self.datasets, *self.beside)
+        known = (*self.datasets, *self.variants, *self.beside)
         datasets = [d for d in known if d in there]
         if systems == SYSTEMS and split_rule == "fixed":
             datasets = [d for d in datasets if d in self.fixed]
@@ -151,7 +165,8 @@ class AccuracyTable:
                     for d in datasets
                 ]
             latex = {**ROW_TITLES, **LITERATURE_TITLES}.get(system, "")
-            rows.append(Row(get_system(system).title, tuple(cells), latex))
+            if system not in VARIANTS or any(cell.n for cell in cells):
+                rows.append(Row(get_system(system).title, tuple(cells), latex))
         titles = [DATASET_TITLES.get(d, f"{d} (not the paper's)") for d in datasets]
         return Block(heading, tuple(titles), tuple(rows))
 

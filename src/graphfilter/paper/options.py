@@ -26,6 +26,9 @@ class Options:
         Processes, one (dataset, system) pair each at a time.
     literature : bool
         Run the systems of the Literature rows too.
+    variants : bool
+        Run what goes beyond the paper's rows too: variants of the Literature's systems, the
+        authors' bipartite graphs and their splits of Texas and Cornell, further settings of SGF.
     """
 
     runs: int = 10
@@ -33,6 +36,7 @@ class Options:
     device: str = "auto"
     jobs: int = 1
     literature: bool = False
+    variants: bool = False
 
     def __post_init__(self) -> None:
         for name in ("runs", "jobs"):

@@ -85,6 +85,7 @@ SAME_ROW = {
     "gat-pei": "gat",
     "geom-gcn-p": "geom-gcn",
     "geom-gcn-s": "geom-gcn",
+    "gcnii-loss": "gcnii-authors",
     "gcnii-star": "gcnii-authors",
 }
 RANDOM_TITLES = {"sgf": "SGF (0.5)", "sgf-random": "SGF (U[-1,1])"}

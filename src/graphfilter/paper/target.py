@@ -34,6 +34,9 @@ class Target:
         Whether it has runs; else it is measured in seconds from the datasets alone.
     has_quick : bool
         Whether --quick leaves records of its own.
+    is_variant : bool
+        Whether it goes beyond the paper's tables and figures: among all targets it is run only
+        with --variants, or where it is on record.
     """
 
     name: str
@@ -42,6 +45,7 @@ class Target:
     build: Callable[[Path, Options], Rendered]
     is_trained: bool = True
     has_quick: bool = True
+    is_variant: bool = False
 
     def render(self, folder: Path, options: Options) -> Rendered:
         """Return the table or figure of a folder's records; raise where there is none to show."""

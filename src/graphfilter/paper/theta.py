@@ -60,4 +60,4 @@ def _name(theta: float) -> str:
     return get_system(SYSTEM).with_(theta=theta).name
 
 
-TARGET = Target(NAME, "GCNII* at other θ (section 6.2)", collect, build)
+TARGET = Target(NAME, "GCNII* at other θ (section 6.2)", collect, build, is_variant=True)

@@ -19,6 +19,7 @@ from graphfilter.filters import (
     StackedFilterConfig,
 )
 from graphfilter.models import (
+    DirectedGCNConfig,
     FastGCNConfig,
     FilteredFeaturesConfig,
     FilterNetworkConfig,
@@ -73,6 +74,7 @@ _PEI_DATASETS: dict[str, dict[str, Any]] = {
     "actor": {"hidden_size": 32},
     **dict.fromkeys(("cornell", "cornell_geomgcn", "texas", "wisconsin"), _PEI_WEB),
 }
+_WEB_LINKS = ("cornell_geomgcn_directed", "texas_directed", "wisconsin_directed")
 # GAT keeps 8 columns per head on Pubmed.
 _PEI_GAT = {name: own for name, own in _PEI_DATASETS.items() if name != "pubmed"}
 
@@ -141,6 +143,16 @@ AUTHOR_SYSTEMS = (
         "gcnii-authors",
         "GCNII",
         GCNIIConfig(alpha=0.5, theta=0.5),
+        # In the loop of the others: they stop on the validation loss, as gcnii-loss does.
+        config=replace(_FAST, weight_decay=1e-4),
+        setting="adapted",
+        reference=CHEN,
+        datasets=_GCNII,
+    ),
+    System(
+        "gcnii-loss",
+        "GCNII (authors)",
+        GCNIIConfig(alpha=0.5, theta=0.5),
         config=_CHEN,
         setting="authors",
         reference=CHEN,
@@ -182,6 +194,15 @@ AUTHOR_SYSTEMS = (
         setting="adapted",
         reference=f"{PEI} (NewTableThreeGCN_runs.txt)",
         datasets=_PEI_DATASETS,
+    ),
+    System(
+        "gcn-pei-directed",
+        "GCN (Pei et al., directed)",
+        DirectedGCNConfig(),
+        config=_PEI,
+        setting="adapted",
+        reference=f"{PEI} (utils_data.py keeps the directions of links)",
+        datasets=dict.fromkeys(_WEB_LINKS, _PEI_WEB),
     ),
     System(
         "gat-pei",
