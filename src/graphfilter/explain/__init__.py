@@ -2,7 +2,8 @@
 
 - :mod:`.linear`: exact, for networks of encoder, filter and head;
 - :mod:`.leaving_out`: for any other network, by hiding features step by step;
-- :mod:`.members`: several networks combined by weight; :mod:`.embedding`: their hidden layers;
+- :mod:`.members`: several networks combined by weight; :mod:`.views`: those that see more than
+  features; :mod:`.embedding`: their hidden layers;
 - :mod:`.explanation`: one vertex with names and in words.
 
 Stands between ``systems``, whose networks it takes apart, and ``estimators``, which offer it.
@@ -14,6 +15,7 @@ from graphfilter.explain.explanation import Explanation, FeatureShare, Speaker, 
 from graphfilter.explain.leaving_out import explain_by_leaving_out
 from graphfilter.explain.linear import explain_linear
 from graphfilter.explain.members import Member, explain_vertices
+from graphfilter.explain.views import member_of
 
 __all__ = [
     "STEPS",
@@ -27,4 +29,5 @@ __all__ = [
     "explain_by_leaving_out",
     "explain_linear",
     "explain_vertices",
+    "member_of",
 ]

@@ -1,0 +1,44 @@
+"""Members that see more of a vertex than its features: their columns hold those of others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from torch import Tensor
+
+from graphfilter.explain.members import Member
+from graphfilter.graph.views import see
+from graphfilter.models import Network
+from graphfilter.operators import to_tensor
+from graphfilter.systems import Prepared, System
+
+# Columns made of the vertex's own features alone.
+_OF_ITS_OWN = ("features", "unit")
+
+
+def member_of(
+    prepared: Prepared,
+    system: System,
+    network: Network[Any],
+    *,
+    weight: float = 1.0,
+    temperature: float = 1.0,
+) -> Member:
+    """Return a trained network of a system as it predicts a graph.
+
+    Where its view mixes the features of neighbours or the links of the graph into a vertex's
+    columns, a column is not the vertex's own: the features themselves are hidden and shown, step
+    by step, and the view made anew each time. What links alone say is then part of its place.
+    """
+    operator = prepared.operator(system.operator)
+    seen = prepared.seen_as(system.view)
+    member = Member.of(network, operator, seen.x, weight=weight, temperature=temperature)
+    if system.view in _OF_ITS_OWN:
+        return member
+
+    def logits(features: Tensor) -> Tensor:
+        columns = see(prepared.graph, features.cpu().numpy(), system.view)
+        return network(operator, to_tensor(columns, device=prepared.device))
+
+    return replace(member, logits=logits, x=prepared.x, terms=())
