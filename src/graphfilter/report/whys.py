@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.explaining import explain_graph
-from graphfilter.explain import Explanation
+from graphfilter.explain import STEPS, Explanation, Member
 from graphfilter.graph import Graph
 from graphfilter.report.classes import VertexRow
 
@@ -54,7 +54,8 @@ def explain_rows(
     With ``against_given`` the prediction is compared with the label that was given, otherwise
     with the second most probable class.
     """
-    chosen = rows[: _affordable(graph)]
+    prepared = classifier.prepare(classifier.graph_)
+    chosen = rows[: _affordable(graph, classifier.as_members(prepared))]
     if not chosen:
         return []
     against: list[int | None] = [None] * len(chosen)
@@ -63,7 +64,7 @@ def explain_rows(
         against = [int(graph.labels[row.number]) for row in chosen]
     found = explain_graph(
         classifier,
-        classifier.prepare(classifier.graph_),
+        prepared,
         probabilities,
         [row.number for row in chosen],
         against=against,
@@ -72,12 +73,17 @@ def explain_rows(
     return [_why(explanation) for explanation in found]
 
 
-def _affordable(graph: Graph) -> int:
+def _affordable(graph: Graph, members: Sequence[Member]) -> int:
+    """Return how many vertices to explain: fewer where members are taken apart by hiding."""
     features = graph.features
-    n_numbers = 0 if features is None else getattr(features, "nnz", np.prod(features.shape))
+    size = 0 if features is None else int(np.prod(features.shape))
+    stored = int(getattr(features, "nnz", size))
     # Sixteen products with the operator, and one of features of width 64: the usual network.
-    each = 16 * (2 * graph.n_edges + graph.n_vertices) + 64 * int(n_numbers)
-    return min(MOST_EXPLAINED, int(_WORK / each))
+    products = 16 * (2 * graph.n_edges + graph.n_vertices)
+    exact = sum(bool(member.terms) for member in members)
+    hiding = len(members) - exact
+    each = exact * (products + 64 * stored) + len(STEPS) * hiding * (products + 64 * size)
+    return min(MOST_EXPLAINED, int(_WORK / max(each, 1)))
 
 
 def _why(found: Explanation) -> Why:
