@@ -22,6 +22,7 @@ def tables(tmp_path: Path) -> tuple[str, ...]:
     """A German export: semicolons, days first, decimal commas, some dates and houses missing."""
     graph = make_csbm(n_vertices=90, frequency=0.4, mean_degree=6, n_features=2)
     assert graph.labels is not None
+    assert isinstance(graph.features, np.ndarray)
     rows = ["id;label;wert;seit;haus"]
     for i in range(90):
         day = date(2024, 1, 1) + timedelta(days=(i * 37) % 90)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from graphfilter.data import make_csbm
 from graphfilter.errors import GraphFilterError
 from graphfilter.graph import Graph
 
-QUICK = {"max_epochs": 20, "random_state": 0}
+QUICK: Any = {"max_epochs": 20, "random_state": 0}
 
 
 @pytest.fixture(scope="module")

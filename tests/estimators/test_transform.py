@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
 from graphfilter.models import FilterNetwork
 
-QUICK = {"max_epochs": 15, "random_state": 0}
+QUICK: Any = {"max_epochs": 15, "random_state": 0}
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,11 +22,12 @@ from graphfilter.splits import Split, stratified
 @pytest.fixture(scope="module")
 def graph() -> Graph:
     made = make_csbm(n_vertices=120, frequency=0.5, mean_degree=6, n_features=4)
+    assert made.labels is not None
     labels = ["fraud" if c == 1 and i % 2 else "ok" for i, c in enumerate(made.labels)]
     return made.replace(labels=labels)
 
 
-def plan(graph: Graph, **asked):
+def plan(graph: Graph, **asked) -> Any:
     return plan_decision(graph, stratified(graph.labels, 0), Asked(**asked))
 
 
@@ -82,7 +84,11 @@ def test_decision_is_kept_with_the_run_and_followed(graph: Graph, tmp_path: Path
     _, about, _ = load_run(tmp_path)
     assert isinstance(about.decision, Decision)
     found = json.loads((tmp_path / "metrics.json").read_text())["decision"]
-    assert found["threshold"] == about.decision.threshold == done.metrics["decision"]["threshold"]
+    assert (
+        found["threshold"]
+        == about.decision.threshold
+        == done.metrics.get("decision", {})["threshold"]
+    )
     assert found["scores"]["val"]["cost"] <= found["at_one_half"]["val"]["cost"]
     positive = graph.classes.tolist().index("fraud")
     expected = np.where(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from graphfilter.graph import Graph
 from graphfilter.report.spread import view_spread
 from graphfilter.run_folder import Asked, Source, SplitBy, fit_folder, plan_fit
 
-QUICK = {"max_epochs": 20, "n_layers": 4}
+QUICK: Any = {"max_epochs": 20, "n_layers": 4}
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,9 @@ def graph() -> Graph:
     return make_csbm(n_vertices=90, frequency=0.4, mean_degree=6, n_features=4)
 
 
-def fit(graph: Graph, folder: Path, seed: int, repeats: int = 1, by: SplitBy | None = None, **more):
+def fit(
+    graph: Graph, folder: Path, seed: int, repeats: int = 1, by: SplitBy | None = None, **more
+) -> Any:
     plan = plan_fit(Source(graph), seed) if by is None else plan_fit(Source(graph), seed, by)
     clf = SGFClassifier(random_state=seed, **QUICK, **more)
     asked = Asked(repeats=repeats)
