@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -17,6 +17,7 @@ from graphfilter.models import SideBySide
 from graphfilter.runtime.devices import device_title
 from graphfilter.splits import Split
 from graphfilter.systems import System, get_system
+from graphfilter.systems.committee import Committee, CommitteeOutcome
 from graphfilter.systems.pipeline import (
     Outcome,
     Prepared,
@@ -66,9 +67,7 @@ class Pair:
         system = self.given or get_system(self.model)
         if not self.file:
             system = system.for_dataset(self.dataset)
-        if self.max_epochs is None:
-            return system
-        return replace(system, config=replace(system.config, max_epochs=self.max_epochs))
+        return system.limited(self.max_epochs)
 
 
 @dataclass(frozen=True)
@@ -93,8 +92,7 @@ def blank_records(pair: Pair) -> list[Record]:
     """Return what is known of a pair's runs before anything is loaded."""
     system = pair.system
     config = {"operator": system.operator, "setting": system.setting}
-    if system.model is not None:
-        config |= asdict(system.config)
+    config |= system.describe_training()
     return [
         Record(
             dataset=pair.dataset,
@@ -122,10 +120,11 @@ def run_pair(pair: Pair, load: GraphLoader, emit: Emit) -> None:
     try:
         graph, checksum = load(pair.file or pair.dataset)
         records = [replace(record, data_checksum=checksum) for record in records]
-        if system.model is not None:
-            side_by_side = isinstance(system.build(graph, seed=0), SideBySide)
-            described = system.model.describe()
-            records = [replace(record, network=described) for record in records]
+        if system.trained:
+            side_by_side = isinstance(system, Committee) or isinstance(
+                system.build(graph, seed=0), SideBySide
+            )
+            records = [replace(record, network=system.describe()) for record in records]
     except Exception as error:
         for record in records:
             emit(_failed(record, error))
@@ -214,13 +213,34 @@ def _scored(record: Record, split: Split, outcome: Outcome, labels: Any) -> Reco
         record,
         scores=score_parts(outcome.probabilities, labels, split),
         best_epoch=result.best_epoch,
-        epochs=result.n_epochs,
+        epochs=outcome.n_epochs,
         stopped=result.stopped,
         seconds=outcome.seconds,
-        seconds_per_epoch=outcome.seconds / result.n_epochs,
+        seconds_per_epoch=outcome.seconds / max(outcome.n_epochs, 1),
         side_by_side=outcome.side_by_side,
         filter=_learned_scalars(outcome),
+        members=_members(outcome, split, labels),
     )
+
+
+def _members(outcome: Outcome, split: Split, labels: Any) -> dict[str, dict[str, Any]]:
+    """Return what each member of a committee did, and what the others do without it."""
+    if not isinstance(outcome, CommitteeOutcome):
+        return {}
+    found = {}
+    for part, share in zip(outcome.parts, outcome.pool.shares, strict=True):
+        without = None
+        if len(outcome.parts) > 1:
+            answer = outcome.without(part.system.name, split, labels)
+            without = score_parts(answer, labels, split).get("test")
+        found[part.system.name] = {
+            "share": float(share),
+            "seconds": part.seconds,
+            "epochs": part.n_epochs,
+            "test": score_parts(part.probabilities, labels, split).get("test"),
+            "without": without,
+        }
+    return found
 
 
 def _learned_scalars(outcome: Outcome) -> dict[str, Any]:

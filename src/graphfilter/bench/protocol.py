@@ -10,9 +10,11 @@ from graphfilter.data import describe, load_dataset
 from graphfilter.data.readers import read_npz
 from graphfilter.errors import ConfigError, GraphError, GraphFilterError, check_name
 from graphfilter.graph import Graph
-from graphfilter.splits import Split, fraction, per_class, stratified
+from graphfilter.splits import Split, few, fraction, per_class, stratified
 
-SPLIT_RULES = ("stratified", "per_class", "fixed", "public", "fraction:0.1")
+SPLIT_RULES = ("stratified", "per_class", "fixed", "public", "fraction:0.1", "few:0.01")
+# Those that take the share of training vertices.
+_SHARED = {"fraction": fraction, "few": few}
 
 
 def dataset_name(dataset: str | Path) -> str:
@@ -58,7 +60,7 @@ def check_split_rule(rule: str) -> str:
     'fraction:0.1'
     """
     name, colon, value = rule.partition(":")
-    if name != "fraction" or not colon:
+    if name not in _SHARED or not colon:
         return check_name("split rule", rule, SPLIT_RULES)
     try:
         share = float(value)
@@ -66,7 +68,7 @@ def check_split_rule(rule: str) -> str:
         share = np.nan
     if not 0 < share < 1:
         raise ConfigError(f"the training fraction must be in (0, 1); got {rule!r}.")
-    return f"fraction:{share:g}"
+    return f"{name}:{share:g}"
 
 
 def split_index(rule: str, run: int) -> int:
@@ -79,7 +81,7 @@ def draw_split(graph: Graph, rule: str, index: int) -> Split:
 
     Rules: ``stratified`` (60/20/20 of every class, the paper's), ``per_class`` (GPR-GNN and
     later), ``fixed`` and ``public`` (those that come with the data), ``fraction:0.1`` (that
-    share for training).
+    share for training), ``few:0.01`` (that share for training, and as much for validation).
     """
     rule = check_split_rule(rule)
     if graph.labels is None:
@@ -88,8 +90,9 @@ def draw_split(graph: Graph, rule: str, index: int) -> Split:
         return stratified(graph.labels, index)
     if rule == "per_class":
         return per_class(graph.labels, index)
-    if rule.startswith("fraction:"):
-        return fraction(graph.labels, index, float(rule.partition(":")[2]))
+    name, _, share = rule.partition(":")
+    if name in _SHARED:
+        return _SHARED[name](graph.labels, index, float(share))
     own = [split for split in graph.splits if split.rule == rule]
     if index >= len(own):
         raise GraphError(

@@ -56,6 +56,9 @@ class Record:
         seconds of all records add up to the time that was spent.
     filter : dict
         The filter's learned scalars.
+    members : dict
+        Of a committee: each member's share of the weights, its seconds, epochs and test scores, and
+        those of the others without it.
     status, reason
         'failed' runs have no scores but a reason.
     """
@@ -81,6 +84,7 @@ class Record:
     seconds_per_epoch: float | None = None
     side_by_side: int = 1
     filter: dict[str, Any] = field(default_factory=dict)
+    members: dict[str, Any] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:

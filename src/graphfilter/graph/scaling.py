@@ -13,6 +13,9 @@ from graphfilter.errors import GraphError, check_name
 from graphfilter.graph.graph import Features
 
 SCALINGS = ("auto", "none", "row", "standardise")
+# A table rather than a bag of words: this many columns, and this share of entries.
+FEW_COLUMNS = 64
+HARDLY_SPARSE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +28,10 @@ class FeatureScaler:
     - ``'row'``: every row divided by the sum of its absolute values (the usual treatment of bags
       of words).
     - ``'standardise'``: every column to mean 0 and deviation 1; makes sparse features dense.
-    - ``'auto'``: dense features are standardised; of sparse ones, the columns that reach beyond
-      [-1, 1] are divided by their largest absolute value and the others stay as they are, so
-      binary and tf-idf bags of words are not touched.
+    - ``'auto'``: dense features are standardised, and so are few columns that are stored as sparse
+      but hardly are; of other sparse ones, the columns that reach beyond [-1, 1] are divided by
+      their largest absolute value and the others stay as they are, so binary and tf-idf bags of
+      words are not touched.
     """
 
     scaling: str
@@ -45,7 +49,7 @@ class FeatureScaler:
         cls.check(scaling)
         if scaling in ("none", "row"):
             return cls(scaling)
-        if scaling == "auto" and sp.issparse(features):
+        if scaling == "auto" and sp.issparse(features) and not _few_and_filled(features):
             largest = abs(features).max(axis=0).toarray().ravel()
             return cls(scaling, scale=np.maximum(largest, 1).astype(np.float32))
         dense = _dense(features)
@@ -86,6 +90,11 @@ class FeatureScaler:
         """Return the fitted numbers, to be saved with the model's."""
         pairs = (("shift", self.shift), ("scale", self.scale))
         return {name: value for name, value in pairs if value is not None}
+
+
+def _few_and_filled(features: sp.csr_array) -> bool:
+    cells = features.shape[0] * features.shape[1]
+    return features.shape[1] <= FEW_COLUMNS and features.nnz >= HARDLY_SPARSE * cells
 
 
 def _or_one(sums: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -18,8 +18,11 @@ from graphfilter.graph.links import link_features
 # Of stored entries: above this share columns are stored dense.
 DENSE_ABOVE = 0.3
 # Columns of the averages: as many hops as fit, at most three.
-MOST_AVERAGED = 1024
+MOST_AVERAGED = 768
 MOST_HOPS = 3
+# Of links in two steps: of the sums to be made, and of the entries that are left.
+MOST_SUMS = 2 * 10**8
+MOST_LINKS = 10**7
 
 
 @dataclass(frozen=True)
@@ -55,11 +58,18 @@ def unit_rows(matrix: Features) -> Features:
 
 
 def two_steps_of_links(graph: Graph) -> Features:
-    """Return whom a vertex is connected to, and to whom those are, each of unit length."""
+    """Return whom a vertex is connected to, and to whom those are, each of unit length.
+
+    The second step is left out where it would fill too much of the table.
+    """
     first = link_features(graph)
+    if np.square(np.diff(graph.indptr), dtype=np.float64).sum() > MOST_SUMS:
+        return first
     degrees = _or_one(np.sqrt(graph.degrees.astype(np.float64)))
     scale = sp.diags_array(1 / degrees)
     second = sp.csr_array(scale @ graph.adjacency @ scale) @ first
+    if second.nnz > MOST_LINKS:
+        return first
     return beside(first, unit_rows(second))
 
 

@@ -15,6 +15,7 @@ from graphfilter.paper import (
     figure8,
     figures1_5,
     figures6_7,
+    label_efficiency,
     last_epoch,
     settings,
     table1,
@@ -45,5 +46,6 @@ TARGETS = {
         appendix_search,
         settings,
         answers,
+        label_efficiency,
     )
 }

@@ -1,7 +1,16 @@
 """Which vertices are trained, validated and tested on: Split, and the rules that draw one."""
 
 from graphfilter.splits.by_use import by_group, by_time
-from graphfilter.splits.rules import Split, fraction, per_class, stratified
+from graphfilter.splits.rules import Split, few, fraction, per_class, stratified
 from graphfilter.splits.vertices import check_vertices
 
-__all__ = ["Split", "by_group", "by_time", "check_vertices", "fraction", "per_class", "stratified"]
+__all__ = [
+    "Split",
+    "by_group",
+    "by_time",
+    "check_vertices",
+    "few",
+    "fraction",
+    "per_class",
+    "stratified",
+]

@@ -134,6 +134,26 @@ def fraction(labels: ArrayLike | None, seed: int, train_fraction: float) -> Spli
     return Split(drawn.train, drawn.val, drawn.test, rule=f"fraction {train_fraction:g}")
 
 
+def few(labels: ArrayLike | None, seed: int, share: float) -> Split:
+    """Draw a split for studies of label efficiency: validation is as small as training.
+
+    Of every class, ``share`` of its vertices are trained on, and as many (at most 0.2 of them)
+    validated on; at least one each, where a class has them. The rest is tested on.
+    """
+    if not 0 < share <= 0.8:
+        raise GraphError(f"the share of training vertices must be in (0, 0.8]; got {share:g}.")
+    rng = np.random.default_rng(seed)
+    parts: list[list[Index]] = [[], [], []]
+    for members in _members(as_labels(labels)):
+        order = rng.permutation(members)
+        n_train = max(1, round(share * len(order)))
+        n_val = max(1, round(min(share, 0.2) * len(order)))
+        for part, chunk in zip(parts, np.split(order, [n_train, n_train + n_val]), strict=True):
+            part.append(chunk)
+    train, val, test = (np.sort(_join(part)) for part in parts)
+    return Split(train, val, test, rule=f"few {share:g}")
+
+
 def as_labels(labels: ArrayLike | None) -> NDArray[np.int64]:
     """Check labels: one integer per vertex."""
     if labels is None:

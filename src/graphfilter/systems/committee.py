@@ -26,7 +26,7 @@ from graphfilter.training import OnEpoch, Progress
 # Weight decay is a prior on the weights against a mean loss: it shrinks as the labels grow.
 DECAY = 0.5
 # Of the work of boosting: training vertices × columns × classes.
-MOST_BOOSTED = 10**8
+MOST_BOOSTED = 3 * 10**7
 # Of bytes that a deep network keeps for its gradient.
 MOST_KEPT = 4 * 2**30
 # With less than this share of the weights a member is left out.
@@ -65,10 +65,11 @@ class Committee(System):
 
     def describe(self) -> dict[str, Any]:
         """Return the kind of each member and all its fields, by name."""
-        return {
-            "kind": "Committee",
-            **{m.name: {} if m.model is None else m.model.describe() for m in self.members},
-        }
+        members = {m.name: m.describe() | m.describe_training() for m in self.members}
+        return {"kind": "Committee", **members}
+
+    def describe_training(self) -> dict[str, Any]:
+        return self.settings()
 
     def sitting(self, graph: Graph, n_train: int) -> tuple[System, ...]:
         """Return the members to be trained on a graph, with their decay for so many labels."""

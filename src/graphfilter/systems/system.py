@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -126,6 +126,21 @@ class System:
             pairs = ((f.name, getattr(config, f.name)) for f in fields(config))
             found |= {name: value for name, value in pairs if not isinstance(value, Config)}
         return found
+
+    def limited(self, max_epochs: int | None) -> System:
+        """Return the system with another limit of epochs, under its own name."""
+        return self if max_epochs is None else self._changed({"max_epochs": max_epochs})
+
+    def describe(self) -> dict[str, Any]:
+        """Return the config of the network as plain values; none where there is none."""
+        return {} if self.model is None else self.model.describe()
+
+    def describe_training(self) -> dict[str, Any]:
+        """Return how it is trained as plain values; none where it is not."""
+        if not self.trained:
+            return {}
+        seen = {} if self.view == "features" else {"view": self.view}
+        return asdict(self.config) | seen
 
     def _changed(self, changes: Mapping[str, Any]) -> System:
         for key in changes:
