@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from graphfilter.errors import GraphFilterError
     from graphfilter.estimators import (
         FilterClassifier,
+        GraphClassifier,
         SGFClassifier,
         SGFRegressor,
         SystemClassifier,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 _ROOMS = {
     "FilterClassifier": "estimators",
     "Graph": "graph",
+    "GraphClassifier": "estimators",
     "GraphFilterError": "errors",
     "SGFClassifier": "estimators",
     "SGFRegressor": "estimators",
@@ -58,6 +60,7 @@ _ROOMS = {
 __all__ = [
     "FilterClassifier",
     "Graph",
+    "GraphClassifier",
     "GraphFilterError",
     "SGFClassifier",
     "SGFRegressor",

@@ -6,6 +6,7 @@ import ``metrics`` and the rooms above it.
 """
 
 from graphfilter.estimators.base import VertexClassifier
+from graphfilter.estimators.graph import GraphClassifier
 from graphfilter.estimators.regressor import SGFRegressor
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.estimators.system import FilterClassifier, SystemClassifier
@@ -13,6 +14,7 @@ from graphfilter.estimators.vertex import VertexEstimator
 
 __all__ = [
     "FilterClassifier",
+    "GraphClassifier",
     "SGFClassifier",
     "SGFRegressor",
     "SystemClassifier",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -52,13 +51,20 @@ def explain_graph(
 
 
 def members_of(classifier: VertexClassifier, prepared: Prepared) -> list[Member]:
-    """Return the networks of a classifier as they predict, weighing the same."""
-    operator = prepared.operator(classifier.system_.operator)
-    networks = classifier.members_
-    if prepared.device != "cpu":
-        networks = [copy.deepcopy(network).to(prepared.device) for network in networks]
-    share = 1 / len(networks)
-    return [Member.of(network, operator, prepared.x, weight=share) for network in networks]
+    """Return the networks of a classifier as they predict, with what each sees and counts."""
+    found = []
+    for member in classifier.members_of(prepared.graph):
+        seen = prepared.seen_as(member.system.view)
+        found.append(
+            Member.of(
+                member.network_on(prepared.device),
+                prepared.operator(member.system.operator),
+                seen.x,
+                weight=member.weight,
+                temperature=member.temperature,
+            )
+        )
+    return found
 
 
 def find_vertex(graph: Graph, vertex: Any) -> int:

@@ -11,6 +11,7 @@ import torch
 from scipy.sparse import csr_array
 
 from graphfilter.errors import GraphFilterError, ModelFileError, check_count
+from graphfilter.estimators.members import FittedMember
 from graphfilter.graph import Graph
 from graphfilter.graph.scaling import FeatureScaler
 from graphfilter.models import ChannelNetwork
@@ -22,6 +23,8 @@ from graphfilter.storage import (
     write_checked_json,
     write_tensors,
 )
+from graphfilter.systems import System
+from graphfilter.systems.committee import Committee
 from graphfilter.training import CLASSIFICATION, REGRESSION, TASKS
 from graphfilter.version import __version__
 
@@ -75,6 +78,8 @@ def save_estimator(
             **({} if names is None else {"feature_names": names.tolist()}),
             "scaling": estimator.scaler_.scaling,
             "has_edges": estimator.has_edges_,
+            "links": estimator.links_checksum_,
+            "members": [_plain_member(m, estimator.system_) for m in estimator.fitted_members_],
             "model_sha256": checksum,
             **({"channels": channels} if (channels := _channels(estimator)) else {}),
             **({} if run is None else {"run": run}),
@@ -148,16 +153,52 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
         classes=estimator.target_names_,
     )
     sizes = without_edges(sizes, config.get("channels", ()))
+    # Files of version 0.1.0 have networks of one system that count the same.
+    n_members = check_count("n_members", estimator.n_members)
+    share = {"weight": 1 / n_members, "weight_elsewhere": 1 / n_members}
+    stored = config.get("members", [share] * n_members)
     members = []
-    for i in range(check_count("n_members", estimator.n_members)):
+    for i, described in enumerate(stored):
         start = f"member{i}."
-        network = system.build(sizes, seed=0)
+        numbers = {k: float(v) for k, v in described.items() if k not in ("name", "columns")}
+        own = _member_system(system, described.get("name"))
+        seen = _with_columns(sizes, described.get("columns"), tensors)
+        network = own.build(seen, seed=0)
         network.load_state_dict(
             {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
         )
-        members.append(network)
+        members.append(FittedMember(own, network, **numbers))
+    estimator.links_checksum_ = str(config.get("links", ""))
     estimator.set_members(members)
     return estimator
+
+
+def _plain_member(member: FittedMember, system: System) -> dict[str, Any]:
+    """Return what a member counts, and of a committee's its name and number of columns."""
+    numbers = {
+        "weight": member.weight,
+        "temperature": member.temperature,
+        "weight_elsewhere": member.weight_elsewhere,
+        "temperature_elsewhere": member.temperature_elsewhere,
+    }
+    if not isinstance(system, Committee):
+        return numbers
+    return {"name": member.system.name, "columns": member.columns, **numbers}
+
+
+def _member_system(system: System, name: str | None) -> System:
+    if not isinstance(system, Committee):
+        return system
+    return {member.name: member for member in system.members}[str(name)]
+
+
+def _with_columns(sizes: Graph, columns: Any, tensors: dict[str, torch.Tensor]) -> Graph:
+    """Return the graph of sizes with so many features, where a member sees others."""
+    if columns is None:
+        return sizes
+    if not isinstance(columns, int) or not 0 < columns <= sum(t.numel() for t in tensors.values()):
+        raise ValueError(f"a member of {columns} columns, but fewer numbers are stored")
+    return dataclasses.replace(sizes, features=csr_array((1, columns), dtype=np.float32))
 
 
 def _channels(estimator: VertexEstimator) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -17,14 +16,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.errors import ConfigError, GraphError, GraphFilterError, check_count, check_number
 from graphfilter.estimators.inputs import draw_seed, take_split, take_target, take_training
+from graphfilter.estimators.members import (
+    FittedMember,
+    combine,
+    drawn_members,
+    fitted_members,
+)
 from graphfilter.estimators.saving import load_estimator, save_estimator
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph
+from graphfilter.graph.checksum import links_checksum
 from graphfilter.graph.scaling import FeatureScaler
-from graphfilter.models import Network
 from graphfilter.runtime.devices import pick_device
 from graphfilter.splits import Split, stratified
-from graphfilter.systems import Prepared, System, predict_networks, train_system
+from graphfilter.systems import Prepared, System, train_system
 from graphfilter.systems.pipeline import learned_filters
 from graphfilter.training import OnEpoch, Task
 from graphfilter.training.logged import logged_progress
@@ -137,7 +142,8 @@ class VertexEstimator(BaseEstimator):
                 checkpoint=checkpoint,
                 resume=resume,
             )
-        results = [outcome.result for outcome in outcomes]
+        members = fitted_members(outcomes, prepared)
+        results = [member.result for member in members if member.result is not None]
         if any(r.stopped == "diverged" and r.best_epoch == 0 for r in results):
             raise GraphFilterError(
                 "training diverged before anything was learned; lower the learning rates, or "
@@ -153,10 +159,12 @@ class VertexEstimator(BaseEstimator):
         self.has_edges_ = fitted.n_edges > 0
         self.scaler_ = prepared.scaler
         self.prepared_ = prepared
+        self.links_checksum_ = links_checksum(fitted)
         self.results_ = results
-        self.history_ = results[0].history
-        self.n_epochs_ = max(result.n_epochs for result in results)
-        self.set_members([outcome.network.cpu() for outcome in outcomes])
+        self.n_epochs_ = max(outcome.n_epochs for outcome in outcomes)
+        self.set_members(members)
+        self.filter_results_ = [results[i] for i in self.drawn_members_]
+        self.history_ = (self.filter_results_ or results)[0].history
         return self
 
     def answers(self, X: Any = None, graph: Any = None) -> NDArray[np.float64]:
@@ -173,19 +181,31 @@ class VertexEstimator(BaseEstimator):
         """
         check_is_fitted(self)
         target, rows = take_target(self, X, graph)
-        # As fitted, whatever ``set_params`` has changed since.
-        system = self.system_
-        if system.keeps_graph and target.checksum() != self.graph_.checksum():
+        members = self.members_of(target)
+        prepared = self.prepare(target)
+        answers = [member.answer(prepared) for member in members]
+        combined = combine(answers, members, self.task_)
+        return combined if rows is None else combined[rows]
+
+    def members_of(self, target: Graph) -> list[FittedMember]:
+        """Return the members that answer for a graph, with their weights.
+
+        As fitted, whatever ``set_params`` has changed since. On another graph than the fitted one
+        those that know its vertices fall away, and the others have weights of their own.
+        """
+        if self.system_.keeps_graph and target.checksum() != self.graph_.checksum():
             raise GraphError(
                 "this network is built on the graph it was fitted on and predicts no other one."
             )
-        prepared = self.prepare(target)
-        members = self.members_
-        if prepared.device != "cpu":
-            # Copies: what was fitted stays where it is, also while another thread predicts.
-            members = [copy.deepcopy(member).to(prepared.device) for member in members]
-        answers = np.mean(predict_networks(prepared, system, members), axis=0)
-        return answers if rows is None else answers[rows]
+        here = self.links_checksum_ in ("", links_checksum(target))
+        members = self.fitted_members_ if here else [m.elsewhere() for m in self.fitted_members_]
+        heard = [member for member in members if member.weight > 0]
+        if not heard:
+            raise GraphError(
+                "every member of this model knows the vertices of the graph it was fitted on; it "
+                "predicts no other one."
+            )
+        return heard
 
     def prepare(self, target: Graph) -> Prepared:
         """Return a graph ready for prediction; the fitted one has been made ready by ``fit``."""
@@ -242,10 +262,12 @@ class VertexEstimator(BaseEstimator):
             raise ConfigError(f"validation_fraction must be in [0, 1); got {share}.")
         return stratified(codes, seed, (1 - share, share, 0.0))
 
-    def set_members(self, networks: Sequence[Network[Any]]) -> None:
-        """Take trained networks as the members; ``fit`` and loading do so."""
-        self.members_ = [network.eval() for network in networks]
-        self.filters_ = learned_filters(networks)
+    def set_members(self, members: Sequence[FittedMember]) -> None:
+        """Take trained members; ``fit`` and loading do so."""
+        self.fitted_members_ = list(members)
+        self.members_ = [member.network.eval() for member in members]
+        self.drawn_members_ = drawn_members(members)
+        self.filters_ = learned_filters([members[i].network for i in self.drawn_members_])
         if self.filters_:
             self.filter_ = self.filters_[0]
         elif hasattr(self, "filter_"):

@@ -31,3 +31,14 @@ def checksum_of(graph: Graph) -> str:
         content = b"-" if array is None else np.ascontiguousarray(array).tobytes()
         digest.update(len(content).to_bytes(8, "little") + content)
     return digest.hexdigest()[:32]
+
+
+def links_checksum(graph: Graph) -> str:
+    """Return a checksum of the edges alone: who is connected to whom."""
+    digest = hashlib.sha256()
+    for array in (graph.indptr, graph.indices, graph.weights, graph.arcs):
+        # Whatever the width of the integers that hold it.
+        wide = array if array is None or array.dtype.kind == "f" else array.astype(np.int64)
+        content = b"-" if wide is None else np.ascontiguousarray(wide).tobytes()
+        digest.update(len(content).to_bytes(8, "little") + content)
+    return digest.hexdigest()[:32]

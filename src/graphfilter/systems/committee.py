@@ -31,6 +31,9 @@ MOST_BOOSTED = 3 * 10**7
 MOST_KEPT = 4 * 2**30
 # With less than this share of the weights a member is left out.
 LEAST = 0.01
+# On small graphs chance in training matters, and time does not: each member is trained from
+# several seeds, so many that their vertices add up to this.
+REPEATED_VERTICES, MOST_REPEATS = 8000, 5
 
 _SHARED = ("max_epochs", "patience", "monitor")
 
@@ -103,12 +106,32 @@ class Committee(System):
 
 
 @dataclass(frozen=True, eq=False)
+class Part:
+    """What a member of a committee ended with: its runs from several seeds, which count the same.
+
+    ``probabilities`` (n, n_classes) are those of all runs together.
+    """
+
+    system: System
+    runs: tuple[Outcome, ...]
+    probabilities: NDArray[np.float64]
+
+    @property
+    def seconds(self) -> float:
+        return sum(run.seconds for run in self.runs)
+
+    @property
+    def n_epochs(self) -> int:
+        return sum(run.n_epochs for run in self.runs)
+
+
+@dataclass(frozen=True, eq=False)
 class CommitteeOutcome(Outcome):
     """What a committee ended with; ``network`` and ``result`` are of the member with most weight.
 
     Attributes
     ----------
-    parts : tuple of Outcome
+    parts : tuple of Part
         Of the members that were trained.
     pool : Pool
         Their weights.
@@ -116,7 +139,7 @@ class CommitteeOutcome(Outcome):
         Their weights on another graph, where those that keep theirs have none.
     """
 
-    parts: tuple[Outcome, ...]
+    parts: tuple[Part, ...]
     pool: Pool
     elsewhere: Pool
 
@@ -127,7 +150,7 @@ class CommitteeOutcome(Outcome):
     def without(self, name: str, split: Split, labels: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the probabilities of the committee without a member."""
         rest = [part for part in self.parts if part.system.name != name]
-        logits = _logits(rest)
+        logits = _logs([part.probabilities for part in rest])
         return fit_pool(logits[:, split.val], labels[split.val]).answer(logits)
 
 
@@ -154,26 +177,44 @@ def train_committee(
     if not sitting:
         raise ConfigError(f"no member of {committee.name} can be trained on this graph.")
     watch = _Watch(on_epoch, len(sitting))
-    by_member: list[list[Outcome]] = []
+    by_member: list[list[Part]] = []
     for number, system in enumerate(sitting):
-        by_member.append(
-            train_networks(
-                prepared,
-                system,
-                splits,
-                seeds,
-                class_weight=class_weight,
-                on_epoch=watch.of(number, system.title),
-                checkpoint=None if checkpoint is None else member_file(checkpoint, system.name),
-                resume=resume,
-            )
+        repeats = _repeats(system, prepared.graph)
+        outcomes = train_networks(
+            prepared,
+            system,
+            [split for split in splits for _ in range(repeats)],
+            [repeated_seed(seed, r) for seed in seeds for r in range(repeats)],
+            class_weight=class_weight,
+            on_epoch=watch.of(number, system.title),
+            checkpoint=None if checkpoint is None else member_file(checkpoint, system.name),
+            resume=resume,
         )
+        grouped = [outcomes[i : i + repeats] for i in range(0, len(outcomes), repeats)]
+        by_member.append([_together(system, runs) for runs in grouped])
         if watch.stopped:
             break
     return [
-        _weighed(prepared, committee, list(parts), split, class_weight)
+        _weighed(prepared, committee, parts, split, class_weight)
         for parts, split in zip(zip(*by_member, strict=True), splits, strict=True)
     ]
+
+
+def repeated_seed(seed: int, repeat: int) -> int:
+    """Return the seed of a repetition; the first has the seed itself."""
+    return seed if repeat == 0 else int(np.random.SeedSequence((seed, repeat)).generate_state(1)[0])
+
+
+def _repeats(system: System, graph: Graph) -> int:
+    if isinstance(system.model, TreesConfig):  # Nothing in them is drawn.
+        return 1
+    return max(1, min(MOST_REPEATS, REPEATED_VERTICES // max(graph.n_vertices, 1)))
+
+
+def _together(system: System, runs: Sequence[Outcome]) -> Part:
+    said = [run.probabilities for run in runs]
+    together = said[0] if len(said) == 1 else Pool.equal(len(said)).answer(_logs(said))
+    return Part(system, tuple(runs), together)
 
 
 def member_file(checkpoint: str | Path, name: str) -> Path:
@@ -185,12 +226,12 @@ def member_file(checkpoint: str | Path, name: str) -> Path:
 def _weighed(
     prepared: Prepared,
     committee: Committee,
-    parts: list[Outcome],
+    parts: Sequence[Part],
     split: Split,
     class_weight: NDArray[np.float64] | None,
 ) -> CommitteeOutcome:
     labels = prepared.labels
-    logits = _logits(parts)
+    logits = _logs([part.probabilities for part in parts])
     prior = prior_weights([part.system for part in parts], prepared.graph, split)
 
     def weigh(heard: NDArray[np.bool_]) -> Pool:
@@ -210,23 +251,23 @@ def _weighed(
     pool = least(everyone)
     movable = np.array([not part.system.keeps_graph for part in parts])
     elsewhere = least(movable) if movable.any() else pool
-    leading = parts[int(pool.shares.argmax())]
+    leading = parts[int(pool.shares.argmax())].runs[0]
     return CommitteeOutcome(
         committee,
         leading.network,
         leading.result,
         pool.answer(logits),
         sum(part.seconds for part in parts),
-        min(part.side_by_side for part in parts),
+        min(run.side_by_side for part in parts for run in part.runs),
         tuple(parts),
         pool,
         elsewhere,
     )
 
 
-def _logits(parts: Sequence[Outcome]) -> NDArray[np.float64]:
+def _logs(probabilities: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return the log probabilities of each member (M, n, C)."""
-    return np.log(np.maximum([part.probabilities for part in parts], 1e-12))
+    return np.log(np.maximum(probabilities, 1e-12))
 
 
 def _decayed(member: System, n_train: int) -> Any:

@@ -133,7 +133,7 @@ def _fit_trees(
     labels = prepared.labels[split.train]
     with threads_for(columns.numel()):
         network.fit(
-            columns[torch.from_numpy(split.train).to(columns.device)].cpu().numpy(),
+            columns[torch.tensor(split.train, device=columns.device)].cpu().numpy(),
             labels,
             sample_weight=None if class_weight is None else class_weight[labels],
             seed=seed,

@@ -1,0 +1,119 @@
+"""GraphClassifier: a committee of filters behind scikit-learn's interface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphfilter.errors import ConfigError, check_name
+from graphfilter.estimators.base import VertexClassifier
+from graphfilter.estimators.targets import Target
+from graphfilter.graph import Graph
+from graphfilter.systems import System, get_system
+from graphfilter.training import CLASSIFICATION, Monitor
+
+EFFORTS = {"full": "committee", "low": "committee-low"}
+
+
+class GraphClassifier(VertexClassifier):
+    """Label the vertices of a graph, whatever it takes: one setting for any graph.
+
+    A committee of members that each see the graph in another way (features alone, an adaptive
+    filter, who is connected to whom, a deep network, trees, ...), weighed by what they say of
+    validation vertices. What the graph needed can be read from ``weights_``.
+
+    Parameters
+    ----------
+    graph : Graph, optional
+        As in :class:`~graphfilter.SGFClassifier`.
+    effort : {'full', 'low'}
+        'low' trains the three cheapest members.
+    feature_scaling : {'auto', 'none', 'row', 'standardise'}
+        See :class:`~graphfilter.graph.scaling.FeatureScaler`.
+    max_epochs, patience : int, optional
+        In place of the members' own, 1500 and 120.
+    monitor : str
+        The validation score that chooses the best epoch of each member: see
+        :class:`~graphfilter.training.TrainConfig`.
+    validation_fraction, class_weight, device, random_state, verbose
+        As in :class:`~graphfilter.SGFClassifier`.
+
+    Attributes
+    ----------
+    classes_ : array of the class names
+    weights_ : dict of str to float
+        The share of each member in the answers, the largest first.
+    fitted_members_ : list of FittedMember
+    filter_, filters_ : Filter and list of Filter
+        The learned filters, that of the weightiest member first.
+    split_, graph_, system_, prepared_
+        As in :class:`~graphfilter.SGFClassifier`.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.data.make_bipartite(n_side=60, probability=0.2, n_features=8, seed=0)
+    >>> clf = gf.GraphClassifier(effort="low", max_epochs=60, random_state=0)
+    >>> clf = clf.fit(g.features, g.labels, graph=g)
+    >>> clf.predict().shape, round(sum(clf.weights_.values()), 6)
+    ((120,), 1.0)
+    """
+
+    # Of whole committees; on small graphs each member is trained from several seeds.
+    n_members = 1
+
+    def __init__(
+        self,
+        *,
+        graph: Graph | None = None,
+        effort: str = "full",
+        feature_scaling: str = "auto",
+        max_epochs: int | None = None,
+        patience: int | None = None,
+        monitor: Monitor = "accuracy",
+        validation_fraction: float = 0.25,
+        class_weight: dict[Any, float] | str | None = None,
+        device: str = "auto",
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.graph = graph
+        self.effort = effort
+        self.feature_scaling = feature_scaling
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.monitor: Monitor = monitor
+        self.validation_fraction = validation_fraction
+        self.class_weight = class_weight
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def build_system(self) -> System:
+        name = EFFORTS[check_name("effort", self.effort, EFFORTS)]
+        given = {
+            "max_epochs": self.max_epochs,
+            "patience": self.patience,
+            "monitor": None if self.monitor == "accuracy" else self.monitor,
+        }
+        return get_system(name).with_(**{k: v for k, v in given.items() if v is not None})
+
+    def check_target(self, target: Target) -> None:
+        if target.task is not CLASSIFICATION:
+            raise ConfigError(
+                "GraphClassifier gives each vertex one class; SGFClassifier takes several labels."
+            )
+        super().check_target(target)
+
+    @property
+    def weights_(self) -> dict[str, float]:
+        """The share of each member in the answers on the fitted graph, the largest first."""
+        sums: dict[str, float] = {}
+        for member in self.fitted_members_:
+            sums[member.system.name] = sums.get(member.system.name, 0.0) + member.weight
+        total = sum(sums.values())
+        return {name: w / total for name, w in sorted(sums.items(), key=lambda pair: -pair[1])}
+
+    @property
+    def operator(self) -> str:
+        """The kind of operator that the learned filters run on."""
+        return self.fitted_members_[self.drawn_members_[0]].system.operator

@@ -1,0 +1,138 @@
+"""The members of a fitted estimator: networks, what each sees, and what each counts."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.models import Network
+from graphfilter.systems import Outcome, Prepared, System, predict_networks
+from graphfilter.systems.committee import CommitteeOutcome
+from graphfilter.systems.pipeline import learned_filters
+from graphfilter.systems.pooling import Pool
+from graphfilter.training import CLASSIFICATION, FitResult, Task
+
+# What is logged of a probability of 0.
+LEAST = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMember:
+    """A trained network of an estimator.
+
+    Attributes
+    ----------
+    system : System
+        What it sees of the graph, and its operator.
+    network : Network
+    result : FitResult or None
+        How it was trained; None of a model that was loaded.
+    weight, temperature : float
+        Its part in the answer of all: see :class:`graphfilter.systems.pooling.Pool`.
+    weight_elsewhere, temperature_elsewhere : float
+        The same on another graph than the fitted one; no weight where it knows its vertices.
+    columns : int
+        How many it sees.
+    """
+
+    system: System
+    network: Network[Any]
+    result: FitResult | None = None
+    weight: float = 1.0
+    temperature: float = 1.0
+    weight_elsewhere: float = 1.0
+    temperature_elsewhere: float = 1.0
+    columns: int = 0
+
+    def elsewhere(self) -> FittedMember:
+        """Return the member as it counts on another graph than the fitted one."""
+        return replace(self, weight=self.weight_elsewhere, temperature=self.temperature_elsewhere)
+
+    def network_on(self, device: str) -> Network[Any]:
+        """Return the network on a device; a copy where it must move, so that the fitted stays."""
+        return self.network if device == "cpu" else copy.deepcopy(self.network).to(device)
+
+    def answer(self, prepared: Prepared) -> NDArray[np.float64]:
+        """Return what it says of every vertex (n, C)."""
+        network = self.network_on(prepared.device)
+        return predict_networks(prepared, self.system, [network])[0]
+
+
+def fitted_members(outcomes: Sequence[Outcome], prepared: Prepared) -> list[FittedMember]:
+    """Return the members that runs ended with; several runs count the same.
+
+    Of a committee, those that count somewhere, and the adaptive filter, which is drawn in any case.
+    """
+    share = 1 / len(outcomes)
+    members: list[FittedMember] = []
+    for outcome in outcomes:
+        if isinstance(outcome, CommitteeOutcome):
+            members += _of_committee(outcome, prepared, share)
+        else:
+            network = outcome.network.cpu()
+            members.append(
+                FittedMember(outcome.system, network, outcome.result, share, weight_elsewhere=share)
+            )
+    return members
+
+
+def _of_committee(
+    outcome: CommitteeOutcome, prepared: Prepared, share: float
+) -> list[FittedMember]:
+    here, there = outcome.pool, outcome.elsewhere
+    members = []
+    for i, part in enumerate(outcome.parts):
+        adaptive = _adaptive(part.runs[0].network)
+        if not (here.weights[i] or there.weights[i] or adaptive):
+            continue
+        each = share / len(part.runs)
+        columns = prepared.seen_as(part.system.view).graph.n_features
+        members += [
+            FittedMember(
+                part.system,
+                run.network.cpu(),
+                run.result,
+                each * float(here.weights[i]),
+                float(here.temperatures[i]),
+                each * float(there.weights[i]),
+                float(there.temperatures[i]),
+                columns,
+            )
+            for run in part.runs
+        ]
+    return members
+
+
+def _adaptive(network: Network[Any]) -> bool:
+    """Return whether a network has a filter that is learned."""
+    return any(True for f in learned_filters([network]) for _ in f.parameters())
+
+
+def combine(
+    answers: Sequence[NDArray[np.float64]], members: Sequence[FittedMember], task: Task
+) -> NDArray[np.float64]:
+    """Return what members say together (n, C)."""
+    if len(answers) == 1 and members[0].temperature == 1:
+        return answers[0]
+    weights = np.array([member.weight for member in members])
+    if task is not CLASSIFICATION:
+        return np.tensordot(weights / weights.sum(), np.stack(answers), axes=1)
+    temperatures = np.array([member.temperature for member in members])
+    return Pool(weights, temperatures).answer(np.log(np.maximum(answers, LEAST)))
+
+
+def drawn_members(members: Sequence[FittedMember]) -> list[int]:
+    """Return which members have a learned filter to draw, the weightiest first.
+
+    Those of one operator: its frequencies are the axis of the picture.
+    """
+    found = [i for i, member in enumerate(members) if _adaptive(member.network)]
+    if not found:  # None is learned: fixed ones can be drawn too.
+        found = [i for i, member in enumerate(members) if learned_filters([member.network])]
+    found.sort(key=lambda i: -members[i].weight)
+    return [i for i in found if members[i].system.operator == members[found[0]].system.operator]
