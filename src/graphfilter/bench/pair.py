@@ -231,7 +231,7 @@ def _members(outcome: Outcome, split: Split, labels: Any) -> dict[str, dict[str,
     for part, share in zip(outcome.parts, outcome.pool.shares, strict=True):
         without = None
         if len(outcome.parts) > 1:
-            answer = outcome.without(part.system.name, split, labels)
+            answer = outcome.without(part.system.name)
             without = score_parts(answer, labels, split).get("test")
         found[part.system.name] = {
             "share": float(share),

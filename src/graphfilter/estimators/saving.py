@@ -14,7 +14,7 @@ from graphfilter.errors import GraphFilterError, ModelFileError, check_count
 from graphfilter.estimators.members import FittedMember
 from graphfilter.graph import Graph
 from graphfilter.graph.scaling import FeatureScaler
-from graphfilter.models import ChannelNetwork
+from graphfilter.models import ChannelNetwork, Network
 from graphfilter.operators.channels import without_edges
 from graphfilter.storage import (
     make_folder,
@@ -160,14 +160,13 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
     members = []
     for i, described in enumerate(stored):
         start = f"member{i}."
-        numbers = {k: float(v) for k, v in described.items() if k not in ("name", "columns")}
         own = _member_system(system, described.get("name"))
         seen = _with_columns(sizes, described.get("columns"), tensors)
         network = own.build(seen, seed=0)
         network.load_state_dict(
             {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
         )
-        members.append(FittedMember(own, network, **numbers))
+        members.append(_member(own, network, described))
     estimator.links_checksum_ = str(config.get("links", ""))
     estimator.set_members(members)
     return estimator
@@ -184,6 +183,19 @@ def _plain_member(member: FittedMember, system: System) -> dict[str, Any]:
     if not isinstance(system, Committee):
         return numbers
     return {"name": member.system.name, "columns": member.columns, **numbers}
+
+
+def _member(system: System, network: Network[Any], described: dict[str, Any]) -> FittedMember:
+    """Return a stored member, of which ``described`` is what :func:`_plain_member` returned."""
+    return FittedMember(
+        system,
+        network,
+        weight=float(described["weight"]),
+        temperature=float(described.get("temperature", 1.0)),
+        weight_elsewhere=float(described["weight_elsewhere"]),
+        temperature_elsewhere=float(described.get("temperature_elsewhere", 1.0)),
+        columns=int(described.get("columns", 0)),
+    )
 
 
 def _member_system(system: System, name: str | None) -> System:

@@ -26,7 +26,7 @@ from graphfilter.training import OnEpoch, Progress
 # Weight decay is a prior on the weights against a mean loss: it shrinks as the labels grow.
 DECAY = 0.5
 # Of the work of boosting: training vertices × columns × classes.
-MOST_BOOSTED = 3 * 10**7
+MOST_BOOSTED = 2 * 10**7
 # Of bytes that a deep network keeps for its gradient.
 MOST_KEPT = 4 * 2**30
 # With less than this share of the weights a member is left out.
@@ -34,6 +34,8 @@ LEAST = 0.01
 # On small graphs chance in training matters, and time does not: each member is trained from
 # several seeds, so many that their vertices add up to this.
 REPEATED_VERTICES, MOST_REPEATS = 8000, 5
+
+Weigh = Callable[[NDArray[np.bool_]], Pool]
 
 _SHARED = ("max_epochs", "patience", "monitor")
 
@@ -137,21 +139,23 @@ class CommitteeOutcome(Outcome):
         Their weights.
     elsewhere : Pool
         Their weights on another graph, where those that keep theirs have none.
+    weigh : callable
+        From which of them are heard to their weights.
     """
 
     parts: tuple[Part, ...]
     pool: Pool
     elsewhere: Pool
+    weigh: Weigh
 
     @property
     def n_epochs(self) -> int:
         return sum(part.n_epochs for part in self.parts)
 
-    def without(self, name: str, split: Split, labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    def without(self, name: str) -> NDArray[np.float64]:
         """Return the probabilities of the committee without a member."""
-        rest = [part for part in self.parts if part.system.name != name]
-        logits = _logs([part.probabilities for part in rest])
-        return fit_pool(logits[:, split.val], labels[split.val]).answer(logits)
+        heard = np.array([part.system.name != name for part in self.parts])
+        return self.weigh(heard).answer(_logs([part.probabilities for part in self.parts]))
 
 
 def train_committee(
@@ -234,23 +238,23 @@ def _weighed(
     logits = _logs([part.probabilities for part in parts])
     prior = prior_weights([part.system for part in parts], prepared.graph, split)
 
-    def weigh(heard: NDArray[np.bool_]) -> Pool:
-        found = np.zeros(len(parts)), np.ones(len(parts))
+    def fit(heard: NDArray[np.bool_]) -> Pool:
+        weights, temperatures = np.zeros(len(parts)), np.ones(len(parts))
         pool = fit_pool(
-            logits[heard][:, split.val], labels[split.val], prior=prior[heard],
+            logits[heard][:, split.val],
+            labels[split.val],
+            prior=prior[heard],
             class_weight=class_weight,
-        )  # fmt: skip
-        found[0][heard], found[1][heard] = pool.weights, pool.temperatures
-        return Pool(*found)
+        )
+        weights[heard], temperatures[heard] = pool.weights, pool.temperatures
+        return Pool(weights, temperatures)
 
-    def least(heard: NDArray[np.bool_]) -> Pool:
-        shares = weigh(heard).shares
-        return weigh(heard & (shares >= min(LEAST, shares.max())))
+    def weigh(heard: NDArray[np.bool_]) -> Pool:
+        shares = fit(heard).shares
+        return fit(heard & (shares >= min(LEAST, shares.max())))
 
-    everyone = np.ones(len(parts), dtype=bool)
-    pool = least(everyone)
+    pool = weigh(np.ones(len(parts), dtype=bool))
     movable = np.array([not part.system.keeps_graph for part in parts])
-    elsewhere = least(movable) if movable.any() else pool
     leading = parts[int(pool.shares.argmax())].runs[0]
     return CommitteeOutcome(
         committee,
@@ -261,7 +265,8 @@ def _weighed(
         min(run.side_by_side for part in parts for run in part.runs),
         tuple(parts),
         pool,
-        elsewhere,
+        weigh(movable) if movable.any() else pool,
+        weigh,
     )
 
 

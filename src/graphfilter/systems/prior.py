@@ -15,8 +15,8 @@ from graphfilter.spectral import estimate_label_frequency
 from graphfilter.splits import Split
 from graphfilter.systems.system import System
 
-# The frequency of labels that have nothing to do with the edges.
-INDIFFERENT = 1.0
+# Labels below this frequency are low: those that have nothing to do with the edges are near 1.
+LOW = 0.7
 # How much more is believed of a low-pass member where labels are surely of low frequency.
 FAVOUR = 8.0
 
@@ -25,8 +25,8 @@ def prior_weights(systems: Sequence[System], graph: Graph, split: Split) -> NDAr
     """Return a prior share for each system: equal, but for low-pass ones where labels say so.
 
     The frequency of the labels is estimated from those that are known, without bias
-    (Proposition 3, corrected). Where its interval lies below that of labels without relation to
-    the edges, low-pass members are believed more; where labels are too few to say, all alike.
+    (Proposition 3, corrected). Where it is surely low, low-pass members are believed more; where
+    it is not, or labels are too few to say, all alike.
     """
     smooth = np.array([_is_low_pass(system) for system in systems])
     belief = _low_frequency(graph, split) if smooth.any() else 0.0
@@ -47,5 +47,5 @@ def _low_frequency(graph: Graph, split: Split) -> float:
     if not np.isfinite([estimate.mean, width]).all() or width <= 0:
         return 0.0
     deviation = width / (2 * NormalDist().inv_cdf(0.975))
-    probability = NormalDist(estimate.mean, deviation).cdf(INDIFFERENT)
+    probability = NormalDist(estimate.mean, deviation).cdf(LOW)
     return max(0.0, 2 * probability - 1)
