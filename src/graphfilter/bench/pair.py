@@ -229,10 +229,8 @@ def _members(outcome: Outcome, split: Split, labels: Any) -> dict[str, dict[str,
         return {}
     found = {}
     for part, share in zip(outcome.parts, outcome.pool.shares, strict=True):
-        without = None
-        if len(outcome.parts) > 1:
-            answer = outcome.without(part.system.name)
-            without = score_parts(answer, labels, split).get("test")
+        answer = outcome.without(part.system.name)
+        without = None if answer is None else score_parts(answer, labels, split).get("test")
         found[part.system.name] = {
             "share": float(share),
             "seconds": part.seconds,

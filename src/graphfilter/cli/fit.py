@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -141,13 +142,14 @@ def fit(
             baselines=baselines,
         )  # fmt: skip
         return
+    from graphfilter.estimators.graph import EFFORTS, GraphClassifier
     from graphfilter.estimators.sgf import SGFClassifier
     from graphfilter.estimators.system import SystemClassifier
     from graphfilter.graph.edges import count
     from graphfilter.report.conclusion import BASELINES
     from graphfilter.run_folder import (
-        CHECKPOINT_FILE,
         check_folder,
+        checkpoints,
         fit_folder,
         has_channels,
         plan_fit,
@@ -165,21 +167,23 @@ def fit(
     else:
         words = set(given_words(context))
         _check_words(model, words)
-        classifier = SystemClassifier(
-            model=model,
+        efforts = {name: effort for effort, name in EFFORTS.items()}
+        build = partial(SystemClassifier, model=model, n_members=members)
+        if model in efforts:
+            build = partial(GraphClassifier, effort=efforts[model])
+        classifier = build(
             class_weight=weight,
             max_epochs=epochs if "--epochs" in words else None,
             patience=patience if "--patience" in words else None,
-            monitor=monitor if "--monitor" in words else None,
+            monitor=cast("Monitor", monitor) if "--monitor" in words else None,
             feature_scaling=scaling,
-            n_members=members,
             device=device,
             random_state=seed,
         )
     plan = plan_fit(found, seed, given.split_rule())
     check_folder(out, overwrite=overwrite, resume=resume)
     tell(plan.notes[len(found.graph.notes) :], quiet=quiet)
-    if resume and not (out / CHECKPOINT_FILE).exists():
+    if resume and not checkpoints(out):
         tell([f"there is no checkpoint in {out}: starting at the beginning."], quiet=quiet)
     repeating = [f"repeating on {count(given.repeats - 1, 'other split')}"]
     titles = [
@@ -200,7 +204,7 @@ def fit(
                 command=command_line(), asked=given.asked(),
             )  # fmt: skip
     except KeyboardInterrupt as stop:
-        if (out / CHECKPOINT_FILE).exists():
+        if checkpoints(out):
             kept = f"what was done is kept. Resume with: {command_line()} --resume"
         else:
             kept = "nothing was kept: there was no checkpoint yet."

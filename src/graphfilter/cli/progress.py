@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -127,20 +128,24 @@ def training_bar(
 ) -> Generator[Callable[[Progress], None]]:
     """Yield a callback for :func:`graphfilter.training.train` that moves a bar.
 
-    A training after the first, such as that of a baseline, has the next of the titles.
+    A training after the first, such as that of a baseline, has the next of the titles; the members
+    of a committee are stages of one training.
     """
     with progress("epoch {done}/{total}", show=show) as move:
-        training, last = 0, 0
+        training, last, stage = 0, 0, ""
 
         def report(told: Progress) -> None:
-            nonlocal training, last
-            if told.epoch <= last:
+            nonlocal training, last, stage
+            if told.epoch <= last and not (told.stage and stage):
                 training += 1
-            last = told.epoch
+            last, stage = told.epoch, told.stage
             ended = told.n_training == 0 or told.epoch == told.max_epochs
-            note = f", loss {told.loss:.3f}, validation {share(told.val_score)}"
+            note = ""
+            if math.isfinite(told.loss):
+                note = f", loss {told.loss:.3f}, validation {share(told.val_score)}"
             title = titles[min(training, len(titles) - 1)]
-            move(title, last, told.max_epochs, note, row=f"{training}", ended=ended)
+            what = f"{title}: {stage}" if stage else title
+            move(what, last, told.max_epochs, note, row=f"{training}{stage}", ended=ended)
 
         yield report
 

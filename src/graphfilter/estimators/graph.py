@@ -2,14 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, check_name
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph
-from graphfilter.systems import System, get_system
+from graphfilter.systems import Outcome, System, get_system
+from graphfilter.systems.committee import Committee, CommitteeOutcome
+from graphfilter.systems.committees import GROUPS
 from graphfilter.training import CLASSIFICATION, Monitor
+
+
+@dataclass(frozen=True, eq=False)
+class MemberNote:
+    """What a member did in training.
+
+    Attributes
+    ----------
+    name, title : str
+    share : float
+        Of the weights.
+    seconds, epochs
+        Of all its seeds.
+    predicted : int array (n,)
+        The class number it alone gives each vertex.
+    """
+
+    name: str
+    title: str
+    share: float
+    seconds: float
+    epochs: int
+    predicted: NDArray[np.int64]
+
 
 EFFORTS = {"full": "committee", "low": "committee-low"}
 
@@ -29,10 +60,8 @@ class GraphClassifier(VertexClassifier):
         'low' trains the three cheapest members.
     feature_scaling : {'auto', 'none', 'row', 'standardise'}
         See :class:`~graphfilter.graph.scaling.FeatureScaler`.
-    max_epochs, patience : int, optional
-        In place of the members' own, 1500 and 120.
-    monitor : str
-        The validation score that chooses the best epoch of each member: see
+    max_epochs, patience, monitor : int, int and str, optional
+        In place of the members' own, 1500, 120 and 'accuracy': see
         :class:`~graphfilter.training.TrainConfig`.
     validation_fraction, class_weight, device, random_state, verbose
         As in :class:`~graphfilter.SGFClassifier`.
@@ -43,6 +72,9 @@ class GraphClassifier(VertexClassifier):
     weights_ : dict of str to float
         The share of each member in the answers, the largest first.
     fitted_members_ : list of FittedMember
+    member_notes_ : list of MemberNote
+        What each member did in training; ``without_`` is what the others answer without those of
+        one kind, ``absent_`` why a member was not trained. Not kept when saved.
     filter_, filters_ : Filter and list of Filter
         The learned filters, that of the weightiest member first.
     split_, graph_, system_, prepared_
@@ -69,7 +101,7 @@ class GraphClassifier(VertexClassifier):
         feature_scaling: str = "auto",
         max_epochs: int | None = None,
         patience: int | None = None,
-        monitor: Monitor = "accuracy",
+        monitor: Monitor | None = None,
         validation_fraction: float = 0.25,
         class_weight: dict[Any, float] | str | None = None,
         device: str = "auto",
@@ -81,7 +113,7 @@ class GraphClassifier(VertexClassifier):
         self.feature_scaling = feature_scaling
         self.max_epochs = max_epochs
         self.patience = patience
-        self.monitor: Monitor = monitor
+        self.monitor: Monitor | None = monitor
         self.validation_fraction = validation_fraction
         self.class_weight = class_weight
         self.device = device
@@ -93,7 +125,7 @@ class GraphClassifier(VertexClassifier):
         given = {
             "max_epochs": self.max_epochs,
             "patience": self.patience,
-            "monitor": None if self.monitor == "accuracy" else self.monitor,
+            "monitor": self.monitor,
         }
         return get_system(name).with_(**{k: v for k, v in given.items() if v is not None})
 
@@ -113,7 +145,30 @@ class GraphClassifier(VertexClassifier):
         total = sum(sums.values())
         return {name: w / total for name, w in sorted(sums.items(), key=lambda pair: -pair[1])}
 
-    @property
-    def operator(self) -> str:
-        """The kind of operator that the learned filters run on."""
-        return self.fitted_members_[self.drawn_members_[0]].system.operator
+    def take_outcomes(self, outcomes: Sequence[Outcome]) -> None:
+        (outcome,) = outcomes
+        assert isinstance(outcome, CommitteeOutcome)
+        self.member_notes_ = [
+            MemberNote(
+                part.system.name,
+                part.system.title,
+                float(share),
+                part.seconds,
+                part.n_epochs,
+                part.probabilities.argmax(axis=1),
+            )
+            for part, share in zip(outcome.parts, outcome.pool.shares, strict=True)
+        ]
+        without = {title: outcome.without(*names) for title, names in GROUPS.items()}
+        self.without_ = {
+            title: None if found is None else found.argmax(axis=1)
+            for title, found in without.items()
+        }
+        graph, n_train = self.prepared_.graph, len(self.split_.train)
+        committee = outcome.system
+        assert isinstance(committee, Committee)
+        self.absent_ = {
+            member.title: reason
+            for member in committee.members
+            if (reason := committee.absence(member, graph, n_train))
+        }

@@ -14,11 +14,8 @@ from graphfilter.models import Network
 from graphfilter.systems import Outcome, Prepared, System, predict_networks
 from graphfilter.systems.committee import CommitteeOutcome
 from graphfilter.systems.pipeline import learned_filters
-from graphfilter.systems.pooling import Pool
+from graphfilter.systems.pooling import Pool, log_probabilities
 from graphfilter.training import CLASSIFICATION, FitResult, Task
-
-# What is logged of a probability of 0.
-LEAST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,9 +118,9 @@ def combine(
         return answers[0]
     weights = np.array([member.weight for member in members])
     if task is not CLASSIFICATION:
-        return np.tensordot(weights / weights.sum(), np.stack(answers), axes=1)
+        return np.einsum("m,mnc->nc", weights / weights.sum(), np.stack(answers))
     temperatures = np.array([member.temperature for member in members])
-    return Pool(weights, temperatures).answer(np.log(np.maximum(answers, LEAST)))
+    return Pool(weights, temperatures).answer(log_probabilities(answers))
 
 
 def drawn_members(members: Sequence[FittedMember]) -> list[int]:

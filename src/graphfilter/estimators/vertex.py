@@ -29,7 +29,7 @@ from graphfilter.graph.checksum import links_checksum
 from graphfilter.graph.scaling import FeatureScaler
 from graphfilter.runtime.devices import pick_device
 from graphfilter.splits import Split, stratified
-from graphfilter.systems import Prepared, System, train_system
+from graphfilter.systems import Outcome, Prepared, System, train_system
 from graphfilter.systems.pipeline import learned_filters
 from graphfilter.training import OnEpoch, Task
 from graphfilter.training.logged import logged_progress
@@ -163,6 +163,7 @@ class VertexEstimator(BaseEstimator):
         self.results_ = results
         self.n_epochs_ = max(outcome.n_epochs for outcome in outcomes)
         self.set_members(members)
+        self.take_outcomes(outcomes)
         self.filter_results_ = [results[i] for i in self.drawn_members_]
         self.history_ = (self.filter_results_ or results)[0].history
         return self
@@ -261,6 +262,16 @@ class VertexEstimator(BaseEstimator):
         if not 0 <= check_number("validation_fraction", share) < 1:
             raise ConfigError(f"validation_fraction must be in [0, 1); got {share}.")
         return stratified(codes, seed, (1 - share, share, 0.0))
+
+    def take_outcomes(self, outcomes: Sequence[Outcome]) -> None:
+        """Keep what else a subclass wants to know of the training."""
+
+    @property
+    def filter_operator(self) -> str:
+        """The kind of operator that the drawn filters run on."""
+        if not self.drawn_members_:
+            return self.system_.operator
+        return self.fitted_members_[self.drawn_members_[0]].system.operator
 
     def set_members(self, members: Sequence[FittedMember]) -> None:
         """Take trained members; ``fit`` and loading do so."""

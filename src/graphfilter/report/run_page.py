@@ -33,6 +33,7 @@ from graphfilter.report.curves import (
 )
 from graphfilter.report.decisions import view_decision
 from graphfilter.report.html import plotly_source, render_page, write_page
+from graphfilter.report.members import view_members
 from graphfilter.report.numbers import plain
 from graphfilter.report.spread import view_spread
 from graphfilter.report.whys import explain_rows
@@ -79,7 +80,7 @@ class RunFacts:
     @property
     def operator(self) -> str:
         """The kind of operator that the classifier filters with."""
-        return self.classifier.system_.operator
+        return self.classifier.filter_operator
 
     @property
     def part(self) -> str:
@@ -153,6 +154,7 @@ def render_report(facts: RunFacts) -> str:
         degrees=_degrees(graph),
         classes=class_rows(graph, diagnosis, truth, predicted),
         decision=decision,
+        members=view_members(facts.classifier, part, scored, truth, predicted),
         spread=view_spread(facts.metrics["repeats"]) if "repeats" in facts.metrics else None,
         unsure=unsure,
         why_unsure=explain(unsure),
@@ -166,7 +168,8 @@ def render_report(facts: RunFacts) -> str:
 
 
 def _plot_data(facts: RunFacts, diagnosis: Diagnosis) -> dict[str, Any]:
-    classifier, graph, results = facts.classifier, facts.graph, facts.classifier.results_
+    classifier, graph = facts.classifier, facts.graph
+    results = classifier.filter_results_ or classifier.results_
     frequency = diagnosis.label_frequency
     energy = label_energy(graph)
     filtered = None

@@ -28,6 +28,7 @@ from graphfilter.run_folder.layout import (
     REPORT_FILE,
     RUN_FILES,
     check_folder,
+    checkpoints,
 )
 from graphfilter.run_folder.new_labels import describe_accuracy
 from graphfilter.run_folder.plan import Plan, Source, plan_fit, with_features
@@ -60,6 +61,7 @@ __all__ = [
     "as_fitted",
     "check_embeddings_file",
     "check_folder",
+    "checkpoints",
     "describe_accuracy",
     "describe_values",
     "explain_run",

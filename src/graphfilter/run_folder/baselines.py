@@ -9,6 +9,7 @@ from graphfilter.report.conclusion import BASELINES, Baseline
 from graphfilter.splits import Split
 from graphfilter.systems import get_system
 from graphfilter.systems.pipeline import train_system
+from graphfilter.systems.pooling import together
 from graphfilter.training import OnEpoch
 
 
@@ -42,7 +43,7 @@ def train_baselines(
         )
         if any(done.result.stopped == "asked" for done in outcomes):
             return ()
-        predicted = np.mean([done.probabilities for done in outcomes], axis=0).argmax(axis=1)
+        predicted = together([done.probabilities for done in outcomes]).argmax(axis=1)
         seconds = sum(done.seconds for done in outcomes)
         made.append(Baseline(name, get_system(name).title, meaning, predicted, seconds))
     return tuple(made)

@@ -28,8 +28,8 @@ def draw_filter_picture(
     part = "test" if "test" in scores else "val" if "val" in scores else "train"
     frequencies = metrics["label_frequency"]
     view = FilterView(
-        operator=classifier.system_.operator,
-        start=filter_at(classifier.filter_, classifier.results_[0], 0),
+        operator=classifier.filter_operator,
+        start=filter_at(classifier.filter_, classifier.filter_results_[0], 0),
         learned=classifier.filters_,
         label_frequency={k: np.nan if v is None else v for k, v in frequencies.items()},
         title=f"{graph.name}: the filter that was learned",

@@ -25,14 +25,13 @@ from graphfilter.run_folder.description import describe_run
 from graphfilter.run_folder.embeddings import check_embeddings_file, write_embeddings
 from graphfilter.run_folder.filter_picture import draw_filter_picture
 from graphfilter.run_folder.layout import (
-    CHANNELS_CHECKPOINT_FILE,
     CHANNELS_FILE,
-    CHECKPOINT_FILE,
     FILTER_FILE,
     METRICS_FILE,
     PREDICTIONS_FILE,
     REPORT_FILE,
     open_folder,
+    remove_checkpoints,
 )
 from graphfilter.run_folder.model import save_run
 from graphfilter.run_folder.plan import Plan
@@ -99,8 +98,7 @@ def fit_folder(
         )  # fmt: skip
         if asked.embeddings is not None:
             write_embeddings(asked.embeddings, plan.graph, classifier.transform())
-        for name in (CHANNELS_CHECKPOINT_FILE, CHECKPOINT_FILE):
-            (folder / name).unlink(missing_ok=True)
+        remove_checkpoints(folder)
     return FitSummary(classifier, plan.graph, metrics, folder, headline, notes)
 
 

@@ -41,9 +41,22 @@ def open_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Generator[
         # Another fit may have finished since.
         _check_contents(folder, overwrite=overwrite, resume=resume)
         if overwrite:
-            for name in (*RUN_FILES, CHANNELS_FILE, CHANNELS_CHECKPOINT_FILE):
+            for name in (*RUN_FILES, CHANNELS_FILE):
                 (folder / name).unlink(missing_ok=True)
+            remove_checkpoints(folder)
         yield folder
+
+
+def checkpoints(folder: str | Path) -> list[Path]:
+    """Return the states of training in a folder: one, or one per member or fit."""
+    pattern = CHECKPOINT_FILE.replace(".", "*.", 1)
+    return sorted(Path(folder).glob(pattern)) if Path(folder).is_dir() else []
+
+
+def remove_checkpoints(folder: str | Path) -> None:
+    """Remove the states of training, of which a finished run has no need."""
+    for path in checkpoints(folder):
+        path.unlink(missing_ok=True)
 
 
 def check_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Path:
@@ -71,7 +84,7 @@ def _check_contents(folder: Path, *, overwrite: bool, resume: bool) -> None:
             f"{folder}: holds a finished run; there is nothing to resume. "
             "Pass --overwrite to fit it again."
         )
-    if not resume and not overwrite and CHECKPOINT_FILE in present:
+    if not resume and not overwrite and checkpoints(folder):
         raise ConfigError(
             f"{folder}: holds an interrupted run; pass --resume to continue it, or --overwrite "
             "to start anew."

@@ -7,6 +7,7 @@ from typing import Any
 
 from graphfilter.errors import ModelFileError
 from graphfilter.estimators.base import VertexClassifier
+from graphfilter.estimators.graph import GraphClassifier
 from graphfilter.estimators.saving import CONFIG_FILE, FORMAT
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.estimators.system import SystemClassifier
@@ -41,5 +42,5 @@ def load_classifier(folder: str | Path) -> VertexClassifier:
             f"{folder}: {content[_NOT_KEPT]} is built on its graph and is not kept. What it says "
             "of that graph is in predictions.csv; for others fit sgf, gcn, appnp, gcnii, ..."
         )
-    known = SystemClassifier.__name__
-    return (SystemClassifier if content.get("kind") == known else SGFClassifier).load(folder)
+    kinds = {kind.__name__: kind for kind in (GraphClassifier, SystemClassifier)}
+    return kinds.get(str(content.get("kind")), SGFClassifier).load(folder)

@@ -14,7 +14,7 @@ from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.graph import Graph
 from graphfilter.graph.tables.encoding import TableEncoder
 from graphfilter.run_folder.description import RunDescription
-from graphfilter.run_folder.layout import CHECKPOINT_FILE
+from graphfilter.run_folder.layout import checkpoints
 from graphfilter.run_folder.model import load_classifier
 from graphfilter.run_folder.plan import with_features
 from graphfilter.storage import convert, read_checked_json
@@ -22,7 +22,7 @@ from graphfilter.storage import convert, read_checked_json
 
 def load_run(folder: str | Path) -> tuple[VertexClassifier, RunDescription, TableEncoder | None]:
     """Load the classifier of a run folder, what is known of the run, and how to read its tables."""
-    if (Path(folder) / CHECKPOINT_FILE).exists() and not (Path(folder) / CONFIG_FILE).exists():
+    if checkpoints(folder) and not (Path(folder) / CONFIG_FILE).exists():
         raise ModelFileError(f"{folder}: an unfinished run; end it with graphfilter fit --resume.")
     return load_classifier(folder), *read_description(folder)
 

@@ -15,6 +15,7 @@ from graphfilter.run_folder.plan import Plan
 from graphfilter.run_folder.split_choice import choose_split
 from graphfilter.splits import Split
 from graphfilter.systems.pipeline import train_system
+from graphfilter.systems.pooling import together
 from graphfilter.training import OnEpoch
 
 
@@ -55,9 +56,7 @@ def repeat_fit(
     if any(outcome.result.stopped == "asked" for outcome in outcomes):
         return None
     said = [outcome.probabilities for outcome in outcomes]
-    each = [probabilities] + [
-        np.mean(said[i : i + members], axis=0) for i in range(0, len(said), members)
-    ]
+    each = [probabilities] + [together(said[i : i + members]) for i in range(0, len(said), members)]
     labels = classifier.prepared_.labels
     scores = [score_parts(p, labels, split) for p, split in zip(each, splits, strict=True)]
     same = all(_equal(split, splits[0]) for split in splits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from graphfilter.graph.views import MOST_AVERAGED
 from graphfilter.models import FilterNetworkConfig, ResidualConfig, TreesConfig
 from graphfilter.splits import Split
 from graphfilter.systems.networks import Outcome, check_is_of_classes, train_networks
-from graphfilter.systems.pooling import Pool, fit_pool
+from graphfilter.systems.pooling import Pool, fit_pool, log_probabilities, together
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.prior import prior_weights
 from graphfilter.systems.system import System
@@ -152,10 +153,14 @@ class CommitteeOutcome(Outcome):
     def n_epochs(self) -> int:
         return sum(part.n_epochs for part in self.parts)
 
-    def without(self, name: str) -> NDArray[np.float64]:
-        """Return the probabilities of the committee without a member."""
-        heard = np.array([part.system.name != name for part in self.parts])
-        return self.weigh(heard).answer(_logs([part.probabilities for part in self.parts]))
+    def without(self, *names: str) -> NDArray[np.float64] | None:
+        """Return the probabilities of the committee without members; None where none is left."""
+        heard = np.array([part.system.name not in names for part in self.parts])
+        if not heard.any():
+            return None
+        return self.weigh(heard).answer(
+            log_probabilities([part.probabilities for part in self.parts])
+        )
 
 
 def train_committee(
@@ -184,6 +189,8 @@ def train_committee(
     by_member: list[list[Part]] = []
     for number, system in enumerate(sitting):
         repeats = _repeats(system, prepared.graph)
+        if isinstance(system.model, TreesConfig):
+            watch.announce(number, system.title)
         outcomes = train_networks(
             prepared,
             system,
@@ -216,9 +223,7 @@ def _repeats(system: System, graph: Graph) -> int:
 
 
 def _together(system: System, runs: Sequence[Outcome]) -> Part:
-    said = [run.probabilities for run in runs]
-    together = said[0] if len(said) == 1 else Pool.equal(len(said)).answer(_logs(said))
-    return Part(system, tuple(runs), together)
+    return Part(system, tuple(runs), together([run.probabilities for run in runs]))
 
 
 def member_file(checkpoint: str | Path, name: str) -> Path:
@@ -235,7 +240,7 @@ def _weighed(
     class_weight: NDArray[np.float64] | None,
 ) -> CommitteeOutcome:
     labels = prepared.labels
-    logits = _logs([part.probabilities for part in parts])
+    logits = log_probabilities([part.probabilities for part in parts])
     prior = prior_weights([part.system for part in parts], prepared.graph, split)
 
     def fit(heard: NDArray[np.bool_]) -> Pool:
@@ -270,11 +275,6 @@ def _weighed(
     )
 
 
-def _logs(probabilities: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return the log probabilities of each member (M, n, C)."""
-    return np.log(np.maximum(probabilities, 1e-12))
-
-
 def _decayed(member: System, n_train: int) -> Any:
     most = DECAY / max(n_train, 1)
     config = member.config
@@ -299,6 +299,10 @@ class _Watch:
         self._on_epoch = on_epoch
         self._n_members = n_members
         self.stopped = False
+
+    def announce(self, number: int, title: str) -> None:
+        """Say that a member is fitted that has no epochs."""
+        self.of(number, title)(Progress(0, 1, math.nan, math.nan, math.nan, 1, []))
 
     def of(self, number: int, title: str) -> Callable[[Progress], bool | None]:
         stage = f"{title} ({number + 1} of {self._n_members})"

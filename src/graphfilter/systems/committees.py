@@ -100,3 +100,11 @@ QUICK = replace(
 )
 
 COMMITTEES = (COMMITTEE, QUICK)
+
+# What members look at, in words.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "features alone": (FEATURES.name,),
+    "neighbours": (FILTER.name, SMOOTH.name, DEEP.name, DEEPER.name),
+    "who is connected to whom": (LINKS.name, FILTERED_LINKS.name),
+    "trees": (TREES.name,),
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -47,6 +48,18 @@ class Pool:
     def answer(self, logits: Array) -> Array:
         """Return class probabilities (n, C) from the logits of all members (M, n, C)."""
         return softmax(np.tensordot(self.weights / self.temperatures, logits, axes=1), axis=1)
+
+
+def together(probabilities: Sequence[Array]) -> Array:
+    """Return what networks say together that count the same: the geometric mean, normalised."""
+    if len(probabilities) == 1:
+        return probabilities[0]
+    return Pool.equal(len(probabilities)).answer(log_probabilities(probabilities))
+
+
+def log_probabilities(probabilities: Sequence[Array]) -> Array:
+    """Return logits (M, n, C) of what members say, (n, C) each."""
+    return np.log(np.maximum(probabilities, 1e-12))
 
 
 def fit_temperature(logits: Array, labels: NDArray[np.int64], weight: Array) -> float:
