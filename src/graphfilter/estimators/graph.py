@@ -136,14 +136,18 @@ class GraphClassifier(VertexClassifier):
             )
         super().check_target(target)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = False
+        return tags
+
     @property
     def weights_(self) -> dict[str, float]:
         """The share of each member in the answers on the fitted graph, the largest first."""
         sums: dict[str, float] = {}
         for member in self.fitted_members_:
-            sums[member.system.name] = sums.get(member.system.name, 0.0) + member.weight
-        total = sum(sums.values())
-        return {name: w / total for name, w in sorted(sums.items(), key=lambda pair: -pair[1])}
+            sums[member.system.name] = sums.get(member.system.name, 0.0) + member.share
+        return dict(sorted(sums.items(), key=lambda pair: -pair[1]))
 
     def take_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         (outcome,) = outcomes

@@ -35,6 +35,8 @@ class FittedMember:
         The same on another graph than the fitted one; no weight where it knows its vertices.
     columns : int
         How many it sees.
+    share : float
+        What it contributes to the answers, as a part of 1.
     """
 
     system: System
@@ -45,6 +47,7 @@ class FittedMember:
     weight_elsewhere: float = 1.0
     temperature_elsewhere: float = 1.0
     columns: int = 0
+    share: float = 0.0
 
     def elsewhere(self) -> FittedMember:
         """Return the member as it counts on another graph than the fitted one."""
@@ -99,6 +102,7 @@ def _of_committee(
                 each * float(there.weights[i]),
                 float(there.temperatures[i]),
                 columns,
+                float(here.shares[i]) / len(part.runs),
             )
             for run in part.runs
         ]
@@ -120,7 +124,8 @@ def combine(
     if task is not CLASSIFICATION:
         return np.einsum("m,mnc->nc", weights / weights.sum(), np.stack(answers))
     temperatures = np.array([member.temperature for member in members])
-    return Pool(weights, temperatures).answer(log_probabilities(answers))
+    pool = Pool(weights, temperatures, np.ones(len(weights)))
+    return pool.answer(log_probabilities(answers))
 
 
 def drawn_members(members: Sequence[FittedMember]) -> list[int]:

@@ -179,6 +179,7 @@ def _plain_member(member: FittedMember, system: System) -> dict[str, Any]:
         "temperature": member.temperature,
         "weight_elsewhere": member.weight_elsewhere,
         "temperature_elsewhere": member.temperature_elsewhere,
+        "share": member.share,
     }
     if not isinstance(system, Committee):
         return numbers
@@ -195,6 +196,7 @@ def _member(system: System, network: Network[Any], described: dict[str, Any]) ->
         weight_elsewhere=float(described["weight_elsewhere"]),
         temperature_elsewhere=float(described.get("temperature_elsewhere", 1.0)),
         columns=int(described.get("columns", 0)),
+        share=float(described.get("share", 0.0)),
     )
 
 

@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.graph import GraphClassifier
 from graphfilter.graph.edges import count
+from graphfilter.metrics import mcnemar_test
 from graphfilter.systems.committees import GROUPS
 
 Codes = NDArray[np.int64]
+
+# Of a p-value: below it a difference is more than chance.
+CLEAR = 0.05
 
 
 @dataclass(frozen=True)
@@ -27,12 +31,16 @@ class MemberRow:
 
 @dataclass(frozen=True)
 class KindRow:
-    """Members that look at the same thing: their share, and what they add to the accuracy."""
+    """Members that look at the same thing: their share, and what they add to the accuracy.
+
+    ``clear`` says whether that is more than chance (McNemar's exact test, p < 0.05).
+    """
 
     title: str
     share: float
     adds: float | None
-    members: tuple[MemberRow, ...]
+    clear: bool = False
+    members: tuple[MemberRow, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -69,20 +77,21 @@ def view_members(
         )
         if not rows:
             continue
-        without = classifier.without_[title]
-        adds = None if without is None else accuracy - float((without[scored] == truth).mean())
-        kinds.append(KindRow(title, sum(row.share for row in rows), adds, rows))
+        adds, clear = None, False
+        if (without := classifier.without_[title]) is not None:
+            others = without[scored] == truth
+            adds = accuracy - float(others.mean())
+            clear = mcnemar_test(predicted == truth, others) < CLEAR
+        kinds.append(KindRow(title, sum(row.share for row in rows), adds, clear, rows))
     kinds.sort(key=lambda kind: -kind.share)
-    return MembersView(describe_needs(kinds, len(truth)), tuple(kinds), classifier.absent_)
+    return MembersView(describe_needs(kinds), tuple(kinds), classifier.absent_)
 
 
-def describe_needs(kinds: list[KindRow], n_scored: int) -> str:
-    """Say in one sentence what the answers rest on.
+def describe_needs(kinds: list[KindRow]) -> str:
+    """Say in one sentence what the answers rest on; what may be chance is nothing.
 
-    What is added is told in points of accuracy; less than two vertices are nothing.
-
-    >>> rows = [KindRow("features alone", 0.7, 0.1, ()), KindRow("neighbours", 0.3, 0.021, ())]
-    >>> describe_needs(rows, 1000)
+    >>> rows = [KindRow("features alone", 0.7, 0.1), KindRow("neighbours", 0.3, 0.021, clear=True)]
+    >>> describe_needs(rows)
     'Mostly features alone; neighbours add 2.1 points.'
     """
     first, *others = kinds
@@ -91,8 +100,8 @@ def describe_needs(kinds: list[KindRow], n_scored: int) -> str:
     for kind in others:
         verb = "add" if kind.title in ("neighbours", "trees", "features alone") else "adds"
         points = 0.0 if kind.adds is None else kind.adds
-        if abs(points) * n_scored < 2:
-            told.append(f"{kind.title} {verb} nothing")
+        if not kind.clear:
+            told.append(f"{kind.title} {verb} nothing clear")
         elif points < 0:
             told.append(f"{kind.title} cost{verb[3:]} {count_points(-points)}")
         else:

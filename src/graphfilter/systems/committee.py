@@ -244,7 +244,7 @@ def _weighed(
     prior = prior_weights([part.system for part in parts], prepared.graph, split)
 
     def fit(heard: NDArray[np.bool_]) -> Pool:
-        weights, temperatures = np.zeros(len(parts)), np.ones(len(parts))
+        weights, temperatures, spreads = (np.full(len(parts), x) for x in (0.0, 1.0, 0.0))
         pool = fit_pool(
             logits[heard][:, split.val],
             labels[split.val],
@@ -252,7 +252,8 @@ def _weighed(
             class_weight=class_weight,
         )
         weights[heard], temperatures[heard] = pool.weights, pool.temperatures
-        return Pool(weights, temperatures)
+        spreads[heard] = pool.spreads
+        return Pool(weights, temperatures, spreads)
 
     def weigh(heard: NDArray[np.bool_]) -> Pool:
         shares = fit(heard).shares

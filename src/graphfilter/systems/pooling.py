@@ -30,20 +30,28 @@ class Pool:
     Attributes
     ----------
     weights, temperatures : arrays (M,)
+    spreads : array (M,)
+        How far apart each member holds the classes, at its temperature: one that knows nothing
+        says the same of all, and whatever its weight contributes nothing.
     """
 
     weights: Array
     temperatures: Array
+    spreads: Array
 
     @classmethod
     def equal(cls, n_members: int) -> Self:
         """Return the pool of members that count the same, as sure as they are."""
-        return cls(np.full(n_members, 1 / n_members), np.ones(n_members))
+        return cls(np.full(n_members, 1 / n_members), np.ones(n_members), np.ones(n_members))
 
     @property
     def shares(self) -> Array:
-        """The weights, as parts of 1."""
-        return self.weights / self.weights.sum()
+        """What each contributes to the answers, as parts of 1: its weight times its spread."""
+        contributed = self.weights * self.spreads
+        total = contributed.sum()
+        return (
+            contributed / total if total > 0 else np.full(len(self.weights), 1 / len(self.weights))
+        )
 
     def answer(self, logits: Array) -> Array:
         """Return class probabilities (n, C) from the logits of all members (M, n, C)."""
@@ -104,7 +112,7 @@ def fit_pool(
     centre = np.ones(n_members) if prior is None else np.asarray(prior)
     centre = centre / centre.sum()
     if not n:
-        return Pool(centre, np.ones(n_members))
+        return Pool(centre, np.ones(n_members), np.ones(n_members))
     weight = np.ones(n) if class_weight is None else class_weight[labels]
     weight = weight * (n / weight.sum())
     temperatures = np.array([fit_temperature(z, labels, weight) for z in logits])
@@ -119,4 +127,4 @@ def fit_pool(
         return float(value), (expected - own) @ weight + 2 * strength * (w - centre)
 
     found = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=[(0, None)] * n_members)
-    return Pool(found.x, temperatures)
+    return Pool(found.x, temperatures, log_p.std(axis=2).mean(axis=1))

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from graphfilter import GraphClassifier, SGFClassifier
+from graphfilter.data import make_csbm
+from graphfilter.errors import ConfigError, ModelFileError
+from graphfilter.storage import read_checked_json, write_checked_json
+from graphfilter.systems import committee
+
+GRAPH = make_csbm(60, mean_degree=6, n_features=5, frequency=0.3, seed=2)
+
+
+@pytest.fixture(autouse=True)
+def one_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(committee, "MOST_REPEATS", 1)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> GraphClassifier:
+    return GraphClassifier(max_epochs=8, random_state=0, device="cpu").fit(graph=GRAPH)
+
+
+@parametrize_with_checks([GraphClassifier(effort="low", max_epochs=30, random_state=0)])
+@pytest.mark.filterwarnings("ignore::graphfilter.errors.NoGraphWarning")
+def test_scikit_learns_checks(estimator, check) -> None:
+    check(estimator)
+
+
+def test_weights_are_shares_of_the_members(fitted: GraphClassifier) -> None:
+    shares = fitted.weights_
+    assert sum(shares.values()) == pytest.approx(1)
+    assert list(shares.values()) == sorted(shares.values(), reverse=True)
+    assert {"filter", "filtered-links"} <= set(shares)  # drawn, whatever they weigh
+
+
+def test_notes_of_members_are_those_of_all_that_were_trained(fitted: GraphClassifier) -> None:
+    assert len(fitted.member_notes_) == 8
+    assert sum(note.share for note in fitted.member_notes_) == pytest.approx(1)
+    assert fitted.absent_ == {}
+
+
+def test_saved_classifier_predicts_the_fitted_graph_to_the_bit(
+    fitted: GraphClassifier, tmp_path: Path
+) -> None:
+    fitted.save(tmp_path / "model")
+    loaded = GraphClassifier.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(graph=GRAPH), fitted.predict_proba())
+    assert loaded.weights_ == fitted.weights_
+    points = np.linspace(-1, 1, 5)
+    np.testing.assert_array_equal(loaded.filter_.response(points), fitted.filter_.response(points))
+
+
+def test_another_graph_is_predicted_by_members_that_do_not_know_the_vertices(
+    fitted: GraphClassifier,
+) -> None:
+    other = make_csbm(40, mean_degree=6, n_features=5, frequency=0.3, seed=5)
+    probabilities = fitted.predict_proba(other.features, graph=other)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    heard = {member.system.name for member in fitted.members_of(other)}
+    assert heard
+    assert not heard & {"links", "filtered-links"}
+
+
+def test_same_edges_with_other_features_are_the_fitted_graph(fitted: GraphClassifier) -> None:
+    """Links are known by their vertices, not by what the vertices look like."""
+    changed = GRAPH.replace(features=np.asarray(GRAPH.features) * 0.5)
+    here = [member.system.name for member in fitted.members_of(GRAPH)]
+    assert [member.system.name for member in fitted.members_of(changed)] == here
+
+
+def test_pickled_classifier_predicts_the_same(fitted: GraphClassifier) -> None:
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.predict_proba(), fitted.predict_proba())
+
+
+def test_several_labels_are_refused_with_the_remedy() -> None:
+    y = np.random.default_rng(0).integers(0, 2, size=(60, 3))
+    with pytest.raises(ConfigError, match="SGFClassifier takes several labels"):
+        GraphClassifier(max_epochs=2).fit(GRAPH.features, y, graph=GRAPH)
+
+
+def test_unknown_effort_is_refused() -> None:
+    with pytest.raises(ConfigError, match="effort"):
+        GraphClassifier(effort="high").fit(graph=GRAPH)
+
+
+@pytest.mark.parametrize("change", [{"name": "nobody"}, {"columns": 10**12}, {"weight": "much"}])
+def test_damaged_members_are_refused(
+    fitted: GraphClassifier, tmp_path: Path, change: dict[str, object]
+) -> None:
+    fitted.save(tmp_path)
+    content = read_checked_json(tmp_path / "config.json")
+    content["members"][0] |= change
+    content.pop("sha256", None)
+    write_checked_json(tmp_path / "config.json", content)
+    with pytest.raises(ModelFileError):
+        GraphClassifier.load(tmp_path)
+
+
+def test_networks_of_sgf_are_pooled_like_members() -> None:
+    clf = SGFClassifier(n_members=2, max_epochs=5, random_state=0, device="cpu").fit(graph=GRAPH)
+    said = [member.answer(clf.prepare(clf.graph_)) for member in clf.fitted_members_]
+    product = np.sqrt(said[0] * said[1])
+    expected = product / product.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(clf.predict_proba(), expected, atol=1e-9)
+
+
+def test_cloned_classifier_fits_to_the_same_bits(fitted: GraphClassifier) -> None:
+    again = clone(fitted).fit(graph=GRAPH)
+    np.testing.assert_array_equal(again.predict_proba(), fitted.predict_proba())
+
+
+def test_class_weights_reach_every_member() -> None:
+    rare = np.where(np.arange(60) % 6 == 0, 1, 0)
+    weighted = GraphClassifier(
+        class_weight={0: 1.0, 1: 50.0}, max_epochs=8, random_state=0, device="cpu"
+    ).fit(GRAPH.features, rare, graph=GRAPH)
+    plain = clone(weighted).set_params(class_weight=None).fit(GRAPH.features, rare, graph=GRAPH)
+    assert (weighted.predict() == 1).sum() > (plain.predict() == 1).sum()

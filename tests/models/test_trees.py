@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from graphfilter.data import make_csbm
+from graphfilter.errors import ModelFileError
+from graphfilter.models import Trees, TreesConfig
+from graphfilter.operators import adjacency
+
+OPERATOR = adjacency(make_csbm(30, mean_degree=4, n_features=2))
+
+
+def fitted(n_classes: int, *, gaps: bool = False) -> tuple[Trees, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(n_classes)
+    x = rng.normal(size=(300, 5)).astype(np.float32)
+    labels = np.digitize(x[:, 0] + x[:, 1] ** 2, [0.3, 1.2, 2.0][: n_classes - 1])
+    if gaps:
+        x[rng.random(x.shape) < 0.2] = np.nan
+    trees = Trees(5, n_classes, TreesConfig(n_rounds=20))
+    trees.fit(x, labels)
+    return trees, x, labels
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_trees_predict_as_scikit_learn_does(n_classes: int, gaps: bool) -> None:
+    trees, x, labels = fitted(n_classes, gaps=gaps)
+    model = HistGradientBoostingClassifier(
+        max_iter=20, l2_regularization=1.0, early_stopping=False, random_state=0
+    ).fit(x, labels)
+    found = trees(OPERATOR, torch.from_numpy(x)).double().softmax(1).numpy()
+    np.testing.assert_allclose(found, model.predict_proba(x), atol=1e-6)
+
+
+def test_trees_are_stored_as_tensors() -> None:
+    trees, x, _ = fitted(3)
+    again = Trees(5, 3, TreesConfig(n_rounds=20))
+    again.load_state_dict(trees.state_dict())
+    columns = torch.from_numpy(x)
+    assert torch.equal(again(OPERATOR, columns), trees(OPERATOR, columns))
+
+
+def test_class_without_training_vertex_is_never_answered() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 3)).astype(np.float32)
+    trees = Trees(3, 4, TreesConfig(n_rounds=5))
+    trees.fit(x, np.where(x[:, 0] > 0, 3, 1))
+    answers = trees(OPERATOR, torch.from_numpy(x)).argmax(1).numpy()
+    assert set(answers.tolist()) == {1, 3}
+
+
+def test_weights_of_vertices_count() -> None:
+    x = np.zeros((20, 1), dtype=np.float32)
+    labels = np.array([0] * 15 + [1] * 5)
+    trees = Trees(1, 2, TreesConfig(n_rounds=5))
+    trees.fit(x, labels, sample_weight=np.where(labels == 1, 9.0, 1.0))
+    assert trees(OPERATOR, torch.from_numpy(x)).argmax(1).eq(1).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("left", lambda t: t - 1),
+        ("right", lambda t: torch.zeros_like(t)),
+        ("feature", lambda t: t + 99),
+        ("outputs", lambda t: t + 99),
+        ("roots", lambda t: t + 10**6),
+        ("threshold", lambda t: t[:-1]),
+        ("value", lambda t: t.float()),
+        ("start", lambda t: t[:-1]),
+    ],
+)
+def test_damaged_trees_are_refused(name: str, change) -> None:
+    """No path may leave the tree or go round in a circle."""
+    trees, _, _ = fitted(3)
+    state = dict(trees.state_dict())
+    state[name] = change(state[name])
+    with pytest.raises(ModelFileError, match="damaged"):
+        Trees(5, 3, TreesConfig(n_rounds=20)).load_state_dict(state)
+
+
+def test_foreign_tensors_are_refused() -> None:
+    trees, _, _ = fitted(2)
+    with pytest.raises(ModelFileError, match="own tensors"):
+        trees.load_state_dict({**trees.state_dict(), "more": torch.zeros(1)})

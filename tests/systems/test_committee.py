@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphfilter.data import make_csbm
+from graphfilter.graph import Graph
+from graphfilter.models import ResidualConfig, TreesConfig
+from graphfilter.splits import stratified
+from graphfilter.systems import Prepared, committee, get_system, train_system
+from graphfilter.systems.committee import Committee, CommitteeOutcome, repeated_seed
+from graphfilter.systems.committees import COMMITTEE, GROUPS
+from graphfilter.systems.prior import prior_weights
+from graphfilter.training import Progress
+
+GRAPH = make_csbm(80, mean_degree=6, n_features=5, frequency=0.3, seed=2)
+SPLIT = stratified(GRAPH.labels, 0)
+
+
+def short(name: str = "committee") -> Committee:
+    """The committee for few epochs, its trees for few rounds, on one seed per member."""
+    system = get_system(name).with_(max_epochs=4)
+    assert isinstance(system, Committee)
+    members = tuple(
+        replace(m, model=TreesConfig(n_rounds=3)) if isinstance(m.model, TreesConfig) else m
+        for m in system.members
+    )
+    return replace(system, members=members)
+
+
+@pytest.fixture(autouse=True)
+def one_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(committee, "MOST_REPEATS", 1)
+
+
+def train(system: Committee, **options: object) -> CommitteeOutcome:
+    (outcome,) = train_system(Prepared.of(GRAPH), system, [SPLIT], [3], **options)
+    assert isinstance(outcome, CommitteeOutcome)
+    return outcome
+
+
+def test_groups_name_every_member_once() -> None:
+    named = [name for names in GROUPS.values() for name in names]
+    assert sorted(named) == sorted(member.name for member in COMMITTEE.members)
+
+
+def test_committee_answers_with_probabilities_of_all_its_members() -> None:
+    outcome = train(short())
+    assert [part.system.name for part in outcome.parts] == [m.name for m in COMMITTEE.members]
+    np.testing.assert_allclose(outcome.probabilities.sum(axis=1), 1)
+    assert outcome.n_epochs == 7 * 4
+    said = np.log([part.probabilities for part in outcome.parts])
+    np.testing.assert_allclose(outcome.pool.answer(said), outcome.probabilities, atol=1e-9)
+
+
+def test_committee_without_members_is_that_of_the_others() -> None:
+    outcome = train(short())
+    unheard = outcome.parts[int(outcome.pool.weights.argmin())].system.name
+    names = [part.system.name for part in outcome.parts if part.system.name != unheard]
+    alone = outcome.without(*names)
+    assert alone is not None
+    expected = outcome.parts[[p.system.name for p in outcome.parts].index(unheard)].probabilities
+    assert (alone.argmax(axis=1) == expected.argmax(axis=1)).all()
+    assert outcome.without(*(m.name for m in COMMITTEE.members)) is None
+
+
+def test_elsewhere_members_that_know_the_vertices_have_no_weight() -> None:
+    outcome = train(short())
+    kept = np.array([part.system.keeps_graph for part in outcome.parts])
+    assert kept.sum() == 2
+    assert (outcome.elsewhere.weights[kept] == 0).all()
+    assert outcome.elsewhere.weights.sum() > 0
+
+
+def test_same_seed_gives_the_same_bits_and_other_seeds_others() -> None:
+    first, again = train(short()), train(short())
+    np.testing.assert_array_equal(first.probabilities, again.probabilities)
+    assert repeated_seed(7, 0) == 7
+    assert len({repeated_seed(7, r) for r in range(5)}) == 5
+
+
+def test_seeds_of_a_member_are_averaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(committee, "MOST_REPEATS", 2)
+    outcome = train(short("committee-low"))
+    part = outcome.parts[0]
+    assert len(part.runs) == 2
+    product = part.runs[0].probabilities * part.runs[1].probabilities
+    expected = np.sqrt(product) / np.sqrt(product).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(part.probabilities, expected, atol=1e-6)
+
+
+def test_interrupted_committee_resumes_to_the_same_bits(tmp_path: Path) -> None:
+    system, path = short(), tmp_path / "checkpoint.safetensors"
+    whole = train(system)
+    seen: list[str] = []
+
+    def stop(progress: Progress) -> None:
+        seen.append(progress.stage)
+        if progress.stage.startswith("fixed low-pass") and progress.epoch == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(system, checkpoint=path, on_epoch=stop)
+    assert len(list(tmp_path.glob("checkpoint-*.safetensors"))) == 3
+    trained: list[str] = []
+
+    def note(progress: Progress) -> None:
+        trained.append(f"{progress.stage} {progress.epoch}")
+
+    resumed = train(system, checkpoint=path, resume=True, on_epoch=note)
+    np.testing.assert_array_equal(resumed.probabilities, whole.probabilities)
+    assert not any(stage.startswith("features alone") for stage in trained)
+    assert any(stage.startswith("fixed low-pass") and stage.endswith(" 3") for stage in trained)
+
+
+def test_asked_to_stop_it_weighs_what_it_has() -> None:
+    def stop(progress: Progress) -> bool:
+        return progress.stage.startswith("adaptive filter (")
+
+    outcome = train(short(), on_epoch=stop)
+    assert [part.system.name for part in outcome.parts] == ["features", "filter"]
+    assert outcome.parts[1].runs[0].result.stopped == "asked"
+
+
+def test_without_edges_only_features_and_trees_are_trained() -> None:
+    alone = Graph.from_edges([], 80, features=GRAPH.features, labels=GRAPH.labels)
+    names = [system.name for system in COMMITTEE.sitting(alone, 40)]
+    assert names == ["features", "trees"]
+
+
+def test_members_are_absent_where_they_would_cost_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = next(m for m in COMMITTEE.members if isinstance(m.model, ResidualConfig))
+    monkeypatch.setattr(committee, "MOST_KEPT", 10)
+    assert "too many" in str(COMMITTEE.absence(deep, GRAPH, 40))
+    wide = GRAPH.replace(features=np.ones((80, 800), dtype=np.float32))
+    assert "800 columns" in str(COMMITTEE.absence(COMMITTEE.members[-1], wide, 40))
+    monkeypatch.setattr(committee, "MOST_BOOSTED", 10)
+    assert "too long" in str(COMMITTEE.absence(COMMITTEE.members[-1], GRAPH, 40))
+
+
+def test_decay_shrinks_as_labels_grow() -> None:
+    def decay(name: str, n_train: int) -> float:
+        found = {s.name: s for s in COMMITTEE.sitting(GRAPH, n_train)}
+        return found[name].config.weight_decay
+
+    assert decay("filter", 100) == 5e-4
+    assert decay("filter", 10_000) == pytest.approx(5e-5)
+    assert decay("smooth", 140) == pytest.approx(0.5 / 140)
+
+
+def test_changes_of_a_committee_are_those_of_its_members() -> None:
+    changed = get_system("committee@patience=7")
+    assert isinstance(changed, Committee)
+    assert {member.config.patience for member in changed.members} == {7}
+    assert changed.name == "committee@patience=7"
+    assert changed.limited(3).name == changed.name
+
+
+def test_prior_favours_low_pass_members_where_labels_are_surely_low() -> None:
+    low = make_csbm(600, mean_degree=12, n_features=4, frequency=0.1, seed=0)
+    high = make_csbm(600, mean_degree=12, n_features=4, frequency=1.9, seed=0)
+    systems = list(COMMITTEE.members)
+    smooth = [system.name for system in systems].index("smooth")
+    shares = {}
+    for name, graph in (("low", low), ("high", high)):
+        shares[name] = prior_weights(systems, graph, stratified(graph.labels, 0))
+        assert shares[name].sum() == pytest.approx(1)
+    np.testing.assert_allclose(shares["high"], 1 / 8)
+    assert shares["low"][smooth] > 0.5
+    few = stratified(low.labels, 0, (0.01, 0.01, 0.98))
+    assert prior_weights(systems, low, few)[smooth] < shares["low"][smooth]
