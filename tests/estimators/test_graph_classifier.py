@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Generator
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +18,15 @@ from graphfilter.systems import committee
 GRAPH = make_csbm(60, mean_degree=6, n_features=5, frequency=0.3, seed=2)
 
 
-@pytest.fixture(autouse=True)
-def one_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(committee, "MOST_REPEATS", 1)
+@pytest.fixture(scope="module", autouse=True)
+def one_seed() -> Generator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(committee, "MOST_REPEATS", 1)
+        yield
 
 
 @pytest.fixture(scope="module")
-def fitted() -> GraphClassifier:
+def fitted(one_seed: None) -> GraphClassifier:
     return GraphClassifier(max_epochs=8, random_state=0, device="cpu").fit(graph=GRAPH)
 
 
