@@ -228,6 +228,25 @@ def test_text_says_what_the_last_weights_give() -> None:
         assert given == pytest.approx([last, printed_of[name].mean, best], abs=0.051)
 
 
+def test_text_says_what_the_geom_gcn_splits_give() -> None:
+    def value(dataset: str, model: str) -> float:
+        return mean("table3", dataset, model, split_rule="fixed")
+
+    web = ("texas", "cornell_geomgcn")
+    assert says(
+        f"SGF has {value(web[0], 'sgf'):.1f} on Texas (printed {printed(web[0]):.1f}) and "
+        f"{value(web[1], 'sgf'):.1f} on Cornell ({printed(web[1]):.1f})"
+    )
+    both = [value(dataset, "sgf-every-layer") for dataset in web]
+    assert says("and {:.1f} and {:.1f} with dropout on every layer".format(*both))
+    for dataset in web:
+        cell = compare_runs(
+            records("table3"), dataset, "sgf-every-layer", settings.printed(dataset),
+            split_rule="fixed",
+        )  # fmt: skip
+        assert cell.mark == "≈"
+
+
 def test_text_says_what_sgc_needs_on_pubmed() -> None:
     runs = [r for r in read_records(RESULTS / "sgc.jsonl.gz") if r.dataset == "pubmed"]
     decay, both = (
