@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphfilter import SGFClassifier, SystemClassifier
+from graphfilter import GraphClassifier, SGFClassifier, SystemClassifier
 from graphfilter.data import make_csbm
 from graphfilter.errors import GraphFilterError
 from graphfilter.graph import Graph
@@ -83,3 +83,12 @@ def test_network_that_is_no_linear_filter_is_explained_by_distance(graph: Graph)
 def test_estimator_bound_to_a_graph_explains_its_vertices(graph: Graph) -> None:
     clf = SGFClassifier(graph=graph, **QUICK).fit(np.arange(60), graph.labels)
     assert clf.explain("v7").vertex == "v7"
+
+
+def test_explanation_of_a_committee_is_its_log_odds(graph: Graph) -> None:
+    clf = GraphClassifier(**QUICK).fit(graph=graph)
+    why = clf.explain("v7", most=3)
+    p = clf.predict_proba()[7]
+    assert why.score == pytest.approx(np.log(p.max() / p.min()), abs=1e-3)
+    assert sum(value for _, value in why.parts) == pytest.approx(why.score)
+    assert 0 <= why.exact_share <= 1

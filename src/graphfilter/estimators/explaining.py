@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import GraphError, check_count
-from graphfilter.explain import Explanation, Member, explain_vertices
+from graphfilter.explain import Explanation, Member, explain_vertices, member_of
 from graphfilter.graph import Graph
 from graphfilter.runtime.torch_state import own_torch_state
 from graphfilter.systems import Prepared
@@ -52,19 +52,16 @@ def explain_graph(
 
 def members_of(classifier: VertexClassifier, prepared: Prepared) -> list[Member]:
     """Return the networks of a classifier as they predict, with what each sees and counts."""
-    found = []
-    for member in classifier.members_of(prepared.graph):
-        seen = prepared.seen_as(member.system.view)
-        found.append(
-            Member.of(
-                member.network_on(prepared.device),
-                prepared.operator(member.system.operator),
-                seen.x,
-                weight=member.weight,
-                temperature=member.temperature,
-            )
+    return [
+        member_of(
+            prepared,
+            member.system,
+            member.network_on(prepared.device),
+            weight=member.weight,
+            temperature=member.temperature,
         )
-    return found
+        for member in classifier.members_of(prepared.graph)
+    ]
 
 
 def find_vertex(graph: Graph, vertex: Any) -> int:
