@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 
 import numpy as np
 import pytest
@@ -56,6 +57,25 @@ def test_a_second_training_has_a_line_of_its_own(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().err.splitlines() == [
         "training: epoch 3/9, loss 0.500, validation 50.0%",
         "comparing: MLP: epoch 2/9, loss 0.500, validation 50.0%",
+    ]
+
+
+def test_members_of_a_committee_are_stages_of_one_training(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told = [
+        ("a (1 of 2)", 1, 0.5),
+        ("a (1 of 2)", 2, 0.5),
+        ("b (2 of 2)", 0, math.nan),
+        ("", 1, 0.5),
+    ]
+    with training_bar(show=True, titles=["training", "comparing: MLP"]) as report:
+        for stage, epoch, loss in told:
+            report(Progress(epoch, 9, loss, 0.5, 0.5, 1, [], stage=stage))
+    assert capsys.readouterr().err.splitlines() == [
+        "training: a (1 of 2): epoch 2/9, loss 0.500, validation 50.0%",
+        "training: b (2 of 2): epoch 0/9",
+        "comparing: MLP: epoch 1/9, loss 0.500, validation 50.0%",
     ]
 
 

@@ -136,7 +136,8 @@ def training_bar(
 
         def report(told: Progress) -> None:
             nonlocal training, last, stage
-            if told.epoch <= last and not (told.stage and stage):
+            next_member = bool(told.stage and stage)
+            if (told.epoch <= last or (stage and not told.stage)) and not next_member:
                 training += 1
             last, stage = told.epoch, told.stage
             ended = told.n_training == 0 or told.epoch == told.max_epochs
