@@ -91,6 +91,7 @@ def test_benchmark_gives_what_the_pipeline_gives(tmp_path: Path) -> None:
     system = replace(system, config=replace(system.config, max_epochs=30))
     splits = [stratified(graph.labels, seed) for seed in range(2)]
     outcomes = train_system(Prepared.of(graph), system, splits, range(2))
+    assert graph.labels is not None
     expected = [
         score_parts(outcome.probabilities, graph.labels, split)["test"]["accuracy"]
         for outcome, split in zip(outcomes, splits, strict=True)

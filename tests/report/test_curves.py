@@ -60,6 +60,7 @@ def test_filter_data_of_one_member_passes_through_what_was_kept(fitted: SGFClass
 
 def test_histories_have_a_column_an_epoch(fitted: SGFClassifier) -> None:
     scalars = coefficient_data(fitted.results_[0])
+    assert scalars is not None
     assert np.shape(scalars["alpha"]) == np.shape(scalars["beta"]) == (4, 26)
     assert scalars["alpha"][0][0] == 0.5
     curves = training_data(fitted.results_[0])

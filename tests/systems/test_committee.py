@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ def one_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(committee, "MOST_REPEATS", 1)
 
 
-def train(system: Committee, **options: object) -> CommitteeOutcome:
+def train(system: Committee, **options: Any) -> CommitteeOutcome:
     (outcome,) = train_system(Prepared.of(GRAPH), system, [SPLIT], [3], **options)
     assert isinstance(outcome, CommitteeOutcome)
     return outcome

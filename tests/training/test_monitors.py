@@ -109,7 +109,7 @@ def test_training_keeps_the_epoch_of_the_best_monitored_score(
     network.load_state_dict(result.state)
     with torch.no_grad():
         logits = network.eval()(augmented_adjacency(GRAPH), torch.tensor(GRAPH.features))
-    truth = GRAPH.labels[SPLIT.val]
+    truth = np.asarray(GRAPH.labels)[SPLIT.val]
     margin = (logits[:, 1] - logits[:, 0]).double().numpy()[SPLIT.val]
     own = np.array(class_weight or (1.0, 1.0))[truth]
     expected = by_scikit_learn(monitor, margin, truth, own)
