@@ -30,7 +30,7 @@ tables = hnp.arrays(
 
 def make_sparse(seed: int = 0, scale: float = 5.0) -> sp.csr_array:
     rng = np.random.default_rng(seed)
-    dense = rng.normal(size=(30, 8)) * scale * (rng.random((30, 8)) < 0.2)
+    dense = rng.normal(size=(30, 80)) * scale * (rng.random((30, 80)) < 0.2)
     return sp.csr_array(dense.astype(np.float32))
 
 
@@ -100,6 +100,17 @@ def test_auto_divides_sparse_columns_beyond_one_as_max_abs_scaler() -> None:
         np.testing.assert_allclose(scaler.transform(rows.toarray()), got.toarray(), rtol=1e-6)
 
 
+def test_auto_standardises_a_table_that_is_stored_as_sparse() -> None:
+    """Few columns, of which many entries are filled, are no bag of words."""
+    table = sp.csr_array(make_sparse()[:, :8])
+    scaled = FeatureScaler.fit(table).transform(table)
+    np.testing.assert_allclose(scaled, StandardScaler().fit_transform(table.toarray()), atol=1e-5)
+    words = sp.csr_array(np.eye(40, 30, dtype=np.float32))
+    np.testing.assert_array_equal(
+        FeatureScaler.fit(words).transform(words).toarray(), words.toarray()
+    )
+
+
 def test_auto_leaves_bags_of_words_alone() -> None:
     matrix = make_sparse(scale=0.05)
     words = sp.csr_array(matrix.astype(bool).astype(np.float32))
@@ -121,7 +132,7 @@ def test_transform_leaves_the_features_of_a_graph_alone(scaling: str, form: str)
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 def test_transform_refuses_another_width(form: str) -> None:
     table = make_sparse() if form == "sparse" else make_sparse().toarray()
-    with pytest.raises(GraphError, match="must have 8 columns, as when fitted; got 5"):
+    with pytest.raises(GraphError, match="must have 80 columns, as when fitted; got 5"):
         FeatureScaler.fit(table).transform(table[:, :5])
 
 

@@ -101,7 +101,7 @@ def _compared(records: Sequence[Record], datasets: Sequence[str], scaling: str) 
     rows = []
     for name, scalings in {**SETTINGS, **FURTHER}.items():
         cells = [compare_runs(records, d, name, printed(d), scaling=scaling) for d in datasets]
-        if scaling in scalings and all(cell.n for cell in cells):
+        if scaling in scalings and cells and all(cell.n for cell in cells):
             rows.append(Row(name, (*cells, f"{distance(cells):.2f}")))
     titles = (*(DATASET_TITLES.get(d, d) for d in datasets), "distance")
     return Block(f"SGF, {SCALINGS[scaling]}; stratified splits", titles, tuple(rows))
