@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphfilter import GraphClassifier, SGFClassifier
+from graphfilter.data import make_csbm
+from graphfilter.report.members import KindRow, describe_needs, view_members
+from graphfilter.systems.committees import GROUPS
+
+GRAPH = make_csbm(60, mean_degree=6, n_features=5, frequency=0.3, seed=2)
+
+
+def kinds(*pairs: tuple[str, float, float, bool]) -> list[KindRow]:
+    return [KindRow(title, share, adds, clear) for title, share, adds, clear in pairs]
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (kinds(("trees", 1.0, 0.0, False)), "Mostly trees."),
+        (
+            kinds(("neighbours", 0.4, 0.1, True), ("who is connected to whom", 0.3, 0.021, True)),
+            "First of all neighbours; who is connected to whom adds 2.1 points.",
+        ),
+        (
+            kinds(("neighbours", 0.9, 0.1, True), ("features alone", 0.1, -0.05, False)),
+            "Mostly neighbours; features alone add nothing clear.",
+        ),
+        (
+            kinds(("neighbours", 0.9, 0.1, True), ("who is connected to whom", 0.1, -0.01, True)),
+            "Mostly neighbours; who is connected to whom costs 1 point.",
+        ),
+        (
+            kinds(("neighbours", 0.9, 0.1, True), ("trees", 0.1, -0.03, True)),
+            "Mostly neighbours; trees cost 3.0 points.",
+        ),
+    ],
+)
+def test_sentence_says_what_the_answers_rest_on(rows: list[KindRow], sentence: str) -> None:
+    assert describe_needs(rows) == sentence
+
+
+def test_view_has_the_numbers_of_the_committee() -> None:
+    clf = GraphClassifier(max_epochs=6, random_state=0, device="cpu").fit(graph=GRAPH)
+    scored, labels = clf.split_.val, np.asarray(GRAPH.labels)
+    predicted = clf.predict_proba().argmax(axis=1)
+    view = view_members(clf, "val", scored, labels[scored], predicted[scored])
+    assert view is not None
+    assert [kind.share for kind in view.kinds] == sorted(
+        (kind.share for kind in view.kinds), reverse=True
+    )
+    assert sum(kind.share for kind in view.kinds) == pytest.approx(1)
+    assert {kind.title for kind in view.kinds} == set(GROUPS)
+    by_name = {note.name: note for note in clf.member_notes_}
+    trees = next(kind for kind in view.kinds if kind.title == "trees")
+    expected = (by_name["trees"].predicted[scored] == labels[scored]).mean()
+    assert trees.members[0].accuracy == pytest.approx(expected)
+
+
+def test_one_model_has_no_members_to_show() -> None:
+    clf = SGFClassifier(max_epochs=2, random_state=0, device="cpu").fit(graph=GRAPH)
+    none = np.zeros(0, dtype=np.int64)
+    assert view_members(clf, "val", none, none, none) is None
