@@ -11,7 +11,7 @@ from graphfilter.filters import (
     PageRankFilterConfig,
     StackedFilterConfig,
 )
-from graphfilter.models import FilterNetworkConfig, ResidualConfig, TreesConfig
+from graphfilter.models import FilterNetworkConfig, ModelConfig, ResidualConfig, TreesConfig
 from graphfilter.systems.committee import Committee
 from graphfilter.systems.system import PAPER, System
 
@@ -22,68 +22,37 @@ def _filtered(filter: FilterConfig, **options: Any) -> FilterNetworkConfig:
     return FilterNetworkConfig(dropout=0.5, filter=filter, **options)
 
 
-FEATURES = System(
-    "features",
-    "features alone",
-    _filtered(IdentityFilterConfig(), encoder_layers=2),
-    operator="adjacency",
-    config=_CONFIG,
-    setting="own",
+def _member(name: str, title: str, model: ModelConfig, **options: Any) -> System:
+    usual = {"operator": "adjacency", "config": _CONFIG, "setting": "own"}
+    return System(name, title, model, **(usual | options))
+
+
+FEATURES = _member(
+    "features", "features alone", _filtered(IdentityFilterConfig(), encoder_layers=2)
 )
-FILTER = System(
-    "filter",
-    "adaptive filter",
-    _filtered(StackedFilterConfig(), encoder_layers=2),
-    operator="adjacency",
-    config=_CONFIG,
-    setting="own",
-)
-SMOOTH = System(
+FILTER = _member("filter", "adaptive filter", _filtered(StackedFilterConfig(), encoder_layers=2))
+SMOOTH = _member(
     "smooth",
     "fixed low-pass filter",
     _filtered(PageRankFilterConfig(16, 0.1), filter_on="logits"),
+    operator="augmented_adjacency",
     config=replace(_CONFIG, learning_rate=0.01, weight_decay=5e-3),
-    setting="own",
     view="unit",
 )
-LINKS = System(
-    "links",
-    "who is connected to whom",
-    _filtered(IdentityFilterConfig()),
-    operator="adjacency",
-    config=_CONFIG,
-    setting="own",
-    view="links",
+LINKS = _member(
+    "links", "who is connected to whom", _filtered(IdentityFilterConfig()), view="links"
 )
-FILTERED_LINKS = System(
+FILTERED_LINKS = _member(
     "filtered-links",
     "adaptive filter of features and links",
     _filtered(StackedFilterConfig()),
-    operator="adjacency",
-    config=_CONFIG,
-    setting="own",
     view="unit+links",
 )
-DEEP = System(
-    "deep",
-    "deep network",
-    ResidualConfig(dropout=0.5, n_layers=6),
-    operator="adjacency",
-    config=_CONFIG,
-    setting="own",
+DEEP = _member("deep", "deep network", ResidualConfig(dropout=0.5, n_layers=6))
+DEEPER = _member("deeper", "deeper network, less dropout", ResidualConfig(dropout=0.2, n_layers=10))
+TREES = _member(
+    "trees", "trees on features and neighbours' averages", TreesConfig(), view="averages"
 )
-DEEPER = System(
-    "deeper",
-    "deeper network, less dropout",
-    ResidualConfig(dropout=0.2, n_layers=10),
-    operator="adjacency",
-    config=_CONFIG,
-    setting="own",
-)
-TREES = System(
-    "trees", "trees on features and neighbours' averages", TreesConfig(), setting="own",
-    operator="adjacency", view="averages",
-)  # fmt: skip
 
 COMMITTEE = Committee(
     "committee",
