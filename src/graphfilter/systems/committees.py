@@ -23,7 +23,7 @@ def _filtered(filter: FilterConfig, **options: Any) -> FilterNetworkConfig:
 
 
 def _member(name: str, title: str, model: ModelConfig, **options: Any) -> System:
-    usual = {"operator": "adjacency", "config": _CONFIG, "setting": "own"}
+    usual: dict[str, Any] = {"operator": "adjacency", "config": _CONFIG, "setting": "own"}
     return System(name, title, model, **(usual | options))
 
 
