@@ -11,6 +11,7 @@ from graphfilter.paper import (
     figure3,
     figure3_seeds,
     filter_dynamics,
+    label_efficiency,
     last_epoch,
     options,
     settings,
@@ -30,7 +31,8 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (theta, last_epoch):
         monkeypatch.setattr(module, "SPLIT_RULE", "stratified")
     monkeypatch.setattr(last_epoch, "QUICK", {"karate": "karate"})
-    for module in (table4, figure2, figure3, figure3_seeds, filter_dynamics, settings, theta):
+    few = (table4, figure2, figure3, figure3_seeds, filter_dynamics, label_efficiency)
+    for module in (*few, settings, theta):
         monkeypatch.setattr(module, "QUICK", ("karate",))
     monkeypatch.setattr(table5, "QUICK", (("karate",), ()))
     for name, table in (("table2", table2.TABLE), ("table3", table3.TABLE)):

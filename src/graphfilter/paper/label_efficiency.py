@@ -61,7 +61,8 @@ def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> l
 def build(folder: Path, options: Options) -> Rendered:
     """Draw the figure, and its numbers as tables, from the records of a folder."""
     records = read_target_records(folder, options.file_name(NAME))
-    known = [d for d in DATASETS if any(r.dataset == d for r in records)]
+    there = {r.dataset for r in records}
+    known = [d for d in dict.fromkeys((*DATASETS, *QUICK)) if d in there]
     blocks = []
     for dataset in known:
         present = {r.split_rule for r in records if r.dataset == dataset}
