@@ -11,6 +11,7 @@ import pytest
 from graphfilter.data import make_csbm, write_tables
 from graphfilter.graph import Graph
 from graphfilter.run_folder import explain_run, load_run, predict_graph
+from graphfilter.systems import committee
 
 QUICK = ("--epochs", 8, "--quiet")
 
@@ -92,3 +93,29 @@ def test_settings_of_a_model_stand_after_its_name(graphfilter, tables, tmp_path:
     classifier = load_run(tmp_path / "run")[0]
     assert classifier.system_.settings()["hidden_size"] == 3
     assert classifier.system_.config.max_epochs == 8
+
+
+@pytest.mark.parametrize("model", ["committee", "committee-low", "committee@patience=3"])
+def test_committee_is_fitted_kept_and_explained(
+    graphfilter, tables, tmp_path: Path, graph: Graph, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(committee, "MOST_REPEATS", 1)
+    run = tmp_path / "run"
+    done = graphfilter("fit", *tables, "--model", model, "--out", run, "--no-baselines", *QUICK)
+    assert done.code == 0, done.err
+    assert not list(run.glob("checkpoint*"))
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert ("What the graph needed" in page) == ("@" not in model)
+    classifier, about, _ = load_run(run)
+    found = predict_graph(classifier, about, graph)
+    rows = (run / "predictions.csv").read_text(encoding="utf-8").splitlines()[1:]
+    names = [row.split(",")[1].strip('"') for row in rows]
+    assert [str(classifier.classes_[i]) for i in found.argmax(axis=1)] == names
+
+
+def test_committee_takes_no_number_of_members(graphfilter, tables, tmp_path: Path) -> None:
+    done = graphfilter(
+        "fit", *tables, "--model", "committee", "--members", 2, "--out", tmp_path / "run"
+    )
+    assert done.code == 2
+    assert "a committee has its own members" in done.err

@@ -170,6 +170,8 @@ def fit(
         efforts = {name: effort for effort, name in EFFORTS.items()}
         build = partial(SystemClassifier, model=model, n_members=members)
         if model in efforts:
+            if "--members" in words:
+                raise ConfigError("a committee has its own members; leave --members out.")
             build = partial(GraphClassifier, effort=efforts[model])
         classifier = build(
             class_weight=weight,

@@ -75,7 +75,7 @@ verbose
 
     def build_system(self) -> System:
         system = get_system(self.model)
-        if system.model is None:
+        if not system.trained:
             raise ConfigError(f"{self.model} is not trained; compare with it in graphfilter bench.")
         given = {
             "max_epochs": self.max_epochs, "patience": self.patience, "monitor": self.monitor,
