@@ -49,7 +49,11 @@ def test_run_is_started_watched_compared_and_downloaded(studio, visit) -> None:
         .filter((t) => t.name && t.type !== "bar").length"""
     assert page.evaluate(drawn) == 2
     energy = "document.getElementById('response-plot').data.find((t) => t.type === 'bar')?.y.length"
-    page.wait_for_function(f"{energy} === 40")
+    for _ in range(100):
+        if page.evaluate(energy) == 40:
+            break
+        page.wait_for_timeout(50)
+    assert page.evaluate(energy) == 40
     assert page.locator("#run-1 .name").inner_text() == (
         "1. augmented_adjacency, 16 layers, at most 400 epochs"
     )
