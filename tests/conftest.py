@@ -3,6 +3,7 @@
 # ruff: noqa: E402 - threads are set before torch loads.
 from __future__ import annotations
 
+import importlib.util
 import os
 from pathlib import Path
 
@@ -30,6 +31,19 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 # Without a GPU the Triton kernels run in Triton's interpreter; it reads this when imported.
 if not torch.cuda.is_available():
     os.environ.setdefault("TRITON_INTERPRET", "1")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the examples of networks whose layers are PyTorch Geometric's where it is missing."""
+    if importlib.util.find_spec("torch_geometric"):
+        return
+    missing = pytest.mark.skip(reason="torch_geometric is not installed")
+    for item in items:
+        if isinstance(item, pytest.DoctestItem) and "graphfilter.models.pyg" in (
+            item.path.read_text()
+        ):
+            item.add_marker(missing)
+
 
 SMALL_GRAPHS = ("path", "cycle", "star", "two_components", "isolated", "weighted", "edgeless")
 

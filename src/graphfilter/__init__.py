@@ -23,7 +23,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from graphfilter import data, filters, models, operators, spectral, splits, training
+    from graphfilter import (
+        data,
+        filters,
+        metrics,
+        models,
+        operators,
+        spectral,
+        splits,
+        systems,
+        training,
+    )
     from graphfilter.data import load_dataset, read_tables
     from graphfilter.errors import GraphFilterError
     from graphfilter.estimators import (
@@ -49,11 +59,13 @@ _ROOMS = {
     "data": "data",
     "filters": "filters",
     "load_dataset": "data",
+    "metrics": "metrics",
     "models": "models",
     "operators": "operators",
     "read_tables": "data",
     "spectral": "spectral",
     "splits": "splits",
+    "systems": "systems",
     "training": "training",
 }
 
@@ -70,11 +82,13 @@ __all__ = [
     "data",
     "filters",
     "load_dataset",
+    "metrics",
     "models",
     "operators",
     "read_tables",
     "spectral",
     "splits",
+    "systems",
     "training",
 ]
 

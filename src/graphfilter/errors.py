@@ -9,7 +9,17 @@ from os import PathLike
 
 
 class GraphFilterError(ValueError):
-    """The parent of every error a user can cause. Anything else that escapes is our bug."""
+    """The parent of every error a user can cause. Anything else that escapes is our bug.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> try:
+    ...     gf.load_dataset("kora")
+    ... except gf.GraphFilterError as error:
+    ...     print(str(error).split(" Known")[0])
+    unknown dataset 'kora'; did you mean 'cora'?
+    """
 
 
 class GraphError(GraphFilterError):

@@ -35,6 +35,15 @@ def write_tables(graph: Graph, folder: str | PathLike[str]) -> tuple[Path, Path]
     Returns
     -------
     edges, vertices : Path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in gf.data.write_tables(g, folder)]
+    ['edges.csv', 'vertices.csv']
     """
     folder = Path(folder)
     ids = _ids(graph)

@@ -67,6 +67,13 @@ def load_dataset(
     DataFileError
         A file is damaged, or is not the dataset it is named after, or the originals could not be
         fetched; then the message says which file to put where.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> g.n_vertices, g.n_edges, g.n_classes
+    (34, 78, 2)
     """
     entry = describe(name)
     if entry.reader == "make":
@@ -90,7 +97,14 @@ def load_dataset(
 
 
 def locate(name: str, *, folder: AnyPath | None = None) -> Path | None:
-    """Find the file that :func:`load_dataset` would read, or None where there is none yet."""
+    """Find the file that :func:`load_dataset` would read, or None where there is none yet.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.data.locate("karate") is None  # made in memory, so it has no file
+    True
+    """
     entry = describe(name)
     if entry.file is None:
         return None

@@ -90,6 +90,13 @@ def make_bipartite(
     Each of the ``n_side²`` pairs across is joined with the given probability: 50,000 edges are
     expected at the defaults (the paper's draw has 50,182). Only the graph tells the sides
     apart. A draw that is not connected is drawn again.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.data.make_bipartite(n_side=50, probability=0.1)
+    >>> gf.spectral.homophily(g)
+    0.0
     """
     if n_side < 1:
         raise ConfigError(f"n_side must be at least 1; got {n_side}.")
@@ -115,6 +122,13 @@ def make_digits(n_neighbors: int = 10) -> Graph:
 
     Two images are joined where one is among the ``n_neighbors`` nearest of the other. Features
     are the 8 × 8 pixels, from 0 to 16; labels are the digits: a low-frequency graph.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.data.make_digits(n_neighbors=5)
+    >>> g.n_vertices, g.n_classes
+    (1797, 10)
     """
     from sklearn.datasets import load_digits
     from sklearn.neighbors import kneighbors_graph
@@ -138,6 +152,12 @@ def make_karate() -> Graph:
 
     Edges are unweighted. The members have no features, so each gets a column of its own (the
     identity matrix), with which a model can learn one weight per vertex.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.data.make_karate().classes.tolist()
+    ['Mr. Hi', 'Officer']
     """
     import networkx as nx
 

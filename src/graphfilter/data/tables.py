@@ -63,6 +63,16 @@ def read_tables(
     ------
     GraphFilterError
         Its ``__notes__`` say what was found and guessed before.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> people = {"name": ["Ann", "Bob", "Eve"], "age": [31, 45, 28], "team": ["a", "b", ""]}
+    >>> calls = {"from": ["Ann", "Bob"], "to": ["Bob", "Eve"]}
+    >>> columns = gf.data.Columns(id="name", label="team")
+    >>> graph, encoder = gf.read_tables(calls, people, columns=columns)
+    >>> graph.n_vertices, graph.n_edges, graph.labels.tolist()
+    (3, 2, [0, 1, -1])
     """
     columns = columns or Columns()
     if not (columns.source and columns.target) and _same(edges, vertices):

@@ -18,7 +18,15 @@ from graphfilter.operators.polynomial import Basis, Dropout, apply_polynomial, a
 
 
 class FilterConfig(Config, ABC):
-    """The config of a filter, which builds it."""
+    """The config of a filter, which builds it.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> config = gf.filters.StackedFilterConfig(n_layers=4)
+    >>> config.build()
+    StackedFilter(n_layers=4, init=0.5)
+    """
 
     @abstractmethod
     def build(self, seed: int = 0) -> Filter:
@@ -37,6 +45,16 @@ class Filter(nn.Module, ABC):
         Its identity: what it was built from.
     degree : int
         K, the number of products with the operator.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> smooth = gf.filters.PowerFilter(k=2)
+    >>> smooth(operator, torch.eye(34)).shape
+    torch.Size([34, 34])
     """
 
     config: FilterConfig
@@ -104,6 +122,16 @@ def apply_filters(filters: Sequence[Filter], operator: Operator, x: Tensor) -> T
 
     Filters with powers as their basis run in powers of P / radius, which stay bounded at any
     degree (those of the Laplacian reach 2^K).
+
+    Examples
+    --------
+    >>> import torch
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> pair = [gf.filters.StackedFilter(4), gf.filters.StackedFilter(4)]
+    >>> gf.filters.apply_filters(pair, operator, torch.ones(34, 6)).shape
+    torch.Size([34, 6])
     """
     filters[0].check_operator(operator)
     if any(f.config != filters[0].config for f in filters):

@@ -15,7 +15,14 @@ from graphfilter.operators.polynomial import Basis
 
 @dataclass(frozen=True)
 class ChebyshevFilterConfig(FilterConfig):
-    """See :class:`ChebyshevFilter`."""
+    """See :class:`ChebyshevFilter`.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.filters.ChebyshevFilterConfig(degree=2)
+    ChebyshevFilterConfig(degree=2, lambda_max=2.0, lambda_min=0.0, init=0.5)
+    """
 
     kind: ClassVar[str] = "ChebyshevFilter"
     degree: int = 16
@@ -51,6 +58,12 @@ class ChebyshevFilter(Filter):
         The interval taken for the operator's spectrum; [0, 2] is the Laplacian's.
     init : float
         Initial value of every coefficient.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.filters.ChebyshevFilter(degree=2).response([0.0, 1.0, 2.0]).round(3).tolist()
+    [0.5, 0.0, 1.5]
     """
 
     def __init__(

@@ -26,6 +26,14 @@ class Config:
     ----------
     kind : str
         The name of what is built, for printing and for records.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.filters.PowerFilterConfig(k=3).describe()
+    {'kind': 'PowerFilter', 'k': 3}
+    >>> gf.filters.PowerFilterConfig(k=3) == gf.filters.PowerFilterConfig(k=3)
+    True
     """
 
     kind: ClassVar[str]

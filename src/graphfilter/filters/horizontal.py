@@ -15,7 +15,14 @@ from graphfilter.filters.base import Filter, FilterConfig
 
 @dataclass(frozen=True)
 class HorizontalFilterConfig(FilterConfig):
-    """See :class:`HorizontalFilter`."""
+    """See :class:`HorizontalFilter`.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.filters.HorizontalFilterConfig(degree=2)
+    HorizontalFilterConfig(degree=2, init=0.5)
+    """
 
     kind: ClassVar[str] = "HorizontalFilter"
     degree: int = 16
@@ -44,6 +51,12 @@ class HorizontalFilter(Filter):
     degree : int
     init : float or sequence of float
         Initial value of every coefficient, or the ``degree + 1`` values.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.filters.HorizontalFilter(degree=2).response([1.0, 0.0, -1.0]).round(3).tolist()
+    [1.5, 0.5, 0.5]
     """
 
     def __init__(self, degree: int = 16, init: float | Sequence[float] | Tensor = 0.5) -> None:

@@ -13,7 +13,14 @@ from graphfilter.filters.base import Filter, FilterConfig
 
 @dataclass(frozen=True)
 class IdentityFilterConfig(FilterConfig):
-    """See :class:`IdentityFilter`."""
+    """See :class:`IdentityFilter`.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.filters.IdentityFilterConfig()
+    IdentityFilterConfig()
+    """
 
     kind: ClassVar[str] = "IdentityFilter"
 
@@ -22,7 +29,14 @@ class IdentityFilterConfig(FilterConfig):
 
 
 class IdentityFilter(Filter):
-    r"""Leave every column as it is, :math:`f(\lambda) = 1`: the network is an MLP."""
+    r"""Leave every column as it is, :math:`f(\lambda) = 1`: the network is an MLP.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.filters.IdentityFilter().response([1.0, 0.0, -1.0]).round(3).tolist()
+    [1.0, 1.0, 1.0]
+    """
 
     degree = 0
 

@@ -17,7 +17,14 @@ from graphfilter.operators.polynomial import Basis
 
 @dataclass(frozen=True)
 class PageRankFilterConfig(FilterConfig):
-    """See :class:`PageRankFilter`."""
+    """See :class:`PageRankFilter`.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.filters.PageRankFilterConfig(K=2, alpha=0.5)
+    PageRankFilterConfig(K=2, alpha=0.5)
+    """
 
     kind: ClassVar[str] = "PageRankFilter"
     K: int = 10
@@ -42,6 +49,12 @@ class PageRankFilter(Filter):
         Steps.
     alpha : float
         Teleport probability in (0, 1]; 1 leaves the columns as they are.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.filters.PageRankFilter(K=2, alpha=0.5).response([1.0, 0.0, -1.0]).round(3).tolist()
+    [1.0, 0.5, 0.5]
     """
 
     def __init__(self, K: int = 10, alpha: float = 0.1) -> None:
@@ -58,7 +71,14 @@ class PageRankFilter(Filter):
 
 @dataclass(frozen=True)
 class ExactPageRankFilterConfig(FilterConfig):
-    """See :class:`ExactPageRankFilter`."""
+    """See :class:`ExactPageRankFilter`.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.filters.ExactPageRankFilterConfig(alpha=0.5)
+    ExactPageRankFilterConfig(alpha=0.5, tolerance=1e-12)
+    """
 
     kind: ClassVar[str] = "ExactPageRankFilter"
     alpha: float = 0.1
@@ -92,6 +112,12 @@ class ExactPageRankFilter(Filter):
         Teleport probability in (0, 1].
     tolerance : float
         Bound of the error of the response anywhere in [-1, 1].
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.filters.ExactPageRankFilter(alpha=0.5).response([1.0, 0.0, -1.0]).round(3).tolist()
+    [1.0, 0.5, 0.333]
     """
 
     def __init__(self, alpha: float = 0.1, tolerance: float = 1e-12) -> None:

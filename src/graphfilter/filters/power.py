@@ -14,7 +14,14 @@ from graphfilter.filters.base import Filter, FilterConfig
 
 @dataclass(frozen=True)
 class PowerFilterConfig(FilterConfig):
-    """See :class:`PowerFilter`."""
+    """See :class:`PowerFilter`.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.filters.PowerFilterConfig(k=2)
+    PowerFilterConfig(k=2)
+    """
 
     kind: ClassVar[str] = "PowerFilter"
     k: int = 2
@@ -27,7 +34,14 @@ class PowerFilterConfig(FilterConfig):
 
 
 class PowerFilter(Filter):
-    r"""Nothing to learn: :math:`f(\lambda) = \lambda^k`, the filter of SGC (Wu et al. 2019)."""
+    r"""Nothing to learn: :math:`f(\lambda) = \lambda^k`, the filter of SGC (Wu et al. 2019).
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.filters.PowerFilter(k=2).response([1.0, 0.0, -1.0]).round(3).tolist()
+    [1.0, 0.0, 1.0]
+    """
 
     def __init__(self, k: int = 2) -> None:
         super().__init__(PowerFilterConfig(k))

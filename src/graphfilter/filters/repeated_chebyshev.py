@@ -15,7 +15,14 @@ from graphfilter.operators.polynomial import Basis
 
 @dataclass(frozen=True)
 class RepeatedChebyshevFilterConfig(FilterConfig):
-    """See :class:`RepeatedChebyshevFilter`."""
+    """See :class:`RepeatedChebyshevFilter`.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.filters.RepeatedChebyshevFilterConfig(n_terms=2)
+    RepeatedChebyshevFilterConfig(n_terms=2, lambda_max=2.0, init=0.5)
+    """
 
     kind: ClassVar[str] = "RepeatedChebyshevFilter"
     n_terms: int = 16
@@ -50,6 +57,12 @@ class RepeatedChebyshevFilter(Filter):
         The interval taken for the operator's spectrum is [0, ``lambda_max``].
     init : float
         Initial value of every coefficient.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.filters.RepeatedChebyshevFilter(n_terms=2).response([0.0, 1.0, 2.0]).round(3).tolist()
+    [1.0, 1.0, 1.0]
     """
 
     def __init__(self, n_terms: int = 16, lambda_max: float = 2.0, init: float = 0.5) -> None:

@@ -17,7 +17,14 @@ from graphfilter.operators.polynomial import Dropout
 
 @dataclass(frozen=True)
 class StackedFilterConfig(FilterConfig):
-    """See :class:`StackedFilter`."""
+    """See :class:`StackedFilter`.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.filters.StackedFilterConfig(n_layers=4)
+    StackedFilterConfig(n_layers=4, init=0.5)
+    """
 
     kind: ClassVar[str] = "StackedFilter"
     n_layers: int = 16

@@ -60,6 +60,13 @@ class Graph:
         graph without directions.
     kinds : EdgeKinds or None
         How strongly each kind of edge joins two vertices, where kinds were given.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.Graph.from_edges([[0, 1], [1, 2]], labels=["x", "y", None])
+    >>> g.n_vertices, g.n_edges, g.labels.tolist()
+    (3, 2, [0, 1, -1])
     """
 
     indptr: NDArray[Any]

@@ -152,6 +152,13 @@ def mean_interval(
     ----------
     deviation : float
         Of the population (divided by n, like numpy's ``std``).
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> low, high = gf.metrics.mean_interval(0.8, 0.02, n=10)
+    >>> round(low, 3), round(high, 3)
+    (0.785, 0.815)
     """
     from scipy.stats import t as student
 

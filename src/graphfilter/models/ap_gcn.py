@@ -26,6 +26,12 @@ class APGCNConfig(ModelConfig):
         On the input of both linear layers and of the propagation.
     cost : float
         :math:`\lambda`.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.APGCNConfig(max_steps=5)
+    APGCNConfig(dropout=0.5, hidden_size=64, max_steps=5, cost=0.005)
     """
 
     kind: ClassVar[str] = "APGCN"
@@ -58,6 +64,15 @@ class APGCN(Network[APGCNConfig]):
     config : APGCNConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.APGCN(34, 2)(operator, x).shape
+    torch.Size([34, 2])
     """
 
     epsilon = 0.01

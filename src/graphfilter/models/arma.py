@@ -27,6 +27,12 @@ class ARMAConfig(ModelConfig):
         On the input of both layers.
     skip_dropout : float
         On the X of the skip connections.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.ARMAConfig(n_stacks=3)
+    ARMAConfig(dropout=0.5, hidden_size=16, n_stacks=3, n_steps=1, skip_dropout=0.75)
     """
 
     kind: ClassVar[str] = "ARMA"
@@ -58,6 +64,15 @@ class ARMA(EdgeNetwork[ARMAConfig]):
     config : ARMAConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.ARMA(g)(operator, x).shape
+    torch.Size([34, 2])
     """
 
     def __init__(

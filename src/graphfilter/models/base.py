@@ -27,6 +27,16 @@ class ModelConfig(Config, ABC):
         Whether the network is built on one graph, and serves no other.
     dropout : float
         Rate in [0, 1); where it applies, the network says.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> config = gf.models.FilterNetworkConfig(hidden_size=8)
+    >>> network = config.build(g, torch.Generator().manual_seed(0))
+    >>> network.config == config
+    True
     """
 
     keeps_graph: ClassVar[bool] = False
@@ -52,6 +62,13 @@ class TrainingOutput(NamedTuple):
         Multiplies the loss of every vertex.
     penalty : Tensor (), optional
         Is added to the mean loss.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import graphfilter as gf
+    >>> gf.models.TrainingOutput(torch.zeros(3, 2)).penalty is None
+    True
     """
 
     logits: Tensor
@@ -69,6 +86,18 @@ class Network(nn.Module, ABC, Generic[ConfigT]):
     ----------
     config : ModelConfig
         Its identity: what it was built from.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> network = gf.models.FilterNetwork(34, 2, gf.filters.StackedFilter())
+    >>> network.main_filter().degree
+    16
+    >>> network(operator, x).shape
+    torch.Size([34, 2])
     """
 
     config: ConfigT
@@ -112,6 +141,16 @@ class SideBySide(Network[ConfigT]):
     An optimisation, not another model: each gives what it gives alone. Nothing in
     :meth:`forward_side_by_side` may wait for the device, so that a whole epoch can be captured and
     replayed.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> pair = [gf.models.FilterNetwork(34, 2, gf.filters.StackedFilter()) for _ in range(2)]
+    >>> gf.models.FilterNetwork.forward_side_by_side(pair, operator, x, [None, None]).shape
+    torch.Size([34, 2, 2])
     """
 
     @classmethod

@@ -21,7 +21,15 @@ from graphfilter.operators.channels import Channels, channel_names
 
 @dataclass(frozen=True)
 class ChannelNetworkConfig(ModelConfig):
-    """See :class:`ChannelNetwork`; how many channels there are, the graph says."""
+    """See :class:`ChannelNetwork`; how many channels there are, the graph says.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.ChannelNetworkConfig(hidden_size=32)
+    ChannelNetworkConfig(dropout=0.7, filter=StackedFilterConfig(n_layers=16, init=0.5),
+    hidden_size=32)
+    """
 
     kind: ClassVar[str] = "ChannelNetwork"
     dropout: float = 0.7
@@ -57,6 +65,21 @@ class ChannelNetwork(SideBySide[ChannelNetworkConfig]):
         their operators.
     generator : torch.Generator, optional
         For the initial weights.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import graphfilter as gf
+    >>> links = gf.Graph.from_edges(
+    ...     [[0, 1], [1, 2]], features=[[1], [0], [1]], labels=["a", "b", "a"], directed=True
+    ... )
+    >>> operator = gf.operators.make_operator("channels", links)
+    >>> config = gf.models.ChannelNetworkConfig()
+    >>> network = config.build(links, torch.Generator().manual_seed(0))
+    >>> network.channels
+    ('edges', 'links to the same', 'linked by the same')
+    >>> network(operator, gf.operators.to_tensor(links.features)).shape
+    torch.Size([3, 2])
     """
 
     def __init__(

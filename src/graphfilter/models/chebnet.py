@@ -26,6 +26,12 @@ class ChebNetConfig(ModelConfig):
         K, the number of Chebyshev polynomials: K - 1 is the degree.
     dropout : float
         On the input of both layers.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.ChebNetConfig(n_terms=2)
+    ChebNetConfig(dropout=0.5, hidden_size=16, n_terms=2)
     """
 
     kind: ClassVar[str] = "ChebNet"
@@ -53,6 +59,15 @@ class ChebNet(EdgeNetwork[ChebNetConfig]):
     config : ChebNetConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.ChebNet(g)(operator, x).shape
+    torch.Size([34, 2])
     """
 
     def __init__(

@@ -27,6 +27,12 @@ class DirectedGCNConfig(ModelConfig):
     hidden_size : int
     dropout : float
         On the input of both layers.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.DirectedGCNConfig(hidden_size=32)
+    DirectedGCNConfig(dropout=0.5, hidden_size=32)
     """
 
     kind: ClassVar[str] = "DirectedGCN"
@@ -53,6 +59,17 @@ class DirectedGCN(Network[DirectedGCNConfig]):
     config : DirectedGCNConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> links = gf.Graph.from_edges(
+    ...     [[0, 1], [1, 2]], features=[[1], [0], [1]], labels=["a", "b", "a"], directed=True
+    ... )
+    >>> x = gf.operators.to_tensor(links.features)
+    >>> operator = gf.operators.augmented_adjacency(links)
+    >>> gf.models.DirectedGCN(links)(operator, x).shape
+    torch.Size([3, 2])
     """
 
     def __init__(

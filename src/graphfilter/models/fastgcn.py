@@ -26,6 +26,12 @@ class FastGCNConfig(ModelConfig):
         Draws of the vertices that the second layer sees in a training step.
     dropout : float
         On the input of both layers.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.FastGCNConfig(n_sampled=100)
+    FastGCNConfig(dropout=0.0, hidden_size=16, n_sampled=100)
     """
 
     kind: ClassVar[str] = "FastGCN"
@@ -57,6 +63,15 @@ class FastGCN(Network[FastGCNConfig]):
     config : FastGCNConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.FastGCN(34, 2)(operator, x).shape
+    torch.Size([34, 2])
     """
 
     def __init__(

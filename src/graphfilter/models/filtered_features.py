@@ -27,6 +27,12 @@ class FilteredFeaturesConfig(ModelConfig):
     filter : FilterConfig
         Without learnable scalars.
     hidden_size : int
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.FilteredFeaturesConfig(hidden_size=16)
+    FilteredFeaturesConfig(dropout=0.5, filter=PowerFilterConfig(k=2), hidden_size=16)
     """
 
     kind: ClassVar[str] = "FilteredFeatures"
@@ -53,6 +59,15 @@ class FilteredFeatures(SideBySide[FilteredFeaturesConfig]):
     config : FilteredFeaturesConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.FilteredFeatures(34, 2)(operator, x).shape
+    torch.Size([34, 2])
     """
 
     def __init__(

@@ -25,6 +25,12 @@ class GATConfig(ModelConfig):
         Columns per head, and heads, of the first layer; the second has one head.
     dropout : float
         On the input of both layers and on the attention.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.GATConfig(n_heads=4)
+    GATConfig(dropout=0.6, hidden_size=8, n_heads=4)
     """
 
     kind: ClassVar[str] = "GAT"
@@ -43,7 +49,14 @@ class GATConfig(ModelConfig):
 
 @dataclass(frozen=True)
 class VelickovicGATConfig(GATConfig):
-    """Of :class:`VelickovicGAT`; ``n_out_heads`` heads in the second layer."""
+    """Of :class:`VelickovicGAT`; ``n_out_heads`` heads in the second layer.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.VelickovicGATConfig(n_out_heads=8)
+    VelickovicGATConfig(dropout=0.6, hidden_size=8, n_heads=8, n_out_heads=8)
+    """
 
     kind: ClassVar[str] = "VelickovicGAT"
     n_out_heads: int = 1
@@ -71,6 +84,15 @@ class GAT(Network[GATConfig]):
     config : GATConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.GAT(34, 2)(operator, x).shape
+    torch.Size([34, 2])
     """
 
     def __init__(
@@ -108,7 +130,17 @@ class GAT(Network[GATConfig]):
 
 
 class VelickovicGAT(GAT):
-    """GAT trained as its authors do: several heads may answer, and biases are not decayed."""
+    """GAT trained as its authors do: several heads may answer, and biases are not decayed.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.VelickovicGAT(34, 2)(operator, x).shape
+    torch.Size([34, 2])
+    """
 
     def undecayed_parameters(self) -> list[nn.Parameter]:
         return [p for name, p in self.named_parameters() if name.endswith("bias")]

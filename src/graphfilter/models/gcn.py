@@ -25,6 +25,12 @@ class GCNConfig(ModelConfig):
     hidden_size, n_layers : int
     dropout : float
         On the input of every layer.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.GCNConfig(n_layers=3)
+    GCNConfig(dropout=0.5, hidden_size=16, n_layers=3)
     """
 
     kind: ClassVar[str] = "GCN"
@@ -37,7 +43,14 @@ class GCNConfig(ModelConfig):
 
 @dataclass(frozen=True)
 class KipfGCNConfig(GCNConfig):
-    """Of :class:`KipfGCN`."""
+    """Of :class:`KipfGCN`.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.KipfGCNConfig()
+    KipfGCNConfig(dropout=0.5, hidden_size=16, n_layers=2)
+    """
 
     kind: ClassVar[str] = "KipfGCN"
 
@@ -59,6 +72,15 @@ class GCN(Network[GCNConfig]):
     config : GCNConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.GCN(34, 2)(operator, x).shape
+    torch.Size([34, 2])
     """
 
     def __init__(
@@ -99,7 +121,17 @@ class GCN(Network[GCNConfig]):
 
 
 class KipfGCN(GCN):
-    """GCN trained as its authors do: weight decay is on the weights of the first layer only."""
+    """GCN trained as its authors do: weight decay is on the weights of the first layer only.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.KipfGCN(34, 2)(operator, x).shape
+    torch.Size([34, 2])
+    """
 
     def undecayed_parameters(self) -> list[nn.Parameter]:
         return [p for conv in self.convs for p in conv.parameters()]

@@ -35,6 +35,12 @@ class GCNIIConfig(ModelConfig):
         Weight of the initial residual and strength of the identity mapping.
     dropout : float
         On the input of every layer.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.GCNIIConfig(n_layers=8)
+    GCNIIConfig(dropout=0.5, n_layers=8, hidden_size=64, alpha=0.5, theta=0.5)
     """
 
     kind: ClassVar[str] = "GCNII"
@@ -60,6 +66,15 @@ class GCNII(SideBySide[GCNIIConfig]):
     config : GCNIIConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.GCNII(34, 2, gf.models.GCNIIConfig(n_layers=8))(operator, x).shape
+    torch.Size([34, 2])
     """
 
     def __init__(

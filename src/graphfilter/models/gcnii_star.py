@@ -26,7 +26,14 @@ from graphfilter.operators import Operator
 
 @dataclass(frozen=True)
 class GCNIIStarConfig(ModelConfig):
-    """Of :class:`GCNIIStar`; the fields are those of GCNII."""
+    """Of :class:`GCNIIStar`; the fields are those of GCNII.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.GCNIIStarConfig(n_layers=8)
+    GCNIIStarConfig(dropout=0.5, n_layers=8, hidden_size=64, alpha=0.5, theta=0.5)
+    """
 
     kind: ClassVar[str] = "GCNIIStar"
     n_layers: int = 64
@@ -54,6 +61,15 @@ class GCNIIStar(SideBySide[GCNIIStarConfig]):
     config : GCNIIStarConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.GCNIIStar(34, 2, gf.models.GCNIIStarConfig(n_layers=8))(operator, x).shape
+    torch.Size([34, 2])
     """
 
     def __init__(

@@ -41,6 +41,12 @@ class GeomGCNConfig(ModelConfig):
         On the input of both layers.
     embedding : {'isomap', 'poincare', 'structure'}
         Where the vertices lie: the authors' Geom-GCN-I, -P and -S (there struc2vec).
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.GeomGCNConfig(embedding="isomap")
+    GeomGCNConfig(dropout=0.5, hidden_size=16, embedding='isomap')
     """
 
     kind: ClassVar[str] = "GeomGCN"
@@ -75,6 +81,15 @@ class GeomGCN(Network[GeomGCNConfig]):
     config : GeomGCNConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.GeomGCN(g)(operator, x).shape
+    torch.Size([34, 2])
     """
 
     def __init__(

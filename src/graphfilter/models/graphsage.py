@@ -25,6 +25,12 @@ class GraphSAGEConfig(ModelConfig):
         Columns of a vertex's own and of its neighbours' part, each.
     dropout : float
         On the input of every layer.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.GraphSAGEConfig(hidden_size=32)
+    GraphSAGEConfig(dropout=0.5, hidden_size=32)
     """
 
     kind: ClassVar[str] = "GraphSAGE"
@@ -51,6 +57,15 @@ class GraphSAGE(EdgeNetwork[GraphSAGEConfig]):
     config : GraphSAGEConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.GraphSAGE(g)(operator, x).shape
+    torch.Size([34, 2])
     """
 
     def __init__(

@@ -31,6 +31,13 @@ class GraphSAINTConfig(ModelConfig):
         N.
     hidden_size, n_layers, dropout
         Of the GCN.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.GraphSAINTConfig(walk_length=3)
+    GraphSAINTConfig(dropout=0.5, n_roots=None, walk_length=3, n_samples=50, hidden_size=64,
+    n_layers=2)
     """
 
     kind: ClassVar[str] = "GraphSAINT"
@@ -63,6 +70,15 @@ class GraphSAINT(Network[GraphSAINTConfig]):
     config : GraphSAINTConfig, optional
     generator : torch.Generator, optional
         For the initial weights and the counted subgraphs.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.GraphSAINT(g, gf.models.GraphSAINTConfig(n_samples=2))(operator, x).shape
+    torch.Size([34, 2])
     """
 
     indptr: Tensor

@@ -34,6 +34,12 @@ class JKNetConfig(ModelConfig):
         On the input of every layer.
     drop_edge : float
         Share of the edges left out in training.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.JKNetConfig(n_layers=4)
+    JKNetConfig(dropout=0.5, n_layers=4, hidden_size=32, drop_edge=0.5)
     """
 
     kind: ClassVar[str] = "JKNet"
@@ -62,6 +68,15 @@ class JKNet(Network[JKNetConfig]):
     config : JKNetConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.JKNet(g)(operator, x).shape
+    torch.Size([34, 2])
     """
 
     edges: Tensor

@@ -26,6 +26,14 @@ def propagate_labels(graph: Graph, split: Split, *, alpha: float = 0.9) -> NDArr
     ----------
     alpha : float
         How much a vertex takes from its neighbours, in (0, 1).
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> split = gf.splits.stratified(g.labels, seed=0)
+    >>> gf.models.propagate_labels(g, split).shape
+    (34, 2)
     """
     from sklearn.semi_supervised import LabelSpreading
 

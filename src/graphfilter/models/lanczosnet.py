@@ -33,6 +33,13 @@ class LanczosNetConfig(ModelConfig):
     hidden_size, n_layers : int
     dropout : float
         On the input of every layer.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.LanczosNetConfig(n_vectors=10)
+    LanczosNetConfig(dropout=0.5, short=(1, 2, 3), long=(5, 7, 10, 20, 30), n_vectors=10,
+    hidden_size=64, n_layers=2)
     """
 
     kind: ClassVar[str] = "LanczosNet"
@@ -68,6 +75,15 @@ class LanczosNet(Network[LanczosNetConfig]):
     generator : torch.Generator, optional
         For the initial weights. The start of the Lanczos algorithm does not depend on it, so
         that saved weights fit the vectors they are loaded beside.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.LanczosNet(g)(operator, x).shape
+    torch.Size([34, 2])
     """
 
     vectors: Tensor

@@ -30,6 +30,14 @@ class Linear(nn.Module):
     Shapes
     ------
     weight : (n_in, n_out);  x : (n, n_in);  output : (n, n_out)
+
+    Examples
+    --------
+    >>> import torch
+    >>> import graphfilter as gf
+    >>> layer = gf.models.Linear(3, 2, torch.Generator().manual_seed(0))
+    >>> layer(torch.ones(5, 3)).shape
+    torch.Size([5, 2])
     """
 
     def __init__(self, n_in: int, n_out: int, generator: torch.Generator | None = None) -> None:
@@ -139,7 +147,15 @@ def long_sums(x: Tensor, y: Tensor, n_pieces: int | None = None) -> Tensor:
 
 
 def drop(x: Tensor, rate: float, generator: torch.Generator | None = None) -> Tensor:
-    """Set each entry to zero with probability ``rate`` and scale the rest up to keep the mean."""
+    """Set each entry to zero with probability ``rate`` and scale the rest up to keep the mean.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import graphfilter as gf
+    >>> gf.models.drop(torch.ones(2, 2), rate=0.0).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
     mask = keep_masks(x.shape, rate, [generator], x)
     return x if mask is None else x * mask[0]
 

@@ -25,6 +25,12 @@ class LINKXConfig(ModelConfig):
         Of the final MLP; the other two have one layer.
     dropout : float
         Inside the final MLP.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.LINKXConfig(hidden_size=32)
+    LINKXConfig(dropout=0.5, hidden_size=32, n_layers=2)
     """
 
     kind: ClassVar[str] = "LINKX"
@@ -51,6 +57,15 @@ class LINKX(EdgeNetwork[LINKXConfig]):
     config : LINKXConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.LINKX(g)(operator, x).shape
+    torch.Size([34, 2])
     """
 
     def __init__(

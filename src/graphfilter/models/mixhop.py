@@ -26,6 +26,12 @@ class MixHopConfig(ModelConfig):
     n_layers : int
     dropout : float
         On the input of every layer.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.MixHopConfig(hidden_size=10)
+    MixHopConfig(dropout=0.5, hidden_size=10, n_layers=2)
     """
 
     kind: ClassVar[str] = "MixHop"
@@ -53,6 +59,15 @@ class MixHop(EdgeNetwork[MixHopConfig]):
     config : MixHopConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.MixHop(g)(operator, x).shape
+    torch.Size([34, 2])
     """
 
     def __init__(

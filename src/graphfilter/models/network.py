@@ -30,7 +30,15 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 @dataclass(frozen=True)
 class FilterNetworkConfig(ModelConfig):
-    """See :class:`FilterNetwork`."""
+    """See :class:`FilterNetwork`.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.FilterNetworkConfig(dropout=0.5)
+    FilterNetworkConfig(dropout=0.5, filter=StackedFilterConfig(n_layers=16, init=0.5),
+    hidden_size=64, activation='relu', dropout_on='linear', filter_on='hidden', encoder_layers=1)
+    """
 
     kind: ClassVar[str] = "FilterNetwork"
     dropout: float = 0.7

@@ -29,6 +29,12 @@ class NLGNNConfig(ModelConfig):
         On the input of the linear layers.
     local : {'gcn', 'mlp'}
         'mlp' leaves P out of Z (NLMLP).
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.NLGNNConfig(kernel_size=3)
+    NLGNNConfig(dropout=0.5, hidden_size=48, kernel_size=3, local='gcn')
     """
 
     kind: ClassVar[str] = "NLGNN"
@@ -62,6 +68,15 @@ class NLGNN(Network[NLGNNConfig]):
     config : NLGNNConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.NLGNN(34, 2)(operator, x).shape
+    torch.Size([34, 2])
     """
 
     def __init__(

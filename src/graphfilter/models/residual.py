@@ -26,7 +26,14 @@ from graphfilter.operators import Operator
 
 @dataclass(frozen=True)
 class ResidualConfig(ModelConfig):
-    """See :class:`ResidualNetwork`."""
+    """See :class:`ResidualNetwork`.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.ResidualConfig(n_layers=2)
+    ResidualConfig(dropout=0.5, n_layers=2, hidden_size=64)
+    """
 
     kind: ClassVar[str] = "ResidualNetwork"
     n_layers: int = 6
@@ -51,6 +58,15 @@ class ResidualNetwork(SideBySide[ResidualConfig]):
     config : ResidualConfig, optional
     generator : torch.Generator, optional
         For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.ResidualNetwork(34, 2)(operator, x).shape
+    torch.Size([34, 2])
     """
 
     def __init__(

@@ -27,7 +27,14 @@ _DTYPES = (torch.float64, torch.float64, torch.int64, torch.int64, torch.int64, 
 
 @dataclass(frozen=True)
 class TreesConfig(ModelConfig):
-    """See :class:`Trees`; fitted, not trained by gradients."""
+    """See :class:`Trees`; fitted, not trained by gradients.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.TreesConfig(n_rounds=50)
+    TreesConfig(dropout=0.0, n_rounds=50, step=0.1, l2=1.0)
+    """
 
     kind: ClassVar[str] = "Trees"
     dropout: float = 0.0
@@ -66,6 +73,17 @@ class Trees(Network[TreesConfig]):
     start : Tensor (n_classes,)
     threshold, value, feature, left, right, missing_left : Tensors (n_nodes,)
         A leaf is its own child on both sides.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import torch
+    >>> import graphfilter as gf
+    >>> columns, labels = np.array([[0.0], [1.0]] * 20), np.array([0, 1] * 20)
+    >>> trees = gf.models.Trees(1, 2)
+    >>> trees.fit(columns, labels, seed=0)
+    >>> trees(None, torch.tensor([[0.0], [1.0]])).argmax(dim=1).tolist()
+    [0, 1]
     """
 
     start: Tensor

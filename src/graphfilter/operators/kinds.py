@@ -44,27 +44,72 @@ FORMED_ALWAYS = 2**15
 
 
 def augmented_adjacency(graph: Graph, **where: Any) -> Operator:
-    r"""Make :math:`\tilde A`, the adjacency with self loops, normalised: the paper's default."""
+    r"""Make :math:`\tilde A`, the adjacency with self loops, normalised: the paper's default.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> path = gf.Graph.from_edges([[0, 1], [1, 2]])
+    >>> operator = gf.operators.augmented_adjacency(path)
+    >>> operator.n, operator.interval
+    (3, (-1.0, 1.0))
+    """
     return _undirected("augmented_adjacency", graph, **where)
 
 
 def adjacency(graph: Graph, **where: Any) -> Operator:
-    r"""Make :math:`\hat A`, the normalised adjacency without self loops."""
+    r"""Make :math:`\hat A`, the normalised adjacency without self loops.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> path = gf.Graph.from_edges([[0, 1], [1, 2]])
+    >>> operator = gf.operators.adjacency(path)
+    >>> operator.n, operator.interval
+    (3, (-1.0, 1.0))
+    """
     return _undirected("adjacency", graph, **where)
 
 
 def laplacian(graph: Graph, **where: Any) -> Operator:
-    """Make L, the symmetric normalised Laplacian."""
+    """Make L, the symmetric normalised Laplacian.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> path = gf.Graph.from_edges([[0, 1], [1, 2]])
+    >>> operator = gf.operators.laplacian(path)
+    >>> operator.n, operator.interval
+    (3, (0.0, 2.0))
+    """
     return _undirected("laplacian", graph, **where)
 
 
 def coupling(graph: Graph, **where: Any) -> Operator:
-    """Make the operator of bibliographic coupling: vertices are alike that link to the same."""
+    """Make the operator of bibliographic coupling: vertices are alike that link to the same.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import graphfilter as gf
+    >>> links = gf.Graph.from_edges([[0, 2], [1, 2]], directed=True)
+    >>> (gf.operators.coupling(links) @ torch.eye(3)).tolist()
+    [[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]
+    """
     return _two_steps("coupling", graph.out_links(), **where)
 
 
 def co_citation(graph: Graph, **where: Any) -> Operator:
-    """Make the operator of co-citation: vertices are alike that the same link to."""
+    """Make the operator of co-citation: vertices are alike that the same link to.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import graphfilter as gf
+    >>> links = gf.Graph.from_edges([[0, 1], [0, 2]], directed=True)
+    >>> (gf.operators.co_citation(links) @ torch.eye(3)).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.0, 0.5, 0.5]]
+    """
     return _two_steps("co_citation", graph.in_links(), **where)
 
 
@@ -88,7 +133,15 @@ OPERATORS: dict[str, Callable[..., Operator]] = {
 
 
 def make_operator(kind: str, graph: Graph, **where: Any) -> Operator:
-    """Make the operator of this name for a graph, ``device`` and ``dtype`` as given."""
+    """Make the operator of this name for a graph, ``device`` and ``dtype`` as given.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> path = gf.Graph.from_edges([[0, 1], [1, 2]])
+    >>> gf.operators.make_operator("laplacian", path).interval
+    (0.0, 2.0)
+    """
     return OPERATORS[check_name("operator", kind, OPERATORS)](graph, **where)
 
 

@@ -45,6 +45,15 @@ class Operator:
         The largest absolute value in the interval, a bound of its norm.
     kernel : ProductKernel
         What multiplies.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import graphfilter as gf
+    >>> path = gf.Graph.from_edges([[0, 1], [1, 2]])
+    >>> operator = gf.operators.laplacian(path)
+    >>> (operator @ torch.ones(3, 1)).shape, operator.radius
+    (torch.Size([3, 1]), 2.0)
     """
 
     def __init__(

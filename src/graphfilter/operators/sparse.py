@@ -32,6 +32,15 @@ class SparseFeatures:
         Finite; copied.
     device, dtype
         Where it multiplies, and what the weights are stored in.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> import torch
+    >>> import graphfilter as gf
+    >>> features = gf.operators.SparseFeatures(sp.csr_array([[0.0, 2.0], [1.0, 0.0]]))
+    >>> features.project(torch.eye(2)).tolist()
+    [[0.0, 2.0], [1.0, 0.0]]
     """
 
     @made_to_be_kept
@@ -122,7 +131,15 @@ def to_tensor(
     device: torch.device | str = "cpu",
     dtype: torch.dtype = torch.float32,
 ) -> Tensor | SparseFeatures:
-    """Turn features into what networks take; sparse ones stay sparse while that is faster."""
+    """Turn features into what networks take; sparse ones stay sparse while that is faster.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> gf.operators.to_tensor(g.features).shape
+    (34, 34)
+    """
     if sp.issparse(features):
         n_cells = features.shape[0] * features.shape[1]
         if features.nnz <= DENSE_ABOVE * n_cells:

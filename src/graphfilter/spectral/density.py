@@ -31,6 +31,14 @@ class Density:
         NaN for a class without members.
     exact : bool
         Whether it is the histogram of all eigenvalues, or the kernel polynomial estimate.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> density = gf.spectral.spectral_density(g)
+    >>> density.exact, len(density.centres)
+    (True, 40)
     """
 
     centres: NDArray[np.float64]
@@ -97,6 +105,14 @@ def label_energy(graph: Graph, encoding: str = "signed", n_bins: int = 40) -> De
     -------
     Density
         With one row of values per class.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> energy = gf.spectral.label_energy(g)
+    >>> energy.values.shape  # one row per class, one column per band of frequencies
+    (2, 40)
     """
     edges = _bin_edges(n_bins)
     signals = label_signals(graph, encoding)

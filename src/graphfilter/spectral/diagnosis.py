@@ -50,6 +50,14 @@ class Diagnosis:
         Which kind of graph this is, and how often neighbours agree.
     advice : str
         Whether a low-pass model will do or an adaptive filter is needed, and how sure that is.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> diagnosis = gf.spectral.diagnose(g)
+    >>> diagnosis.range, round(diagnosis.label_frequency.mean, 2)
+    ('low', 0.37)
     """
 
     n_vertices: int

@@ -41,6 +41,14 @@ class FrequencyEstimate:
     mean, mean_low, mean_high : float
         The value averaged over the classes that have one, and its interval.
     method, encoding : str
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> estimate = gf.spectral.estimate_label_frequency(g, range(0, 34, 2))
+    >>> round(estimate.mean, 2), estimate.method
+    (0.46, 'unbiased')
     """
 
     value: NDArray[np.float64]

@@ -119,6 +119,13 @@ def feature_frequency(graph: Graph, row_normalise: bool = True) -> NDArray[np.fl
     -------
     float64 array (n_features,)
         NaN for a feature that is zero everywhere; ``np.nanmean`` skips it.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.data.make_csbm(n_vertices=200, frequency=0.2, seed=0)
+    >>> gf.spectral.feature_frequency(g).shape
+    (50,)
     """
     if graph.features is None:
         raise GraphError("feature frequencies need features; this graph has none.")

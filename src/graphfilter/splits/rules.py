@@ -28,6 +28,13 @@ class Split:
         Vertex indices. Boolean masks are taken too.
     rule : str
         The rule that drew it: the name to print with any number that comes from it.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> split = gf.Split(train=[0, 1], val=[2], test=[3])
+    >>> split.part_of(5).tolist()
+    ['train', 'train', 'val', 'test', '']
     """
 
     train: Index
@@ -78,6 +85,14 @@ def stratified(
     vertices to the parts with the largest remainders, training first among equals. So a class too
     small to reach every part (Texas has a class of one) is learned from before it is tested on,
     and no class is an error.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> labels = [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
+    >>> split = gf.splits.stratified(labels, seed=0)
+    >>> len(split.train), len(split.val), len(split.test), split.rule
+    (6, 2, 2, 'stratified 0.6/0.2/0.2')
     """
     codes = as_labels(labels)
     shares = check_fractions(fractions)
@@ -109,6 +124,14 @@ def per_class(
     ``round(val_fraction * n)`` of the rest for validation. Small classes are used up in training
     and vanish from validation and test, so numbers under this rule compare with stratified ones
     on balanced data only.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> labels = [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
+    >>> split = gf.splits.per_class(labels, seed=0)
+    >>> len(split.train), len(split.val), len(split.test), split.rule
+    (6, 2, 2, 'per_class 0.6/0.2')
     """
     codes = as_labels(labels)
     check_fractions((train_fraction, val_fraction))
@@ -128,6 +151,14 @@ def fraction(labels: ArrayLike | None, seed: int, train_fraction: float) -> Spli
     """Draw a stratified split with few training labels, for studies of label efficiency.
 
     Validation gets 0.2, or half of what is left where that is less; the rest is tested on.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> labels = [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
+    >>> split = gf.splits.fraction(labels, seed=0, train_fraction=0.4)
+    >>> len(split.train), len(split.val), len(split.test), split.rule
+    (4, 2, 4, 'fraction 0.4')
     """
     val = min(0.2, (1 - train_fraction) / 2)
     drawn = stratified(labels, seed, (train_fraction, val, 1 - train_fraction - val))
@@ -139,6 +170,14 @@ def few(labels: ArrayLike | None, seed: int, share: float) -> Split:
 
     Of every class, ``share`` of its vertices are trained on, and as many (at most 0.2 of them)
     validated on; at least one each, where a class has them. The rest is tested on.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> labels = [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
+    >>> split = gf.splits.few(labels, seed=0, share=0.4)
+    >>> len(split.train), len(split.val), len(split.test), split.rule
+    (4, 2, 4, 'few 0.4')
     """
     if not 0 < share <= 0.8:
         raise GraphError(f"the share of training vertices must be in (0, 0.8]; got {share:g}.")

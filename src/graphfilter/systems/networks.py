@@ -38,6 +38,17 @@ class Outcome:
 
     ``seconds`` is its share, by epochs, of the time of all the runs; ``side_by_side`` of them at a
     time shared their tensors.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> prepared = gf.systems.Prepared.of(g)
+    >>> system = gf.systems.get_system("sgf").with_(max_epochs=5)
+    >>> split = gf.splits.stratified(g.labels, seed=0)
+    >>> (outcome,) = gf.systems.train_system(prepared, system, [split], seeds=[0])
+    >>> outcome.n_epochs, outcome.result.stopped
+    (5, 'max_epochs')
     """
 
     system: System
@@ -160,6 +171,18 @@ def predict_networks(
     """Return what each network says of every vertex: class probabilities (n, n_classes).
 
     Of another task, the probability of every label, or values.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> prepared = gf.systems.Prepared.of(g)
+    >>> system = gf.systems.get_system("sgf").with_(max_epochs=5)
+    >>> split = gf.splits.stratified(g.labels, seed=0)
+    >>> (outcome,) = gf.systems.train_system(prepared, system, [split], seeds=[0])
+    >>> (again,) = gf.systems.predict_networks(prepared, system, [outcome.network])
+    >>> bool((again == outcome.probabilities).all())
+    True
     """
     prepared = prepared.seen_as(system.view)
     operator, x = prepared.operator(system.operator), prepared.x

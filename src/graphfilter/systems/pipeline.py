@@ -51,6 +51,17 @@ def train_system(
     ----------
     class_weight : array (n_classes,), optional
     on_epoch, checkpoint, resume : as for :func:`graphfilter.training.train`
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> prepared = gf.systems.Prepared.of(g)
+    >>> system = gf.systems.get_system("sgf").with_(max_epochs=5)
+    >>> split = gf.splits.stratified(g.labels, seed=0)
+    >>> (outcome,) = gf.systems.train_system(prepared, system, [split], seeds=[0])
+    >>> outcome.probabilities.shape
+    (34, 2)
     """
     run = train_committee if isinstance(system, Committee) else train_networks
     return run(

@@ -24,6 +24,14 @@ class Prepared:
     Everything is made once: features when it is prepared, each kind of operator when it is first
     asked for. What is learned is the labels' classes, or ``targets`` (n, T) of another task; the
     graph's classes then name these.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> prepared = gf.systems.Prepared.of(g, scaling="row")
+    >>> prepared.operator("laplacian").interval
+    (0.0, 2.0)
     """
 
     graph: Graph

@@ -33,7 +33,16 @@ def get_system(name: str) -> System:
 
 
 def find_system(name: str) -> System | None:
-    """Return the system of a record's name; None where it was the recorder's own."""
+    """Return the system of a record's name; None where it was the recorder's own.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.systems.find_system("gcn").title
+    'GCN'
+    >>> gf.systems.find_system("no such system") is None
+    True
+    """
     try:
         return get_system(name)
     except ConfigError:

@@ -51,6 +51,13 @@ class System:
         What the network sees of each vertex, one of :data:`graphfilter.graph.views.VIEWS`.
     datasets : mapping
         What its authors change for registered datasets, as arguments of :meth:`with_`.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> system = gf.systems.get_system("sgf")
+    >>> system.title, system.operator, system.config.max_epochs
+    ('SGF', 'augmented_adjacency', 1500)
     """
 
     name: str

@@ -28,6 +28,13 @@ class TrainConfig:
         frequency first).
     filter_weight_decay, weight_decay : float
         L2 penalties, as Adam adds them to the gradient.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> config = gf.training.TrainConfig(max_epochs=200, patience=50)
+    >>> config.max_epochs, config.monitor
+    (200, 'accuracy')
     """
 
     max_epochs: int = 1500

@@ -36,6 +36,28 @@ class Progress:
 
     The scores are accuracies, or those of another task: ``score_name`` says which. ``stage`` says
     what is trained, where that is one of several things.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> network = gf.models.FilterNetwork(34, 2, gf.filters.StackedFilter())
+    >>> split = gf.splits.stratified(g.labels, seed=0)
+    >>> config = gf.training.TrainConfig(max_epochs=5)
+    >>> labels = torch.tensor(g.labels)
+    >>> seen = []
+    >>> def watch(progress):
+    ...     seen.append(progress.epoch)
+    ...     return progress.epoch == 3  # True ends training
+    ...
+    >>> _ = gf.training.train(
+    ...     [network], operator, x, labels, [split], config, seeds=[0], on_epoch=watch
+    ... )
+    >>> seen
+    [1, 2, 3]
     """
 
     epoch: int
@@ -103,6 +125,21 @@ def train(
     resume : bool
         Resume from ``checkpoint`` if it exists: the result is the same to the bit as without
         the interruption.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> network = gf.models.FilterNetwork(34, 2, gf.filters.StackedFilter())
+    >>> split = gf.splits.stratified(g.labels, seed=0)
+    >>> config = gf.training.TrainConfig(max_epochs=5)
+    >>> labels = torch.tensor(g.labels)
+    >>> (result,) = gf.training.train([network], operator, x, labels, [split], config, seeds=[0])
+    >>> result.n_epochs, result.stopped
+    (5, 'max_epochs')
     """
     _check(models, splits, seeds, labels, task)
     monitor = task.resolve(config.monitor)
@@ -163,7 +200,15 @@ def train(
 
 
 def runs_in_a_cohort(operator: Operator) -> float:
-    """Return how many runs of one config share tensors: on a CPU, what fits a cache."""
+    """Return how many runs of one config share tensors: on a CPU, what fits a cache.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> gf.training.runs_in_a_cohort(gf.operators.adjacency(g)) >= 1
+    True
+    """
     if operator.device.type != "cpu":
         return math.inf
     return max(1, VERTICES_IN_CACHE // max(operator.n, 1))

@@ -37,6 +37,21 @@ class FitResult:
         What ended it; 'asked' is a caller whose ``on_epoch`` returned True.
     seconds : float
         Training time of all runs trained side by side with it.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> network = gf.models.FilterNetwork(34, 2, gf.filters.StackedFilter())
+    >>> split = gf.splits.stratified(g.labels, seed=0)
+    >>> config = gf.training.TrainConfig(max_epochs=5)
+    >>> labels = torch.tensor(g.labels)
+    >>> (result,) = gf.training.train([network], operator, x, labels, [split], config, seeds=[0])
+    >>> result.history["alpha"].shape  # at the start and after each of 5 epochs, 16 layers
+    (6, 16)
     """
 
     state: dict[str, Tensor]
@@ -51,7 +66,29 @@ class FitResult:
 
 
 class Run:
-    """The changing state of one run; :func:`graphfilter.training.train` drives it."""
+    """The changing state of one run; :func:`graphfilter.training.train` drives it.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> network = gf.models.FilterNetwork(34, 2, gf.filters.StackedFilter())
+    >>> split = gf.splits.stratified(g.labels, seed=0)
+    >>> config = gf.training.TrainConfig(max_epochs=5)
+    >>> labels = torch.tensor(g.labels)
+    >>> seen = []
+    >>> def watch(progress):
+    ...     seen.extend(run.training for run in progress.runs)
+    ...
+    >>> _ = gf.training.train(
+    ...     [network], operator, x, labels, [split], config, seeds=[0], on_epoch=watch
+    ... )
+    >>> seen
+    [True, True, True, True, True]
+    """
 
     def __init__(
         self,

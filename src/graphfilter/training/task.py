@@ -28,6 +28,12 @@ class Task(ABC):
         The score that is recorded every epoch beside the loss; higher is better.
     scores : mapping
         Further scores that may be monitored.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.training.TASKS["multilabel"].score_name
+    'micro_f1'
     """
 
     name: ClassVar[str]

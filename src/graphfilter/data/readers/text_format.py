@@ -57,6 +57,12 @@ class TextOptions:
         As Python names it: utf-8, utf-16, cp1252, latin-1, ...
     decimal : str or None
         ``'.'`` or ``','``.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.data.TextOptions(delimiter=";", decimal=",")
+    TextOptions(delimiter=';', encoding=None, decimal=',')
     """
 
     delimiter: str | None = None

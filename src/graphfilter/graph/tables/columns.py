@@ -47,6 +47,12 @@ class Columns:
         or drop.
     unlabelled : tuple of str
         The spellings of a label that mean *unlabelled*; empty for the usual ones.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.data.Columns(id="customer", label="fraud", drop=("comment",)).label
+    'fraud'
     """
 
     id: str | None = None
