@@ -1,0 +1,131 @@
+"""Files of earlier versions: models answer as they did, records count, checkpoints are no trap.
+
+``write_files.py`` makes them, once per version; CONTRIBUTING.md has the policy.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.compatibility.write_files import FILES, SMALL, graph
+
+import graphfilter as gf
+from graphfilter.bench import read_records, run_benchmark, summarise
+from graphfilter.cli import main
+from graphfilter.errors import ModelFileError
+from graphfilter.run_folder import load_run
+
+VERSIONS = sorted(path.name for path in FILES.iterdir() if path.is_dir())
+CLASSES: dict[str, Any] = {
+    "sgf": gf.SGFClassifier,
+    "members": gf.SGFClassifier,
+    "gpr-gnn": gf.SystemClassifier,
+    "committee": gf.GraphClassifier,
+}
+# Sums of float32 in another order, on another machine.
+CLOSE: dict[str, Any] = {"rtol": 1e-4, "atol": 1e-5}
+
+
+def said(version: str) -> dict[str, Any]:
+    return json.loads((FILES / version / "said.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("version", "name"),
+    [
+        (version, name)
+        for version in VERSIONS
+        for name in CLASSES
+        if name in said(version) and (version, name) != ("0.1.0", "members")
+    ],
+)
+def test_saved_classifier_answers_as_it_did(version: str, name: str) -> None:
+    g = graph()
+    loaded = CLASSES[name].load(FILES / version / name)
+    np.testing.assert_allclose(
+        loaded.predict_proba(g.features, graph=g), said(version)[name], **CLOSE
+    )
+
+
+def test_networks_of_0_1_0_answer_as_they_did_one_by_one() -> None:
+    """It took the arithmetic mean of several; what they say together has since become geometric."""
+    g = graph()
+    loaded = gf.SGFClassifier.load(FILES / "0.1.0" / "members")
+    members = loaded.fitted_members_
+    each = []
+    for member in members:
+        loaded.set_members([replace(member, weight=1.0, weight_elsewhere=1.0)])
+        each.append(loaded.predict_proba(g.features, graph=g))
+    np.testing.assert_allclose(np.mean(each, axis=0), said("0.1.0")["members"], **CLOSE)
+    loaded.set_members(members)
+    product = np.sqrt(each[0] * each[1])
+    together = loaded.predict_proba(g.features, graph=g)
+    np.testing.assert_allclose(together, product / product.sum(axis=1, keepdims=True), **CLOSE)
+
+
+@pytest.mark.parametrize("version", [v for v in VERSIONS if "numbers" in said(v)])
+def test_saved_regressor_answers_as_it_did(version: str) -> None:
+    g = graph()
+    loaded = gf.SGFRegressor.load(FILES / version / "numbers")
+    np.testing.assert_allclose(
+        loaded.predict(g.features, graph=g.edges), said(version)["numbers"], **CLOSE
+    )
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_run_folder_predicts_what_it_wrote(
+    version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "new.csv"
+    folder = FILES / version / "run"
+    tables = ("--edges", FILES / "edges.csv", "--vertices", FILES / "vertices.csv")
+    words = ("graphfilter", "predict", folder, *tables, "--out", out, "--quiet")
+    monkeypatch.setattr("sys.argv", [str(word) for word in words])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 0
+    before, now = (
+        list(csv.DictReader(path.read_text().splitlines()))
+        for path in (folder / "predictions.csv", out)
+    )
+    assert [row["id"] for row in now] == [row["id"] for row in before]
+    names = load_run(folder)[0].classes_
+    for old, new in zip(before, now, strict=True):
+        assert new["predicted"] == old["predicted"]
+        shares = [[float(row[f"p_{name}"]) for name in names] for row in (old, new)]
+        np.testing.assert_allclose(shares[1], shares[0], **CLOSE)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_records_count_as_the_runs_they_are(version: str, tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_bytes((FILES / version / "records.jsonl").read_bytes())
+    old = read_records(path)
+    assert [record.versions["graphfilter"] for record in old] == [version] * 4
+    [summary] = summarise(old)
+    assert {cell.n for cell in summary.cells.values()} == {2}
+    same = run_benchmark(["karate"], ["sgf", "mlp"], out=path, runs=2, max_epochs=5, device="cpu")
+    assert [record.seconds for record in same] == [record.seconds for record in old]
+    assert read_records(path) == old
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_checkpoint_is_resumed_to_the_same_model_or_refused(version: str, tmp_path: Path) -> None:
+    """It belongs to one version of this package and of torch; it never ends in another model."""
+    path = tmp_path / "checkpoint.safetensors"
+    path.write_bytes((FILES / version / path.name).read_bytes())
+    estimator = gf.SGFClassifier(n_layers=3, **SMALL)
+    g = graph()
+    try:
+        estimator.fit(graph=g, checkpoint=path, resume=True)
+    except ModelFileError:
+        return
+    np.testing.assert_allclose(
+        estimator.predict_proba(g.features, graph=g), said(version)["sgf"], **CLOSE
+    )
