@@ -32,6 +32,7 @@ ROOMS = [
     "operators",
     "filters",
     "models",
+    "pyg",
     "training",
     "systems",
     "metrics",

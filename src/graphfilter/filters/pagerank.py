@@ -146,6 +146,12 @@ class ExactPageRankFilter(Filter):
                 f"personalised PageRank must run on an adjacency, whose spectrum is in [-1, 1]; "
                 f"got {operator.kind} with {operator.interval}."
             )
+        if operator.transposed is not operator:
+            raise ConfigError(
+                "the limit of personalised PageRank must run on edges that go both ways; got a "
+                "directed graph, where its series does not converge. Take PageRankFilter, or add "
+                "the other direction."
+            )
 
 
 def _check_teleport(alpha: float) -> None:

@@ -122,6 +122,11 @@ class Operator:
         return max(abs(bound) for bound in self.interval)
 
     @property
+    def transposed(self) -> Operator:
+        """The operator that multiplies gradients: this one, which is symmetric."""
+        return self
+
+    @property
     def matrix(self) -> sp.csr_array:
         """The matrix itself, multiplied out in float64."""
         return self.kernel.matrix.to_scipy()
@@ -176,7 +181,7 @@ class Operator:
 
 
 class _Product(torch.autograd.Function):
-    """P x, whose gradient is P g because P is symmetric."""
+    """P x, whose gradient is Pᵀ g: P g where P is symmetric."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, operator: Operator) -> Tensor:
@@ -186,7 +191,7 @@ class _Product(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return ctx.operator @ grad, None
+        return ctx.operator.transposed @ grad, None
 
 
 @made_to_be_kept

@@ -1,12 +1,13 @@
 r"""Applying a polynomial of a graph operator to columns, in memory that does not grow with it.
 
-A filter is :math:`f(P) = \sum_k w_k B_k(P)` in a basis with a three-term recurrence. P is
-symmetric, so with :math:`G = \partial\ell/\partial y` of :math:`y = f(P) x`
+A filter is :math:`f(P) = \sum_k w_k B_k(P)` in a basis with a three-term recurrence. With
+:math:`G = \partial\ell/\partial y` of :math:`y = f(P) x`
 
-.. math:: \partial\ell/\partial x = f(P) G, \qquad
-          \partial\ell/\partial w_k = \langle B_k(P) G,\; x \rangle .
+.. math:: \partial\ell/\partial x = f(P^\top) G, \qquad
+          \partial\ell/\partial w_k = \langle B_k(P^\top) G,\; x \rangle .
 
-Both come from one pass over :math:`B_0 G, B_1 G, \dots`, the same pass as the forward's. Nothing
+Both come from one pass over :math:`B_0 G, B_1 G, \dots`, the same pass as the forward's, with P
+itself where it is symmetric. Nothing
 but x is stored and three buffers of its size are live, where autograd through the loop keeps at
 least one per product.
 """
@@ -139,7 +140,8 @@ class _Polynomial(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor | None, None, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
         x, weights = ctx.saved_tensors
         against = x if ctx.needs_input_grad[1] else None
-        grad_x, products = _accumulate(ctx.operator, ctx.basis, weights, grad, against)
+        mirror = ctx.operator.transposed
+        grad_x, products = _accumulate(mirror, ctx.basis, weights, grad, against)
         return grad_x, products, None, None
 
 
