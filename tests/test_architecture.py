@@ -24,10 +24,12 @@ ROOT = Path(graphfilter.__file__).parent
 
 ROOMS = [
     "runtime",
+    "drawing",
     "storage",
     "splits",
     "graph",
     "spectral",
+    "plot",
     "data",
     "operators",
     "filters",

@@ -17,7 +17,7 @@ from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.graph import Graph
-    from graphfilter.report.figures import FilterView
+    from graphfilter.plot.responses import FilterView
     from graphfilter.systems import System
     from graphfilter.systems.pipeline import Outcome
 
@@ -110,7 +110,7 @@ def _view(
     graph: Graph, system: System, outcomes: Sequence[Outcome], title: str, corner: str
 ) -> FilterView:
     from graphfilter.filters import StackedFilter
-    from graphfilter.report.figures import FilterView
+    from graphfilter.plot.responses import FilterView
     from graphfilter.spectral import label_frequency
     from graphfilter.systems.pipeline import learned_filters
 

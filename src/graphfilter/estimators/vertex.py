@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.errors import ConfigError, GraphError, GraphFilterError, check_count, check_number
+from graphfilter.estimators.drawing import filter_view, fitted_card
 from graphfilter.estimators.inputs import draw_seed, take_split, take_target, take_training
 from graphfilter.estimators.members import (
     FittedMember,
@@ -27,12 +28,16 @@ from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph
 from graphfilter.graph.checksum import links_checksum
 from graphfilter.graph.scaling import FeatureScaler
+from graphfilter.plot.responses import plot_view
 from graphfilter.runtime.devices import pick_device
 from graphfilter.splits import Split, stratified
 from graphfilter.systems import Outcome, Prepared, System, train_system
 from graphfilter.systems.pipeline import learned_filters
 from graphfilter.training import OnEpoch, Task
 from graphfilter.training.logged import logged_progress
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class VertexEstimator(BaseEstimator):
@@ -248,6 +253,43 @@ class VertexEstimator(BaseEstimator):
     def load(cls, folder: str | Path) -> Self:
         """Read what :meth:`save` wrote. Nothing in the files can run code."""
         return load_estimator(cls, folder)
+
+    def plot_filter(self, ax: Axes | None = None) -> Axes:
+        """Draw the learned filter over graph frequency, and where the labels lie.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Drawn on; a new figure of pyplot's otherwise.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Examples
+        --------
+        >>> import graphfilter as gf
+        >>> from matplotlib.figure import Figure
+        >>> g = gf.data.make_bipartite(n_side=30, probability=0.3, n_features=4, seed=0)
+        >>> clf = gf.SGFClassifier(max_epochs=10, random_state=0).fit(graph=g)
+        >>> clf.plot_filter(Figure().subplots()).get_ylabel()
+        'response f'
+        """
+        check_is_fitted(self)
+        return plot_view(filter_view(self), ax)
+
+    def _repr_html_inner(self) -> str:
+        """Return scikit-learn's picture of the parameters and, once fitted, the filter below it."""
+        return super()._repr_html_inner() + self._fitted_html()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._fitted_html()
+        return bundle
+
+    def _fitted_html(self) -> str:
+        return fitted_card(self) if self.__sklearn_is_fitted__() else ""
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "members_")

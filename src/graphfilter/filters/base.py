@@ -81,6 +81,11 @@ class Filter(nn.Module, ABC):
         """Return the basis the weights refer to: powers of the operator unless overridden."""
         return Basis.powers()
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The eigenvalues the filter is made for: [-1, 1] in powers of the operator."""
+        return self.basis().interval
+
     def coefficients(self) -> Tensor:
         r"""Return :math:`\theta` (K + 1,) in float64: the same filter in powers of the operator."""
         return self.basis().to_powers(self.weights())
@@ -115,6 +120,24 @@ class Filter(nn.Module, ABC):
 
     def extra_repr(self) -> str:
         return self.config.arguments()
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the response over the interval."""
+        from graphfilter.drawing import Line, card, line_chart
+
+        low, high = self.interval
+        lam = np.linspace(low, high, 101)
+        picture = line_chart(
+            [Line(lam.tolist(), self.response(lam).tolist())],
+            x_range=(low, high),
+            title=f"response of the {type(self).__name__}",
+            ends=("eigenvalue λ of the operator", ""),
+        )
+        n_learned = sum(p.numel() for p in self.parameters())
+        learned = f"{n_learned} scalars" if n_learned else "nothing, it is fixed"
+        rows = [("setting", self.config.arguments()), ("degree", str(self.degree))]
+        rows.append(("learned", learned))
+        return card(type(self).__name__, [row for row in rows if row[1]], picture)
 
 
 def apply_filters(filters: Sequence[Filter], operator: Operator, x: Tensor) -> Tensor:

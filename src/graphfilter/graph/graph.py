@@ -352,3 +352,9 @@ class Graph:
         if self.n_classes:
             parts.append(count(self.n_classes, "class", "classes"))
         return f"Graph({self.name!r}, {', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from graphfilter.graph.card import graph_card
+
+        return graph_card(self)

@@ -53,6 +53,15 @@ class Basis:
         """Chebyshev polynomials of the interval [low, high]."""
         return cls(2 / (high - low), -(high + low) / (high - low), step=2.0, back=1.0)
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        r"""The eigenvalues :math:`\lambda` at which :math:`-1 \le t \le 1`.
+
+        >>> Basis.chebyshev(0.0, 2.0).interval, Basis.powers().interval
+        ((0.0, 2.0), (-1.0, 1.0))
+        """
+        return (-1 - self.shift) / self.scale, (1 - self.shift) / self.scale
+
     def evaluate(self, weights: Tensor, lam: Tensor) -> Tensor:
         r"""Return :math:`\sum_k w_k B_k(\lambda)` at every :math:`\lambda`."""
         t = self.scale * lam + self.shift

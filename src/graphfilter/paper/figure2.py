@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from graphfilter.bench import OnProgress, Record
+from graphfilter.drawing.palette import COLOURS, FAINT, FREQUENCY_AXIS, GREY, unframe
 from graphfilter.filters import StackedFilter
 from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
 from graphfilter.paper.comparison import compare_accuracy, compare_runs, select
@@ -18,7 +19,6 @@ from graphfilter.paper.published_accuracy import DATASET_TITLES, TABLE_5
 from graphfilter.paper.records import read_target_records
 from graphfilter.paper.tables import Block, Rendered, Row
 from graphfilter.paper.target import Target
-from graphfilter.report.palette import COLOURS, FAINT, FREQUENCY_AXIS, GREY, unframe
 from graphfilter.storage import matches
 
 if TYPE_CHECKING:

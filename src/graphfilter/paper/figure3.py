@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from graphfilter.bench import OnProgress, Pair, Record
 from graphfilter.bench.protocol import GraphLoader
 from graphfilter.data.readers import write_npz
+from graphfilter.drawing.palette import COLOURS, MARKERS, unframe
 from graphfilter.paper.accuracy_table import EVERY_LAYER
 from graphfilter.paper.collect import at_hand, collect_runs, pairs_of, report
 from graphfilter.paper.comparison import ComparedAccuracy, compare_runs
@@ -18,7 +19,6 @@ from graphfilter.paper.records import read_target_records
 from graphfilter.paper.rewiring import rewire
 from graphfilter.paper.tables import Block, Rendered, Row
 from graphfilter.paper.target import Target
-from graphfilter.report.palette import COLOURS, MARKERS, unframe
 from graphfilter.storage import scratch_folder
 from graphfilter.systems import get_system
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfilter.bench import OnProgress
+from graphfilter.drawing.palette import COLOURS, GREY
 from graphfilter.paper.options import Options
 from graphfilter.paper.tables import Rendered
 from graphfilter.paper.target import Target
-from graphfilter.report.palette import COLOURS, GREY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

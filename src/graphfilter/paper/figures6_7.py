@@ -12,6 +12,7 @@ import numpy as np
 
 from graphfilter.bench import OnProgress
 from graphfilter.data import load_dataset
+from graphfilter.drawing.palette import COLOURS, MARKERS, unframe
 from graphfilter.errors import ConfigError, GraphError
 from graphfilter.graph import Graph
 from graphfilter.paper.collect import at_hand, report
@@ -19,7 +20,6 @@ from graphfilter.paper.options import Options
 from graphfilter.paper.records import read_lines_of
 from graphfilter.paper.tables import Rendered
 from graphfilter.paper.target import Target
-from graphfilter.report.palette import COLOURS, MARKERS, unframe
 from graphfilter.spectral import estimate_label_frequency, frequency_range, label_frequency
 from graphfilter.storage import atomic_file, convert
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfilter.bench import OnProgress, Record
+from graphfilter.drawing.palette import COLOURS, MARKERS, unframe
 from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
 from graphfilter.paper.comparison import ComparedAccuracy, compare_runs
 from graphfilter.paper.options import Options
@@ -17,7 +18,6 @@ from graphfilter.paper.published_accuracy import DATASET_TITLES
 from graphfilter.paper.records import read_target_records
 from graphfilter.paper.tables import Block, Rendered, Row
 from graphfilter.paper.target import Target
-from graphfilter.report.palette import COLOURS, MARKERS, unframe
 from graphfilter.systems import get_system
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 ``run_page`` is the report of one fit, ``benchmark_page`` that of a file of records; each section
 of them has a file of its own (``conclusion``, ``sentences``, ``ranking``, ``classes``, ``curves``,
-``learned_filters``) and its place in ``templates/``. ``figures`` draws with matplotlib, ``palette``
-holds the colours of every picture, ``html`` what the pages share. Imports from ``bench`` and the
-rooms before it.
+``learned_filters``) and its place in ``templates/``. ``figures`` makes whole figures
+of the parts of ``plot``, ``html`` holds what the pages share. Imports from ``bench`` and the rooms
+before it.
 """

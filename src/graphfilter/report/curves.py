@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,8 +9,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from graphfilter.estimators.drawing import filter_at
 from graphfilter.filters import Filter, StackedFilter
-from graphfilter.report.figures import common_signs, eigenvalue_of
+from graphfilter.plot.axes import common_signs, eigenvalue_of
 from graphfilter.report.numbers import plain, spread_out
 from graphfilter.spectral import Density
 from graphfilter.spectral.words import HIGH_ABOVE, LOW_BELOW
@@ -59,16 +59,6 @@ def stacked_response(alpha: NDArray[Any], beta: NDArray[Any], operator: str) -> 
         made.alpha.copy_(torch.as_tensor(alpha))
         made.beta.copy_(torch.as_tensor(beta))
     return response_at(made, operator)
-
-
-def filter_at(learned: Filter, result: FitResult, epoch: int) -> Filter:
-    """Return a filter as it was after an epoch; one that stopped earlier is as it ended."""
-    made = copy.deepcopy(learned).double().cpu()
-    with torch.no_grad():
-        for name, parameter in made.named_parameters():
-            rows = result.history[name]
-            parameter.copy_(torch.as_tensor(rows[min(epoch, len(rows) - 1)]).view_as(parameter))
-    return made
 
 
 def mean_response(filters: Sequence[Filter], operator: str) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ from os import PathLike
 import numpy as np
 
 from graphfilter.estimators.base import VertexClassifier
+from graphfilter.estimators.drawing import filter_view
 from graphfilter.graph import Graph
 from graphfilter.run_folder.run_metrics import RunMetrics
 
@@ -20,18 +21,15 @@ def draw_filter_picture(
     """
     if not classifier.filters_:
         return
-    from graphfilter.report.curves import filter_at
-    from graphfilter.report.figures import FilterView, draw_filter, save_figure
+    from graphfilter.report.figures import draw_filter, save_figure
     from graphfilter.report.numbers import percent
 
     scores = metrics["scores"]
     part = "test" if "test" in scores else "val" if "val" in scores else "train"
     frequencies = metrics["label_frequency"]
-    view = FilterView(
-        operator=classifier.filter_operator,
-        start=filter_at(classifier.filter_, classifier.filter_results_[0], 0),
-        learned=classifier.filters_,
-        label_frequency={k: np.nan if v is None else v for k, v in frequencies.items()},
+    view = filter_view(
+        classifier,
+        {k: np.nan if v is None else v for k, v in frequencies.items()},
         title=f"{graph.name}: the filter that was learned",
         corner=f"{part} accuracy {percent(scores[part]['accuracy'])}",
     )

@@ -1,0 +1,101 @@
+"""The filter of a fitted estimator, as a picture and as what a notebook shows."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from graphfilter.drawing import Line, card, line_chart
+from graphfilter.errors import GraphFilterError
+from graphfilter.filters import Filter
+from graphfilter.plot.axes import FREQUENCY_GRID, common_signs, eigenvalue_of
+from graphfilter.plot.responses import FilterView
+from graphfilter.spectral.diagnosis import known_frequency
+from graphfilter.training import CLASSIFICATION, FitResult
+
+if TYPE_CHECKING:
+    from graphfilter.estimators.vertex import VertexEstimator
+
+
+def filter_at(learned: Filter, result: FitResult, epoch: int) -> Filter:
+    """Return a filter as it was after an epoch; one that stopped earlier is as it ended."""
+    made = copy.deepcopy(learned).double().cpu()
+    with torch.no_grad():
+        for name, parameter in made.named_parameters():
+            rows = result.history[name]
+            parameter.copy_(torch.as_tensor(rows[min(epoch, len(rows) - 1)]).view_as(parameter))
+    return made
+
+
+def filter_view(
+    estimator: VertexEstimator,
+    label_frequency: Mapping[Any, float] | None = None,
+    *,
+    title: str = "",
+    corner: str = "",
+) -> FilterView:
+    """Return what a picture of the filters of a fitted estimator shows.
+
+    A loaded model knows neither how its filter started nor the labels it was fitted on.
+    """
+    if not estimator.filters_:
+        raise GraphFilterError(
+            "plot_filter needs a model with a graph filter; "
+            f"{type(estimator).__name__} was fitted with {estimator.system_.title}, which has none."
+        )
+    results: list[FitResult] = getattr(estimator, "filter_results_", [])
+    return FilterView(
+        operator=estimator.filter_operator,
+        start=filter_at(estimator.filter_, results[0], 0) if results else None,
+        learned=estimator.filters_,
+        label_frequency=_label_frequency(estimator) if label_frequency is None else label_frequency,
+        title=title,
+        corner=corner,
+    )
+
+
+def fitted_card(estimator: VertexEstimator) -> str:
+    """Return what a notebook shows of a fitted estimator below its parameters, as HTML."""
+    rows = [("fitted on", repr(estimator.graph_))] if hasattr(estimator, "graph_") else []
+    if hasattr(estimator, "n_epochs_"):
+        rows.append(("epochs", f"{estimator.n_epochs_:,}"))
+    weights: dict[str, float] = getattr(estimator, "weights_", {})
+    if weights:
+        heard = [f"{name} {share:.0%}" for name, share in weights.items() if share >= 0.005]
+        rows.append(("members", ", ".join(heard)))
+    if not estimator.filters_:
+        return card("Fitted", rows)
+    view = filter_view(estimator)
+    lam = eigenvalue_of(FREQUENCY_GRID, view.operator)
+    curves = np.array([f.response(lam) for f in view.learned])
+    mean = np.mean(common_signs(curves)[:, None] * curves, axis=0)
+    lines = [Line(FREQUENCY_GRID.tolist(), mean.tolist())]
+    if view.start is not None:
+        start = view.start.response(lam)
+        lines.insert(0, Line(FREQUENCY_GRID.tolist(), start.tolist(), dashed=True))
+    picture = line_chart(
+        lines,
+        x_range=(0.0, 2.0),
+        title="response of the learned filter over graph frequency",
+        ends=("0: neighbours agree", "2: they disagree"),
+        marks=[value for value in view.label_frequency.values() if np.isfinite(value)],
+    )
+    shown = "Response of the learned filter over graph frequency"
+    shown += "; dashed: before training" if view.start is not None else ""
+    shown += "; dotted: the classes' label frequencies" if view.label_frequency else ""
+    return card("Fitted", rows, picture, note=f"{shown}.")
+
+
+def _label_frequency(estimator: VertexEstimator) -> dict[Any, float]:
+    """Return the label frequency of each class of the fitted graph, where it is at hand."""
+    prepared = getattr(estimator, "prepared_", None)
+    if prepared is None or estimator.task_ is not CLASSIFICATION or not prepared.graph.n_edges:
+        return {}
+    graph = prepared.graph
+    known = np.flatnonzero(graph.labels >= 0)
+    frequency = known_frequency(graph, known).value
+    return dict(zip(graph.classes.tolist(), frequency.tolist(), strict=True))

@@ -1,0 +1,13 @@
+"""Pictures with matplotlib: axes in, axes out.
+
+Each function draws on the axes it is given and returns them; without any it makes a figure of
+pyplot's, which notebooks show. Nothing else is touched, no setting of matplotlib's among it, and
+pyplot is imported only then. ``report`` draws whole figures with the same parts. May import
+``spectral`` and the rooms above it.
+"""
+
+from graphfilter.plot.dynamics import dynamics
+from graphfilter.plot.responses import response
+from graphfilter.plot.spectra import spectrum
+
+__all__ = ["dynamics", "response", "spectrum"]
