@@ -10,7 +10,7 @@ export OMP_WAIT_POLICY ?= PASSIVE
 export KMP_BLOCKTIME ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage fuzz soak lint format bench bench-gpu clean
+.PHONY: help demo test coverage fuzz soak lint format bench bench-gpu docs docs-dynamics clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,8 +57,15 @@ bench-gpu: $(STAMP)  ## The same on a CUDA GPU, and full-batch training at the s
 			|| exit 1; done
 	$(BIN)/python benchmarks/write_docs.py
 
+docs: $(STAMP)  ## Build the documentation site in build/site, without a network, warnings as errors
+	$(BIN)/python -m sphinx -W --keep-going -q -c docs -b html . build/site
+	@echo "The site: build/site/index.html"
+
+docs-dynamics: $(STAMP)  ## Record again how the filters on the site's first page learn
+	$(BIN)/python tools/site_dynamics.py
+
 clean:  ## Remove the local environment and what the demo wrote
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) demo build/site docs/gallery_pages
 
 $(STAMP): pyproject.toml constraints.txt hatch_build.py src/graphfilter/operators/kernels/native.c
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

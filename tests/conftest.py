@@ -19,8 +19,10 @@ import pytest
 import scipy.sparse as sp
 import torch
 from hypothesis import settings
+from tests.documentation import NEEDED, build_site
 
 from graphfilter.graph import Graph
+from graphfilter.storage.locks import lock
 
 # A test never fails for being slow, and draws the same examples every time; make fuzz looks for
 # new ones.
@@ -81,3 +83,20 @@ def data_folder() -> Path:
     if not (folder / "cora.npz").is_file():
         pytest.skip("no real datasets at hand: set GRAPHFILTER_DATA to a folder with cora.npz")
     return folder
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the built site."""
+    for name in NEEDED:
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"{name} is not installed: pip install 'graphfilter[docs]'")
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder = shared / "documentation"
+    with (shared / "documentation.lock").open("w") as file:
+        lock(file.fileno(), wait=True)
+        if not folder.exists():
+            build_site(folder)
+    return folder / "site"

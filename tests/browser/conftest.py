@@ -20,7 +20,7 @@ SWITCHES = (
 class Watched:
     """A page, its console errors, and the addresses it asked for outside its own."""
 
-    def __init__(self, page: Any, own: str) -> None:
+    def __init__(self, page: Any, address: str, own: str) -> None:
         self.page = page
         self.errors: list[str] = []
         self.outside: list[str] = []
@@ -28,7 +28,7 @@ class Watched:
         page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
         page.on("request", lambda r: None if self._is_own(r.url, own) else
                 self.outside.append(r.url))  # fmt: skip
-        page.goto(own)
+        page.goto(address)
 
     @property
     def tree(self) -> str:
@@ -75,17 +75,20 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def visit(chromium) -> Iterator[Callable[..., Watched]]:
-    """Open an address: ``visit(url, width=390, dark=True)``."""
+    """Open an address: ``visit(url, width=390, dark=True)``.
+
+    Requests must stay under ``root``, the address itself unless it is given.
+    """
     contexts = []
 
-    def open_page(url: str, *, width: int = 1200, dark: bool = False) -> Watched:
+    def open_page(url: str, *, root: str = "", width: int = 1200, dark: bool = False) -> Watched:
         context = chromium.new_context(
             viewport={"width": width, "height": 900},
             color_scheme="dark" if dark else "light",
             accept_downloads=True,
         )
         contexts.append(context)
-        return Watched(context.new_page(), url)
+        return Watched(context.new_page(), url, root or url)
 
     yield open_page
     for context in contexts:

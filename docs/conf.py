@@ -1,0 +1,110 @@
+"""The documentation site; ``make docs`` builds it, warnings as errors, without a network.
+
+Its source folder is the repository itself, so that a link between two pages is the same on a forge
+and on the site.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent / "src")]
+# What the gallery computes should not depend on how many cores the machine has.
+os.environ.setdefault("GRAPHFILTER_THREADS", "1")
+
+from graphfilter.version import __version__  # noqa: E402
+
+project = "graphfilter"
+version = release = __version__
+language = "en"
+root_doc = "docs/index"
+include_patterns = ["docs/**", "results/*.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
+exclude_patterns = ["docs/_*", "docs/gallery", "docs/gallery_pages/*.ipynb", ".*", "build"]
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+    "mathml",
+]
+
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 4
+html_math_renderer = "mathml"
+
+autosummary_generate = False
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+napoleon_google_docstring = False
+napoleon_custom_sections = [("Shapes", "notes_style")]
+napoleon_use_rtype = False
+napoleon_use_param = False
+napoleon_use_ivar = True
+# A type in words may hold a word that is also a name.
+suppress_warnings = ["ref.python"]
+python_maximum_signature_line_length = 88
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+sphinx_gallery_conf = {
+    "examples_dirs": "docs/gallery",
+    "gallery_dirs": "docs/gallery_pages",
+    "min_reported_time": 1e9,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+}
+
+html_theme = "furo"
+html_title = "graphfilter"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_js_files = [
+    ("search.js", {"priority": 900}),
+    ("plots.js", {"defer": "defer"}),
+    ("dynamics.js", {"defer": "defer"}),
+    ("player.js", {"defer": "defer"}),
+    ("frequency.js", {"defer": "defer"}),
+    ("response.js", {"defer": "defer"}),
+]
+html_additional_pages = {"index": "landing.html"}
+html_sidebars = {
+    "**": [
+        "brand.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
+html_copy_source = False
+html_domain_indices = False
+html_show_sphinx = False
+html_show_copyright = False
+templates_path = ["_templates"]
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0b5fa5", "color-brand-content": "#0b5fa5"},
+    "dark_css_variables": {"color-brand-primary": "#7cc0ff", "color-brand-content": "#7cc0ff"},
+}
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
+
+
+def give_a_title(app: object, docname: str, source: list[str]) -> None:
+    """Tables that are written by a command have no heading of their own; the site needs one."""
+    if docname.startswith("results/") and not source[0].startswith("# "):
+        source[0] = f"# {Path(docname).name}\n\n{source[0]}"
+
+
+def setup(app: Sphinx) -> None:
+    """Connect what the configuration adds to Sphinx."""
+    app.connect("source-read", give_a_title)
