@@ -23,8 +23,16 @@ project = "graphfilter"
 version = release = __version__
 language = "en"
 root_doc = "docs/index"
-include_patterns = ["docs/**", "results/*.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
-exclude_patterns = ["docs/_*", "docs/gallery", "docs/gallery_pages/*.ipynb", ".*", "build"]
+include_patterns = ["docs/**", "results/*.md", "*.md"]
+# README.md is for the forge; the first page of the site is landing.html.
+exclude_patterns = [
+    "README.md",
+    "docs/_*",
+    "docs/gallery",
+    "docs/gallery_pages/*.ipynb",
+    ".*",
+    "build",
+]
 
 extensions = [
     "myst_parser",

@@ -7,7 +7,6 @@ flat one where they say nothing and a high-pass one where they disagree.
 """
 
 import matplotlib.pyplot as plt
-import numpy as np
 
 import graphfilter as gf
 
@@ -20,19 +19,15 @@ graphs = {
 }
 
 # %%
-# Frequency runs from 0 to 2; the operator's eigenvalue is 1 minus it. Only the size of the response
-# counts, so each curve is drawn as a share of its largest value.
+# ``plot_filter`` draws the learned response and where the labels lie.
 
-frequencies = np.linspace(0, 2, 101)
-figure, axes = plt.subplots(1, 3, figsize=(10, 3), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(11, 3.2), layout="constrained")
 for ax, (title, graph) in zip(axes, graphs.items(), strict=True):
     clf = gf.SGFClassifier(max_epochs=EPOCHS, random_state=0).fit(graph=graph)
-    response = np.abs(clf.filter_.response(1 - frequencies))
-    ax.plot(frequencies, response / response.max(), linewidth=3)
-    ax.axvline(gf.spectral.label_frequency(graph).mean(), color="tab:orange", linestyle=":")
-    ax.set(title=title, xlabel="graph frequency", ylim=(0, 1.05))
-axes[0].set_ylabel("size of the response")
+    clf.plot_filter(ax)
+    ax.set_title(title)
 plt.show()
 
 # %%
-# The dotted line is the mean frequency of the labels: the filter is large where they are.
+# The filter is large where the labels are. Its scale and sign do not matter: the layer after it
+# undoes them.
