@@ -141,20 +141,15 @@ class Filter(nn.Module, ABC):
 
 
 def apply_filters(filters: Sequence[Filter], operator: Operator, x: Tensor) -> Tensor:
-    """Apply R filters of one config at once, each to its own R-th of the columns of ``x``.
+    """Apply R filters of one config at once, each to its own R-th of the columns of ``x``."""
+    return apply_polynomial(operator, *polynomials_of(filters, operator), x)
+
+
+def polynomials_of(filters: Sequence[Filter], operator: Operator) -> tuple[Basis, Tensor]:
+    """Return the basis that R filters of one config run in on an operator, and weights (K + 1, R).
 
     Filters with powers as their basis run in powers of P / radius, which stay bounded at any
     degree (those of the Laplacian reach 2^K).
-
-    Examples
-    --------
-    >>> import torch
-    >>> import graphfilter as gf
-    >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> pair = [gf.filters.StackedFilter(4), gf.filters.StackedFilter(4)]
-    >>> gf.filters.apply_filters(pair, operator, torch.ones(34, 6)).shape
-    torch.Size([34, 6])
     """
     filters[0].check_operator(operator)
     if any(f.config != filters[0].config for f in filters):
@@ -165,4 +160,4 @@ def apply_filters(filters: Sequence[Filter], operator: Operator, x: Tensor) -> T
         powers = torch.arange(len(weights), dtype=torch.float64, device=weights.device)
         weights = weights.double() * (operator.radius**powers)[:, None]
         basis = Basis.powers(operator.radius)
-    return apply_polynomial(operator, basis, weights, x)
+    return basis, weights

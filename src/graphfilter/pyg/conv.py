@@ -14,6 +14,7 @@ from graphfilter.operators import Operator
 from graphfilter.operators.operator import NORMALISED
 from graphfilter.pyg.adjacency import prepare_operator
 from graphfilter.pyg.cache import OperatorCache
+from graphfilter.pyg.exporting import apply_exported, is_exporting
 
 
 class FilterConv(nn.Module):
@@ -100,8 +101,8 @@ class FilterConv(nn.Module):
         if isinstance(x, tuple | list | dict):
             raise GraphError(
                 f"x must be one Tensor; got a {type(x).__name__}. A filter is a polynomial of "
-                "one square matrix: there is none from one set of vertices to another, as in "
-                "bipartite and heterogeneous graphs."
+                "one square matrix: there is none from one kind of vertices to another. In a "
+                "heterogeneous graph, give it to relations within one kind (HeteroConv)."
             )
         if x.ndim < 2:
             raise GraphError(f"x must be (n_vertices, in_channels); got shape {tuple(x.shape)}.")
@@ -115,7 +116,12 @@ class FilterConv(nn.Module):
 
     def propagate(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         """Return f(P) X, in the precision of x."""
-        return _propagate(self, x, edge_index, edge_weight)
+        run: Any = _filtered
+        if torch.compiler.is_compiling():
+            # What runs in there is compiled already, and torch.compile leaves it as it is. Not a
+            # decorator, which would load the compiler where nothing is compiled.
+            run = torch.compiler.disable(_filtered)
+        return run(self, x, edge_index, edge_weight)
 
     def prepare(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Operator:
         """Return the operator of a graph for columns x: the given one, the cached or a new one."""
@@ -123,6 +129,11 @@ class FilterConv(nn.Module):
             if edge_weight is not None:
                 raise GraphError("an Operator has its weights; got an edge_weight too.")
             return edge_index
+        if is_exporting():
+            raise GraphError(
+                "a layer must be given an Operator to be exported; got an edge_index. Hold "
+                "prepare_operator(edge_index) in the module, and call conv(x, self.operator)."
+            )
         n, dtype = x.shape[-2], _precision(x)
 
         def make() -> Operator:
@@ -148,12 +159,9 @@ def _filtered(conv: FilterConv, x: Tensor, edge_index: Any, edge_weight: Tensor 
     flat = columns.reshape(len(columns), -1)
     if torch.promote_types(x.dtype, operator.dtype) == operator.dtype:
         flat = flat.to(operator.dtype)
-    y = conv.filter(operator, flat).to(x.dtype)
+    run = apply_exported if is_exporting() else Filter.__call__
+    y = run(conv.filter, operator, flat).to(x.dtype)
     return y.view(columns.shape).movedim(0, -2)
-
-
-# torch.compile leaves it as it is: what runs in there is compiled already.
-_propagate: Any = torch.compiler.disable(_filtered)
 
 
 def _linear(in_channels: int, out_channels: int) -> nn.Linear:
