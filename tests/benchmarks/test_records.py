@@ -45,7 +45,7 @@ def measured(device: torch.device, method: str, degree: int, *size: int) -> memo
     return memory.Measurement(method, degree, peak, [1.0], 1.0)
 
 
-BENCHMARKS = ("epoch", "layer", "memory", "growth", "huge", "loading")
+BENCHMARKS = ("epoch", "layer", "memory", "growth", "huge", "loading", "pyg_conv")
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)

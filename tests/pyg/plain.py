@@ -72,7 +72,7 @@ def plain_layer(conv: FilterConv, x: Tensor, edges: Tensor, weight: Tensor | Non
 
 
 def _resolvent(alpha: float, product: Any, start: Tensor) -> Tensor:
-    eye = torch.eye(len(start), dtype=start.dtype)
+    eye = torch.eye(len(start), dtype=start.dtype, device=start.device)
     return alpha * torch.linalg.solve(eye - (1 - alpha) * product(eye), start)
 
 
