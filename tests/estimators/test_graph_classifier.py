@@ -46,7 +46,7 @@ def test_weights_are_shares_of_the_members(fitted: GraphClassifier) -> None:
 def test_notes_of_members_are_those_of_all_that_were_trained(fitted: GraphClassifier) -> None:
     assert len(fitted.member_notes_) == 8
     assert sum(note.share for note in fitted.member_notes_) == pytest.approx(1)
-    assert fitted.absent_ == {}
+    assert list(fitted.absent_.values()) == ["edges have neither directions nor kinds"]
 
 
 def test_saved_classifier_predicts_the_fitted_graph_to_the_bit(

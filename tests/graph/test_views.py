@@ -9,7 +9,15 @@ import scipy.sparse as sp
 from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph, views
-from graphfilter.graph.views import VIEWS, averages, beside, see, two_steps_of_links, unit_rows
+from graphfilter.graph.views import (
+    VIEWS,
+    averages,
+    beside,
+    places,
+    see,
+    two_steps_of_links,
+    unit_rows,
+)
 
 PATH = Graph.from_edges([[0, 1], [1, 2]], 4, features=np.array([[3.0, 4], [0, 0], [1, 0], [5, 12]]))
 
@@ -50,6 +58,41 @@ def test_second_step_is_left_out_where_it_fills_too_much(monkeypatch: pytest.Mon
     assert two_steps_of_links(PATH).shape == (4, 4)
     monkeypatch.setattr(views, "MOST_SUMS", 1)
     assert two_steps_of_links(PATH).shape == (4, 4)
+
+
+def test_places_are_the_singular_vectors_of_the_normalised_adjacency() -> None:
+    graph = make_csbm(40, mean_degree=6, n_features=3)
+    found = places(graph, graph.features)
+    mean = sp.diags_array(1 / np.maximum(graph.degrees, 1)) @ graph.adjacency
+    once = mean @ graph.features
+    columns = [graph.features, once, mean @ once, np.log1p(graph.degrees)[:, None]]
+    np.testing.assert_allclose(found[:, :10], np.hstack(columns), atol=1e-5)
+    root = np.where(graph.degrees > 0, graph.degrees, 1) ** -0.5
+    normalised = root[:, None] * graph.adjacency.toarray() * root
+    values = np.linalg.svd(normalised, compute_uv=False)[: views.MOST_PLACES]
+    np.testing.assert_allclose(np.linalg.norm(found[:, 10:], axis=0), values, atol=1e-5)
+
+
+def test_places_of_directed_edges_are_of_both_sides() -> None:
+    features = np.ones((30, 2))
+    pairs = np.random.default_rng(0).integers(30, size=(80, 2))
+    one = Graph.from_edges(pairs, 30, features=features)
+    two = Graph.from_edges(pairs, 30, features=features, directed=True)
+    n_places = places(one, features).shape[1] - 7
+    assert places(two, features).shape[1] - 7 == 2 * n_places == 2 * 29
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_many_features_are_compressed_and_empty_ones_do_no_harm(sparse: bool) -> None:
+    rng = np.random.default_rng(1)
+    wide = rng.normal(size=(50, 3)) @ rng.normal(size=(3, 90))
+    graph = make_csbm(50, mean_degree=6, n_features=90)
+    seen = [sp.csr_array(part) if sparse else part for part in (wide, np.zeros((50, 90)))]
+    found = places(graph, seen[0])[:, : views.MOST_PLACES]
+    lengths = np.linalg.norm(found, axis=0)
+    np.testing.assert_allclose(lengths[:3], np.linalg.svd(wide, compute_uv=False)[:3], rtol=1e-4)
+    np.testing.assert_allclose(lengths[3:], 0, atol=1e-3)
+    assert not places(graph, seen[1])[:, 0].any()
 
 
 def test_columns_beside_each_other_are_sparse_while_few_are_filled() -> None:

@@ -9,11 +9,12 @@ import pytest
 
 from graphfilter.data import make_csbm
 from graphfilter.graph import Graph
-from graphfilter.models import ResidualConfig, TreesConfig
+from graphfilter.models import KernelConfig, ResidualConfig, TreesConfig
 from graphfilter.splits import stratified
 from graphfilter.systems import Prepared, committee, get_system, train_system
 from graphfilter.systems.committee import Committee, CommitteeOutcome, repeated_seed
 from graphfilter.systems.committees import COMMITTEE, GROUPS
+from graphfilter.systems.pooling import log_probabilities
 from graphfilter.systems.prior import prior_weights
 from graphfilter.training import Progress
 
@@ -50,10 +51,12 @@ def test_groups_name_every_member_once() -> None:
 
 def test_committee_answers_with_probabilities_of_all_its_members() -> None:
     outcome = train(short())
-    assert [part.system.name for part in outcome.parts] == [m.name for m in COMMITTEE.members]
+    sitting = [m.name for m in COMMITTEE.sitting(GRAPH, 40)]
+    assert [part.system.name for part in outcome.parts] == sitting
+    assert len(sitting) == 8
     np.testing.assert_allclose(outcome.probabilities.sum(axis=1), 1)
-    assert outcome.n_epochs == 7 * 4
-    said = np.log([part.probabilities for part in outcome.parts])
+    assert outcome.n_epochs == 5 * 4
+    said = log_probabilities([part.probabilities for part in outcome.parts])
     np.testing.assert_allclose(outcome.pool.answer(said), outcome.probabilities, atol=1e-9)
 
 
@@ -71,7 +74,7 @@ def test_committee_without_members_is_that_of_the_others() -> None:
 def test_elsewhere_members_that_know_the_vertices_have_no_weight() -> None:
     outcome = train(short())
     kept = np.array([part.system.keeps_graph for part in outcome.parts])
-    assert kept.sum() == 2
+    assert kept.sum() == 3
     assert (outcome.elsewhere.weights[kept] == 0).all()
     assert outcome.elsewhere.weights.sum() > 0
 
@@ -132,12 +135,27 @@ def test_without_edges_only_features_and_trees_are_trained() -> None:
     assert names == ["features", "trees"]
 
 
+def test_filter_stands_aside_for_channels_where_edges_have_directions() -> None:
+    directed = Graph.from_edges(
+        GRAPH.edges, 80, features=GRAPH.features, labels=GRAPH.labels, directed=True
+    )
+    for graph, present, absent in ((GRAPH, "filter", "channels"), (directed, "channels", "filter")):
+        names = [system.name for system in COMMITTEE.sitting(graph, 40)]
+        assert present in names
+        assert absent not in names
+        assert len(names) == 8
+
+
 def test_members_are_absent_where_they_would_cost_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     deep = next(m for m in COMMITTEE.members if isinstance(m.model, ResidualConfig))
     monkeypatch.setattr(committee, "MOST_KEPT", 10)
     assert "too many" in str(COMMITTEE.absence(deep, GRAPH, 40))
     wide = GRAPH.replace(features=np.ones((80, 800), dtype=np.float32))
     assert "800 columns" in str(COMMITTEE.absence(COMMITTEE.members[-1], wide, 40))
+    alike = next(m for m in COMMITTEE.members if isinstance(m.model, KernelConfig))
+    assert "60,000 labels" in str(COMMITTEE.absence(alike, GRAPH, 60_000))
+    monkeypatch.setattr(committee, "MOST_SHARED", 10)
+    assert "common neighbour" in str(COMMITTEE.absence(alike, GRAPH, 40))
     monkeypatch.setattr(committee, "MOST_BOOSTED", 10)
     assert "too long" in str(COMMITTEE.absence(COMMITTEE.members[-1], GRAPH, 40))
 
@@ -163,7 +181,7 @@ def test_changes_of_a_committee_are_those_of_its_members() -> None:
 def test_prior_favours_low_pass_members_where_labels_are_surely_low() -> None:
     low = make_csbm(600, mean_degree=12, n_features=4, frequency=0.1, seed=0)
     high = make_csbm(600, mean_degree=12, n_features=4, frequency=1.9, seed=0)
-    systems = list(COMMITTEE.members)
+    systems = list(COMMITTEE.sitting(low, 300))
     smooth = [system.name for system in systems].index("smooth")
     shares = {}
     for name, graph in (("low", low), ("high", high)):

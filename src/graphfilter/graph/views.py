@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.linalg import svds
 
 from graphfilter.errors import check_name
 from graphfilter.graph.graph import Features, Graph
@@ -20,6 +22,8 @@ DENSE_ABOVE = 0.3
 # Columns of the averages: as many hops as fit, at most three.
 MOST_AVERAGED = 768
 MOST_HOPS = 3
+# Coordinates of a vertex's place, and columns that features are compressed to.
+MOST_PLACES = 32
 # Of links in two steps: of the sums to be made, and of the entries that are left.
 MOST_SUMS = 2 * 10**8
 MOST_LINKS = 10**7
@@ -89,6 +93,48 @@ def averages(graph: Graph, features: Features) -> Features:
     return np.hstack(found).astype(np.float32)
 
 
+def places(graph: Graph, features: Features) -> Features:
+    """Return where a vertex is: coordinates in which those with like neighbours are near.
+
+    They are the largest singular vectors of the normalised adjacency, from both sides where edges
+    have directions; beside them log degrees and the features, compressed in the same way where
+    they have more columns, with their averages over one and over two steps. Dense, for trees.
+    """
+    degrees = graph.degrees.astype(np.float64)
+    if features.shape[1] > MOST_PLACES:
+        columns = _singular(features)[0]
+    else:
+        columns = features.toarray() if sp.issparse(features) else np.asarray(features)
+    mean = sp.csr_array(sp.diags_array(1 / _or_one(degrees)) @ graph.adjacency)
+    once = mean @ columns
+    found = [columns, once, mean @ once, np.log1p(degrees)[:, None], *_coordinates(graph)]
+    return np.hstack(found).astype(np.float32)
+
+
+def _coordinates(graph: Graph) -> list[NDArray[np.float64]]:
+    links = graph.out_links().astype(np.float64)
+    out, into = (sp.diags_array(1 / np.sqrt(_or_one(links.sum(axis=side)))) for side in (1, 0))
+    left, right = _singular(sp.csr_array(out @ links @ into))
+    return [left, right] if graph.directed else [left]
+
+
+def _singular(matrix: Features) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the largest singular vectors of both sides, each times its value.
+
+    As many as ``MOST_PLACES``, or all but one; each has its largest entry positive.
+    """
+    n_found = min(MOST_PLACES, min(matrix.shape) - 1)
+    if n_found < 1 or not abs(matrix).max():
+        return np.zeros((matrix.shape[0], 1)), np.zeros((matrix.shape[1], 1))
+    start = np.random.default_rng(0).normal(size=min(matrix.shape))
+    left, values, right = svds(matrix.astype(np.float64), k=n_found, v0=start)
+    order = np.argsort(-values)
+    left, values, right = left[:, order], values[order], right[order].T
+    largest = np.abs(left).argmax(axis=0)
+    scale = values * np.where(left[largest, np.arange(n_found)] < 0, -1.0, 1.0)
+    return left * scale, right * scale
+
+
 def beside(*parts: Features) -> Features:
     """Put columns next to each other; dense where most of them are."""
     sizes = [part.nnz if sp.issparse(part) else part.size for part in parts]
@@ -110,6 +156,8 @@ VIEWS: dict[str, View] = {
     "features": View(lambda _, features: features),
     "unit": View(lambda _, features: unit_rows(features)),
     "averages": View(averages),
+    "neighbours": View(lambda graph, _: link_features(graph), keeps_graph=True),
+    "places": View(places, keeps_graph=True),
     "links": View(lambda graph, _: two_steps_of_links(graph), keeps_graph=True),
     "unit+links": View(_unit_and_links, keeps_graph=True),
 }

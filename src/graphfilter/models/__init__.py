@@ -6,12 +6,13 @@ many of them on PyTorch Geometric's layers (``pyg.py``). May import ``filters`` 
 
 from graphfilter.models.ap_gcn import APGCN, APGCNConfig
 from graphfilter.models.arma import ARMA, ARMAConfig
-from graphfilter.models.base import ModelConfig, Network, SideBySide, TrainingOutput
+from graphfilter.models.base import Fitted, ModelConfig, Network, SideBySide, TrainingOutput
 from graphfilter.models.channels import ChannelNetwork, ChannelNetworkConfig
 from graphfilter.models.chebnet import ChebNet, ChebNetConfig
 from graphfilter.models.directed_gcn import DirectedGCN, DirectedGCNConfig
 from graphfilter.models.fastgcn import FastGCN, FastGCNConfig
 from graphfilter.models.filtered_features import FilteredFeatures, FilteredFeaturesConfig
+from graphfilter.models.forest import Forest, ForestConfig
 from graphfilter.models.gat import GAT, GATConfig, VelickovicGAT, VelickovicGATConfig
 from graphfilter.models.gcn import GCN, GCNConfig, KipfGCN, KipfGCNConfig
 from graphfilter.models.gcnii import GCNII, GCNIIConfig
@@ -21,6 +22,7 @@ from graphfilter.models.gpr_gnn import GPRGNN, GPRGNNConfig
 from graphfilter.models.graphsage import GraphSAGE, GraphSAGEConfig
 from graphfilter.models.graphsaint import GraphSAINT, GraphSAINTConfig
 from graphfilter.models.jknet import JKNet, JKNetConfig
+from graphfilter.models.kernel import KernelConfig, KernelMachine
 from graphfilter.models.label_propagation import propagate_labels
 from graphfilter.models.lanczosnet import LanczosNet, LanczosNetConfig
 from graphfilter.models.layers import Linear, drop
@@ -54,6 +56,9 @@ __all__ = [
     "FilterNetworkConfig",
     "FilteredFeatures",
     "FilteredFeaturesConfig",
+    "Fitted",
+    "Forest",
+    "ForestConfig",
     "GATConfig",
     "GCNConfig",
     "GCNIIConfig",
@@ -68,6 +73,8 @@ __all__ = [
     "GraphSAINTConfig",
     "JKNet",
     "JKNetConfig",
+    "KernelConfig",
+    "KernelMachine",
     "KipfGCN",
     "KipfGCNConfig",
     "LINKXConfig",

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from graphfilter.errors import ConfigError, check_number
 from graphfilter.filters import Config, Filter
-from graphfilter.graph import Graph
+from graphfilter.graph import Features, Graph
 from graphfilter.models.layers import Draws, Generators, Input
 from graphfilter.operators import Operator
 
@@ -25,6 +27,8 @@ class ModelConfig(Config, ABC):
     ----------
     keeps_graph : bool
         Whether the network is built on one graph, and serves no other.
+    fitted : bool
+        Whether it is a :class:`Fitted` one, which is not trained by gradients.
     dropout : float
         Rate in [0, 1); where it applies, the network says.
 
@@ -40,6 +44,7 @@ class ModelConfig(Config, ABC):
     """
 
     keeps_graph: ClassVar[bool] = False
+    fitted: ClassVar[bool] = False
 
     dropout: float = 0.5
 
@@ -162,3 +167,40 @@ class SideBySide(Network[ConfigT]):
 
     def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
         return self.forward_side_by_side([self], operator, x, [generator])[:, 0]
+
+
+class Fitted(Network[ConfigT]):
+    """A model with the interface of a network that is fitted to rows at once, without epochs.
+
+    What it learned are buffers whose sizes depend on the data: :meth:`check_state` must refuse
+    tensors that are not its own.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> issubclass(gf.models.Trees, gf.models.Fitted), gf.models.TreesConfig.fitted
+    (True, True)
+    """
+
+    @abstractmethod
+    def fit(
+        self,
+        rows: Features,
+        labels: NDArray[np.int64],
+        *,
+        sample_weight: NDArray[np.float64] | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Learn from rows (n, d), dense or sparse, and class numbers."""
+
+    @abstractmethod
+    def check_state(self, state: Mapping[str, Tensor]) -> None:
+        """Raise ModelFileError where tensors are not such a model."""
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        """Take tensors of any size, after checking them."""
+        self.check_state(state_dict)
+        for name in state_dict:
+            setattr(self, name, state_dict[name].clone())

@@ -78,6 +78,15 @@ class SparseFeatures:
         """Return X with its zeros."""
         return self._forward.csr.to_dense()
 
+    def to_scipy(self) -> sp.csr_array:
+        """Return X as a scipy matrix."""
+        offsets, columns, values = (tensor.cpu().numpy() for tensor in self.tensors())
+        return sp.csr_array((values, columns, offsets), shape=self.shape)
+
+    @property
+    def device(self) -> torch.device:
+        return self.values.device
+
     def project(self, weight: Tensor, values: Tensor | None = None) -> Tensor:
         """Return X W, differentiable in W.
 

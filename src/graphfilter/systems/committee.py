@@ -12,10 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, check_name
-from graphfilter.filters import IdentityFilterConfig
+from graphfilter.filters import IdentityFilterConfig, StackedFilterConfig
 from graphfilter.graph import Graph
 from graphfilter.graph.views import MOST_AVERAGED
-from graphfilter.models import FilterNetworkConfig, ResidualConfig, TreesConfig
+from graphfilter.models import (
+    ChannelNetworkConfig,
+    FilterNetworkConfig,
+    ForestConfig,
+    KernelConfig,
+    ResidualConfig,
+    TreesConfig,
+)
 from graphfilter.splits import Split
 from graphfilter.systems.networks import Outcome, check_is_of_classes, train_networks
 from graphfilter.systems.pooling import Pool, fit_pool, log_probabilities, together
@@ -28,6 +35,8 @@ from graphfilter.training import OnEpoch, Progress
 DECAY = 0.5
 # Of the work of boosting: training vertices × columns × classes.
 MOST_BOOSTED = 2 * 10**7
+# Of training vertices that are compared with all vertices, and of common neighbours.
+MOST_COMPARED, MOST_SHARED = 50_000, 10**9
 # Of bytes that a deep network keeps for its gradient.
 MOST_KEPT = 4 * 2**30
 # With less than this share of the weights a member is left out.
@@ -89,12 +98,22 @@ class Committee(System):
         """Return why a member is not trained on a graph; None where it is."""
         if not graph.n_edges and not _alone(member):
             return "there are no edges"
+        has_channels = graph.directed or graph.kinds is not None
+        if isinstance(member.model, ChannelNetworkConfig) and not has_channels:
+            return "edges have neither directions nor kinds"
+        if has_channels and _filters_features(member):
+            return "each direction and kind of edge has a filter of its own"
         if isinstance(member.model, TreesConfig):
             columns = graph.n_features
             if columns > MOST_AVERAGED:
                 return f"{columns:,} columns are too many for trees (at most {MOST_AVERAGED:,})"
             if columns * n_train * graph.n_classes > MOST_BOOSTED:
                 return "trees would take too long"
+        if isinstance(member.model, KernelConfig | ForestConfig):
+            if n_train > MOST_COMPARED:
+                return f"{n_train:,} labels are too many to compare (at most {MOST_COMPARED:,})"
+            if np.square(graph.degrees, dtype=np.float64).sum() > MOST_SHARED:
+                return "there are too many pairs of vertices with a common neighbour"
         if isinstance(member.model, ResidualConfig):
             kept = 24 * graph.n_vertices * member.model.hidden_size * member.model.n_layers
             if kept > MOST_KEPT:
@@ -189,7 +208,7 @@ def train_committee(
     by_member: list[list[Part]] = []
     for number, system in enumerate(sitting):
         repeats = _repeats(system, prepared.graph)
-        if isinstance(system.model, TreesConfig):
+        if system.is_fitted:
             watch.announce(number, system.title)
         outcomes = train_networks(
             prepared,
@@ -217,7 +236,7 @@ def repeated_seed(seed: int, repeat: int) -> int:
 
 
 def _repeats(system: System, graph: Graph) -> int:
-    if isinstance(system.model, TreesConfig):  # Nothing in them is drawn.
+    if system.is_fitted:  # Little in them is drawn.
         return 1
     return max(1, min(MOST_REPEATS, REPEATED_VERTICES // max(graph.n_vertices, 1)))
 
@@ -284,6 +303,14 @@ def _decayed(member: System, n_train: int) -> Any:
         weight_decay=min(config.weight_decay, most),
         filter_weight_decay=min(config.filter_weight_decay, most),
     )
+
+
+def _filters_features(member: System) -> bool:
+    model = member.model
+    learned = isinstance(model, FilterNetworkConfig) and isinstance(
+        model.filter, StackedFilterConfig
+    )
+    return learned and member.view == "features"
 
 
 def _alone(member: System) -> bool:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphfilter.errors import ConfigError
-from graphfilter.models import Network, SideBySide, Trees, TreesConfig
+from graphfilter.models import Fitted, Network, SideBySide
 from graphfilter.runtime.threads import threads_for
 from graphfilter.runtime.torch_state import own_torch_state
 from graphfilter.splits import Split
@@ -82,9 +82,9 @@ def train_networks(
     on_epoch, checkpoint, resume : as for :func:`graphfilter.training.train`
     """
     seen = prepared.seen_as(system.view)
-    if isinstance(system.model, TreesConfig):
+    if system.is_fitted:
         return [
-            _fit_trees(prepared, system, split, seed, class_weight)
+            _fit_at_once(prepared, system, split, seed, class_weight)
             for split, seed in zip(splits, seeds, strict=True)
         ]
     device = prepared.device
@@ -127,24 +127,24 @@ def train_networks(
     ]
 
 
-def _fit_trees(
+def _fit_at_once(
     prepared: Prepared,
     system: System,
     split: Split,
     seed: int,
     class_weight: NDArray[np.float64] | None,
 ) -> Outcome:
-    """Fit trees to the training vertices: no epochs, and nothing to be resumed."""
+    """Fit a model without epochs to the training vertices: nothing to be resumed."""
     check_is_of_classes(prepared, system)
     started = time.perf_counter()
     seen = prepared.seen_as(system.view)
     network = system.build(seen.graph, seed)
-    assert isinstance(network, Trees)
-    columns = seen.x if isinstance(seen.x, Tensor) else seen.x.to_dense()
+    assert isinstance(network, Fitted)
+    rows = seen.x.cpu().numpy() if isinstance(seen.x, Tensor) else seen.x.to_scipy()
     labels = prepared.labels[split.train]
-    with threads_for(columns.numel()):
+    with threads_for(rows.shape[0] * rows.shape[1]):
         network.fit(
-            columns[torch.tensor(split.train, device=columns.device)].cpu().numpy(),
+            rows[split.train],
             labels,
             sample_weight=None if class_weight is None else class_weight[labels],
             seed=seed,

@@ -77,6 +77,11 @@ class System:
         return self.model is not None
 
     @property
+    def is_fitted(self) -> bool:
+        """Whether it is fitted at once: it has no epochs."""
+        return self.model is not None and self.model.fitted
+
+    @property
     def keeps_graph(self) -> bool:
         """Whether its networks serve the graph they were built on and no other one."""
         kept = self.model is not None and self.model.keeps_graph

@@ -1,0 +1,240 @@
+"""KernelMachine: who is like whom, with the interface of a network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
+from torch import Tensor
+
+from graphfilter.errors import ModelFileError, check_count, check_number
+from graphfilter.graph import Features, Graph
+from graphfilter.models.base import Fitted, ModelConfig
+from graphfilter.models.layers import Draws, Input
+from graphfilter.models.tree_nodes import NEVER
+from graphfilter.operators import Operator
+
+Array = NDArray[np.float64]
+
+# How strongly the answers are drawn to the mean; leaving one out chooses.
+RIDGES = (0.03, 0.1, 0.3, 1.0)
+# Of a logit for one unit of score.
+SHARPNESS = (1.0, 50.0)
+# Rows that are compared with all landmarks at once.
+ROWS = 4096
+_JITTER = 1e-6
+
+
+@dataclass(frozen=True)
+class KernelConfig(ModelConfig):
+    """See :class:`KernelMachine`; fitted, not trained by gradients.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.KernelConfig()
+    KernelConfig(dropout=0.0, gamma=0.5, most_landmarks=2500)
+    """
+
+    kind: ClassVar[str] = "KernelMachine"
+    fitted: ClassVar[bool] = True
+    dropout: float = 0.0
+    gamma: float = 0.5
+    most_landmarks: int = 2500
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("gamma", self.gamma)
+        check_count("most_landmarks", self.most_landmarks)
+
+    def build(self, graph: Graph, generator: torch.Generator) -> KernelMachine:
+        return KernelMachine(graph.n_features, graph.n_classes, self)
+
+
+class KernelMachine(Fitted[KernelConfig]):
+    r"""Kernel ridge regression on the classes: rows that are alike are answered alike.
+
+    .. math:: z_i = s \Bigl(\bar y + \sum_j k(x_i, x_j)\, a_j\Bigr), \qquad
+              k(x, x') = e^{-\gamma |x - x'|^2}
+
+    over the training rows, or so many of them drawn at random (Nyström). The ridge is the one with
+    the least squared error of every training vertex predicted from all the others, which has a
+    closed form; the sharpness s minimises their log loss. There are no epochs, and on neighbours
+    as rows it finds what no product with the graph shows: vertices that share their neighbours.
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+    config : KernelConfig, optional
+
+    Attributes
+    ----------
+    offsets, columns, values : Tensors
+        The rows of the landmarks, sparse.
+    coefficients : Tensor (n_landmarks, n_classes)
+        s a.
+    start : Tensor (n_classes,)
+        s ȳ, and far below it for a class that no training vertex has.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import torch
+    >>> import graphfilter as gf
+    >>> rows, labels = np.array([[0.0], [1.0]] * 20), np.array([0, 1] * 20)
+    >>> kernel = gf.models.KernelMachine(1, 2)
+    >>> kernel.fit(rows, labels)
+    >>> kernel(None, torch.tensor([[0.0], [1.0]])).argmax(dim=1).tolist()
+    [0, 1]
+    """
+
+    offsets: Tensor
+    columns: Tensor
+    values: Tensor
+    coefficients: Tensor
+    start: Tensor
+
+    def __init__(self, n_features: int, n_classes: int, config: KernelConfig | None = None) -> None:
+        super().__init__(config or KernelConfig())
+        self.n_features, self.n_classes = n_features, n_classes
+        for name, dtype in _DTYPES.items():
+            self.register_buffer(name, torch.zeros(0, dtype=dtype))
+
+    def fit(
+        self,
+        rows: Features,
+        labels: NDArray[np.int64],
+        *,
+        sample_weight: NDArray[np.float64] | None = None,
+        seed: int = 0,
+    ) -> None:
+        weight = np.ones(len(labels)) if sample_weight is None else sample_weight
+        weight = weight * (len(labels) / weight.sum())
+        chosen = np.arange(len(labels))
+        if len(chosen) > self.config.most_landmarks:
+            drawn = np.random.default_rng(seed).permutation(chosen)
+            chosen = np.sort(drawn[: self.config.most_landmarks])
+        sparse = sp.csr_array(rows).astype(np.float32)
+        sparse.sort_indices()
+        landmarks = sp.csr_array(sparse[chosen])
+        one_hot = np.eye(self.n_classes)[labels]
+        mean = weight @ one_hot / len(labels)
+        fitted = _fit_ridge(
+            self._alike(sparse, landmarks),
+            self._alike(landmarks, landmarks),
+            one_hot - mean,
+            weight,
+        )
+        sharpness = _sharpness(mean + fitted.left_out, labels, weight)
+        present = np.isin(np.arange(self.n_classes), labels)
+        found = {
+            "offsets": landmarks.indptr,
+            "columns": landmarks.indices,
+            "values": landmarks.data,
+            "coefficients": sharpness * fitted.coefficients,
+            "start": np.where(present, sharpness * mean, NEVER),
+        }
+        for name, values in found.items():
+            setattr(self, name, torch.from_numpy(np.asarray(values)).to(_DTYPES[name]))
+
+    def check_state(self, state: Mapping[str, Tensor]) -> None:
+        """Raise where the landmarks are not rows of so many columns, or some are missing."""
+        expected = set(_DTYPES)
+        if set(state) != expected or any(state[n].dtype != d for n, d in _DTYPES.items()):
+            raise ModelFileError("the kernel machine must have its own tensors and no others.")
+        offsets, columns, values = state["offsets"], state["columns"], state["values"]
+        m = len(offsets) - 1
+        if not (
+            offsets.ndim == columns.ndim == values.ndim == 1
+            and m >= 1
+            and int(offsets[0]) == 0
+            and int(offsets[-1]) == len(columns) == len(values)
+            and bool((offsets.diff() >= 0).all())
+            and bool(((columns >= 0) & (columns < self.n_features)).all())
+            and tuple(state["coefficients"].shape) == (m, self.n_classes)
+            and tuple(state["start"].shape) == (self.n_classes,)
+        ):
+            raise ModelFileError("the kernel machine of the model is damaged; fit again.")
+
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
+        rows = sp.csr_array(x.cpu().numpy()) if isinstance(x, Tensor) else x.to_scipy()
+        held = (self.values, self.columns, self.offsets)
+        landmarks = sp.csr_array(
+            tuple(part.cpu().numpy() for part in held), (len(self.offsets) - 1, self.n_features)
+        )
+        coefficients = self.coefficients.cpu().numpy()
+        parts = [
+            self._alike(sp.csr_array(rows[i : i + ROWS]), landmarks) @ coefficients
+            for i in range(0, rows.shape[0], ROWS)
+        ]
+        logits = self.start.cpu().numpy() + np.concatenate(parts)
+        return torch.from_numpy(logits).to(x.device, torch.float32)
+
+    def _alike(self, rows: sp.csr_array, landmarks: sp.csr_array) -> Array:
+        """Return the kernel of rows and landmarks (n, m)."""
+        shared = (rows @ landmarks.T).toarray().astype(np.float64)
+        lengths = [np.asarray(part.power(2).sum(axis=1), np.float64) for part in (rows, landmarks)]
+        distance = np.maximum(lengths[0][:, None] + lengths[1] - 2 * shared, 0)
+        return np.exp(-self.config.gamma * distance)
+
+
+_DTYPES = {
+    "offsets": torch.int64,
+    "columns": torch.int64,
+    "values": torch.float32,
+    "coefficients": torch.float64,
+    "start": torch.float64,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class _Ridge:
+    coefficients: Array
+    left_out: Array
+
+
+def _fit_ridge(kernel: Array, among: Array, targets: Array, weight: Array) -> _Ridge:
+    """Return the coefficients of the landmarks, and what each row is told by all the others.
+
+    With the landmarks' kernel K = C Cᵀ, the rows' kernel times C⁻ᵀ are the columns Φ of a plain
+    ridge regression; leaving row i out divides its residual by 1 − h_i, where h is the diagonal of
+    what takes targets to predictions.
+    """
+    k, y, w = (torch.from_numpy(part) for part in (kernel, targets, weight))
+    eye = torch.eye(len(among), dtype=torch.float64)
+    factor = torch.linalg.cholesky(torch.from_numpy(among) + _JITTER * eye)
+    phi = torch.linalg.solve_triangular(factor, k.T, upper=False)
+    scaled = phi * w
+    gram, moment = scaled @ phi.T, scaled @ y
+    best: tuple[float, Tensor, Tensor] | None = None
+    for ridge in RIDGES:
+        inner = torch.linalg.cholesky(gram + ridge * eye)
+        solved = torch.cholesky_solve(moment, inner)
+        half = torch.linalg.solve_triangular(inner, phi, upper=False)
+        taken = (w * half.square().sum(dim=0)).clamp(max=1 - 1e-9)
+        left_out = y - (y - phi.T @ solved) / (1 - taken)[:, None]
+        error = float(w @ (left_out - y).square().sum(dim=1))
+        if best is None or error < best[0]:
+            best = error, solved, left_out
+    assert best is not None
+    coefficients = torch.linalg.solve_triangular(factor.T, best[1], upper=True)
+    return _Ridge(coefficients.numpy(), best[2].numpy())
+
+
+def _sharpness(scores: Array, labels: NDArray[np.int64], weight: Array) -> float:
+    """Return the s with the least log loss of softmax(s z)."""
+
+    def loss(log_sharpness: float) -> float:
+        z = np.exp(log_sharpness) * scores
+        own = np.take_along_axis(z, labels[:, None], axis=1)[:, 0]
+        return float(weight @ (logsumexp(z, axis=1) - own))
+
+    bounds = tuple(np.log(SHARPNESS))
+    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))

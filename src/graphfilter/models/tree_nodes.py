@@ -1,0 +1,143 @@
+"""TreeNodes: decision trees as plain tensors, and rows that go down them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from graphfilter.errors import ModelFileError
+from graphfilter.graph import Features
+from graphfilter.models.base import ConfigT, Fitted
+from graphfilter.models.layers import Draws, Input
+from graphfilter.operators import Operator
+
+# What a class gets that no training vertex has.
+NEVER = -20.0
+# That go down the trees at once, so that what they touch fits a cache.
+ROWS = 1024
+_NODES = {
+    "threshold": torch.float64,
+    "feature": torch.int64,
+    "left": torch.int64,
+    "right": torch.int64,
+    "missing_left": torch.bool,
+}
+
+
+class TreeNodes(Fitted[ConfigT]):
+    """Trees that scikit-learn fitted, kept as tensors, which cannot run code.
+
+    A tree asks one question per node, *column ≤ threshold?*; a missing value goes the way that it
+    went in training.
+
+    Attributes
+    ----------
+    roots : Tensor (n_trees,)
+        The first node of each tree.
+    threshold, feature, left, right, missing_left : Tensors (n_nodes,)
+        A leaf is its own child on both sides.
+    """
+
+    # What else a kind of trees keeps, and its type.
+    kept: ClassVar[dict[str, torch.dtype]]
+
+    roots: Tensor
+
+    def __init__(self, n_features: int, n_classes: int, config: ConfigT) -> None:
+        super().__init__(config)
+        self.n_features, self.n_classes = n_features, n_classes
+        for name, dtype in self._dtypes().items():
+            self.register_buffer(name, torch.zeros(0, dtype=dtype))
+
+    @classmethod
+    def _dtypes(cls) -> dict[str, torch.dtype]:
+        return {"roots": torch.int64} | _NODES | cls.kept
+
+    @abstractmethod
+    def answers(self, leaves: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return logits (n, n_classes) from the nodes where rows end, (n, n_trees)."""
+
+    @abstractmethod
+    def is_whole(self, state: Mapping[str, Tensor], n_nodes: int) -> bool:
+        """Return whether what a kind of trees keeps beside its nodes fits them."""
+
+    def keep(self, trees: Sequence[Mapping[str, NDArray[Any]]], **kept: NDArray[Any]) -> None:
+        """Take trees: of each its nodes, numbered from 0, with -1 as the children of a leaf."""
+        sizes = [len(tree["left"]) for tree in trees]
+        first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+        joined = {name: np.concatenate([tree[name] for tree in trees]) for name in _NODES}
+        here, shift = np.arange(sum(sizes)), np.repeat(first, sizes)
+        leaf = joined["left"] < 0
+        for side in ("left", "right"):
+            joined[side] = np.where(leaf, here, joined[side].astype(np.int64) + shift)
+        joined["feature"] = np.where(leaf, 0, joined["feature"].astype(np.int64))
+        for name, values in ({"roots": first} | joined | kept).items():
+            setattr(self, name, torch.from_numpy(values.astype(_numpy(self._dtypes()[name]))))
+
+    def check_state(self, state: Mapping[str, Tensor]) -> None:
+        """Raise where these are no trees: children come after their parents, so every path ends."""
+        expected = self._dtypes()
+        if set(state) != set(expected):
+            raise ModelFileError("the trees must have their own tensors and no others.")
+        n = len(state["left"]) if state["left"].ndim == 1 else 0
+        right_types = all(state[name].dtype == dtype for name, dtype in expected.items())
+        right_sizes = n >= 1 and all(tuple(state[name].shape) == (n,) for name in _NODES)
+        if not right_types or not right_sizes or not self._ends(state, n):
+            raise ModelFileError("the trees of the model are damaged; fit again.")
+
+    def _ends(self, state: Mapping[str, Tensor], n: int) -> bool:
+        here = torch.arange(n)
+        leaf = state["left"] == here
+        return (
+            state["roots"].ndim == 1
+            and within(state["roots"], n)
+            and within(state["feature"], self.n_features)
+            and all(within(state[side], n) for side in ("left", "right"))
+            and all(bool(((state[side] > here) | leaf).all()) for side in ("left", "right"))
+            and torch.equal(leaf, state["right"] == here)
+            and self.is_whole(state, n)
+        )
+
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
+        columns = (x if isinstance(x, Tensor) else x.to_dense()).cpu().numpy()
+        nodes = {name: getattr(self, name).cpu().numpy() for name in ("roots", *_NODES)}
+        parts = [
+            self.answers(_leaves(nodes, part))
+            for part in np.array_split(columns, len(columns) // ROWS + 1)
+        ]
+        return torch.from_numpy(np.concatenate(parts)).to(x.device, torch.float32)
+
+
+def dense(rows: Features) -> NDArray[np.float32]:
+    """Return rows with their zeros."""
+    return rows.toarray() if sp.issparse(rows) else np.asarray(rows)
+
+
+def within(index: Tensor, end: int) -> bool:
+    """Return whether all numbers are in [0, end)."""
+    return bool(((index >= 0) & (index < end)).all())
+
+
+def _leaves(nodes: Mapping[str, NDArray[Any]], columns: NDArray[Any]) -> NDArray[np.int64]:
+    """Send rows down all trees at once, one level per step."""
+    rows = np.arange(len(columns))[:, None]
+    node = np.broadcast_to(nodes["roots"], (len(columns), len(nodes["roots"])))
+    while True:
+        cell = columns[rows, nodes["feature"][node]]
+        smaller = cell <= nodes["threshold"][node]
+        smaller |= np.isnan(cell) & nodes["missing_left"][node]
+        following = np.where(smaller, nodes["left"][node], nodes["right"][node])
+        if np.array_equal(following, node):
+            return node
+        node = following
+
+
+def _numpy(dtype: torch.dtype) -> Any:
+    return torch.zeros(0, dtype=dtype).numpy().dtype

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from graphfilter.errors import ModelFileError
+from graphfilter.models import KernelConfig, KernelMachine
+from graphfilter.models.kernel import RIDGES
+from graphfilter.operators import SparseFeatures
+
+
+def sample(n: int = 60, n_classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(n)
+    rows = rng.normal(size=(n, 4)).astype(np.float32)
+    return rows, np.digitize(rows[:, 0] + 0.3 * rng.normal(size=n), [-0.5, 0.5][: n_classes - 1])
+
+
+def ridge(rows: np.ndarray, labels: np.ndarray, strength: float) -> np.ndarray:
+    """Return the scores of the closed form (K + ridge)⁻¹ (Y − mean)."""
+    distance = np.square(rows[:, None] - rows[None]).sum(axis=2)
+    kernel = np.exp(-0.5 * distance)
+    one_hot = np.eye(3)[labels]
+    mean = one_hot.mean(axis=0)
+    solved = np.linalg.solve(kernel + strength * np.eye(len(rows)), one_hot - mean)
+    return mean + kernel @ solved
+
+
+def scores(kernel: KernelMachine, rows: np.ndarray) -> np.ndarray:
+    return kernel(None, torch.from_numpy(rows)).double().numpy()  # pyright: ignore[reportArgumentType]
+
+
+def test_kernel_machine_is_ridge_regression_with_the_ridge_that_leaving_one_out_chooses() -> None:
+    rows, labels = sample()
+    kernel = KernelMachine(4, 3)
+    kernel.fit(rows, labels)
+    errors = []
+    for strength in RIDGES:
+        left_out = np.stack(
+            [
+                _predict_one(np.delete(rows, i, 0), np.delete(labels, i), rows[i], strength, labels)
+                for i in range(len(rows))
+            ]
+        )
+        errors.append(np.square(left_out - np.eye(3)[labels]).sum())
+    wanted = ridge(rows, labels, RIDGES[int(np.argmin(errors))])
+    found = scores(kernel, rows)
+    sharpness = np.polyfit(wanted.ravel(), found.ravel(), 1)[0]
+    np.testing.assert_allclose(found, sharpness * wanted, atol=1e-3 * sharpness)
+    assert 1 <= sharpness <= 50
+
+
+def _predict_one(rows, labels, row, strength, all_labels) -> np.ndarray:
+    distance = np.square(rows[:, None] - rows[None]).sum(axis=2)
+    mean = np.eye(3)[all_labels].mean(axis=0)
+    solved = np.linalg.solve(
+        np.exp(-0.5 * distance) + strength * np.eye(len(rows)), np.eye(3)[labels] - mean
+    )
+    return mean + np.exp(-0.5 * np.square(rows - row).sum(axis=1)) @ solved
+
+
+def test_sparse_and_dense_rows_give_the_same() -> None:
+    rows, labels = sample()
+    rows[np.abs(rows) < 0.7] = 0
+    dense, sparse = KernelMachine(4, 3), KernelMachine(4, 3)
+    dense.fit(rows, labels)
+    sparse.fit(sp.csr_array(rows), labels)
+    x = SparseFeatures(sp.csr_array(rows))
+    np.testing.assert_array_equal(scores(dense, rows), sparse(None, x).double().numpy())  # pyright: ignore[reportArgumentType]
+
+
+def test_many_rows_are_compared_with_some() -> None:
+    rows, labels = sample(300)
+    kernel = KernelMachine(4, 3, KernelConfig(most_landmarks=100))
+    kernel.fit(rows, labels, seed=3)
+    assert len(kernel.coefficients) == 100
+    assert (scores(kernel, rows).argmax(axis=1) == labels).mean() > 0.75
+    again = KernelMachine(4, 3, KernelConfig(most_landmarks=100))
+    again.fit(rows, labels, seed=3)
+    np.testing.assert_array_equal(scores(again, rows), scores(kernel, rows))
+
+
+def test_rows_that_are_equal_do_no_harm() -> None:
+    rows = np.repeat(np.eye(2, dtype=np.float32), 10, axis=0)
+    kernel = KernelMachine(2, 2)
+    kernel.fit(rows, np.repeat([0, 1], 10))
+    assert (scores(kernel, rows).argmax(axis=1) == np.repeat([0, 1], 10)).all()
+
+
+def test_class_without_training_vertex_is_never_answered() -> None:
+    rows, labels = sample()
+    kernel = KernelMachine(4, 5)
+    kernel.fit(rows, labels)
+    assert scores(kernel, rows)[:, 3:].max() < scores(kernel, rows)[:, :3].min()
+
+
+def test_weights_of_vertices_count() -> None:
+    rows = np.zeros((20, 1), dtype=np.float32)
+    labels = np.array([0] * 15 + [1] * 5)
+    kernel = KernelMachine(1, 2)
+    kernel.fit(rows, labels, sample_weight=np.where(labels == 1, 9.0, 1.0))
+    assert (scores(kernel, rows).argmax(axis=1) == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("offsets", lambda t: t.flip(0)),
+        ("offsets", lambda t: t[:-1]),
+        ("columns", lambda t: t + 99),
+        ("columns", lambda t: t - 1),
+        ("values", lambda t: t[:-1]),
+        ("values", lambda t: t.double()),
+        ("coefficients", lambda t: t[1:]),
+        ("start", lambda t: t[1:]),
+    ],
+)
+def test_damaged_kernel_machine_is_refused(name: str, change) -> None:
+    rows, labels = sample()
+    kernel = KernelMachine(4, 3)
+    kernel.fit(rows, labels)
+    state = dict(kernel.state_dict())
+    KernelMachine(4, 3).load_state_dict(state)
+    state[name] = change(state[name])
+    with pytest.raises(ModelFileError):
+        KernelMachine(4, 3).load_state_dict(state)
