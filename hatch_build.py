@@ -1,6 +1,8 @@
 """Compile the CPU kernel when the package is built or installed from its source.
 
-Without a compiler it is left out, and torch's own products do the work.
+Without a compiler it is left out, and torch's own products do the work. ``GRAPHFILTER_NATIVE=0``
+leaves it out in any case, for the wheel that every platform can install; ``GRAPHFILTER_NATIVE=1``
+makes it an error where it cannot be built, for the wheels that are to have it.
 """
 
 from __future__ import annotations
@@ -25,13 +27,19 @@ class NativeKernelHook(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name != "wheel":
             return
+        wanted = os.environ.get("GRAPHFILTER_NATIVE", "")
+        if wanted not in ("", "0", "1"):
+            raise ValueError(f"GRAPHFILTER_NATIVE must be 0, 1 or not set; got {wanted!r}.")
+        if wanted == "0":
+            self.leave_out(version)
+            return
         try:
             build_native(Path(self.root) / KERNELS)
         except (OSError, subprocess.CalledProcessError) as error:
-            if version == "editable":
-                # An older one may not be what the Python beside it expects.
-                (Path(self.root) / KERNELS / "native.so").unlink(missing_ok=True)
             reason = getattr(error, "stderr", None) or error
+            if wanted == "1":
+                raise RuntimeError(f"the CPU kernel cannot be built: {reason}") from None
+            self.leave_out(version)
             self.app.display_warning(f"the CPU kernel is left out, slower products run: {reason}")
             return
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
@@ -39,11 +47,20 @@ class NativeKernelHook(BuildHookInterface):
         build_data["tag"] = f"py3-none-{platform}"
         build_data["artifacts"].append(f"/{(KERNELS / 'native.so').as_posix()}")
 
+    def leave_out(self, version: str) -> None:
+        """Remove the kernel of an earlier editable install: the Python beside it may have changed.
+
+        Into a wheel it does not get, being ignored by git.
+        """
+        if version == "editable":
+            (Path(self.root) / KERNELS / "native.so").unlink(missing_ok=True)
+
 
 def build_native(folder: Path) -> None:
     """Compile ``native.c`` in its folder: with OpenMP, but linked with none.
 
-    The symbols are found when it is loaded, in the library that torch brings.
+    The symbols are found when it is loaded, in the library that torch brings. A compiler that has
+    no OpenMP, as Apple's, makes it for one thread.
     """
     if sys.platform == "win32":
         raise OSError("not on Windows yet")
@@ -52,12 +69,18 @@ def build_native(folder: Path) -> None:
         raise OSError("there is no C compiler")
     with tempfile.TemporaryDirectory() as place:
         made, linked = Path(place, "native.o"), Path(place, "native.so")
-        flags = ["-O3", "-fPIC", "-fopenmp"]
-        _run(compiler, *flags, "-c", str(folder / "native.c"), "-o", str(made))
-        _run(compiler, "-shared", str(made), "-o", str(linked))
+        try:
+            _compile(compiler, folder / "native.c", made, linked, "-fopenmp")
+        except subprocess.CalledProcessError:
+            _compile(compiler, folder / "native.c", made, linked)
         # Atomically, also where another process has the old one loaded.
         shutil.copy(linked, folder / "native.tmp")
         (folder / "native.tmp").replace(folder / "native.so")
+
+
+def _compile(compiler: str, source: Path, made: Path, linked: Path, *flags: str) -> None:
+    _run(compiler, "-O3", "-fPIC", *flags, "-c", str(source), "-o", str(made))
+    _run(compiler, "-shared", str(made), "-o", str(linked))
 
 
 def _run(compiler: str, *words: str) -> None:

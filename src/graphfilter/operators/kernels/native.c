@@ -7,7 +7,7 @@
 
    Arrays are rows of `stride` floats, a multiple of LANES. The library is compiled with OpenMP but
    not linked with it: the symbols are those of the library torch has loaded, so that both share one
-   pool of threads. */
+   pool of threads. Compiled without OpenMP, one thread does the same work, part by part. */
 
 #include <stdint.h>
 
@@ -15,15 +15,21 @@
 
 typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
+/* Only glibc, which <stdint.h> has announced, chooses among clones when a library is loaded. */
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
 #define FOR_EVERY_CPU __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define FOR_EVERY_CPU
 #endif
 #define INLINE static inline __attribute__((always_inline))
 
+#ifdef _OPENMP
 extern int omp_get_thread_num(void);
 extern int omp_get_num_threads(void);
+#else
+INLINE int omp_get_thread_num(void) { return 0; }
+INLINE int omp_get_num_threads(void) { return 1; }
+#endif
 
 typedef struct {
     const int32_t *offsets, *columns;

@@ -1,0 +1,132 @@
+"""The compiled kernel as it is built at install, by the compilers that platforms have."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from graphfilter.data import make_karate
+from graphfilter.operators import adjacency
+from graphfilter.operators.kernels import native_kernel
+from graphfilter.operators.kernels.native_kernel import NativeKernel, native_library
+from graphfilter.operators.kernels.torch_kernel import TorchKernel
+from graphfilter.operators.polynomial import Basis
+
+ROOT = Path(__file__).resolve().parents[2]
+KERNELS = ROOT / "src" / "graphfilter" / "operators" / "kernels"
+WITHOUT_OPENMP = """#!/bin/sh
+for word in "$@"; do
+    if [ "$word" = -fopenmp ]; then echo "unsupported option '-fopenmp'" >&2; exit 1; fi
+done
+exec cc "$@"
+"""
+
+
+@pytest.fixture
+def hook(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """``hatch_build.py``, with a stand-in for its base: hatchling is there only while building."""
+    name = "hatchling.builders.hooks.plugin.interface"
+    monkeypatch.setitem(sys.modules, name, SimpleNamespace(BuildHookInterface=object))
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with nothing but the source of the kernel, where there is a compiler."""
+    if shutil.which("cc") is None or sys.platform == "win32":
+        pytest.skip("needs a C compiler")
+    monkeypatch.delenv("CC", raising=False)
+    kernels = tmp_path / KERNELS.relative_to(ROOT)
+    kernels.mkdir(parents=True)
+    shutil.copy(KERNELS / "native.c", kernels)
+    return kernels
+
+
+def build(hook: ModuleType, root: Path, version: str = "standard") -> tuple[dict, list[str]]:
+    """Run the hook as hatchling does; return what it asks of the wheel, and its warnings."""
+    said: list[str] = []
+    built: Any = hook.NativeKernelHook()
+    built.target_name, built.root = "wheel", str(root)
+    built.app = SimpleNamespace(display_warning=said.append)
+    data: dict[str, Any] = {"artifacts": []}
+    built.initialize(version, data)
+    return data, said
+
+
+def test_wheel_with_the_kernel_serves_every_python_of_its_platform(
+    hook: ModuleType, folder: Path, tmp_path: Path
+) -> None:
+    data, said = build(hook, tmp_path)
+    assert data["tag"].startswith("py3-none-")
+    assert data["pure_python"] is False
+    assert data["artifacts"] == ["/src/graphfilter/operators/kernels/native.so"]
+    assert not said
+    assert [path.name for path in sorted(folder.iterdir())] == ["native.c", "native.so"]
+
+
+def test_kernel_is_left_out_without_a_compiler(
+    hook: ModuleType, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    data, [said] = build(hook, tmp_path)
+    assert data == {"artifacts": []}
+    assert "there is no C compiler" in said
+    monkeypatch.setenv("GRAPHFILTER_NATIVE", "1")
+    with pytest.raises(RuntimeError, match="there is no C compiler"):
+        build(hook, tmp_path)
+
+
+def test_kernel_is_left_out_on_request(
+    hook: ModuleType, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHFILTER_NATIVE", "0")
+    (folder / "native.so").write_bytes(b"of an earlier install")
+    assert build(hook, tmp_path, "editable") == ({"artifacts": []}, [])
+    assert not (folder / "native.so").exists()
+    monkeypatch.setenv("GRAPHFILTER_NATIVE", "no")
+    with pytest.raises(ValueError, match="must be 0, 1 or not set; got 'no'"):
+        build(hook, tmp_path)
+
+
+def test_kernel_of_a_compiler_without_openmp_multiplies_as_torch_does(
+    hook: ModuleType, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler = tmp_path / "apple-cc"
+    compiler.write_text(WITHOUT_OPENMP)
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    build(hook, tmp_path)
+    assert b"GOMP_parallel" not in (folder / "native.so").read_bytes()
+    matrix = adjacency(make_karate()).kernel.matrix
+    monkeypatch.setattr(native_kernel, "threads_worth", lambda multiplications: 3)
+    monkeypatch.setattr(native_kernel, "LIBRARY", folder / "native.so")
+    native_library.cache_clear()
+    try:
+        kernel = NativeKernel(matrix, torch.float32)
+        reference = TorchKernel(matrix, torch.float32)
+        x = torch.randn(34, 2, 8, generator=torch.Generator().manual_seed(0))
+        weights = torch.linspace(-1, 1, 10).view(5, 2)
+        steps = [Basis.chebyshev(-1.0, 1.0).step_of(k) for k in range(4)]
+        for got, expected in zip(
+            kernel.apply_recurrence(x, weights, steps, x),
+            reference.apply_recurrence(x, weights, steps, x),
+            strict=True,
+        ):
+            torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-4)
+        flat = x.view(34, 16)
+        product = kernel.multiply(flat, out=torch.empty_like(flat))
+        torch.testing.assert_close(product, reference.multiply(flat, out=torch.empty_like(flat)))
+    finally:
+        native_library.cache_clear()
