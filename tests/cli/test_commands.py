@@ -160,7 +160,7 @@ def test_demo_compares_systems(graphfilter, tmp_path: Path, monkeypatch) -> None
         (("fit", "--dataset", "texas", "--directed"), "such as texas_directed"),
         (("fit", "--dataset", "karate", "--edge-kind", "k"), "--edge-kind is for tables"),
         (("fit", "--edges", "e.csv"), "--vertices is missing"),
-        (("fit", "--dataset", "karate", "--epoch", 3), "--epochs). See graphfilter fit --help."),
+        (("fit", "--dataset", "karate", "--epoch", 3), ". See graphfilter fit --help."),
         (("fit", "--dataset", "karate", "--epochs", "many"), "Invalid value for '--epochs'"),
         (("reproduce", "table2", "--from-records", "r", "--runs", 3), "--runs is for running"),
         (("reproduce", "table2", "--from-records", "r", "--gzip"), "--gzip is for running"),
