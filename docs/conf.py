@@ -52,10 +52,9 @@ autosummary_generate = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = False
-napoleon_custom_sections = [("Shapes", "notes_style")]
+napoleon_custom_sections = [("Shapes", "notes_style"), ("Attributes", "params_style")]
 napoleon_use_rtype = False
 napoleon_use_param = False
-napoleon_use_ivar = True
 # A type in words may hold a word that is also a name.
 suppress_warnings = ["ref.python"]
 python_maximum_signature_line_length = 88
@@ -107,12 +106,16 @@ pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 
 
-def give_a_title(app: object, docname: str, source: list[str]) -> None:
-    """Tables that are written by a command have no heading of their own; the site needs one."""
-    if docname.startswith("results/") and not source[0].startswith("# "):
-        source[0] = f"# {Path(docname).name}\n\n{source[0]}"
+def complete_a_record(app: object, docname: str, source: list[str]) -> None:
+    """Give a table that a command wrote the title it lacks, and no place in the navigation."""
+    if docname.startswith("results/"):
+        title = "" if source[0].startswith("# ") else f"# {Path(docname).name}\n\n"
+        source[0] = f"---\norphan: true\n---\n\n{title}{source[0]}"
+    if docname == "results/README":
+        names = sorted(page.name for page in (HERE.parent / "results").glob("*.md"))
+        source[0] += "\n\n## Tables\n\n" + "\n".join(f"- [{name}]({name})" for name in names)
 
 
 def setup(app: Sphinx) -> None:
     """Connect what the configuration adds to Sphinx."""
-    app.connect("source-read", give_a_title)
+    app.connect("source-read", complete_a_record)

@@ -14,7 +14,7 @@ EPOCHS = 200
 
 club = gf.load_dataset("karate")
 clf = gf.SGFClassifier(max_epochs=EPOCHS, random_state=0).fit(graph=club)
-why = clf.explain(8)
+why = clf.explain(33)
 print(why.sentence)
 
 # %%

@@ -27,7 +27,8 @@ for share in SHARES:
 # %%
 
 figure, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
-for marker, name, title in (("o", "sgf", "with the graph"), ("^", "mlp", "features alone")):
+titles = {"sgf": "with the graph", "mlp": "features alone"}
+for marker, (name, title) in zip("o^", titles.items(), strict=True):
     ax.semilogx(SHARES, 100 * np.array(accuracy[name]), marker=marker, label=title)
 ax.set_xticks(SHARES, [f"{share:.0%}" for share in SHARES])
 ax.minorticks_off()

@@ -25,7 +25,8 @@ figure, axes = plt.subplots(1, 3, figsize=(11, 3.2), layout="constrained")
 for ax, (title, graph) in zip(axes, graphs.items(), strict=True):
     clf = gf.SGFClassifier(max_epochs=EPOCHS, random_state=0).fit(graph=graph)
     clf.plot_filter(ax)
-    ax.set_title(title)
+    ax.set(title=title, xlabel="graph frequency")
+    ax.get_legend().set_visible(ax is axes[1])
 plt.show()
 
 # %%
