@@ -141,7 +141,18 @@ class Filter(nn.Module, ABC):
 
 
 def apply_filters(filters: Sequence[Filter], operator: Operator, x: Tensor) -> Tensor:
-    """Apply R filters of one config at once, each to its own R-th of the columns of ``x``."""
+    """Apply R filters of one config at once, each to its own R-th of the columns of ``x``.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> pair = [gf.filters.StackedFilter(4), gf.filters.StackedFilter(4)]
+    >>> gf.filters.apply_filters(pair, operator, torch.ones(34, 6)).shape
+    torch.Size([34, 6])
+    """
     return apply_polynomial(operator, *polynomials_of(filters, operator), x)
 
 
