@@ -6,7 +6,9 @@
 
 A step is forward and backward of a stacked filter, K = 16, 64 columns, float32, called with an
 edge index as PyTorch Geometric's layers are: ``conv(x, edge_index)``. Ours keeps its operator
-(``cached=True``) or prepares it in every call; preparing is timed by itself too. The peer gathers
+(``cached=True``) or prepares it in every call; preparing is timed by itself too. On a GPU it is
+also captured in a CUDA graph (``torch.cuda.make_graphed_callables``), which launches the K products
+at once: alone on a small graph, launching them takes longer than they do. The peer gathers
 and scatters through ``MessagePassing``, its edges normalised beforehand, or multiplies with a CSR
 adjacency; autograd goes through its steps. On a GPU the peak of memory above the level before a
 step is counted too; on a CPU ``memory.py`` measures the same step. All gradients are compared.
@@ -16,13 +18,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from epoch import read_graph
 from graphfilter.models.pyg import edges_to_csr, graph_edges
+from graphfilter.operators import Operator
 from graphfilter.pyg import StackedFilterConv, prepare_operator
 from harness import (
     Record,
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
 N_LAYERS, COLUMNS = 16, 64
 DATASETS = ("cora", "pubmed", "computers")
 METHODS = {
+    "graphed": "graphfilter, CUDA graph",
     "cached": "graphfilter, cached",
     "fresh": "graphfilter, prepared in every call",
     "pyg": "PyG, gather–scatter",
@@ -51,6 +55,17 @@ METHODS = {
 }
 
 Layer = Callable[[Tensor], Tensor]
+
+
+class Held(nn.Module):
+    """A layer that holds its operator, as a module that is captured must."""
+
+    def __init__(self, conv: StackedFilterConv, operator: Operator) -> None:
+        super().__init__()
+        self.conv, self.operator = conv, operator
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.conv(x, self.operator)
 
 
 class Case:
@@ -68,6 +83,10 @@ class Case:
     def layer(self, method: str) -> Layer:
         """Return x to y, in one of the ways."""
         conv, edges = self.conv, self.edges
+        if method == "graphed":
+            held = Held(conv, prepare_operator(edges, num_nodes=self.n))
+            graphed: Any = torch.cuda.make_graphed_callables(held, (self.x,))
+            return graphed
         if method in ("cached", "fresh"):
             conv.cached = method == "cached"
             return lambda x: conv(x, edges)
@@ -100,6 +119,10 @@ class Case:
         return [p.grad.clone() for p in (self.x, *self.conv.parameters()) if p.grad is not None]
 
 
+def methods_on(device: str) -> dict[str, str]:
+    return {name: title for name, title in METHODS.items() if device == "cuda" or name != "graphed"}
+
+
 def run(options: argparse.Namespace, device: torch.device) -> Record:
     """Measure a step of every kind on every dataset."""
     names = options.datasets.split(",") if options.datasets else DATASETS
@@ -109,7 +132,7 @@ def run(options: argparse.Namespace, device: torch.device) -> Record:
         case = Case(name, device)
         expected = case.gradients("pyg")
         row: Record = {"dataset": name}
-        for method, title in METHODS.items():
+        for method, title in methods_on(device.type).items():
             with stage(f"{name}: {title}") as tick:
                 for got, one in zip(case.gradients(method), expected, strict=True):
                     torch.testing.assert_close(
@@ -117,7 +140,8 @@ def run(options: argparse.Namespace, device: torch.device) -> Record:
                     )
                 step = case.step(method)
                 row[method] = time_calls(step, device, seconds=seconds, tick=tick).to_json()
-                if device.type == "cuda":
+                if device.type == "cuda" and method != "graphed":
+                    # A graph holds its memory from its capture on.
                     row[f"{method}_bytes"] = peak_of(step, device)
         with stage(f"{name}: preparing") as tick:
             prepare = time_calls(
@@ -130,22 +154,25 @@ def run(options: argparse.Namespace, device: torch.device) -> Record:
 
 def table(record: Record) -> str:
     """Show the times, and where it was counted the memory, of a step."""
+    methods = methods_on(record["device"])
+    first, *_ = methods
     times, peaks = [], []
     for row in record["layers"]:
-        ours = row["cached"]["median"]
-        cells = [f"{show_seconds(row[method])}" for method in METHODS]
+        cells = [show_seconds(row[method]) for method in methods]
+        ours = row[first]["median"]
         ratios = [show_ratio(row[method]["median"] / ours) for method in ("pyg", "pyg_csr")]
-        times.append([row["dataset"], *cells, *(f"**{ratio}**" for ratio in ratios)])
-        times[-1].append(show_seconds(row["prepare"]))
+        bold = [f"**{ratio}**" for ratio in ratios]
+        times.append([row["dataset"], *cells, *bold, show_seconds(row["prepare"])])
         if "cached_bytes" in row:
-            used = [row[f"{method}_bytes"] for method in METHODS]
-            cells = [f"{peak / MIB:,.1f} MiB" for peak in used]
-            peaks.append([row["dataset"], *cells, *(show_ratio(p / used[0]) for p in used[2:])])
-    ratios = ["gather–scatter / ours", "CSR / ours"]
-    head = ["a step", *METHODS.values(), *ratios]
-    tables = [markdown([*head, "preparing"], times)]
+            used = {method: row[f"{method}_bytes"] for method in methods if method != "graphed"}
+            ratios = [show_ratio(used[method] / used["cached"]) for method in ("pyg", "pyg_csr")]
+            cells = [f"{peak / MIB:,.1f} MiB" for peak in used.values()]
+            peaks.append([row["dataset"], *cells, *ratios])
+    ratios = ["gather–scatter / first", "CSR / first"]
+    tables = [markdown(["a step", *methods.values(), *ratios, "preparing"], times)]
     if peaks:
-        tables.append(markdown(["peak memory of a step", *METHODS.values(), *ratios], peaks))
+        titles = [title for method, title in methods.items() if method != "graphed"]
+        tables.append(markdown(["peak memory of a step", *titles, *ratios], peaks))
     return "\n\n".join(tables)
 
 
@@ -154,7 +181,8 @@ def draw(record: Record) -> Figure:
     figure, (axes,) = make_figure(9, 3.6)
     rows = record["layers"]
     series = {
-        title: [1e3 * row[method]["median"] for row in rows] for method, title in METHODS.items()
+        title: [1e3 * row[method]["median"] for row in rows]
+        for method, title in methods_on(record["device"]).items()
     }
     draw_bars(axes, [row["dataset"] for row in rows], series, unit="milliseconds a step")
     axes.set_title("A layer forward and backward, K = 16, 64 columns")

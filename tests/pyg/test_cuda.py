@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from tests.pyg.plain import plain_layer, random_edges
@@ -60,25 +62,55 @@ def test_half_precision_on_a_gpu_is_near_float32(dtype: torch.dtype) -> None:
     torch.testing.assert_close(y.float(), conv(x, edges), rtol=0.02, atol=0.02)
 
 
-def test_autocast_and_compile_and_export_on_a_gpu() -> None:
+class Net(nn.Module):
+    """A layer that holds its operator."""
+
+    def __init__(self, conv: nn.Module, edges: Tensor) -> None:
+        super().__init__()
+        self.conv, self.operator = conv, gfp.prepare_operator(edges, num_nodes=N)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.conv(x, self.operator)
+
+
+def test_autocast_trains_on_a_gpu() -> None:
+    conv = gfp.StackedFilterConv(16, 4).cuda()
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        y = conv(torch.randn(N, 16, device="cuda"), hub_edges(both_ways=True)[0])
+    y.float().sum().backward()
+    assert conv.filter.alpha.grad is not None
+
+
+# torch's own, where what it compiles starts at the output of what it does not.
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")
+def test_compiled_and_exported_layers_on_a_gpu_give_the_same() -> None:
     edges, _ = hub_edges(both_ways=True)
     conv = gfp.StackedFilterConv(16, 4, cached=True).cuda()
     x = torch.randn(N, 16, device="cuda")
-    with torch.autocast("cuda", dtype=torch.bfloat16):
-        conv(x, edges).float().sum().backward()
     compiled = torch.compile(conv, backend="aot_eager")
     torch.testing.assert_close(compiled(x, edges), conv(x, edges))
-
-    class Net(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.conv, self.operator = conv, gfp.prepare_operator(edges, num_nodes=N)
-
-        def forward(self, x: Tensor) -> Tensor:
-            return self.conv(x, self.operator)
-
-    program = torch.export.export(Net(), (x,))
+    program = torch.export.export(Net(conv, edges), (x,))
     torch.testing.assert_close(program.module()(x), conv(x, edges))
+
+
+@pytest.mark.parametrize("both_ways", [True, False])
+def test_layer_is_captured_in_a_cuda_graph(both_ways: bool) -> None:
+    """With its operator prepared, a step waits for nothing."""
+    edges, _ = hub_edges(both_ways=both_ways)
+    conv = gfp.StackedFilterConv(16, 4).cuda()
+    net = Net(conv, edges)
+    x = torch.randn(N, 16, device="cuda", requires_grad=True)
+    expected = net(x)
+    expected.square().sum().backward()
+    grads = [p.grad.clone() for p in (x, *conv.parameters()) if p.grad is not None]
+    conv.zero_grad()
+    graphed: Any = torch.cuda.make_graphed_callables(net, (x.detach().clone().requires_grad_(),))
+    own = x.detach().clone().requires_grad_()
+    y = graphed(own)
+    y.square().sum().backward()
+    torch.testing.assert_close(y, expected)
+    for got, one in zip((own, *conv.parameters()), grads, strict=True):
+        torch.testing.assert_close(got.grad, one)
 
 
 def test_edges_on_another_device_than_x_are_refused() -> None:

@@ -149,6 +149,8 @@ def test_batch_of_graphs_is_filtered_graph_by_graph() -> None:
     torch.testing.assert_close(conv(batch.x, batch.edge_index)[N:], conv(X, EDGES))
 
 
+# With torch-sparse in the place of pyg-lib it says that it would rather have that.
+@pytest.mark.filterwarnings("ignore:Using '.*' without a 'pyg-lib':UserWarning")
 @pytest.mark.parametrize("kind", ["directional", "bidirectional", "induced"])
 def test_batches_of_a_neighbor_loader_equal_plain_message_passing(kind: str) -> None:
     typing = torch_geometric.typing
