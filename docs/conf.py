@@ -22,6 +22,7 @@ from graphfilter.version import __version__  # noqa: E402
 project = "graphfilter"
 version = release = __version__
 language = "en"
+smartquotes = False  # --edges is an option, not a dash
 root_doc = "docs/index"
 include_patterns = ["docs/**", "results/*.md", "*.md"]
 # README.md is for the forge; the first page of the site is landing.html.
@@ -41,6 +42,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    "commands",
     "mathml",
 ]
 
@@ -73,6 +75,7 @@ sphinx_gallery_conf = {
 
 html_theme = "furo"
 html_title = "graphfilter"
+html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urldefrag
 
 import pytest
@@ -82,3 +83,19 @@ def test_search_knows_the_words_of_the_pages(site: Path) -> None:
     index = json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))
     assert "docs/howto/imbalanced" in index["docnames"]
     assert {"frequenc", "imbalanc", "committe"} <= set(index["terms"])
+
+
+def test_page_of_the_commands_has_every_option(site: Path) -> None:
+    import typer.main
+
+    from graphfilter.cli.app import app
+
+    text = (site / "docs" / "commands.html").read_text()
+    top: Any = typer.main.get_command(app)
+    for name, command in top.commands.items():
+        parts = getattr(command, "commands", {None: command})
+        for own, part in parts.items():
+            assert f"graphfilter {name}{f' {own}' if own else ''}<a" in text
+            for option in part.params:
+                if option.param_type_name == "option" and option.name != "help":
+                    assert f">{option.opts[0]}<" in text, f"{name}: {option.opts[0]}"
