@@ -89,13 +89,14 @@ wheels: .venv-build/.installed  ## Build the wheels of this system in containers
 	.venv-build/$(SCRIPTS)/python -m cibuildwheel --output-dir dist/wheels
 
 # Without PATH there is no compiler: what installs here installs anywhere.
-BARE := env -i PATH=/nowhere HOME=/nowhere .venv-bare/bin/python
+BARE := env -i PATH=$(CURDIR)/.venv-bare/nothing HOME=$(CURDIR)/.venv-bare/home .venv-bare/bin/python
 release-check: dist  ## Build what is released, audit it, and try it in a bare environment (Linux)
 	$(PYTHON) tools/release.py
 	.venv-build/bin/python -m twine check --strict dist/*
 	PATH=$(CURDIR)/.venv-build/bin:$$PATH auditwheel repair --wheel-dir dist/wheels dist/*-linux_*.whl
 	$(PYTHON) -m venv --clear .venv-bare
-	$(BARE) -m pip install $(QUIETLY) --only-binary :all: dist/*-py3-none-any.whl
+	$(BARE) -m pip install $(QUIETLY) --only-binary :all: \
+		--constraint constraints.txt dist/*-py3-none-any.whl
 	$(BARE) tools/try_install.py --kernel torch
 	$(BARE) -m pip install $(QUIETLY) --force-reinstall --no-deps dist/wheels/*manylinux*.whl
 	$(BARE) tools/try_install.py --kernel native

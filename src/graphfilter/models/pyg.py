@@ -26,7 +26,7 @@ def pyg_nn() -> Any:
     try:
         with warnings.catch_warnings():
             # It compiles some of itself on import, which torch announces as deprecated.
-            warnings.filterwarnings("ignore", message=".torch.jit.", category=DeprecationWarning)
+            warnings.filterwarnings("ignore", message=".torch.jit.")
             return importlib.import_module("torch_geometric.nn")
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "torch_geometric":
