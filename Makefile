@@ -62,12 +62,13 @@ format: $(STAMP)  ## Format the code and fix what ruff can
 
 bench: $(STAMP)  ## Measure time and memory on the CPU beside peers, and write docs/performance.md
 	$(BIN)/python benchmarks/epoch.py --threads 1 --out $(RESULTS)/epoch-cpu.json
+	$(BIN)/python benchmarks/pyg_conv.py --threads 1 --out $(RESULTS)/pyg_conv-cpu.json
 	for name in layer memory growth loading contention; do \
 		$(BIN)/python benchmarks/$$name.py --out $(RESULTS)/$$name-cpu.json || exit 1; done
 	$(BIN)/python benchmarks/write_docs.py
 
 bench-gpu: $(STAMP)  ## The same on a CUDA GPU, and full-batch training at the size of papers100M
-	for name in epoch layer memory growth huge; do \
+	for name in epoch pyg_conv layer memory growth huge; do \
 		$(BIN)/python benchmarks/$$name.py --device cuda --out $(RESULTS)/$$name-cuda.json \
 			|| exit 1; done
 	$(BIN)/python benchmarks/write_docs.py

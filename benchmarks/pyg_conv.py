@@ -6,12 +6,14 @@
 
 A step is forward and backward of a stacked filter, K = 16, 64 columns, float32, called with an
 edge index as PyTorch Geometric's layers are: ``conv(x, edge_index)``. Ours keeps its operator
-(``cached=True``) or prepares it in every call; preparing is timed by itself too. On a GPU it is
-also captured in a CUDA graph (``torch.cuda.make_graphed_callables``), which launches the K products
-at once: alone on a small graph, launching them takes longer than they do. The peer gathers
+(``cached=True``) or prepares it in every call; preparing is timed by itself too. The peer gathers
 and scatters through ``MessagePassing``, its edges normalised beforehand, or multiplies with a CSR
-adjacency; autograd goes through its steps. On a GPU the peak of memory above the level before a
-step is counted too; on a CPU ``memory.py`` measures the same step. All gradients are compared.
+adjacency; autograd goes through its steps. All gradients are compared.
+
+On a GPU both are also captured in a CUDA graph (``torch.cuda.make_graphed_callables``): alone
+on a small graph, launching the products from Python takes longer than they do. Ratios compare what
+is called the same way. The peak of memory above the level before a step is counted there too; on a
+CPU ``memory.py`` measures the same step.
 """
 
 from __future__ import annotations
@@ -25,7 +27,6 @@ from torch import Tensor, nn
 
 from epoch import read_graph
 from graphfilter.models.pyg import edges_to_csr, graph_edges
-from graphfilter.operators import Operator
 from graphfilter.pyg import StackedFilterConv, prepare_operator
 from harness import (
     Record,
@@ -46,30 +47,32 @@ if TYPE_CHECKING:
 
 N_LAYERS, COLUMNS = 16, 64
 DATASETS = ("cora", "pubmed", "computers")
-METHODS = {
-    "graphed": "graphfilter, CUDA graph",
+CALLED = {
     "cached": "graphfilter, cached",
     "fresh": "graphfilter, prepared in every call",
     "pyg": "PyG, gather–scatter",
     "pyg_csr": "PyG, CSR adjacency",
 }
+CAPTURED = {"graphed": "graphfilter, CUDA graph", "pyg_graphed": "PyG, CUDA graph"}
+# What is compared: called from Python, and captured.
+PAIRS = (("pyg", "cached"), ("pyg_csr", "cached"), ("pyg_graphed", "graphed"))
 
 Layer = Callable[[Tensor], Tensor]
 
 
-class Held(nn.Module):
-    """A layer that holds its operator, as a module that is captured must."""
+class Captured(nn.Module):
+    """A layer as a module of x alone, with the parameters of ``conv``, as is captured."""
 
-    def __init__(self, conv: StackedFilterConv, operator: Operator) -> None:
+    def __init__(self, conv: StackedFilterConv, layer: Layer) -> None:
         super().__init__()
-        self.conv, self.operator = conv, operator
+        self.conv, self.layer = conv, layer
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.conv(x, self.operator)
+        return self.layer(x)
 
 
 class Case:
-    """A dataset on a device, and the layer in every way of ``METHODS``."""
+    """A dataset on a device, and the layer in every way of ``CALLED`` and ``CAPTURED``."""
 
     def __init__(self, name: str, device: torch.device) -> None:
         graph = read_graph(name)
@@ -83,9 +86,10 @@ class Case:
     def layer(self, method: str) -> Layer:
         """Return x to y, in one of the ways."""
         conv, edges = self.conv, self.edges
-        if method == "graphed":
-            held = Held(conv, prepare_operator(edges, num_nodes=self.n))
-            graphed: Any = torch.cuda.make_graphed_callables(held, (self.x,))
+        if method in CAPTURED:
+            operator = prepare_operator(edges, num_nodes=self.n)
+            layer = self.layer("pyg") if method == "pyg_graphed" else lambda x: conv(x, operator)
+            graphed: Any = torch.cuda.make_graphed_callables(Captured(conv, layer), (self.x,))
             return graphed
         if method in ("cached", "fresh"):
             conv.cached = method == "cached"
@@ -120,7 +124,7 @@ class Case:
 
 
 def methods_on(device: str) -> dict[str, str]:
-    return {name: title for name, title in METHODS.items() if device == "cuda" or name != "graphed"}
+    return {**CALLED, **CAPTURED} if device == "cuda" else CALLED
 
 
 def run(options: argparse.Namespace, device: torch.device) -> Record:
@@ -140,7 +144,7 @@ def run(options: argparse.Namespace, device: torch.device) -> Record:
                     )
                 step = case.step(method)
                 row[method] = time_calls(step, device, seconds=seconds, tick=tick).to_json()
-                if device.type == "cuda" and method != "graphed":
+                if device.type == "cuda" and method in CALLED:
                     # A graph holds its memory from its capture on.
                     row[f"{method}_bytes"] = peak_of(step, device)
         with stage(f"{name}: preparing") as tick:
@@ -155,24 +159,23 @@ def run(options: argparse.Namespace, device: torch.device) -> Record:
 def table(record: Record) -> str:
     """Show the times, and where it was counted the memory, of a step."""
     methods = methods_on(record["device"])
-    first, *_ = methods
+    pairs = [pair for pair in PAIRS if pair[1] in methods]
     times, peaks = [], []
     for row in record["layers"]:
-        cells = [show_seconds(row[method]) for method in methods]
-        ours = row[first]["median"]
-        ratios = [show_ratio(row[method]["median"] / ours) for method in ("pyg", "pyg_csr")]
-        bold = [f"**{ratio}**" for ratio in ratios]
-        times.append([row["dataset"], *cells, *bold, show_seconds(row["prepare"])])
+        cells = [show_seconds(row[method]) for method in (*methods, "prepare")]
+        ratios = [show_ratio(row[peer]["median"] / row[ours]["median"]) for peer, ours in pairs]
+        times.append([row["dataset"], *cells, *(f"**{ratio}**" for ratio in ratios)])
         if "cached_bytes" in row:
-            used = {method: row[f"{method}_bytes"] for method in methods if method != "graphed"}
-            ratios = [show_ratio(used[method] / used["cached"]) for method in ("pyg", "pyg_csr")]
-            cells = [f"{peak / MIB:,.1f} MiB" for peak in used.values()]
-            peaks.append([row["dataset"], *cells, *ratios])
-    ratios = ["gather–scatter / first", "CSR / first"]
-    tables = [markdown(["a step", *methods.values(), *ratios, "preparing"], times)]
+            used = [row[f"{method}_bytes"] for method in CALLED]
+            cells = [f"{peak / MIB:,.1f} MiB" for peak in used]
+            peaks.append(
+                [row["dataset"], *cells, *(show_ratio(peak / used[0]) for peak in used[2:])]
+            )
+    ratios = ["gather–scatter / ours", "CSR / ours", "captured, PyG / ours"]
+    head = ["a step", *methods.values(), "preparing", *ratios[: len(pairs)]]
+    tables = [markdown(head, times)]
     if peaks:
-        titles = [title for method, title in methods.items() if method != "graphed"]
-        tables.append(markdown(["peak memory of a step", *titles, *ratios], peaks))
+        tables.append(markdown(["peak memory of a step", *CALLED.values(), *ratios[:2]], peaks))
     return "\n\n".join(tables)
 
 

@@ -93,6 +93,8 @@ def test_compiled_and_exported_layers_on_a_gpu_give_the_same() -> None:
     torch.testing.assert_close(program.module()(x), conv(x, edges))
 
 
+# torch's own, of streams; raised as an error it would break the capture.
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("both_ways", [True, False])
 def test_layer_is_captured_in_a_cuda_graph(both_ways: bool) -> None:
     """With its operator prepared, a step waits for nothing."""

@@ -14,7 +14,18 @@ in the place of                      a layer
 ===================================  ==================================================
 
 The operator is prepared from ``edge_index`` in every call, from a cache with ``cached=True``, or
-once and handed to every layer: ``conv(x, prepare_operator(edge_index))``.
+once and handed to every layer: ``conv(x, prepare_operator(edge_index))``. Around a layer:
+
+- Batches of ``DataLoader`` and ``NeighborLoader`` are graphs like any other, directed or not.
+- ``torch.compile`` compiles what is around the filter and calls it as it is (a graph break).
+- ``torch.export`` takes a module that holds its operator and calls ``conv(x, self.operator)``; who
+  loads the program imports ``graphfilter.pyg``. The program has no gradient.
+- ``torch.cuda.make_graphed_callables`` takes such a module too: on small graphs a step is then many
+  times faster, because launching the products takes longer than they do.
+- ``HeteroConv`` takes a layer for relations within one kind of vertices. ``to_hetero`` does not: a
+  polynomial of a matrix needs a square one.
+- ``edge_weight`` gets no gradient, and one that requires it is refused; so explainers that learn a
+  mask of edges do not work.
 """
 
 from graphfilter.pyg.adjacency import prepare_operator
