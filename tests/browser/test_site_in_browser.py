@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -20,13 +21,18 @@ PAGES = (
 )
 
 
+HEADINGS = "[...document.querySelectorAll('h1, h2, h3, h4, h5')].map((h) => Number(h.tagName[1]))"
+
+
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
 def test_pages_open_for_everyone(width: int, dark: bool, site: Path, visit) -> None:
     root = site.as_uri()
     seen = visit(f"{root}/index.html", root=root, width=width, dark=dark)
     for name in PAGES:
         seen.page.goto(f"{root}/{name}.html")
-        assert seen.page.locator("h1").count() == 1, name
+        levels = seen.page.evaluate(HEADINGS)
+        assert levels.count(1) == 1, name
+        assert all(after <= before + 1 for before, after in pairwise(levels)), name
         seen.check_no_sideways_scroll()
         seen.check_contrast()
     seen.check()
