@@ -60,6 +60,24 @@ def test_class_that_is_not_seen_has_no_frequency() -> None:
     assert found.isnan().tolist() == [False, True, False]
 
 
+def test_labels_may_be_unknown() -> None:
+    for unknown, dtype in ((-1, torch.long), (torch.nan, torch.float32)):
+        data = karate()
+        data.y = data.y.to(dtype)
+        data.y[:4] = unknown
+        found = gfp.AddLabelFrequency()(data).label_frequency
+        assert found.shape == (2,)
+        assert found.isfinite().all()
+        assert gfp.diagnose(data).n_labelled == 30
+
+
+def test_classes_below_zero_are_refused() -> None:
+    data = karate()
+    data.y = 2 * data.y - 1
+    with pytest.raises(GraphError, match="numbered from 0"):
+        gfp.AddLabelFrequency()(data)
+
+
 def test_diagnosis_is_that_of_the_graph() -> None:
     found, expected = gfp.diagnose(karate(), mask=None), gf.spectral.diagnose(KARATE)
     assert found.advice == expected.advice

@@ -25,7 +25,7 @@ once and handed to every layer: ``conv(x, prepare_operator(edge_index))``. Aroun
 - ``HeteroConv`` takes a layer for relations within one kind of vertices. ``to_hetero`` does not: a
   polynomial of a matrix needs a square one.
 - ``edge_weight`` gets no gradient, and one that requires it is refused; so explainers that learn a
-  mask of edges do not work.
+  mask of edges do not work. Nor are there gradients of gradients.
 """
 
 from graphfilter.pyg.adjacency import prepare_operator

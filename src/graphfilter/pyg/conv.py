@@ -14,7 +14,7 @@ from graphfilter.operators import Operator
 from graphfilter.operators.operator import NORMALISED
 from graphfilter.pyg.adjacency import prepare_operator
 from graphfilter.pyg.cache import OperatorCache
-from graphfilter.pyg.exporting import apply_exported, is_exporting
+from graphfilter.pyg.exporting import apply_exported
 
 
 class FilterConv(nn.Module):
@@ -129,7 +129,7 @@ class FilterConv(nn.Module):
             if edge_weight is not None:
                 raise GraphError("an Operator has its weights; got an edge_weight too.")
             return edge_index
-        if is_exporting():
+        if torch.compiler.is_exporting():
             raise GraphError(
                 "a layer must be given an Operator to be exported; got an edge_index. Hold "
                 "prepare_operator(edge_index) in the module, and call conv(x, self.operator)."
@@ -159,7 +159,7 @@ def _filtered(conv: FilterConv, x: Tensor, edge_index: Any, edge_weight: Tensor 
     flat = columns.reshape(len(columns), -1)
     if torch.promote_types(x.dtype, operator.dtype) == operator.dtype:
         flat = flat.to(operator.dtype)
-    run = apply_exported if is_exporting() else Filter.__call__
+    run = apply_exported if torch.compiler.is_exporting() else Filter.__call__
     y = run(conv.filter, operator, flat).to(x.dtype)
     return y.view(columns.shape).movedim(0, -2)
 

@@ -20,12 +20,6 @@ _SCHEMA = (
 )
 
 
-def is_exporting() -> bool:
-    """Return whether ``torch.export`` is tracing; older versions of torch do not tell."""
-    asked = getattr(torch.compiler, "is_exporting", None)
-    return asked is not None and asked()
-
-
 def apply_exported(filter: Filter, operator: Operator, x: Tensor) -> Tensor:
     """Return f(P) x as one operation of an exported program, which holds the matrix as constants.
 

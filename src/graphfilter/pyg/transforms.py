@@ -80,9 +80,7 @@ class AddLabelFrequency:
             known = graph.labels >= 0
         value = known_frequency(graph, np.empty(0) if known is None else known).value
         made = copy.copy(data)
-        by_class = torch.full((_n_classes(data.y),), float("nan"))
-        by_class[torch.as_tensor(graph.classes.astype(np.int64))] = torch.tensor(value).float()
-        setattr(made, self.name, by_class)
+        setattr(made, self.name, _by_number(graph.classes, value))
         return made
 
     def __repr__(self) -> str:
@@ -131,5 +129,11 @@ def _known(data: Any, mask: Any) -> NDArray[np.bool_] | None:
     return found.numpy()
 
 
-def _n_classes(labels: Tensor) -> int:
-    return int(labels.max()) + 1 if labels.numel() else 0
+def _by_number(classes: NDArray[Any], values: NDArray[np.float64]) -> Tensor:
+    """Put the value of each class at its number; NaN at numbers that are no class."""
+    numbers = torch.tensor(classes.astype(np.int64))
+    if (numbers < 0).any():
+        raise GraphError(f"the classes in y must be numbered from 0; got {numbers.tolist()}.")
+    by_number = torch.full((int(numbers.max()) + 1 if len(numbers) else 0,), torch.nan)
+    by_number[numbers] = torch.tensor(values).float()
+    return by_number
