@@ -9,10 +9,10 @@ import typer
 
 from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import say, show_table, tell, waiting
-from graphfilter.cli.sources import Quiet
+from graphfilter.cli.sources import Quiet, listed
 from graphfilter.errors import ConfigError
 
-app = typer.Typer(help="The named datasets: list them, get them, write them as CSV.",
+app = typer.Typer(help="The named datasets: list, get, write as CSV, and take to another machine.",
                   no_args_is_help=True, rich_markup_mode="markdown")  # fmt: skip
 
 Name = Annotated[str, typer.Argument(help="A name from graphfilter data list.")]
@@ -101,3 +101,54 @@ def export_dataset(
     say(f"Written: {edges} and {vertices}. Label them with:")
     way = " --directed" if graph.directed else ""
     say(f"graphfilter fit --edges {edges} --vertices {vertices} --label label{way} --out run")
+
+
+@app.command("pack")
+def pack(
+    out: Annotated[Path, typer.Option(help="The archive, such as datasets.tar.")],
+    datasets: Annotated[
+        str, typer.Option(help="Only these, separated by commas.", show_default=False)
+    ] = "",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the archive.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write all datasets on this machine to one archive, for a machine without a network.
+
+    Example:  graphfilter data pack --out datasets.tar
+    """
+    if out.exists() and not overwrite:
+        raise ConfigError(f"{out}: exists; pass --overwrite to replace it.")
+    from graphfilter.data.packing import pack_datasets
+
+    with download_bar(show=not quiet) as progress:
+        files = pack_datasets(out, listed(datasets), progress)
+    size = sum(file.size for file in files)
+    say(f"Files of datasets: {len(files)}, {size / 1e6:.1f} MB, written to {out}.")
+    say(f"On the other machine: graphfilter data unpack {out.name}")
+
+
+@app.command("unpack")
+def unpack(
+    archive: Annotated[Path, typer.Argument(help="A file that graphfilter data pack wrote.")],
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace datasets of other content.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Put the datasets of an archive in the cache, where every command finds them.
+
+    Each is verified before it is kept. What is there already is left; so the same command resumes
+    what was interrupted.
+
+    Example:  graphfilter data unpack datasets.tar
+    """
+    from graphfilter.data.packing import unpack_datasets
+    from graphfilter.data.registry import cache_folder
+
+    with download_bar(show=not quiet) as progress:
+        done = unpack_datasets(archive, overwrite=overwrite, progress=progress)
+    states = [file.state for file in done]
+    new, same = states.count("new"), states.count("same")
+    say(f"Files of datasets: {new} unpacked to {cache_folder()}, {same} there already.")
+    if other := [file.name for file in done if file.state == "other"]:
+        say(f"Left as they are, of other content: {', '.join(other)}. Replace them: --overwrite.")

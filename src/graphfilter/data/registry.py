@@ -87,12 +87,12 @@ def load_dataset(
     if path is None:
         path = _build(entry, progress)
     elif path.parent != cache_folder():
-        _check_sha256(path, entry)
+        check_sha256(path, entry)
     graph = readers.read_npz(path)
     if entry.largest_component:
         graph = graph.largest_component()
     graph = graph.replace(name=entry.name)
-    _check_counts(graph, entry, path)
+    check_counts(graph, entry, path)
     return graph
 
 
@@ -140,7 +140,7 @@ def _build(entry: Dataset, progress: Progress | None) -> Path:
         for original in entry.originals:
             download(original, folder, target, progress)
         graph = _read_originals(whole, folder)
-    _check_counts(graph, whole, entry.url or entry.name)
+    check_counts(graph, whole, entry.url or entry.name)
     readers.write_npz(graph, target)
     return target
 
@@ -154,7 +154,7 @@ def _load_directed(
         path = cache_folder() / str(entry.file)
         folder = path.parents[len(Path(original.path).parts) - 1]
         download(original, folder, path, progress, name=str(entry.file))
-    _check_sha256(path, entry)
+    check_sha256(path, entry)
     return add_directions(base, path).replace(name=entry.name)
 
 
@@ -178,7 +178,8 @@ def _read_originals(entry: Dataset, folder: Path) -> Graph:
     return readers.read_heterophilous(first)
 
 
-def _check_sha256(path: Path, entry: Dataset) -> None:
+def check_sha256(path: Path, entry: Dataset) -> None:
+    """Raise where a file has another checksum than the catalogue knows of it."""
     with reading(path, "Check its permissions."), path.open("rb") as stream:
         found = hashlib.file_digest(stream, "sha256").hexdigest()
     if entry.sha256 is not None and found != entry.sha256:
@@ -190,7 +191,8 @@ def _check_sha256(path: Path, entry: Dataset) -> None:
         )
 
 
-def _check_counts(graph: Graph, entry: Dataset, where: AnyPath) -> None:
+def check_counts(graph: Graph, entry: Dataset, where: AnyPath) -> None:
+    """Raise where a graph has other numbers of vertices, edges, features or classes."""
     got = (graph.n_vertices, graph.n_edges, graph.n_features, graph.n_classes)
     if entry.counts is not None and got != entry.counts:
         raise DataFileError(
@@ -231,5 +233,5 @@ def _load_ogb(entry: Dataset) -> Graph:
         splits=[Split(parts["train"], parts["valid"], parts["test"], rule="public")],
         name=entry.name,
     )
-    _check_counts(graph, entry, entry.name)
+    check_counts(graph, entry, entry.name)
     return graph
