@@ -12,8 +12,14 @@ import torch
 from tests.pyg.test_adjacency import FakeSparseTensor
 from torch import Tensor
 
+from graphfilter.errors import GraphError
 from graphfilter.operators import Operator
-from graphfilter.pyg import PageRankFilterConv, StackedFilterConv
+from graphfilter.pyg import (
+    ChebyshevFilterConv,
+    PageRankFilterConv,
+    StackedFilterConv,
+    prepare_operator,
+)
 from graphfilter.pyg.cache import OperatorCache
 
 PATH = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
@@ -131,6 +137,45 @@ def test_cache_keeps_nothing_of_inference_tensors(conv: StackedFilterConv) -> No
         assert cached_operator(conv, edges) is not first
 
 
+def test_cache_notices_a_write_in_inference_mode(conv: StackedFilterConv) -> None:
+    weights = torch.ones(4)
+    first = cached_operator(conv, PATH, weights)
+    with torch.inference_mode():
+        weights.mul_(torch.tensor([3.0, 3.0, 1.0, 1.0]))
+    assert cached_operator(conv, PATH, weights) is not first
+
+
+def test_cache_notices_other_data_under_the_same_tensor(conv: StackedFilterConv) -> None:
+    edges = PATH.clone()
+    first = cached_operator(conv, edges)
+    edges.data = torch.tensor([[0, 1, 0, 2], [1, 0, 2, 0]])
+    assert cached_operator(conv, edges) is not first
+
+
+def test_cache_notices_another_kind_of_operator(conv: StackedFilterConv) -> None:
+    cached_operator(conv, PATH)
+    conv.operator = "laplacian"
+    assert cached_operator(conv, PATH).kind == "laplacian"
+
+
+def test_cached_weights_that_are_to_be_learned_are_refused(conv: StackedFilterConv) -> None:
+    """Before and after they are cached: their gradient would silently be missing."""
+    weights = torch.ones(4)
+    conv(X, PATH, weights)
+    weights.requires_grad_()
+    with pytest.raises(GraphError, match="must not require a gradient"):
+        conv(X, PATH, weights)
+    with torch.no_grad():
+        conv(X, PATH, weights)
+    with pytest.raises(GraphError, match="must not require a gradient"):
+        conv(X, PATH, weights)
+
+
+def test_cached_layer_refuses_what_is_no_graph(conv: StackedFilterConv) -> None:
+    with pytest.raises(GraphError, match="got list"):
+        conv(X, [[0], [1]])
+
+
 def test_cache_takes_a_sparse_tensor_by_its_parts(conv: StackedFilterConv) -> None:
     adjacency: Any = FakeSparseTensor(PATH, None, 3)
     first = cached_operator(conv, adjacency)
@@ -159,6 +204,14 @@ def test_explicit_operator_is_used_as_it_is() -> None:
     operator = conv.prepare(X, PATH)
     assert conv.prepare(X, operator) is operator
     torch.testing.assert_close(conv(X, operator), conv(X, PATH))
+
+
+def test_explicit_operator_of_another_kind_is_refused() -> None:
+    operator = prepare_operator(PATH)
+    with pytest.raises(GraphError, match="operator='laplacian'"):
+        ChebyshevFilterConv(4, 2)(X, operator)
+    with pytest.raises(GraphError, match="has its weights"):
+        StackedFilterConv(4, 2)(X, operator, torch.ones(4))
 
 
 def test_empty_cache_of_a_pickled_one_is_new() -> None:

@@ -129,6 +129,28 @@ def read_edges(
     return replace(edges, weights=_checked_weights(edges.weights, len(edges.sources)))
 
 
+def tensors_of(edge_index: Any, edge_weight: Tensor | None) -> tuple[Tensor, ...]:
+    """Return the tensors that a graph is made of; raise where it is none."""
+    if hasattr(edge_index, "sparse_sizes") and not isinstance(edge_index, Tensor):
+        parts = edge_index.coo()
+    else:
+        parts = (edge_index,)
+    found = tuple(part for part in (*parts, edge_weight) if part is not None)
+    if not all(isinstance(part, Tensor) for part in found):
+        read_edges(edge_index, edge_weight)
+    return found
+
+
+def check_constant(*tensors: Tensor) -> None:
+    """Raise where a gradient is asked of what an operator is made from."""
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+        raise GraphError(
+            "edge_weight must not require a gradient: an operator is a constant, and its weights "
+            "would silently not be learned. Pass edge_weight.detach(), or learn them in a layer "
+            "of PyTorch Geometric."
+        )
+
+
 def _of_pairs(edge_index: Any, edge_weight: Tensor | None, num_nodes: int | None) -> Edges:
     if not isinstance(edge_index, Tensor):
         raise GraphError(
@@ -172,12 +194,7 @@ def _checked_weights(weights: Tensor | None, n_edges: int) -> Tensor | None:
     """Return the weights in float64; None where all are 1. Raise where they are impossible."""
     if weights is None:
         return None
-    if weights.requires_grad and torch.is_grad_enabled():
-        raise GraphError(
-            "edge_weight must not require a gradient: an operator is a constant, and its weights "
-            "would silently not be learned. Pass edge_weight.detach(), or learn them in a layer "
-            "of PyTorch Geometric."
-        )
+    check_constant(weights)
     if weights.shape != (n_edges,):
         raise GraphError(
             f"edge_weight must be one number per edge ({n_edges},); got shape "

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from graphfilter.operators import Operator
@@ -14,19 +15,28 @@ from graphfilter.operators import Operator
 
 @dataclass(frozen=True)
 class _Seen:
-    """A tensor as it was: the object itself, held weakly, and how often it had been written to."""
+    """A tensor as it was: the object itself, held weakly, where it lay and how often written to."""
 
     tensor: weakref.ref[Any]
     version: int
+    address: int
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> _Seen:
+        return cls(weakref.ref(tensor), tensor._version, _address(tensor))
 
     def is_still(self, tensor: Tensor) -> bool:
-        return self.tensor() is tensor and self.version == tensor._version
+        return (
+            self.tensor() is tensor
+            and self.version == tensor._version
+            and self.address == _address(tensor)
+        )
 
 
 @dataclass(frozen=True)
 class _Entry:
     seen: tuple[_Seen, ...]
-    n_vertices: int
+    setting: tuple[Any, ...]
     operator: Operator
 
 
@@ -43,29 +53,28 @@ class OperatorCache:
         self._entry: _Entry | None = None
 
     def get(
-        self, tensors: tuple[Tensor, ...], n_vertices: int, make: Callable[[], Operator]
+        self, tensors: tuple[Tensor, ...], setting: tuple[Any, ...], make: Callable[[], Operator]
     ) -> Operator:
-        """Return the operator of these tensors: the kept one, or the one that ``make`` makes."""
+        """Return the operator of these tensors: the kept one, or the one that ``make`` makes.
+
+        ``setting`` is what else it is made from.
+        """
+        # Of tensors made in inference mode torch counts no writes.
+        countable = not any(tensor.is_inference() for tensor in tensors)
         entry = self._entry
         if (
-            entry is not None
-            and entry.n_vertices == n_vertices
+            countable
+            and entry is not None
+            and entry.setting == setting
             and len(entry.seen) == len(tensors)
-            and not any(tensor.is_inference() for tensor in tensors)
             and all(seen.is_still(t) for seen, t in zip(entry.seen, tensors, strict=True))
         ):
             return entry.operator
         made = make()
-        self.put(tensors, n_vertices, made)
+        self._entry = None
+        if countable:
+            self._entry = _Entry(tuple(map(_Seen.of, tensors)), setting, made)
         return made
-
-    def put(self, tensors: tuple[Tensor, ...], n_vertices: int, operator: Operator) -> None:
-        """Keep an operator; not of tensors made in inference mode, whose writes none counts."""
-        if any(tensor.is_inference() for tensor in tensors):
-            self._entry = None
-            return
-        seen = tuple(_Seen(weakref.ref(t), t._version) for t in tensors)
-        self._entry = _Entry(seen, n_vertices, operator)
 
     def clear(self) -> None:
         """Forget the operator."""
@@ -74,3 +83,8 @@ class OperatorCache:
     def __reduce__(self) -> tuple[type[OperatorCache], tuple[()]]:
         """Copy and pickle as an empty one."""
         return OperatorCache, ()
+
+
+def _address(tensor: Tensor) -> int:
+    """Return where a tensor lies, which assigning its ``.data`` changes; 0 of a sparse one."""
+    return tensor.data_ptr() if tensor.layout == torch.strided else 0

@@ -12,7 +12,7 @@ from graphfilter.errors import ConfigError, GraphError, check_count, check_name
 from graphfilter.filters import Filter
 from graphfilter.operators import Operator
 from graphfilter.operators.operator import NORMALISED
-from graphfilter.pyg.adjacency import prepare_operator
+from graphfilter.pyg.adjacency import check_constant, prepare_operator, tensors_of
 from graphfilter.pyg.cache import OperatorCache
 from graphfilter.pyg.exporting import apply_exported
 
@@ -126,9 +126,7 @@ class FilterConv(nn.Module):
     def prepare(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Operator:
         """Return the operator of a graph for columns x: the given one, the cached or a new one."""
         if isinstance(edge_index, Operator):
-            if edge_weight is not None:
-                raise GraphError("an Operator has its weights; got an edge_weight too.")
-            return edge_index
+            return self._given(edge_index, edge_weight)
         if torch.compiler.is_exporting():
             raise GraphError(
                 "a layer must be given an Operator to be exported; got an edge_index. Hold "
@@ -141,12 +139,19 @@ class FilterConv(nn.Module):
 
         if not self.cached:
             return make()
-        tensors = _tensors_of(edge_index, edge_weight)
-        kept = self._cache.get(tensors, n, make)
-        if kept.dtype != dtype:
-            kept = kept.to(dtype=dtype)
-            self._cache.put(tensors, n, kept)
-        return kept
+        tensors = tensors_of(edge_index, edge_weight)
+        check_constant(*tensors)
+        return self._cache.get(tensors, (n, dtype, self.operator), make)
+
+    def _given(self, operator: Operator, edge_weight: Tensor | None) -> Operator:
+        if edge_weight is not None:
+            raise GraphError("an Operator has its weights; got an edge_weight too. Leave it out.")
+        if operator.kind in NORMALISED and operator.kind != self.operator:
+            raise GraphError(
+                f"the layer was made for the operator {self.operator!r}; got {operator.kind!r}. "
+                f"Prepare it with operator={self.operator!r}, or make the layer with the other."
+            )
+        return operator
 
     def extra_repr(self) -> str:
         channels = "" if self.lin is None else f"{self.in_channels}, {self.out_channels}, "
@@ -178,9 +183,3 @@ def _precision(x: Tensor) -> torch.dtype:
     if x.dtype in (torch.float32, torch.float64):
         return x.dtype
     return torch.bfloat16 if x.dtype == torch.bfloat16 and x.is_cuda else torch.float32
-
-
-def _tensors_of(edge_index: Any, edge_weight: Tensor | None) -> tuple[Tensor, ...]:
-    """Return the tensors that a graph is made of."""
-    parts = (edge_index,) if isinstance(edge_index, Tensor) else edge_index.coo()
-    return tuple(part for part in (*parts, edge_weight) if part is not None)
