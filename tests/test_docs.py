@@ -1,4 +1,4 @@
-"""The commands and code of README and tutorial, run as written."""
+"""The commands and code of the README, run as written; those of other pages: tests/docs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from graphfilter.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", "docs/tutorial.md")
+PAGES = ("README.md",)
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -23,7 +23,7 @@ def blocks(page: str, language: str) -> list[str]:
 def test_commands_and_code_of_the_pages_run_one_after_another(
     tmp_path: Path, monkeypatch, capfd
 ) -> None:
-    """In one folder, as a reader of README and tutorial would: no step is in another's way."""
+    """In one folder, as a reader would: no step is in another's way."""
     monkeypatch.chdir(tmp_path)
     for page in PAGES:
         commands = [

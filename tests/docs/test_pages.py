@@ -14,7 +14,7 @@ from graphfilter.cli import main
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 GUIDES = [*DOCS.glob("howto/*.md"), *DOCS.glob("concepts/*.md")]
 PAGES = [
-    *("get-started.md", "tutorial-sklearn.md", "tutorial-pytorch.md"),
+    *("get-started.md", "tutorial.md", "tutorial-sklearn.md", "tutorial-pytorch.md"),
     *sorted(str(page.relative_to(DOCS)) for page in GUIDES if page.stem != "index"),
 ]
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.S | re.M)
@@ -26,7 +26,7 @@ def run_command(line: str, monkeypatch, capfd) -> None:
     words = shlex.split(line.removeprefix("$ "))
     assert words[0] == "graphfilter"
     if words[1] == "fit":
-        words += QUICKLY
+        words += QUICKLY if "--model" in words else (*QUICKLY, "--model", "committee-low")
     monkeypatch.setattr(sys, "argv", words)
     with pytest.raises(SystemExit) as stop:
         main()
