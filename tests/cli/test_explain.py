@@ -21,7 +21,18 @@ def run(graphfilter, tmp_path: Path, graph: Graph) -> Path:
     edges, vertices = write_tables(graph, tmp_path)
     tables = ("--edges", edges, "--vertices", vertices, "--label", "label")
     folder = tmp_path / "run"
-    done = graphfilter("fit", *tables, "--out", folder, "--epochs", 20, "--no-baselines", "--quiet")
+    done = graphfilter(
+        "fit",
+        *tables,
+        "--out",
+        folder,
+        "--epochs",
+        20,
+        "--no-baselines",
+        "--quiet",
+        "--model",
+        "sgf",
+    )
     assert done.code == 0, done.err
     return folder
 

@@ -29,7 +29,9 @@ FILES = {
     "model.safetensors",
     "config.json",
 }
-QUICK = ("--epochs", 40, "--quiet")
+# The paper's filter: what a run does around its model is the same for all, and this is quick.
+SGF = ("--model", "sgf")
+QUICK = ("--epochs", 40, "--quiet", *SGF)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +52,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 def test_fit_leaves_a_whole_run(graphfilter, tables, tmp_path: Path, graph) -> None:
     run = tmp_path / "run"
-    result = graphfilter("fit", *tables, "--label", "label", "--out", run, "--epochs", 40)
+    result = graphfilter("fit", *tables, "--label", "label", "--out", run, "--epochs", 40, *SGF)
     assert result.code == 0, result.err
     assert {p.name for p in run.iterdir()} == FILES
     assert "note: split drawn: 72 train, 24 val, 24 test" in result.err
@@ -90,7 +92,7 @@ def test_fit_starts_the_filter_where_it_is_told(
     graphfilter, tables, tmp_path: Path, graph, given: str, start: Any
 ) -> None:
     run = tmp_path / "run"
-    words = ("fit", *tables, "--out", run, "--init", given, "--epochs", 3, "--no-baselines")
+    words = ("fit", *tables, *SGF, "--out", run, "--init", given, "--epochs", 3, "--no-baselines")
     assert graphfilter(*words, "--overwrite").code == 0
     clf = SGFClassifier(max_epochs=3, filter_init=start, random_state=0)
     clf.fit(graph=graph, split=stratified(graph.labels, 0))
@@ -142,7 +144,7 @@ VERTICES = "id,x,colour,kind,split\n" + "".join(
 def test_fit_takes_the_split_of_the_table(graphfilter, tmp_path: Path) -> None:
     tables = write(tmp_path, EDGES, VERTICES)
     result = graphfilter("fit", *tables, "--label", "kind", "--out", tmp_path / "run",
-                         "--epochs", 5)  # fmt: skip
+                         "--epochs", 5, *SGF)  # fmt: skip
     assert result.code == 0, result.err
     assert "column 'colour' has 2 values: one-hot encoded" in result.err
     assert "1 labelled vertex is in no part" in result.err
@@ -153,7 +155,7 @@ def test_fit_takes_the_split_of_the_table(graphfilter, tmp_path: Path) -> None:
 def test_fit_draws_validation_where_the_table_has_none(graphfilter, tmp_path: Path) -> None:
     tables = write(tmp_path, EDGES, VERTICES.replace(",val\n", ",train\n"))
     result = graphfilter("fit", *tables, "--label", "kind", "--out", tmp_path / "run",
-                         "--epochs", 5)  # fmt: skip
+                         "--epochs", 5, *SGF)  # fmt: skip
     assert "validation drawn from train" in result.err
     parts = [row["part"] for row in rows_of(tmp_path / "run" / "predictions.csv")]
     assert parts.count("val") == 2
@@ -163,7 +165,7 @@ def test_fit_without_features_predicts_its_own_graph_only(graphfilter, tmp_path:
     bare = "id,kind\n" + "".join(f"v{i},{'ab'[i % 2]}\n" for i in range(12))
     tables = write(tmp_path, EDGES, bare)
     run = tmp_path / "run"
-    result = graphfilter("fit", *tables, "--label", "kind", "--out", run, "--epochs", 5)
+    result = graphfilter("fit", *tables, "--label", "kind", "--out", run, "--epochs", 5, *SGF)
     assert "no vertex features" in result.err
     predict = ("predict", run, "--label", "kind", "--out", tmp_path / "p.csv", "--overwrite")
     assert graphfilter(*predict, *tables).code == 0
@@ -223,10 +225,11 @@ def test_fit_explains_bad_tables_and_writes_nothing(graphfilter, tmp_path: Path,
     [
         (("--label", "knd"), "did you mean 'kind'"),
         (("--label", "kind", "--layers", "0"), "Invalid value for '--layers'"),
-        (("--label", "kind", "--dropout", "1.5"), "dropout must be in [0, 1)"),
-        (("--label", "kind", "--init", "half"), "a number or 'uniform'; got 'half'"),
-        (("--label", "kind", "--init", "nan"), "init must be a finite number"),
-        (("--label", "kind", "--operator", "laplacan"), "did you mean 'laplacian'"),
+        (("--label", "kind", "--layers", "8"), "add --model sgf"),
+        (("--label", "kind", "--dropout", "1.5", *SGF), "dropout must be in [0, 1)"),
+        (("--label", "kind", "--init", "half", *SGF), "a number or 'uniform'; got 'half'"),
+        (("--label", "kind", "--init", "nan", *SGF), "init must be a finite number"),
+        (("--label", "kind", "--operator", "laplacan", *SGF), "did you mean 'laplacian'"),
         (("--label", "kind", "--device", "abacus"), "device must be"),
         (("--label", "kind", "--monitor", "roc_aux"), "did you mean 'roc_auc'"),
         (("--label", "kind", "--dataset", "cora"), "name one graph"),
@@ -264,7 +267,7 @@ def test_fit_does_not_touch_a_folder_that_is_not_empty(graphfilter, tmp_path: Pa
 def test_fit_interrupted_resumes_to_the_same_bits(tmp_path: Path, graph) -> None:
     edges, vertices = write_tables(graph, tmp_path)
     words = ["fit", "--edges", str(edges), "--vertices", str(vertices), "--epochs", "1000",
-             "--patience", "1000", "--layers", "8", "--no-baselines"]  # fmt: skip
+             "--patience", "1000", "--layers", "8", "--no-baselines", *SGF]  # fmt: skip
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
 
     def start(out: str, *more: str) -> subprocess.Popen[str]:
@@ -325,7 +328,7 @@ def test_fit_interrupted_while_comparing_does_not_train_again(
     graphfilter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables = write(tmp_path, EDGES, VERTICES)
-    words = ("fit", *tables, "--label", "kind", "--epochs", 20, "--quiet", "--out")
+    words = ("fit", *tables, "--label", "kind", "--epochs", 20, "--quiet", *SGF, "--out")
     assert graphfilter(*words, tmp_path / "whole").code == 0
 
     def interrupt(*args: object, **options: object) -> None:
@@ -360,7 +363,7 @@ def test_fit_notes_a_class_that_is_never_trained_on(graphfilter, tmp_path: Path)
                    for i in range(12))  # fmt: skip
     tables = write(tmp_path, EDGES, "id,x,kind,split\n" + rows)
     result = graphfilter("fit", *tables, "--label", "kind", "--out", tmp_path / "run",
-                         "--epochs", 3, "--no-baselines")  # fmt: skip
+                         "--epochs", 3, "--no-baselines", *SGF)  # fmt: skip
     assert "class 'b' has no training vertex" in result.err
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-QUICK = ("--epochs", 20, "--no-baselines")
+QUICK = ("--epochs", 20, "--no-baselines", "--model", "sgf")
 N = 90
 
 

@@ -14,7 +14,7 @@ from graphfilter.data import make_csbm
 from graphfilter.data.split_columns import read_groups, read_times
 from graphfilter.errors import DataFileError
 
-QUICK = ("--epochs", 5, "--no-baselines", "--quiet")
+QUICK = ("--epochs", 5, "--no-baselines", "--quiet", "--model", "sgf")
 
 
 @pytest.fixture

@@ -81,7 +81,8 @@ def test_fit_and_predict_write_the_same_table(
         return int(stop.value.code or 0)
 
     first, second = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
-    words = ["fit", *tables, "--out", folder, "--epochs", "10", "--no-baselines", "--hidden", "5"]
+    words = ["fit", *tables, "--out", folder, "--epochs", "10", "--no-baselines", "--hidden", "5",
+             "--model", "sgf"]  # fmt: skip
     assert run(*words, "--embeddings", str(tmp_path / "a.txt")) == 2
     assert run(*words, "--embeddings", str(first)) == 0
     words = ["predict", folder, *tables, "--out", str(tmp_path / "p.csv")]

@@ -125,7 +125,8 @@ def test_predict_follows_the_decision_of_the_run(graph: Graph, tmp_path: Path, m
         assert stop.value.code in (0, None)
 
     folder, out = str(tmp_path / "run"), tmp_path / "p.csv"
-    run("fit", *tables, "--out", folder, "--epochs", "10", "--no-baselines", "--threshold", "0")
+    run("fit", *tables, "--out", folder, "--epochs", "10", "--no-baselines", "--threshold", "0",
+        "--model", "sgf")  # fmt: skip
     run("predict", folder, *tables, "--out", str(out))
     assert {line.split(",")[1].strip('"') for line in out.read_text().splitlines()[1:]} == {"fraud"}
 

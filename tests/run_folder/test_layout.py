@@ -20,7 +20,7 @@ from graphfilter.storage.atomic import TEMPORARY
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
 
-FIT = ("fit", "--dataset", "karate", "--no-baselines", "--layers", "2", "--quiet")
+FIT = ("fit", "--dataset", "karate", "--no-baselines", "--layers", "2", "--quiet", "--model", "sgf")
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:

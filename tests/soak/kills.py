@@ -17,7 +17,7 @@ KILLS_PER_RUN = 5
 SAME_FILES = ("predictions.csv", "model.safetensors")
 FIT = (
     "fit", "--dataset", "karate", "--epochs", "400", "--patience", "400", "--layers", "4",
-    "--no-baselines", "--quiet",
+    "--model", "sgf", "--no-baselines", "--quiet",
 )  # fmt: skip
 BENCH = (
     "bench", "--datasets", "karate", "--models", "sgf,mlp,appnp", "--runs", "6",

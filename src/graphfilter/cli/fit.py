@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
+from graphfilter.cli.fit_model import DEFAULT, SGF, check_words, make_classifier
 from graphfilter.cli.progress import training_bar
 from graphfilter.cli.screen import end_stopped, say, show_table, tell
 from graphfilter.cli.sources import Device, Seed, given_words, takes
 from graphfilter.cli.stopping import command_line, stoppable
 from graphfilter.cli.target_options import TargetOptions
-from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
-    from graphfilter.estimators.base import VertexClassifier
     from graphfilter.run_folder import FitSummary
-    from graphfilter.training import Monitor
 
-MODEL = "Model (the defaults are the paper's one setting)"
+MODEL = "Model (one setting for any graph)"
+PAPER = "Of --model sgf, the paper's, and of numbers and several labels"
 
 
 @takes(TargetOptions)
@@ -31,38 +29,39 @@ def fit(
     model: Annotated[
         str,
         typer.Option(
-            help="Any system by name (graphfilter bench models lists them), in a setting of your "
-            "own after @: gcn, gcnii@n_layers=8, sgf@dropout=0.5. Each has its own epochs, "
-            "patience and monitor unless they are given.",
+            help="The committee: eight models that see the graph in different ways, weighed by "
+            "what they say of validation vertices; committee-low: its three cheapest; sgf: the "
+            "paper's adaptive filter alone. Or any system by name (graphfilter bench models lists "
+            "them), in a setting of your own after @: gcn, gcnii@n_layers=8, sgf@dropout=0.5.",
             metavar="NAME",
             rich_help_panel=MODEL,
         ),
-    ] = "sgf",
+    ] = DEFAULT,
     members: Annotated[
-        int, typer.Option(help="Networks to average.", min=1, rich_help_panel=MODEL)
+        int, typer.Option(help="Networks to average.", min=1, rich_help_panel=PAPER)
     ] = 1,
     layers: Annotated[
-        int, typer.Option(help="Depth of the filter.", min=1, rich_help_panel=MODEL)
+        int, typer.Option(help="Depth of the filter.", min=1, rich_help_panel=PAPER)
     ] = 16,
     hidden: Annotated[
-        int, typer.Option(help="Width of the hidden layer.", min=1, rich_help_panel=MODEL)
+        int, typer.Option(help="Width of the hidden layer.", min=1, rich_help_panel=PAPER)
     ] = 64,
     operator: Annotated[
         str,
-        typer.Option(help="augmented_adjacency, adjacency or laplacian.", rich_help_panel=MODEL),
+        typer.Option(help="augmented_adjacency, adjacency or laplacian.", rich_help_panel=PAPER),
     ] = "augmented_adjacency",
     init: Annotated[
         str,
         typer.Option(
             help="α and β at the start: a number, or uniform (drawn from -1 to 1).",
-            rich_help_panel=MODEL,
+            rich_help_panel=PAPER,
         ),
     ] = "0.5",
     dropout: Annotated[
         float | None,
         typer.Option(
             help="Rate of dropout; 0.7, or 0.2 with --number or --multilabel.",
-            rich_help_panel=MODEL,
+            rich_help_panel=PAPER,
             show_default=False,
         ),
     ] = None,
@@ -71,22 +70,33 @@ def fit(
         typer.Option("--balanced", help="Weigh rare classes up.", rich_help_panel=MODEL),
     ] = False,
     epochs: Annotated[
-        int, typer.Option(help="At most this many.", min=1, rich_help_panel=MODEL)
-    ] = 1500,
-    patience: Annotated[
-        int,
+        int | None,
         typer.Option(
-            help="Epochs without a better validation score.", min=1, rich_help_panel=MODEL
-        ),
-    ] = 200,
-    monitor: Annotated[
-        str,
-        typer.Option(
-            help="The validation score that chooses the best epoch: accuracy, loss, "
-            "balanced_accuracy or macro_f1; of two classes also roc_auc and average_precision.",
+            help="At most this many; 1500 unless given.",
+            min=1,
             rich_help_panel=MODEL,
+            show_default=False,
         ),
-    ] = "accuracy",
+    ] = None,
+    patience: Annotated[
+        int | None,
+        typer.Option(
+            help="Epochs without a better validation score; 120 for the committee, 200 for sgf.",
+            min=1,
+            rich_help_panel=MODEL,
+            show_default=False,
+        ),
+    ] = None,
+    monitor: Annotated[
+        str | None,
+        typer.Option(
+            help="The validation score that chooses the best epoch: accuracy (unless given), "
+            "loss, balanced_accuracy or macro_f1; of two classes also roc_auc and "
+            "average_precision.",
+            rich_help_panel=MODEL,
+            show_default=False,
+        ),
+    ] = None,
     scaling: Annotated[
         str,
         typer.Option(
@@ -116,35 +126,33 @@ def fit(
     Example:  graphfilter fit --edges edges.csv --vertices vertices.csv --label kind --out run
     """
     given.check_target()
+    words = set(given_words(context))
+    check_words(model, words, of_values=given.of_values)
     found, quiet = given.read(), given.quiet
-    parameters: dict[str, Any] = {
+    shared: dict[str, Any] = {
+        "max_epochs": epochs,
+        "patience": patience,
+        "monitor": monitor,
+        "feature_scaling": scaling,
+        "device": device,
+        "random_state": seed,
+    }
+    of_sgf: dict[str, Any] = {
         "n_layers": layers,
         "hidden_size": hidden,
         "operator": operator,
         "filter_init": _number_or_name(init),
         "dropout": dropout,
-        "max_epochs": epochs,
-        "patience": patience,
-        "feature_scaling": scaling,
         "n_members": members,
-        "device": device,
-        "random_state": seed,
     }
     if given.of_values:
-        if balanced:
-            raise ConfigError("--balanced is for one class per vertex; leave it out.")
-        if model != "sgf":
-            raise ConfigError("--model is for one class per vertex; leave it out.")
         from graphfilter.cli.fit_values import fit_to_values
 
         fit_to_values(
-            given, found, parameters, out, monitor=monitor, resume=resume, overwrite=overwrite,
+            given, found, shared | of_sgf, out, resume=resume, overwrite=overwrite,
             baselines=baselines,
         )  # fmt: skip
         return
-    from graphfilter.estimators.graph import EFFORTS, GraphClassifier
-    from graphfilter.estimators.sgf import SGFClassifier
-    from graphfilter.estimators.system import SystemClassifier
     from graphfilter.graph.edges import count
     from graphfilter.report.conclusion import BASELINES
     from graphfilter.run_folder import (
@@ -156,32 +164,9 @@ def fit(
     )
     from graphfilter.systems import get_system
 
-    classifier: VertexClassifier
-    weight = "balanced" if balanced else None
-    if model == "sgf":
-        classifier = SGFClassifier(
-            **{name: value for name, value in parameters.items() if value is not None},
-            class_weight=weight,
-            monitor=cast("Monitor", monitor),
-        )
-    else:
-        words = set(given_words(context))
-        _check_words(model, words)
-        efforts = {name: effort for effort, name in EFFORTS.items()}
-        build = partial(SystemClassifier, model=model, n_members=members)
-        if model in efforts:
-            if "--members" in words:
-                raise ConfigError("a committee has its own members; leave --members out.")
-            build = partial(GraphClassifier, effort=efforts[model])
-        classifier = build(
-            class_weight=weight,
-            max_epochs=epochs if "--epochs" in words else None,
-            patience=patience if "--patience" in words else None,
-            monitor=cast("Monitor", monitor) if "--monitor" in words else None,
-            feature_scaling=scaling,
-            device=device,
-            random_state=seed,
-        )
+    classifier = make_classifier(
+        model, shared, of_sgf, class_weight="balanced" if balanced else None
+    )
     plan = plan_fit(found, seed, given.split_rule())
     check_folder(out, overwrite=overwrite, resume=resume)
     tell(plan.notes[len(found.graph.notes) :], quiet=quiet)
@@ -192,7 +177,7 @@ def fit(
         "training",
         *(
             ["training with directions and kinds"]
-            if has_channels(plan.graph) and model == "sgf"
+            if has_channels(plan.graph) and model == SGF
             else []
         ),
         *(repeating if given.repeats > 1 else []),
@@ -213,19 +198,6 @@ def fit(
         raise typer.Exit(end_stopped(stop, kept)) from None
     tell(summary.notes, quiet=quiet)
     _show(summary)
-
-
-def _check_words(model: str, words: set[str]) -> None:
-    """Raise where an option of the default model was given to another."""
-    settings = {
-        "--layers": "n_layers", "--hidden": "hidden_size", "--dropout": "dropout",
-        "--operator": "operator", "--init": "filter_init",
-    }  # fmt: skip
-    for word in sorted(words & settings.keys()):
-        raise ConfigError(
-            f"{word} is of the default model; for another write the setting after its name: "
-            f"--model {model}@{settings[word]}=... where it has one."
-        )
 
 
 def _number_or_name(text: str) -> float | Literal["uniform"]:

@@ -28,7 +28,6 @@ def fit_to_values(
     parameters: Mapping[str, Any],
     out: Path,
     *,
-    monitor: str,
     resume: bool,
     overwrite: bool,
     baselines: bool,
@@ -42,11 +41,11 @@ def fit_to_values(
     own: dict[str, Any] = {name: value for name, value in parameters.items() if value is not None}
     own.setdefault("dropout", DROPOUT)
     if given.number:
-        if monitor not in ("accuracy", "r2", "loss"):
+        if (monitor := own.pop("monitor", "r2")) not in ("accuracy", "r2", "loss"):
             raise ConfigError(f"--monitor {monitor} is a score of classes; of numbers it is R².")
         estimator = SGFRegressor(**own)
     else:
-        estimator = SGFClassifier(**own, monitor=monitor)  # pyright: ignore[reportArgumentType]
+        estimator = SGFClassifier(**own)
     seed: int = parameters["random_state"]
     plan = plan_values(found, given.read_target(), seed, given.split_rule())
     check_folder(out, overwrite=overwrite, resume=resume)

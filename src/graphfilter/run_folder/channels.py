@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from graphfilter.estimators.base import VertexClassifier
+from graphfilter.estimators.graph import GraphClassifier
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.graph import Graph
 from graphfilter.graph.edges import count
@@ -57,6 +58,8 @@ def fit_in_folder(
     what = _describe(plan.graph)
     if not has_channels(plan.graph) or plain.system_.operator == CHANNELS:
         return plain, ()
+    if isinstance(plain, GraphClassifier):
+        return plain, ()  # Its weights say what directions and kinds are worth.
     if not isinstance(plain, SGFClassifier):
         return plain, (f"{what} not used: {plain.system_.title} does without.",)
     if plain.operator != PLAIN:
