@@ -15,6 +15,7 @@ from graphfilter.cli import (
     reproduce,
     search,
     studio,
+    table,
 )
 from graphfilter.version import __version__
 
@@ -35,6 +36,7 @@ app.command("inspect")(inspect.inspect)
 app.command("studio")(studio.studio)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
+app.command("table")(table.table)
 app.command("search")(search.search)
 app.command("reproduce")(reproduce.reproduce)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graphfilter.cli.progress import mover, progress
-from graphfilter.cli.screen import complain, end_stopped, out, say, show_table, tell
+from graphfilter.cli.screen import complain, end_stopped, say, show_table, tell
 from graphfilter.cli.sources import (
     Device,
     FitOptions,
@@ -20,13 +20,13 @@ from graphfilter.cli.sources import (
     listed,
     takes,
 )
-from graphfilter.errors import ConfigError, DataFileError, check_name
+from graphfilter.cli.table import Metric, read_benchmark, show_tables, summary_tables, table
+from graphfilter.errors import ConfigError, check_name
 
 if TYPE_CHECKING:
     from graphfilter.bench import Record
     from graphfilter.graph import Graph
 
-FORMATS = ("text", "markdown", "csv", "latex")
 QUICK_EPOCHS = 100
 
 app = typer.Typer(
@@ -34,14 +34,6 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     invoke_without_command=True,
 )
-
-Metric = Annotated[
-    str,
-    typer.Option(
-        help="accuracy, balanced_accuracy, macro_f1, log_loss or calibration_error; of two "
-        "classes also roc_auc and average_precision."
-    ),
-]
 
 
 @app.callback()
@@ -130,10 +122,10 @@ def bench(
         kept = f"every run that ended is in {out}. The same command resumes."
         raise typer.Exit(end_stopped(stop, kept)) from None
     write_benchmark(page, read_records(out), name=out.name, metric=metric)
-    _show(records, "text", metric)
+    show_tables(summary_tables(records, metric), "text")
     say(
         f"Records in {out}, report in {page} (open it in a browser); other forms: "
-        f"graphfilter bench table {out} --format latex"
+        f"graphfilter table {out} --format latex"
     )
     failures = _failures(records)
     for line in failures:
@@ -167,19 +159,7 @@ def _check_out(out: Path) -> None:
         raise ConfigError(f"{out}: cannot be written there; give another --out.")
 
 
-@app.command("table")
-def table(
-    records: Annotated[Path, typer.Argument(help="A file that graphfilter bench wrote.")],
-    format: Annotated[str, typer.Option(help="text, markdown, csv or latex.")] = "text",
-    metric: Metric = "accuracy",
-    quiet: Quiet = False,
-) -> None:
-    """Print the table of a file of records; one for each split rule and feature scaling.
-
-    Example:  graphfilter bench table records.jsonl --format latex
-    """
-    check_name("format", format, FORMATS)
-    _show(_read(records, quiet), format, metric)
+app.command("table")(table)
 
 
 @app.command("report")
@@ -199,19 +179,8 @@ def report(
     from graphfilter.report.benchmark_page import page_of, write_benchmark
 
     page = page_of(records) if out is None else out
-    write_benchmark(page, _read(records, quiet), name=records.name, metric=metric)
+    write_benchmark(page, read_benchmark(records, quiet), name=records.name, metric=metric)
     say(f"Report in {page} (open it in a browser).")
-
-
-def _read(records: Path, quiet: bool) -> list[Record]:
-    from graphfilter.bench import RecordFile
-
-    if not records.is_file():
-        raise DataFileError(records, "there is no such file; graphfilter bench --out writes one.")
-    file = RecordFile(records)
-    if file.n_cut:
-        tell([f"{file.n_cut} cut line left out; its run is run again by bench."], quiet=quiet)
-    return file.records
 
 
 @app.command("models")
@@ -221,37 +190,6 @@ def models() -> None:
 
     rows = [[s.name, s.title, s.setting, s.reference] for s in SYSTEMS.values()]
     show_table(["name", "model", "setting", "reference"], rows, text_columns=4)
-
-
-def _show(records: list[Record], format: str, metric: str) -> None:
-    from graphfilter.bench import (
-        make_table,
-        summarise,
-        text_rows,
-        to_csv,
-        to_latex,
-        to_markdown,
-    )
-
-    tables = [make_table(summary) for summary in summarise(records, metric)]
-    if format == "csv":
-        _raw(to_csv(tables))
-        return
-    for table in tables:
-        if format == "text":
-            say(table.title)
-            show_table(*text_rows(table.blocks[0]))
-            for note in table.notes:
-                say(note)
-        else:
-            _raw(to_markdown(table) if format == "markdown" else to_latex(table))
-    if format == "text":
-        say(tables[0].legend.text)
-
-
-def _raw(text: str) -> None:
-    """Print for another program: nothing wrapped, nothing taken for markup."""
-    out.out(text.rstrip("\n"))
 
 
 def _failures(records: list[Record]) -> list[str]:

@@ -1,0 +1,141 @@
+"""graphfilter table: records and run folders as tables for a page or a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from graphfilter.cli.screen import out as console
+from graphfilter.cli.screen import say, show_table, tell
+from graphfilter.cli.sources import Quiet
+from graphfilter.errors import ConfigError, DataFileError, check_name
+
+if TYPE_CHECKING:
+    from graphfilter.bench import Record
+    from graphfilter.bench.tables import Table
+
+FORMATS = ("text", "markdown", "csv", "latex")
+SHORT = {"md": "markdown", "tex": "latex", "txt": "text"}
+
+Metric = Annotated[
+    str,
+    typer.Option(
+        help="accuracy, balanced_accuracy, macro_f1, log_loss or calibration_error; of two "
+        "classes also roc_auc and average_precision."
+    ),
+]
+
+
+def table(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Files of records (.jsonl, .jsonl.gz), whose runs are put together, or folders "
+            "that graphfilter fit wrote."
+        ),
+    ],
+    format: Annotated[
+        str,
+        typer.Option(
+            help="text, markdown (md), csv or latex (tex); by the name of --out if not given.",
+            show_default=False,
+        ),
+    ] = "",
+    metric: Metric = "accuracy",
+    out: Annotated[
+        Path | None, typer.Option(help="Write to this file instead of printing.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make the table of any records: of benchmarks, of the paper, of fits.
+
+    Runs of a benchmark are summarised, one table for each split rule and feature scaling; of other
+    records each is a row.
+
+    Example:  graphfilter table records.jsonl --format latex
+    """
+    chosen = format or (out.suffix[1:] if out is not None else "text")
+    chosen = check_name("format", SHORT.get(chosen, chosen), FORMATS)
+    if out is not None and out.exists() and not overwrite:
+        raise ConfigError(f"{out}: exists; pass --overwrite to replace it.")
+    tables = _read_tables(sources, metric, quiet)
+    if out is None:
+        show_tables(tables, chosen)
+        return
+    from graphfilter.storage import atomic_file
+
+    if chosen == "text":
+        raise ConfigError("a file must be markdown, csv or latex; text is for the terminal.")
+    with atomic_file(out) as temporary:
+        temporary.write_text(_written(tables, chosen), encoding="utf-8")
+    say(f"Written to {out}.")
+
+
+def read_benchmark(path: Path, quiet: bool) -> list[Record]:
+    """Read records of ``bench``; a line that was cut is left out, and said."""
+    from graphfilter.bench import RecordFile
+
+    if not path.is_file():
+        raise DataFileError(path, "there is no such file; graphfilter bench --out writes one.")
+    file = RecordFile(path)
+    if file.n_cut:
+        tell([f"{file.n_cut} cut line left out; its run is run again by bench."], quiet=quiet)
+    return file.records
+
+
+def summary_tables(records: Sequence[Record], metric: str) -> list[Table]:
+    """Return the tables of benchmark records."""
+    from graphfilter.bench import make_table, summarise
+
+    return [make_table(summary) for summary in summarise(records, metric)]
+
+
+def show_tables(tables: Sequence[Table], format: str) -> None:
+    """Print tables in one of the formats."""
+    if format != "text":
+        # For another program: nothing wrapped, nothing taken for markup.
+        console.out(_written(tables, format).rstrip("\n"))
+        return
+    from graphfilter.bench import text_rows
+
+    for table in tables:
+        say(table.title)
+        for block in table.blocks:
+            if block.heading:
+                say(block.heading)
+            show_table(*text_rows(block))
+        for note in table.notes:
+            say(note)
+    if tables[0].legend.text:
+        say(tables[0].legend.text)
+
+
+def _written(tables: Sequence[Table], format: str) -> str:
+    from graphfilter.bench import to_csv, to_latex, to_markdown
+
+    if format == "csv":
+        alike = groupby(tables, key=lambda table: table.numbers.heads)
+        return "\n".join(to_csv(list(group)) for _, group in alike)
+    write = to_markdown if format == "markdown" else to_latex
+    return "\n".join(write(table) for table in tables)
+
+
+def _read_tables(sources: Sequence[Path], metric: str, quiet: bool) -> list[Table]:
+    """Read what is on record: benchmarks together, folders together, other lines file by file."""
+    from graphfilter.bench.line_table import holds_benchmarks, read_line_table
+    from graphfilter.metrics import METRICS
+    from graphfilter.run_folder.score_table import make_score_table
+
+    check_name("metric", metric, METRICS)
+    folders = [source for source in sources if source.is_dir()]
+    files = [source for source in sources if source not in folders]
+    others = [path for path in files if path.is_file() and not holds_benchmarks(path)]
+    records = [r for path in files if path not in others for r in read_benchmark(path, quiet)]
+    tables = summary_tables(records, metric) if len(files) > len(others) else []
+    tables += [read_line_table(path) for path in others]
+    return [*tables, make_score_table(folders)] if folders else tables

@@ -1,0 +1,71 @@
+"""The scores of run folders as a table: a block per run, a row per part."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from graphfilter.bench.tables import Block, Cell, Numbers, Row, Table
+from graphfilter.errors import ModelFileError
+from graphfilter.metrics import METRICS
+from graphfilter.metrics.values import LABEL_METRICS, NUMBER_METRICS
+from graphfilter.run_folder.layout import METRICS_FILE
+from graphfilter.storage import matches, read_json
+
+PARTS = {"train": "training", "val": "validation", "test": "test"}
+CSV_HEADS = ("run", "part", "metric", "value")
+
+
+def make_score_table(folders: Sequence[Path]) -> Table:
+    """Return the scores that ``fit`` left in ``metrics.json``, of one run or of several."""
+    scores = {str(folder): _read(folder) for folder in folders}
+    names = [folder.name or str(folder) for folder in map(Path, scores)]
+    blocks = [
+        _block(name if len(scores) > 1 else "", of_run)
+        for name, of_run in zip(names, scores.values(), strict=True)
+    ]
+    lines = [
+        (name, part, metric, value)
+        for name, of_run in zip(names, scores.values(), strict=True)
+        for part, values in of_run.items()
+        for metric, value in values.items()
+    ]
+    title = "Scores of runs" if len(scores) > 1 else f"Scores of {names[0]}"
+    return Table(title, tuple(blocks), numbers=Numbers(CSV_HEADS, tuple(lines)))
+
+
+def _read(folder: Path) -> dict[str, dict[str, Any]]:
+    path = folder / METRICS_FILE
+    content = read_json(path)
+    scores = content.get("scores") if isinstance(content, dict) else None
+    if not scores or not matches(scores, dict[str, dict[str, float | None]]):
+        raise ModelFileError(f"{path}: must hold the scores of a run; fit again.")
+    return scores
+
+
+def _block(heading: str, scores: dict[str, dict[str, Any]]) -> Block[Cell]:
+    metrics = list(dict.fromkeys(name for values in scores.values() for name in values))
+    rows = [
+        Row(PARTS.get(part, part), tuple(Cell(_text(name, values.get(name))) for name in metrics))
+        for part, values in scores.items()
+    ]
+    return Block(heading, tuple(map(_head, metrics)), tuple(rows), first_column="part")
+
+
+def _head(name: str) -> str:
+    if name in METRICS:
+        return f"{METRICS[name].name} in %" if METRICS[name].share else METRICS[name].name
+    words = {"n_vertices": "vertices"} | NUMBER_METRICS | LABEL_METRICS
+    return words.get(name, name)
+
+
+def _text(name: str, value: float | None) -> str:
+    if value is None or not math.isfinite(value):
+        return ""
+    if name == "n_vertices":
+        return f"{value:,.0f}"
+    if name in METRICS:
+        return f"{100 * value:.2f}" if METRICS[name].share else f"{value:.3f}"
+    return f"{value:.4g}"
