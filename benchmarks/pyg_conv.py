@@ -127,6 +127,12 @@ def methods_on(device: str) -> dict[str, str]:
     return {**CALLED, **CAPTURED} if device == "cuda" else CALLED
 
 
+def methods_of(record: Record) -> dict[str, str]:
+    """Return what was measured: records made before the peer was captured do not have that."""
+    methods = methods_on(record["device"])
+    return {name: title for name, title in methods.items() if name in record["layers"][0]}
+
+
 def run(options: argparse.Namespace, device: torch.device) -> Record:
     """Measure a step of every kind on every dataset."""
     names = options.datasets.split(",") if options.datasets else DATASETS
@@ -158,8 +164,8 @@ def run(options: argparse.Namespace, device: torch.device) -> Record:
 
 def table(record: Record) -> str:
     """Show the times, and where it was counted the memory, of a step."""
-    methods = methods_on(record["device"])
-    pairs = [pair for pair in PAIRS if pair[1] in methods]
+    methods = methods_of(record)
+    pairs = [pair for pair in PAIRS if set(pair) <= set(methods)]
     times, peaks = [], []
     for row in record["layers"]:
         cells = [show_seconds(row[method]) for method in (*methods, "prepare")]
@@ -185,7 +191,7 @@ def draw(record: Record) -> Figure:
     rows = record["layers"]
     series = {
         title: [1e3 * row[method]["median"] for row in rows]
-        for method, title in methods_on(record["device"]).items()
+        for method, title in methods_of(record).items()
     }
     draw_bars(axes, [row["dataset"] for row in rows], series, unit="milliseconds a step")
     axes.set_title("A layer forward and backward, K = 16, 64 columns")

@@ -64,13 +64,16 @@ def test_conv_equals_plain_message_passing(
 
 
 @pytest.mark.parametrize("name", [name for name in CONVS if name != "exact"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_conv_on_directed_edges_equals_plain_message_passing(name: str, weighted: bool) -> None:
+def test_conv_on_directed_edges_equals_plain_message_passing(
+    name: str, weighted: bool, dtype: torch.dtype
+) -> None:
     edges, weights = random_edges(N, both_ways=False)
-    graph = (edges, weights.double()) if weighted else (edges,)
-    conv = CONVS[name](6, 4).double()
+    graph = (edges, weights.to(dtype)) if weighted else (edges,)
+    conv = CONVS[name](6, 4).to(dtype)
     assert isinstance(conv.prepare(columns(6), *graph), DirectedOperator)
-    assert_same(conv, columns(6, torch.float64, N - 1), *graph)
+    assert_same(conv, columns(6, dtype, N - 1), *graph)
 
 
 def test_conv_with_self_loops_and_repeated_edges_equals_plain_message_passing() -> None:

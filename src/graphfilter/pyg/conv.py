@@ -12,8 +12,9 @@ from graphfilter.errors import ConfigError, GraphError, check_count, check_name
 from graphfilter.filters import Filter
 from graphfilter.operators import Operator
 from graphfilter.operators.operator import NORMALISED
-from graphfilter.pyg.adjacency import check_constant, prepare_operator, tensors_of
+from graphfilter.pyg.adjacency import prepare_operator
 from graphfilter.pyg.cache import OperatorCache
+from graphfilter.pyg.edges import check_constant, tensors_of
 from graphfilter.pyg.exporting import apply_exported
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
-from graphfilter.pyg.adjacency import read_edges
+from graphfilter.pyg.edges import read_edges
 from graphfilter.spectral import Diagnosis
 from graphfilter.spectral import diagnose as diagnose_graph
 from graphfilter.spectral.diagnosis import known_frequency
