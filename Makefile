@@ -67,6 +67,10 @@ bench: $(STAMP)  ## Measure time and memory on the CPU beside peers, and write d
 		$(BIN)/python benchmarks/$$name.py --out $(RESULTS)/$$name-cpu.json || exit 1; done
 	$(BIN)/python benchmarks/write_docs.py
 
+.PHONY: bench-history
+bench-history: $(STAMP)  ## Measure this commit beside a peer, append it and draw docs/benchmark-history.md
+	$(BIN)/python benchmarks/history.py
+
 bench-gpu: $(STAMP)  ## The same on a CUDA GPU, and full-batch training at the size of papers100M
 	for name in epoch pyg_conv layer memory growth huge; do \
 		$(BIN)/python benchmarks/$$name.py --device cuda --out $(RESULTS)/$$name-cuda.json \

@@ -1,0 +1,67 @@
+"""The series of measurements: like is compared with like, and what became slower is marked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+import history
+from graphfilter.data import make_karate
+from graphfilter.filters import StackedFilter
+from graphfilter.operators import augmented_adjacency
+
+
+def of(commit: str, ratio: float, device: str = "a") -> history.Measurement:
+    pair = history.Pair(1.0, ratio, ratio, ratio, ratio)
+    return history.Measurement(commit, "2030-01-31", "1", "c", {"device": device}, {"filter": pair})
+
+
+def test_peer_computes_the_filter() -> None:
+    operator, x = augmented_adjacency(make_karate()), torch.eye(34)
+    learned = StackedFilter(5)
+    halves = torch.full((5,), 0.5)
+    torch.testing.assert_close(
+        history.stacked(operator.csr(), x, halves, halves), learned(operator, x).detach()
+    )
+
+
+def test_peer_builds_the_operator() -> None:
+    graph = make_karate()
+    ours, peer = history.builders(graph.edges, graph.n_vertices)
+    x = torch.eye(34)
+    np.testing.assert_allclose(peer().toarray(), (ours() @ x).numpy(), atol=1e-6)
+
+
+def test_measurement_of_this_code_is_read_back(tmp_path: Path) -> None:
+    made = history.measure("abc1234", "2030-01-31", turns=1, n_vertices=60)
+    assert set(made.pairs) == set(history.TITLES)
+    path = tmp_path / "series.jsonl"
+    history.append(made, path)
+    history.append(replace(made, commit="def5678"), path)
+    assert history.read_series(path) == [made, replace(made, commit="def5678")]
+
+
+def test_fall_by_a_fifth_is_marked() -> None:
+    steady = [of(str(i), 10 + i % 2) for i in range(6)]
+    assert history.falls([*steady, of("x", 8.9)]) == set()
+    assert history.falls([*steady, of("x", 7.9)]) == {(6, "filter")}
+
+
+def test_fall_on_another_machine_is_none() -> None:
+    assert history.falls([of("1", 10), of("2", 5, device="b")]) == set()
+
+
+def test_page_shows_the_latest_first_and_marks_falls() -> None:
+    shown = history.page([of("older", 10), of("newer", 5)])
+    assert shown.index("`newer`") < shown.index("`older`")
+    assert "**5.00× (5.00 to 5.00) ▼**" in shown
+    assert shown.count("▼**") == 1
+
+
+def test_committed_page_is_that_of_the_series() -> None:
+    series = history.read_series()
+    assert series
+    assert history.PAGE.read_text(encoding="utf-8") == history.page(series)
