@@ -93,11 +93,20 @@ def test_compiled_and_exported_layers_on_a_gpu_give_the_same() -> None:
     torch.testing.assert_close(program.module()(x), conv(x, edges))
 
 
+def test_edges_on_another_device_than_x_are_refused() -> None:
+    edges, _ = hub_edges(both_ways=True)
+    with pytest.raises(GraphError, match="bring one to the other"):
+        gfp.PageRankFilterConv().cuda()(torch.randn(N, 4, device="cuda"), edges.cpu())
+
+
 # torch's own, of streams; raised as an error it would break the capture.
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("both_ways", [True, False])
 def test_layer_is_captured_in_a_cuda_graph(both_ways: bool) -> None:
-    """With its operator prepared, a step waits for nothing."""
+    """With its operator prepared, a step waits for nothing.
+
+    The last test here: a capture that fails leaves torch's generator unusable.
+    """
     edges, _ = hub_edges(both_ways=both_ways)
     conv = gfp.StackedFilterConv(16, 4).cuda()
     net = Net(conv, edges)
@@ -113,9 +122,3 @@ def test_layer_is_captured_in_a_cuda_graph(both_ways: bool) -> None:
     torch.testing.assert_close(y, expected)
     for got, one in zip((own, *conv.parameters()), grads, strict=True):
         torch.testing.assert_close(got.grad, one)
-
-
-def test_edges_on_another_device_than_x_are_refused() -> None:
-    edges, _ = hub_edges(both_ways=True)
-    with pytest.raises(GraphError, match="bring one to the other"):
-        gfp.PageRankFilterConv().cuda()(torch.randn(N, 4, device="cuda"), edges.cpu())
