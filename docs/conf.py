@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 
@@ -78,14 +79,8 @@ html_title = "graphfilter"
 html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_js_files = [
-    ("search.js", {"priority": 900}),
-    ("plots.js", {"defer": "defer"}),
-    ("dynamics.js", {"defer": "defer"}),
-    ("player.js", {"defer": "defer"}),
-    ("frequency.js", {"defer": "defer"}),
-    ("response.js", {"defer": "defer"}),
-]
+html_js_files = [("search.js", {"priority": 900})]
+PLOTS = ("plots.js", "dynamics.js", "player.js", "frequency.js", "response.js")
 html_additional_pages = {"index": "landing.html"}
 html_sidebars = {
     "**": [
@@ -119,6 +114,16 @@ def complete_a_record(app: object, docname: str, source: list[str]) -> None:
         source[0] += "\n\n## Tables\n\n" + "\n".join(f"- [{name}]({name})" for name in names)
 
 
+def load_plots(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
+) -> None:
+    """Load the scripts of the live plots where there is one."""
+    if pagename == "index" or "data-plot=" in context.get("body", ""):
+        for name in PLOTS:
+            app.add_js_file(name, defer="defer")
+
+
 def setup(app: Sphinx) -> None:
     """Connect what the configuration adds to Sphinx."""
+    app.connect("html-page-context", load_plots)
     app.connect("source-read", complete_a_record)

@@ -13,10 +13,10 @@ import tempfile
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import ViewportSize, sync_playwright
 
 FILE = Path(__file__).resolve().parents[1] / "docs" / "images" / "report.png"
-SIZE = {"width": 1000, "height": 930}
+SIZE: ViewportSize = {"width": 1000, "height": 930}
 COMMAND = ("fit", "--dataset", "digits", "--title", "Handwritten digits", "--quiet")
 
 

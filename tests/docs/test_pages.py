@@ -18,7 +18,7 @@ PAGES = [
     *sorted(str(page.relative_to(DOCS)) for page in GUIDES if page.stem != "index"),
 ]
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.S | re.M)
-# The last of two answers counts.
+# Few epochs of one model: the committee has tests of its own. The last of two answers counts.
 QUICKLY = ("--epochs", "3", "--no-baselines")
 
 
@@ -26,7 +26,7 @@ def run_command(line: str, monkeypatch, capfd) -> None:
     words = shlex.split(line.removeprefix("$ "))
     assert words[0] == "graphfilter"
     if words[1] == "fit":
-        words += QUICKLY if "--model" in words else (*QUICKLY, "--model", "committee-low")
+        words += QUICKLY if "--model" in words else (*QUICKLY, "--model", "sgf")
     monkeypatch.setattr(sys, "argv", words)
     with pytest.raises(SystemExit) as stop:
         main()
