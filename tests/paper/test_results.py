@@ -13,9 +13,11 @@ import pytest
 
 from graphfilter.bench import make_table, read_records, summarise, to_markdown
 from graphfilter.cli import main
+from graphfilter.paper import committee_table
 from graphfilter.paper.accuracy_table import CHOSEN
 from graphfilter.paper.answers import FIXED
 from graphfilter.paper.comparison import compare_accuracy, compare_chosen, select
+from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import (
     DATASET_TITLES,
     DEPTHS,
@@ -27,7 +29,7 @@ from graphfilter.paper.published_accuracy import (
 )
 from graphfilter.paper.records import read_target_records
 from graphfilter.paper.table4 import stacking_system
-from graphfilter.systems import System, find_system
+from graphfilter.systems import System, find_system, get_system
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 
@@ -142,21 +144,28 @@ README_ROWS = {"MLP": "mlp", "APPNP (0.2)": "appnp-0.2", "GCNII": "gcnii", "**SG
 
 
 def test_first_table_of_the_readme_is_that_of_the_records() -> None:
-    """Every row that is shown is a line of results/systems.md, best and ties marked alike."""
-    names = {
-        "SGF, one setting": "sgf", "MLP, no graph": "mlp", "GCN": "gcn", "GAT": "gat", "SGC": "sgc",
-        "APPNP (K = 10)": "appnp", "PPNP": "ppnp", "GPR-GNN": "gpr-gnn",
-    }  # fmt: skip
-    readme = (RESULTS.parent / "README.md").read_text(encoding="utf-8")
-    start = readme.index("| model | Cora (low frequency)")
-    rows = readme[start : readme.index("\n\n", start)].splitlines()[2:]
-    shown = {cells[1].strip(): cells[2:-1] for cells in (row.split("|") for row in rows)}
-    assert shown.keys() == names.keys()
-    recorded = (RESULTS / "systems.md").read_text(encoding="utf-8").splitlines()
-    for title, cells in shown.items():
-        (line,) = (row for row in recorded if row.startswith(f"| {names[title]} |"))
-        numbers = [cell.strip(" *_") for cell in line.split("|")[2:-1]]
-        assert [cell.strip(" *_") for cell in cells] == numbers
+    datasets = (
+        "cora", "citeseer", "pubmed", "photo", "computers", "wisconsin", "cornell_geomgcn",
+        "texas", "chameleon", "squirrel", "actor",
+    )  # fmt: skip
+    scores = committee_table.build(RESULTS, Options()).blocks[0]
+    recorded = {row.label: row.cells for row in scores.rows}
+    readme = (RESULTS.parent / "README.md").read_text(encoding="utf-8").splitlines()
+    titles = ("**Committee**", "Best other on record", "SGF, as printed")
+    for column, title in enumerate(titles):
+        (line,) = (row for row in readme if row.startswith(f"| {title} |"))
+        cells = [recorded[dataset][column] for dataset in datasets]
+        shown = ["" if isinstance(cell, str) else f"{cell.mean:.1f}" for cell in cells]
+        assert [cell.strip() for cell in line.split("|")[2:-1]] == shown
+
+
+def test_committee_on_record_is_todays() -> None:
+    """Or resuming from its records would run everything again."""
+    committee = get_system("committee")
+    records = read_target_records(RESULTS, "committee")
+    assert all(r.network == committee.describe() for r in records)
+    counts = Counter((r.dataset, r.split_rule) for r in records)
+    assert counts == dict.fromkeys(committee_table.DATASETS.items(), 10)
 
 
 @pytest.mark.parametrize("title", README_ROWS)

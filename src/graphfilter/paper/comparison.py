@@ -85,12 +85,15 @@ class ComparedAccuracy:
 
 
 def compare_accuracy(
-    records: Iterable[Record], published: Accuracy | None = None
+    records: Iterable[Record], published: Accuracy | None = None, *, metric: str = "accuracy"
 ) -> ComparedAccuracy:
-    """Compare the runs of one system on one dataset with the published accuracy."""
+    """Compare the runs of one system on one dataset with the published accuracy.
+
+    ``metric`` is another score in place of the accuracy, for which nothing is published.
+    """
     last = {record.asked: record for record in sorted(records, key=lambda r: r.ok)}
     good = [r for r in last.values() if r.ok and "test" in r.scores]
-    scores = np.array([100 * r.scores["test"]["accuracy"] for r in good])
+    scores = np.array([100 * r.scores["test"][metric] for r in good])
     mean, deviation = (scores.mean(), scores.std()) if len(scores) else (math.nan, math.nan)
     n_failed = len(last) - len(good)
     n_cut = sum(record.cut for record in good)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from graphfilter.paper import (
     answers,
     appendix_search,
+    committee_table,
     figure2,
     figure3,
     figure3_seeds,
@@ -46,6 +47,7 @@ TARGETS = {
         appendix_search,
         settings,
         answers,
+        committee_table,
         label_efficiency,
     )
 }
