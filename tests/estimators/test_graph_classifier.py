@@ -94,7 +94,7 @@ def test_unknown_effort_is_refused() -> None:
         GraphClassifier(effort="high").fit(graph=GRAPH)
 
 
-@pytest.mark.parametrize("change", [{"name": "nobody"}, {"columns": 10**12}, {"weight": "much"}])
+@pytest.mark.parametrize("change", [{"view": "nothing"}, {"columns": 10**12}, {"weight": "much"}])
 def test_damaged_members_are_refused(
     fitted: GraphClassifier, tmp_path: Path, change: dict[str, object]
 ) -> None:

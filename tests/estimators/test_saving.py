@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,12 @@ import pytest
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-from graphfilter import SGFClassifier
+from graphfilter import GraphClassifier, SGFClassifier
 from graphfilter.data import make_karate
 from graphfilter.errors import ModelFileError
+from graphfilter.filters.config import read_config
+from graphfilter.storage import read_checked_json, write_checked_json
+from graphfilter.systems import SYSTEMS, committees
 
 FILES = ("config.json", "model.safetensors")
 
@@ -72,3 +76,52 @@ def test_model_without_checksums_loads(tmp_path: Path, fitted: SGFClassifier) ->
         SGFClassifier.load(tmp_path).predict_proba(graph.features, graph=graph),
         fitted.predict_proba(graph.features, graph=graph),
     )
+
+
+@pytest.fixture(scope="module")
+def committee() -> GraphClassifier:
+    return GraphClassifier(effort="low", max_epochs=5, random_state=0).fit(graph=make_karate())
+
+
+def test_committee_loads_where_others_sit_in_it_today(
+    tmp_path: Path, committee: GraphClassifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later version may change who is in a committee; a saved one stays as it was trained."""
+    committee.save(tmp_path)
+    graph = make_karate()
+    expected = committee.predict_proba(graph.features, graph=graph)
+    name = committee.build_system().name
+    today = replace(SYSTEMS[name.partition("@")[0]], members=(committees.SMOOTH,))
+    monkeypatch.setattr(GraphClassifier, "build_system", lambda self: today)
+    loaded = GraphClassifier.load(tmp_path)
+    np.testing.assert_array_equal(loaded.predict_proba(graph.features, graph=graph), expected)
+    assert loaded.weights_ == committee.weights_
+    assert loaded.explain(0, graph.features, graph=graph).vertex == "0"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model": {"kind": "Unheard"}},
+        {"model": {"kind": "StackedFilter"}},
+        {"model": {"kind": "FilterNetwork", "hidden_size": 10**12}},
+        {"model": {"kind": "FilterNetwork", "unheard": 1}},
+        {"model": []},
+        {"view": "unheard"},
+        {"operator": 3},
+    ],
+)
+def test_member_that_is_not_known_is_refused(
+    change: dict, tmp_path: Path, committee: GraphClassifier
+) -> None:
+    committee.save(tmp_path)
+    config = read_checked_json(tmp_path / FILES[0])
+    config["members"][0] |= change
+    write_checked_json(tmp_path / FILES[0], config)
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        GraphClassifier.load(tmp_path)
+
+
+@pytest.mark.parametrize("system", [s for s in SYSTEMS.values() if s.model], ids=lambda s: s.name)
+def test_config_of_every_system_is_read_back(system) -> None:
+    assert read_config(json.loads(json.dumps(system.model.describe()))) == system.model

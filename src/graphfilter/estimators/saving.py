@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,10 +13,13 @@ from scipy.sparse import csr_array
 
 from graphfilter.errors import GraphFilterError, ModelFileError, check_count
 from graphfilter.estimators.members import FittedMember
+from graphfilter.filters.config import read_config
 from graphfilter.graph import Graph
 from graphfilter.graph.scaling import FeatureScaler
-from graphfilter.models import ChannelNetwork, Network
+from graphfilter.graph.views import VIEWS
+from graphfilter.models import ChannelNetwork, ModelConfig, Network
 from graphfilter.operators.channels import without_edges
+from graphfilter.operators.kinds import OPERATORS
 from graphfilter.storage import (
     make_folder,
     read_checked_json,
@@ -160,7 +164,8 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
     members = []
     for i, described in enumerate(stored):
         start = f"member{i}."
-        own = _member_system(system, described.get("name"))
+        own = _member_system(system, described)
+        _check_counts(own.settings(), tensors)
         seen = _with_columns(sizes, described.get("columns"), tensors)
         network = own.build(seen, seed=0)
         network.load_state_dict(
@@ -173,7 +178,10 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
 
 
 def _plain_member(member: FittedMember, system: System) -> dict[str, Any]:
-    """Return what a member counts, and of a committee's its name and number of columns."""
+    """Return what a member counts, and of a committee's what it is.
+
+    All of it, so that a file is loaded by versions whose committees have other members.
+    """
     numbers = {
         "weight": member.weight,
         "temperature": member.temperature,
@@ -183,7 +191,9 @@ def _plain_member(member: FittedMember, system: System) -> dict[str, Any]:
     }
     if not isinstance(system, Committee):
         return numbers
-    return {"name": member.system.name, "columns": member.columns, **numbers}
+    own = member.system
+    is_ = {"name": own.name, "title": own.title, "operator": own.operator, "view": own.view}
+    return {**is_, "model": own.describe(), "columns": member.columns, **numbers}
 
 
 def _member(system: System, network: Network[Any], described: dict[str, Any]) -> FittedMember:
@@ -200,10 +210,19 @@ def _member(system: System, network: Network[Any], described: dict[str, Any]) ->
     )
 
 
-def _member_system(system: System, name: str | None) -> System:
+def _member_system(system: System, described: dict[str, Any]) -> System:
+    """Return what a stored member was trained as."""
     if not isinstance(system, Committee):
         return system
-    return {member.name: member for member in system.members}[str(name)]
+    if "model" not in described:
+        # Written by a version under development: today's member of that name, if it is the same.
+        return {member.name: member for member in system.members}[str(described["name"])]
+    model = read_config(described["model"])
+    operator, view = described["operator"], described["view"]
+    if not isinstance(model, ModelConfig) or operator not in OPERATORS or view not in VIEWS:
+        raise ValueError(f"a member of {model.kind}, {operator} and {view}")
+    name, title = str(described["name"]), str(described["title"])
+    return System(name, title, model, operator, system.config, "own", view=view)
 
 
 def _with_columns(sizes: Graph, columns: Any, tensors: dict[str, torch.Tensor]) -> Graph:
@@ -223,12 +242,18 @@ def _channels(estimator: VertexEstimator) -> list[str]:
 
 def _check_sizes(estimator: VertexEstimator, tensors: dict[str, torch.Tensor]) -> None:
     """Raise where the config asks for more than the file holds, before memory is taken for it."""
-    stored = sum(value.numel() for value in tensors.values())
     counts = {"n_features": estimator.n_features_in_, "n_members": estimator.n_members}
-    settings = estimator.build_system().settings()
-    counts |= {k: v for k, v in settings.items() if k in ("n_layers", "hidden_size", "degree")}
-    for name, value in counts.items():
-        if isinstance(value, int) and value > max(stored, 1):
+    _check_counts(counts, tensors)
+    _check_counts(estimator.build_system().settings(), tensors)
+
+
+_COUNTS = ("n_features", "n_members", "n_layers", "hidden_size", "degree")
+
+
+def _check_counts(settings: Mapping[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+    stored = sum(value.numel() for value in tensors.values())
+    for name, value in settings.items():
+        if name in _COUNTS and isinstance(value, int) and value > max(stored, 1):
             raise ValueError(f"{name} is {value}, but only {stored} numbers are stored")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -46,6 +47,34 @@ class Config:
         """Return the fields as ``name=value``, for ``repr``."""
         pairs = ((f.name, getattr(self, f.name)) for f in fields(self))
         return ", ".join(f"{k}={v}" for k, v in pairs if not isinstance(v, Config))
+
+
+def read_config(described: Mapping[str, Any]) -> Config:
+    """Return the config that :meth:`Config.describe` described; ValueError where there is none.
+
+    >>> import graphfilter as gf
+    >>> config = gf.models.FilterNetworkConfig(gf.filters.PowerFilterConfig(k=3), hidden_size=8)
+    >>> read_config(config.describe()) == config
+    True
+    """
+    values = dict(described)
+    kind = values.pop("kind", None)
+    known = [each for each in _subclasses(Config) if getattr(each, "kind", None) == kind]
+    if len(known) != 1:
+        raise ValueError(f"a config of unknown kind {kind!r}")
+    return known[0](**{name: _read(value) for name, value in values.items()})
+
+
+def _subclasses(config: type[Config]) -> Iterator[type[Config]]:
+    for each in config.__subclasses__():
+        yield each
+        yield from _subclasses(each)
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, dict):
+        return read_config(value)
+    return tuple(value) if isinstance(value, list) else value
 
 
 def described_fields(config: Any) -> dict[str, Any]:
