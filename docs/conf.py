@@ -54,6 +54,7 @@ html_math_renderer = "mathml"
 autosummary_generate = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 napoleon_google_docstring = False
 napoleon_custom_sections = [("Shapes", "notes_style"), ("Attributes", "params_style")]
 napoleon_use_rtype = False

@@ -30,6 +30,6 @@ def test_recording_starts_where_the_kept_one_does() -> None:
     (kept,) = (made for made in read() if made["name"] == "csbm")
     made = record("csbm", max_epochs=2)
     for name in ("vertices", "edges", "frequency", "energy"):
-        assert made[name] == kept[name]
+        assert made[name] == pytest.approx(kept[name], abs=1e-3)
     assert made["epochs"] in ([0], [0, 1], [0, 1, 2])
     assert made["alpha"][0] == kept["alpha"][0]
