@@ -107,6 +107,11 @@ def test_committee_is_fitted_kept_and_explained(
     assert not list(run.glob("checkpoint*"))
     page = (run / "report.html").read_text(encoding="utf-8")
     assert ("What the graph needed" in page) == ("@" not in model)
+    metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
+    if "@" not in model:
+        members = metrics["members"].values()
+        assert sum(member["share"] for member in members) == pytest.approx(1)
+        assert metrics["seconds"] == pytest.approx(sum(member["seconds"] for member in members))
     classifier, about, _ = load_run(run)
     found = predict_graph(classifier, about, graph)
     rows = (run / "predictions.csv").read_text(encoding="utf-8").splitlines()[1:]

@@ -277,7 +277,10 @@ def _described(summary: FitSummary) -> str:
     graph, metrics = summary.graph, summary.metrics
     frequency = metrics["label_frequency_mean"]
     shown = "unknown" if frequency is None else f"{frequency:.2f}"
+    trained = f"{max(metrics['epochs'])} epochs"
+    if members := metrics.get("members"):
+        trained = f"{len(members)} models"
     return (
         f"{graph.n_vertices:,} vertices, {graph.n_edges:,} edges, {graph.n_classes} classes, "
-        f"label frequency {shown}; {max(metrics['epochs'])} epochs in {metrics['seconds']:.1f} s"
+        f"label frequency {shown}; {trained} in {metrics['seconds']:.1f} s"
     )

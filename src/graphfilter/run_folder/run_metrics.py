@@ -9,11 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.estimators.base import VertexClassifier
+from graphfilter.estimators.graph import GraphClassifier
 from graphfilter.graph import Graph
 from graphfilter.metrics import score_parts
 from graphfilter.run_folder.channels import ChannelMetrics
 from graphfilter.spectral.diagnosis import known_frequency
 from graphfilter.splits import Split
+
+
+class MemberMetrics(TypedDict):
+    """One member of a committee in ``metrics.json``; epochs are those of all its seeds."""
+
+    title: str
+    share: float
+    seconds: float
+    epochs: int
 
 
 class RunMetrics(TypedDict):
@@ -23,6 +33,7 @@ class RunMetrics(TypedDict):
     ``decision``, of two classes: the threshold, what it gives by part, and the lift.
     ``repeats``, where there are some: each score by mean, deviation, interval and values.
     ``channels``, where edges have kinds or directions: the share and the filter of each.
+    ``members``, of a committee: the share, the time and the epochs of each.
     ``filter`` holds the learned scalars of each member and its coefficients theta.
     """
 
@@ -39,6 +50,7 @@ class RunMetrics(TypedDict):
     decision: NotRequired[dict[str, Any]]
     repeats: NotRequired[dict[str, Any]]
     channels: NotRequired[list[ChannelMetrics]]
+    members: NotRequired[dict[str, MemberMetrics]]
 
 
 def measure_run(
@@ -49,7 +61,7 @@ def measure_run(
     known = np.flatnonzero(graph.labels >= 0)
     frequency = known_frequency(graph, known)
     results = classifier.results_
-    return {
+    metrics: RunMetrics = {
         "scores": score_parts(probabilities, graph.labels, split),
         "split_rule": split.rule,
         "label_frequency": {
@@ -64,6 +76,18 @@ def measure_run(
         "seconds": results[0].seconds,
         "peak_memory_mb": peak_memory_mb(),
     }
+    if isinstance(classifier, GraphClassifier):
+        metrics["members"] = {
+            note.name: {
+                "title": note.title,
+                "share": note.share,
+                "seconds": note.seconds,
+                "epochs": note.epochs,
+            }
+            for note in classifier.member_notes_
+        }
+        metrics["seconds"] = sum(note.seconds for note in classifier.member_notes_)
+    return metrics
 
 
 def peak_memory_mb() -> float | None:
