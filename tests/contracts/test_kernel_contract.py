@@ -22,10 +22,11 @@ from graphfilter.operators.kernels import (
     make_kernel,
     native_kernel,
 )
-from graphfilter.operators.kernels.native_kernel import NativeKernel, native_library
+from graphfilter.operators.kernels.native_kernel import NativeKernel, block_width, native_library
 from graphfilter.operators.kernels.torch_kernel import TorchKernel
 from graphfilter.operators.operator import NORMALISED
 from graphfilter.operators.polynomial import Basis, apply_polynomial
+from graphfilter.runtime.caches import Caches
 
 WHERE = "cuda" if torch.cuda.is_available() else "cpu"
 HAS_TRITON = importlib.util.find_spec("triton") is not None
@@ -191,6 +192,42 @@ def test_threads_share_the_rows_of_the_compiled_kernel(threads: int, monkeypatch
     flat = x.view(n, 16)
     got = kernel.multiply(flat, out=torch.empty_like(flat))
     torch.testing.assert_close(got, reference.multiply(flat, out=torch.empty_like(flat)))
+
+
+@NOT_BUILT
+@pytest.mark.parametrize("basis", STEPS)
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("groups", "width"), [(1, 64), (3, 33), (5, 7), (2, 40)])
+def test_bits_do_not_depend_on_how_many_columns_walk_together(
+    basis: str, threads: int, groups: int, width: int, monkeypatch
+) -> None:
+    """Forward, and backward with its inner products; runs side by side, odd widths."""
+    monkeypatch.setattr(native_kernel, "threads_worth", lambda multiplications: threads)
+    matrix = matrix_of("laplacian", star_and_ring(200))
+    x, other = (columns(matrix.shape[0], groups, width, seed=s).float() for s in (0, 1))
+    weights = columns(6, groups, seed=2).float()
+    steps = [STEPS[basis].step_of(k) for k in range(5)]
+    kernel, results = NativeKernel(matrix, torch.float32), []
+    for block in (groups * width + 15, 64, 48, 32, 16):
+        monkeypatch.setattr(native_kernel, "block_width", lambda *sizes, at=block: at // 16 * 16)
+        forward, nothing = kernel.apply_recurrence(x, weights, steps)
+        assert nothing is None
+        results.append((forward, *kernel.apply_recurrence(x, weights, steps, other)))
+    for blocked in results[1:]:
+        for got, at_once in zip(blocked, results[0], strict=True):
+            assert torch.equal(got, at_once)
+
+
+def test_columns_walk_in_blocks_where_a_cache_holds_those_and_not_all(monkeypatch) -> None:
+    caches = Caches(own=2**20, last=2**25)
+    monkeypatch.setattr(native_kernel, "processor_caches", lambda: caches)
+    assert block_width(2_000, 40_000, 64, 16) == 64, "all fit a core's own cache"
+    assert block_width(20_000, 400_000, 64, 16) == 32
+    assert block_width(100_000, 2_100_000, 64, 16) == 16
+    assert block_width(100_000, 2_100_000, 16, 16) == 16
+    assert block_width(100_000, 200_000, 64, 16) == 64, "a row is gathered twice"
+    assert block_width(100_000, 2_100_000, 64, 1) == 64, "copying takes as long as the walk"
+    assert block_width(10_000_000, 210_000_000, 64, 16) == 64, "no block fits"
 
 
 @NOT_BUILT

@@ -5,6 +5,9 @@
    inner products with another array, in one call: every row is finished (scaled, added up,
    multiplied) while it is in registers, and nothing returns to Python between the terms.
 
+   Where a cache cannot hold the rows that are gathered, native_kernel.py calls it for a block of
+   columns at a time.
+
    Arrays are rows of `stride` floats, a multiple of LANES. The library is compiled with OpenMP but
    not linked with it: the symbols are those of the library torch has loaded, so that both share one
    pool of threads. Compiled without OpenMP, one thread does the same work, part by part. */
@@ -109,6 +112,8 @@ static void term_of_rows(const Matrix *matrix, const Term *term, int64_t first, 
         int64_t at = 0;
         for (; at + 4 * LANES <= stride; at += 4 * LANES)
             block_of_rows(m, t, row, end, stride, at, 4);
+        for (; at + 2 * LANES <= stride; at += 2 * LANES)
+            block_of_rows(m, t, row, end, stride, at, 2);
         for (; at < stride; at += LANES) block_of_rows(m, t, row, end, stride, at, 1);
     }
 }
@@ -164,6 +169,8 @@ static void product_of_rows(const Matrix *matrix, const float *x, float *out, in
         int64_t at = 0;
         for (; at + 4 * LANES <= width; at += 4 * LANES)
             product_block(m, x, out, row, stride, at, scale, keep, 4);
+        for (; at + 2 * LANES <= width; at += 2 * LANES)
+            product_block(m, x, out, row, stride, at, scale, keep, 2);
         for (; at < width; at += LANES)
             product_block(m, x, out, row, stride, at, scale, keep, 1);
     }

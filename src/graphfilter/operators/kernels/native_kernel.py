@@ -18,6 +18,7 @@ from torch.nn.functional import pad
 from graphfilter.operators.kernels.factored_matrix import FactoredMatrix, made_to_be_kept
 from graphfilter.operators.kernels.product_kernel import Step
 from graphfilter.operators.kernels.torch_kernel import TorchKernel
+from graphfilter.runtime.caches import processor_caches
 from graphfilter.runtime.threads import threads_worth
 
 LIBRARY = Path(__file__).with_name("native.so")
@@ -26,6 +27,8 @@ LIBRARY = Path(__file__).with_name("native.so")
 INTERFACE = 1
 # Columns are padded to a multiple of this: one vector register, one line of a cache.
 LANES = 16
+# Columns walk in blocks where there are at least so many terms, and so many entries per row.
+TERMS_WORTH_A_COPY, ENTRIES_WORTH_A_BLOCK = 4, 8
 
 _POINTER, _COUNT, _NUMBER = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 
@@ -92,29 +95,47 @@ class NativeKernel(TorchKernel):
         if not steps or not self._takes(x):
             return super()._apply_recurrence(x, weights, steps, against)
         n, groups, width = x.shape
-        missing = -(groups * width) % LANES
-        stride = groups * width + missing
-        by_column = _padded(weights.repeat_interleave(width, 1), missing)
-        flat = _padded(x.view(n, -1), missing)
-        sums, one, two = (x.new_empty(n, stride) for _ in range(3))
+        n_columns = groups * width
+        in_all = n_columns + -n_columns % LANES
+        block = block_width(n, len(self._csr_parts[1]), in_all, len(steps))
+        flat, by_column = x.view(n, -1), weights.repeat_interleave(width, 1)
+        other = None if against is None else against.view(n, -1)
+        total, room = x.new_empty(n, n_columns), x.new_empty(2, n * block)
+        # The rows are divided as for all columns at once: inner products are summed part by part.
+        parts, cuts = self._parts(in_all)
+        made: list[Tensor] = []
+        for first in range(0, n_columns, block):
+            last = min(first + block, n_columns)
+            stride = last - first + (first - last) % LANES
+            sums = total if stride == n_columns else x.new_empty(n, stride)
+            dots = None
+            if other is not None:
+                dots = x.new_zeros(parts, len(weights), stride, dtype=torch.float64)
+                made.append(dots)
+            self._walk(
+                steps, _cut(flat, first, last), None if other is None else _cut(other, first, last),
+                _cut(by_column, first, last), sums, room, dots, parts, cuts,
+            )  # fmt: skip
+            if sums is not total:
+                total[:, first:last] = sums[:, : last - first]
+        if not made:
+            return total, None
+        kept = torch.cat(made, 2).sum(0)[:, :n_columns].reshape(len(weights), groups, width)
+        return total, kept.sum(2).to(weights.dtype)
+
+    def _walk(
+        self, steps: Sequence[Step], x: Tensor, against: Tensor | None, weights: Tensor,
+        sums: Tensor, room: Tensor, dots: Tensor | None, parts: int, cuts: Tensor,
+    ) -> None:  # fmt: skip
+        """Make all terms of these columns; write their sum and add their inner products."""
         factors = (ctypes.c_double * (3 * len(steps)))(*itertools.chain.from_iterable(steps))
-        parts, cuts = self._parts(stride)
-        other = dots = None
-        if against is not None:
-            other = _padded(against.view(n, -1), missing)
-            dots = x.new_zeros(parts, len(weights), stride, dtype=torch.float64)
         offsets, columns, values = self._csr_parts
         self._library().graphfilter_walk(
-            stride, len(steps), offsets.data_ptr(), columns.data_ptr(), values.data_ptr(),
-            flat.data_ptr(), None if other is None else other.data_ptr(), by_column.data_ptr(),
-            ctypes.addressof(factors), sums.data_ptr(), one.data_ptr(), two.data_ptr(),
+            x.shape[1], len(steps), offsets.data_ptr(), columns.data_ptr(), values.data_ptr(),
+            x.data_ptr(), None if against is None else against.data_ptr(), weights.data_ptr(),
+            ctypes.addressof(factors), sums.data_ptr(), room[0].data_ptr(), room[1].data_ptr(),
             None if dots is None else dots.data_ptr(), parts, cuts.data_ptr(),
         )  # fmt: skip
-        total = sums[:, : groups * width].contiguous() if missing else sums
-        if dots is None:
-            return total, None
-        kept = dots.sum(0)[:, : groups * width].reshape(len(weights), groups, width)
-        return total, kept.sum(2).to(weights.dtype)
 
     @cached_property
     @made_to_be_kept
@@ -142,6 +163,22 @@ class NativeKernel(TorchKernel):
         return parts, self._cuts[parts]
 
 
-def _padded(x: Tensor, missing: int) -> Tensor:
-    """Return x with this many more columns of zeros; x itself, not a copy, where there are none."""
-    return pad(x, (0, missing)) if missing else x
+def block_width(n: int, n_entries: int, n_columns: int, n_terms: int) -> int:
+    """Return how many columns walk together, so that a cache holds the rows that are gathered.
+
+    Columns do not meet in a walk, so its bits do not depend on this. A block reads the matrix once
+    more and copies its columns, which pays only where rows are gathered often and fit then.
+    """
+    caches, column = processor_caches(), 4 * n
+    often = n_terms >= TERMS_WORTH_A_COPY and n_entries >= ENTRIES_WORTH_A_BLOCK * n
+    fit_anyway = n_columns * column <= caches.own
+    # The rest of the last cache is for the other arrays, which are streamed, and other processes.
+    if not often or fit_anyway or LANES * column > caches.last // 2:
+        return n_columns
+    return min(n_columns, 2 * LANES if 2 * LANES * column <= caches.last // 4 else LANES)
+
+
+def _cut(x: Tensor, first: int, last: int) -> Tensor:
+    """Return these columns, padded with zeros; x itself, not a copy, where they are all."""
+    part, missing = x[:, first:last], (first - last) % LANES
+    return pad(part, (0, missing)) if missing else part.contiguous()
