@@ -15,7 +15,7 @@ export KMP_BLOCKTIME ?= 0
 .PHONY: help demo test coverage fuzz soak lint format bench bench-gpu docs docs-dynamics docs-picture clean
 
 help:  ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(STAMP)  ## Watch one setting adapt to a low-, a middle- and a high-frequency graph
 	$(BIN)/graphfilter demo --out demo --overwrite
@@ -93,19 +93,20 @@ dist: .venv-build/.installed  ## Build the source archive, a wheel with the kern
 wheels: .venv-build/.installed  ## Build the wheels of this system in containers, and try them
 	.venv-build/$(SCRIPTS)/python -m cibuildwheel --output-dir dist/wheels
 
-# Without PATH there is no compiler: what installs here installs anywhere.
-BARE := env -i PATH=$(CURDIR)/.venv-bare/nothing HOME=$(CURDIR)/.venv-bare/home .venv-bare/bin/python
+# Without PATH there is no compiler: what installs here installs anywhere. It runs without settings.
+NO_PATH := PATH=$(CURDIR)/.venv-bare/nothing
+INSTALL := $(NO_PATH) .venv-bare/bin/python -m pip install $(QUIETLY)
+BARE := env -i $(NO_PATH) HOME=$(CURDIR)/.venv-bare/home .venv-bare/bin/python
 release-check: dist  ## Build what is released, audit it, and try it in a bare environment (Linux)
 	$(PYTHON) tools/release.py
 	.venv-build/bin/python -m twine check --strict dist/*
 	PATH=$(CURDIR)/.venv-build/bin:$$PATH auditwheel repair --wheel-dir dist/wheels dist/*-linux_*.whl
 	$(PYTHON) -m venv --clear .venv-bare
-	$(BARE) -m pip install $(QUIETLY) --only-binary :all: \
-		--constraint constraints.txt dist/*-py3-none-any.whl
+	$(INSTALL) --only-binary :all: --constraint constraints.txt dist/*-py3-none-any.whl
 	$(BARE) tools/try_install.py --kernel torch
-	$(BARE) -m pip install $(QUIETLY) --force-reinstall --no-deps dist/wheels/*manylinux*.whl
+	$(INSTALL) --force-reinstall --no-deps dist/wheels/*manylinux*.whl
 	$(BARE) tools/try_install.py --kernel native
-	$(BARE) -m pip install $(QUIETLY) --force-reinstall --no-deps dist/*.tar.gz
+	$(INSTALL) --force-reinstall --no-deps dist/*.tar.gz
 	$(BARE) tools/try_install.py --kernel torch
 
 .venv-build/.installed: constraints.txt
