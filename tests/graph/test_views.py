@@ -9,11 +9,12 @@ import scipy.sparse as sp
 from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph, views
+from graphfilter.graph.places import MOST_PLACES
 from graphfilter.graph.views import (
     VIEWS,
     averages,
     beside,
-    places,
+    fix_view,
     see,
     two_steps_of_links,
     unit_rows,
@@ -60,6 +61,21 @@ def test_second_step_is_left_out_where_it_fills_too_much(monkeypatch: pytest.Mon
     assert two_steps_of_links(PATH).shape == (4, 4)
 
 
+def places(graph: Graph, features: Any) -> Any:
+    return see(graph, features, "places")
+
+
+def test_fixed_view_takes_other_features_and_keeps_what_it_found() -> None:
+    """Columns are linear in features, so that hidden ones can be put in their place."""
+    graph = make_csbm(50, mean_degree=6, n_features=60)
+    features = np.asarray(graph.features)
+    make = fix_view(graph, features, "places")
+    zero = make(0 * features)
+    np.testing.assert_allclose(make(3 * features) - zero, 3 * (make(features) - zero), atol=1e-4)
+    links = fix_view(graph, features, "neighbours")
+    assert links(features) is links(0 * features)
+
+
 def test_places_are_the_singular_vectors_of_the_normalised_adjacency() -> None:
     graph = make_csbm(40, mean_degree=6, n_features=3)
     found = places(graph, graph.features)
@@ -69,7 +85,7 @@ def test_places_are_the_singular_vectors_of_the_normalised_adjacency() -> None:
     np.testing.assert_allclose(found[:, :10], np.hstack(columns), atol=1e-5)
     root = np.where(graph.degrees > 0, graph.degrees, 1) ** -0.5
     normalised = root[:, None] * graph.adjacency.toarray() * root
-    values = np.linalg.svd(normalised, compute_uv=False)[: views.MOST_PLACES]
+    values = np.linalg.svd(normalised, compute_uv=False)[:MOST_PLACES]
     np.testing.assert_allclose(np.linalg.norm(found[:, 10:], axis=0), values, atol=1e-5)
 
 
@@ -88,7 +104,7 @@ def test_many_features_are_compressed_and_empty_ones_do_no_harm(sparse: bool) ->
     wide = rng.normal(size=(50, 3)) @ rng.normal(size=(3, 90))
     graph = make_csbm(50, mean_degree=6, n_features=90)
     seen = [sp.csr_array(part) if sparse else part for part in (wide, np.zeros((50, 90)))]
-    found = places(graph, seen[0])[:, : views.MOST_PLACES]
+    found = places(graph, seen[0])[:, :MOST_PLACES]
     lengths = np.linalg.norm(found, axis=0)
     np.testing.assert_allclose(lengths[:3], np.linalg.svd(wide, compute_uv=False)[:3], rtol=1e-4)
     np.testing.assert_allclose(lengths[3:], 0, atol=1e-3)

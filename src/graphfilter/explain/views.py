@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from graphfilter.explain.members import Member
-from graphfilter.graph.views import see
+from graphfilter.graph.views import VIEWS, fix_view
 from graphfilter.models import Network
 from graphfilter.operators import to_tensor
 from graphfilter.systems import Prepared, System
@@ -29,7 +29,7 @@ def member_of(
 
     Where its view mixes the features of neighbours or the links of the graph into a vertex's
     columns, a column is not the vertex's own: the features themselves are hidden and shown, step
-    by step, and the view made anew each time. What links alone say is then part of its place.
+    by step, and the view made of them each time. What links alone say is then part of its place.
     """
     operator = prepared.operator(system.operator)
     seen = prepared.seen_as(system.view)
@@ -37,8 +37,14 @@ def member_of(
     if system.view in _OF_ITS_OWN:
         return member
 
+    if not VIEWS[system.view].reads_features:
+        said = network.eval()(operator, seen.x)
+        return replace(member, logits=lambda _: said, x=prepared.x, terms=())
+    assert prepared.graph.features is not None
+    make = fix_view(prepared.graph, prepared.scaler.transform(prepared.graph.features), system.view)
+
     def logits(features: Tensor) -> Tensor:
-        columns = see(prepared.graph, features.cpu().numpy(), system.view)
+        columns = make(features.cpu().numpy())
         return network(operator, to_tensor(columns, device=prepared.device))
 
     return replace(member, logits=logits, x=prepared.x, terms=())

@@ -10,23 +10,22 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
-from scipy.sparse.linalg import svds
 
 from graphfilter.errors import check_name
 from graphfilter.graph.graph import Features, Graph
 from graphfilter.graph.links import link_features
+from graphfilter.graph.places import fix_places
 
 # Of stored entries: above this share columns are stored dense.
 DENSE_ABOVE = 0.3
 # Columns of the averages: as many hops as fit, at most three.
 MOST_AVERAGED = 768
 MOST_HOPS = 3
-# Coordinates of a vertex's place, and columns that features are compressed to.
-MOST_PLACES = 32
 # Of links in two steps: of the sums to be made, and of the entries that are left.
 MOST_SUMS = 2 * 10**8
 MOST_LINKS = 10**7
+
+Make = Callable[[Features], Features]
 
 
 @dataclass(frozen=True)
@@ -35,19 +34,38 @@ class View:
 
     Attributes
     ----------
-    make : callable
-        From a graph and its scaled features to the columns, one row per vertex.
+    fix : callable
+        From a graph and its scaled features to what makes the columns, one row per vertex, of
+        any features: what a view takes from the graph, or finds in its features, stays.
     keeps_graph : bool
         Whether columns stand for vertices of the graph.
+    reads_features : bool
+        Whether columns depend on features at all.
     """
 
-    make: Callable[[Graph, Features], Features]
+    fix: Callable[[Graph, Features], Make]
     keeps_graph: bool = False
+    reads_features: bool = True
 
 
 def see(graph: Graph, features: Features, view: str) -> Features:
     """Return the columns of a view; ``features`` are those of the graph, scaled."""
-    return VIEWS[check_name("view", view, VIEWS)].make(graph, features)
+    return fix_view(graph, features, view)(features)
+
+
+def fix_view(graph: Graph, features: Features, view: str) -> Make:
+    """Return what makes the columns of a view from other features of the same graph.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import graphfilter as gf
+    >>> from graphfilter.graph.views import fix_view
+    >>> g = gf.Graph.from_edges([[0, 1]], features=np.eye(2))
+    >>> fix_view(g, g.features, "unit")(np.array([[3.0, 4.0], [0.0, 1.0]])).round(1).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 1.0]]
+    """
+    return VIEWS[check_name("view", view, VIEWS)].fix(graph, features)
 
 
 def unit_rows(matrix: Features) -> Features:
@@ -93,48 +111,6 @@ def averages(graph: Graph, features: Features) -> Features:
     return np.hstack(found).astype(np.float32)
 
 
-def places(graph: Graph, features: Features) -> Features:
-    """Return where a vertex is: coordinates in which those with like neighbours are near.
-
-    They are the largest singular vectors of the normalised adjacency, from both sides where edges
-    have directions; beside them log degrees and the features, compressed in the same way where
-    they have more columns, with their averages over one and over two steps. Dense, for trees.
-    """
-    degrees = graph.degrees.astype(np.float64)
-    if features.shape[1] > MOST_PLACES:
-        columns = _singular(features)[0]
-    else:
-        columns = features.toarray() if sp.issparse(features) else np.asarray(features)
-    mean = sp.csr_array(sp.diags_array(1 / _or_one(degrees)) @ graph.adjacency)
-    once = mean @ columns
-    found = [columns, once, mean @ once, np.log1p(degrees)[:, None], *_coordinates(graph)]
-    return np.hstack(found).astype(np.float32)
-
-
-def _coordinates(graph: Graph) -> list[NDArray[np.float64]]:
-    links = graph.out_links().astype(np.float64)
-    out, into = (sp.diags_array(1 / np.sqrt(_or_one(links.sum(axis=side)))) for side in (1, 0))
-    left, right = _singular(sp.csr_array(out @ links @ into))
-    return [left, right] if graph.directed else [left]
-
-
-def _singular(matrix: Features) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the largest singular vectors of both sides, each times its value.
-
-    As many as ``MOST_PLACES``, or all but one; each has its largest entry positive.
-    """
-    n_found = min(MOST_PLACES, min(matrix.shape) - 1)
-    if n_found < 1 or not abs(matrix).max():
-        return np.zeros((matrix.shape[0], 1)), np.zeros((matrix.shape[1], 1))
-    start = np.random.default_rng(0).normal(size=min(matrix.shape))
-    left, values, right = svds(matrix.astype(np.float64), k=n_found, v0=start)
-    order = np.argsort(-values)
-    left, values, right = left[:, order], values[order], right[order].T
-    largest = np.abs(left).argmax(axis=0)
-    scale = values * np.where(left[largest, np.arange(n_found)] < 0, -1.0, 1.0)
-    return left * scale, right * scale
-
-
 def beside(*parts: Features) -> Features:
     """Put columns next to each other; dense where most of them are."""
     sizes = [part.nnz if sp.issparse(part) else part.size for part in parts]
@@ -148,16 +124,27 @@ def _or_one(lengths: np.ndarray) -> np.ndarray:
     return np.where(lengths == 0, 1.0, lengths)
 
 
-def _unit_and_links(graph: Graph, features: Features) -> Features:
-    return beside(unit_rows(features), link_features(graph))
+def _unit_and_links(graph: Graph, _: Features) -> Make:
+    links = link_features(graph)
+    return lambda features: beside(unit_rows(features), links)
+
+
+def _links(make: Callable[[Graph], Features]) -> View:
+    """Return a view of links alone."""
+
+    def fix(graph: Graph, _: Features) -> Make:
+        links = make(graph)
+        return lambda _: links
+
+    return View(fix, keeps_graph=True, reads_features=False)
 
 
 VIEWS: dict[str, View] = {
-    "features": View(lambda _, features: features),
-    "unit": View(lambda _, features: unit_rows(features)),
-    "averages": View(averages),
-    "neighbours": View(lambda graph, _: link_features(graph), keeps_graph=True),
-    "places": View(places, keeps_graph=True),
-    "links": View(lambda graph, _: two_steps_of_links(graph), keeps_graph=True),
+    "features": View(lambda *_: lambda features: features),
+    "unit": View(lambda *_: unit_rows),
+    "averages": View(lambda graph, _: lambda features: averages(graph, features)),
+    "neighbours": _links(link_features),
+    "places": View(fix_places, keeps_graph=True),
+    "links": _links(two_steps_of_links),
     "unit+links": View(_unit_and_links, keeps_graph=True),
 }
