@@ -195,6 +195,22 @@ def test_threads_share_the_rows_of_the_compiled_kernel(threads: int, monkeypatch
 
 
 @NOT_BUILT
+@pytest.mark.parametrize("n", [3_000, 30_000])
+def test_the_compiled_kernel_on_arrays_near_and_far(n: int) -> None:
+    """Rows of large arrays are fetched before they are added, up to the end of the matrix."""
+    matrix = matrix_of("adjacency", star_and_ring(n))
+    kernel, reference = (make(matrix, torch.float32) for make in (NativeKernel, TorchKernel))
+    x, weights = columns(n + 2, 1, 64).float(), columns(3, 1, seed=1).float()
+    steps = [Basis.powers().step_of(k) for k in range(2)]
+    got, expected = (k.apply_recurrence(x, weights, steps)[0] for k in (kernel, reference))
+    torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-4)
+    flat = x.view(n + 2, 64)
+    got = kernel.multiply(flat, out=torch.empty_like(flat))
+    expected = reference.multiply(flat, out=torch.empty_like(flat))
+    torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-4)
+
+
+@NOT_BUILT
 @pytest.mark.parametrize("basis", STEPS)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(("groups", "width"), [(1, 64), (3, 33), (5, 7), (2, 40)])

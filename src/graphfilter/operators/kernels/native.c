@@ -37,7 +37,19 @@ INLINE int omp_get_num_threads(void) { return 1; }
 typedef struct {
     const int32_t *offsets, *columns;
     const float *values;
+    int64_t n_entries, ahead;
 } Matrix;
+
+/* Rows that lie far away are fetched this many entries before they are added, which is more than a
+   processor looks ahead by itself: those of arrays of more than FAR bytes. Near ones come in time. */
+#define AHEAD 32
+#define FAR (6 << 20)
+
+INLINE Matrix make_matrix(const int32_t *offsets, const int32_t *columns, const float *values,
+                          int64_t n, int64_t stride) {
+    return (Matrix){offsets, columns, values, offsets[n],
+                    n * stride * (int64_t)sizeof(float) > FAR ? AHEAD : 0};
+}
 
 /* Raised with every change of what the functions below take. */
 int graphfilter_interface(void) { return 1; }
@@ -54,8 +66,13 @@ typedef struct {
 INLINE void gather(Matrix m, int64_t row, const float *x, int64_t stride, const int wide,
                    lanes *total) {
     for (int v = 0; v < wide; v++) total[v] = (lanes){0};
+    const int64_t ahead = m.offsets[row + 1] + m.ahead <= m.n_entries ? m.ahead : 0;
     for (int64_t e = m.offsets[row]; e < m.offsets[row + 1]; e++) {
         const lanes *from = (const lanes *)(x + m.columns[e] * stride);
+        if (ahead) {
+            const lanes *next = (const lanes *)(x + m.columns[e + ahead] * stride);
+            for (int v = 0; v < wide; v++) __builtin_prefetch(next + v);
+        }
         const float value = m.values[e];
         for (int v = 0; v < wide; v++) total[v] += value * from[v];
     }
@@ -127,7 +144,7 @@ void graphfilter_walk(int64_t stride, int64_t degree, const int32_t *offsets,
                       const int32_t *columns, const float *values, const float *x,
                       const float *against, const float *weights, const double *steps, float *sums,
                       float *one, float *two, double *dots, int64_t n_parts, const int64_t *cuts) {
-    const Matrix m = {offsets, columns, values};
+    const Matrix m = make_matrix(offsets, columns, values, cuts[n_parts], stride);
 #pragma omp parallel num_threads(n_parts)
     {
         for (int64_t k = 0; k < degree; k++) {
@@ -180,7 +197,7 @@ static void product_of_rows(const Matrix *matrix, const float *x, float *out, in
 void graphfilter_multiply(int64_t width, int64_t stride, const int32_t *offsets,
                           const int32_t *columns, const float *values, const float *x, float *out,
                           double scale, double keep, int64_t n_parts, const int64_t *cuts) {
-    const Matrix m = {offsets, columns, values};
+    const Matrix m = make_matrix(offsets, columns, values, cuts[n_parts], stride);
 #pragma omp parallel num_threads(n_parts)
     for (int64_t p = omp_get_thread_num(); p < n_parts; p += omp_get_num_threads())
         product_of_rows(&m, x, out, cuts[p], cuts[p + 1], width, stride, (float)scale,
