@@ -213,7 +213,7 @@ def test_reproduce_interrupted_says_how_to_go_on(
 
 
 def test_torch_out_of_memory_is_one_line(graphfilter, tmp_path: Path) -> None:
-    words = ("fit", "--dataset", "karate", "--hidden", 10**12, "--quiet")
+    words = ("fit", "--dataset", "karate", "--model", "sgf", "--hidden", 10**12, "--quiet")
     result = graphfilter(*words, "--out", tmp_path / "run")
     assert result.code == 1
     assert result.err.startswith("error: not enough memory")
