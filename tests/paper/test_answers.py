@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from graphfilter.paper import answers
@@ -33,6 +34,9 @@ def test_answer_is_the_first_setting_within_noise_or_the_nearest() -> None:
         "▲ 84.0, +4.0 (sgf@dropout=0.5, raw)"
     )
     assert in_words([], "SGF") == "not run"
+    other = replace(near, cell=replace(near.cell, same_splits=False))
+    assert in_words([other, far], "SGF") == "▼ 70.0, -10.0 (row)"
+    assert in_words([other], "SGF") == "80.2 on other splits"
 
 
 def test_every_printed_accuracy_is_answered() -> None:

@@ -64,6 +64,16 @@ def test_compared_accuracy_counts_runs_that_were_cut():
     assert str(got) == "50.00 ± 0.00 (2 cut)"
 
 
+def test_nothing_is_claimed_across_rules_of_splitting():
+    """Texas is printed of the Geom-GCN splits: on others the difference is shown, not judged."""
+    runs = [replace(make_record(i, 0.8 + i / 1000), dataset="texas") for i in range(10)]
+    other = compare_accuracy(runs, Accuracy(80.56, 5.63))
+    assert (other.mark, other.p_value) == ("", None)
+    assert other.difference is not None
+    same = compare_accuracy([replace(r, split_rule="fixed") for r in runs], other.published)
+    assert (same.mark, same.mean) == ("≈", other.mean)
+
+
 def test_scaling_is_chosen_by_validation_and_not_by_test():
     """Raw features are better on test vertices here, and must not win by that."""
     scores = {"row": (0.9, 0.5), "none": (0.8, 0.7)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,13 @@ def test_search_takes_what_validation_says_and_shows_its_test(tmp_path: Path) ->
     assert default == "80.00 ± 0.00"
     assert picked == "70.00 ± 10.00"
     assert 0 < float(str(p)) < 1
+
+
+def test_distance_says_over_how_many_columns_it_is(tmp_path: Path) -> None:
+    file = open_records(tmp_path, settings.NAME)
+    for split in SPLITS:
+        file.append([record("sgf", split, 0.8, 0.8), record("sgf-authors", split, 0.8, 0.8)])
+        file.append([replace(record("sgf", split, 0.8, 0.8), dataset="wisconsin")])
+    full, part = settings.build(tmp_path, Options()).blocks[0].rows
+    assert full.cells[-1] == "3.81"
+    assert part.cells[-1] == "0.56 (1 of 2)"

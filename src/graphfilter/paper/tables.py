@@ -68,7 +68,7 @@ def _cell(shown: Shown, is_best: bool) -> Cell:
     cell = Cell(str(shown), "best" if is_best else "")
     if not isinstance(shown, ComparedAccuracy) or shown.published is None:
         return cell
-    apart = "" if shown.difference is None else f"{shown.difference:+.2f} {shown.mark}"
+    apart = "" if shown.difference is None else f"{shown.difference:+.2f} {shown.mark}".rstrip()
     return replace(cell, published=str(shown.published), difference=apart)
 
 
