@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from graphfilter import GraphClassifier, SGFClassifier
 from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError, ModelFileError
+from graphfilter.graph import Graph
+from graphfilter.graph.views import VIEWS
 from graphfilter.storage import read_checked_json, write_checked_json
 from graphfilter.systems import committee
 
@@ -127,3 +131,19 @@ def test_class_weights_reach_every_member() -> None:
     ).fit(GRAPH.features, rare, graph=GRAPH)
     plain = clone(weighted).set_params(class_weight=None).fit(GRAPH.features, rare, graph=GRAPH)
     assert (weighted.predict() == 1).sum() > (plain.predict() == 1).sum()
+
+
+def test_places_are_kept_with_the_model(
+    fitted: GraphClassifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Singular vectors come out otherwise with other threads or libraries; trees must not care."""
+    fitted.save(tmp_path / "model")
+    expected = fitted.predict_proba()
+
+    def otherwise(graph: Graph, features: Any) -> Any:
+        raise AssertionError("places must not be found again")
+
+    monkeypatch.setitem(VIEWS, "places", replace(VIEWS["places"], find=otherwise))
+    again = GraphClassifier.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_proba(graph=GRAPH), expected)
+    assert again.explain(3, graph=GRAPH).score == pytest.approx(fitted.explain(3).score, abs=1e-5)

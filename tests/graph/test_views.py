@@ -14,6 +14,7 @@ from graphfilter.graph.views import (
     VIEWS,
     averages,
     beside,
+    find_view,
     fix_view,
     see,
     two_steps_of_links,
@@ -69,10 +70,10 @@ def test_fixed_view_takes_other_features_and_keeps_what_it_found() -> None:
     """Columns are linear in features, so that hidden ones can be put in their place."""
     graph = make_csbm(50, mean_degree=6, n_features=60)
     features = np.asarray(graph.features)
-    make = fix_view(graph, features, "places")
+    make = fix_view(graph, "places", find_view(graph, features, "places"))
     zero = make(0 * features)
     np.testing.assert_allclose(make(3 * features) - zero, 3 * (make(features) - zero), atol=1e-4)
-    links = fix_view(graph, features, "neighbours")
+    links = fix_view(graph, "neighbours", {})
     assert links(features) is links(0 * features)
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from graphfilter.explain.members import Member
 from graphfilter.graph.views import VIEWS, fix_view
-from graphfilter.models import Network
+from graphfilter.models import Fitted, Network
 from graphfilter.operators import to_tensor
 from graphfilter.systems import Prepared, System
 
@@ -32,7 +32,8 @@ def member_of(
     by step, and the view made of them each time. What links alone say is then part of its place.
     """
     operator = prepared.operator(system.operator)
-    seen = prepared.seen_as(system.view)
+    kept = network.kept_view() if isinstance(network, Fitted) else None
+    seen = prepared.seen_as(system.view, kept)
     member = Member.of(network, operator, seen.x, weight=weight, temperature=temperature)
     if system.view in _OF_ITS_OWN:
         return member
@@ -40,8 +41,7 @@ def member_of(
     if not VIEWS[system.view].reads_features:
         said = network.eval()(operator, seen.x)
         return replace(member, logits=lambda _: said, x=prepared.x, terms=())
-    assert prepared.graph.features is not None
-    make = fix_view(prepared.graph, prepared.scaler.transform(prepared.graph.features), system.view)
+    make = fix_view(prepared.graph, system.view, seen.found)
 
     def logits(features: Tensor) -> Tensor:
         columns = make(features.cpu().numpy())

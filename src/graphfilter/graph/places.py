@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import svds
 
+from graphfilter.errors import GraphError
 from graphfilter.graph.graph import Features, Graph
 
 Array = NDArray[np.float64]
@@ -17,25 +18,41 @@ Array = NDArray[np.float64]
 MOST_PLACES = 32
 
 
-def fix_places(graph: Graph, features: Features) -> Callable[[Features], Features]:
-    """Return what makes the columns of places from features.
+def find_places(graph: Graph, features: Features) -> dict[str, NDArray[np.float32]]:
+    """Return the place of every vertex, and a basis of the features where they have many columns.
 
     The places are the largest singular vectors of the normalised adjacency, from both sides where
-    edges have directions. Beside them stand log degrees and the features, projected on their
-    largest singular vectors where they have more columns, with their averages over one and over
-    two steps. Dense, for trees.
+    edges have directions, and log degrees; the basis are those of the features. They are found
+    once and kept: of equal singular values, one per component of a graph, any rotation will do,
+    and which one comes out depends on rounding.
     """
+    places = [np.log1p(graph.degrees.astype(np.float64))[:, None], *_coordinates(graph)]
+    many = features.shape[1] > MOST_PLACES
+    basis = _singular(features)[2] if many else np.zeros((0, 0))
+    return {"places": np.hstack(places).astype(np.float32), "basis": basis.astype(np.float32)}
+
+
+def fix_places(
+    graph: Graph, found: Mapping[str, NDArray[np.float32]]
+) -> Callable[[Features], Features]:
+    """Return what makes columns from features: on the basis, with their averages, and the places.
+
+    Averages are over neighbours and over theirs. Dense, for trees.
+    """
+    places, basis = found["places"], found["basis"]
+    if len(places) != graph.n_vertices:
+        raise GraphError(
+            f"places must be of the graph's {graph.n_vertices:,} vertices; got {len(places):,}."
+        )
     degrees = graph.degrees.astype(np.float64)
     mean = sp.csr_array(sp.diags_array(_inverse(degrees)) @ graph.adjacency)
-    own = [np.log1p(degrees)[:, None], *_coordinates(graph)]
-    basis = _singular(features)[2] if features.shape[1] > MOST_PLACES else None
 
     def make(features: Features) -> Features:
-        columns = features.toarray() if basis is None and sp.issparse(features) else features
-        if basis is not None:
+        columns = features.toarray() if not basis.size and sp.issparse(features) else features
+        if basis.size:
             columns = columns @ basis
         once = mean @ columns
-        return np.hstack([columns, once, mean @ once, *own]).astype(np.float32)
+        return np.hstack([columns, once, mean @ once, places]).astype(np.float32)
 
     return make
 

@@ -5,16 +5,17 @@ Its own features; the averages of its neighbours' features; who its neighbours a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from graphfilter.errors import check_name
 from graphfilter.graph.graph import Features, Graph
 from graphfilter.graph.links import link_features
-from graphfilter.graph.places import fix_places
+from graphfilter.graph.places import find_places, fix_places
 
 # Of stored entries: above this share columns are stored dense.
 DENSE_ABOVE = 0.3
@@ -26,6 +27,11 @@ MOST_SUMS = 2 * 10**8
 MOST_LINKS = 10**7
 
 Make = Callable[[Features], Features]
+Found = Mapping[str, NDArray[np.float32]]
+
+
+def _nothing(graph: Graph, features: Features) -> Found:
+    return {}
 
 
 @dataclass(frozen=True)
@@ -35,26 +41,34 @@ class View:
     Attributes
     ----------
     fix : callable
-        From a graph and its scaled features to what makes the columns, one row per vertex, of
-        any features: what a view takes from the graph, or finds in its features, stays.
+        From a graph, and what was found, to what makes the columns, one row per vertex, of any
+        features of that graph.
+    find : callable
+        From a graph and its scaled features to what is found once, and kept with a model.
     keeps_graph : bool
         Whether columns stand for vertices of the graph.
     reads_features : bool
         Whether columns depend on features at all.
     """
 
-    fix: Callable[[Graph, Features], Make]
+    fix: Callable[[Graph, Found], Make]
+    find: Callable[[Graph, Features], Found] = _nothing
     keeps_graph: bool = False
     reads_features: bool = True
 
 
 def see(graph: Graph, features: Features, view: str) -> Features:
     """Return the columns of a view; ``features`` are those of the graph, scaled."""
-    return fix_view(graph, features, view)(features)
+    return fix_view(graph, view, find_view(graph, features, view))(features)
 
 
-def fix_view(graph: Graph, features: Features, view: str) -> Make:
-    """Return what makes the columns of a view from other features of the same graph.
+def find_view(graph: Graph, features: Features, view: str) -> Found:
+    """Return what a view finds once, and keeps; most find nothing."""
+    return VIEWS[check_name("view", view, VIEWS)].find(graph, features)
+
+
+def fix_view(graph: Graph, view: str, found: Found) -> Make:
+    """Return what makes the columns of a view from any features of a graph.
 
     Examples
     --------
@@ -62,10 +76,10 @@ def fix_view(graph: Graph, features: Features, view: str) -> Make:
     >>> import graphfilter as gf
     >>> from graphfilter.graph.views import fix_view
     >>> g = gf.Graph.from_edges([[0, 1]], features=np.eye(2))
-    >>> fix_view(g, g.features, "unit")(np.array([[3.0, 4.0], [0.0, 1.0]])).round(1).tolist()
+    >>> fix_view(g, "unit", {})(np.array([[3.0, 4.0], [0.0, 1.0]])).round(1).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 1.0]]
     """
-    return VIEWS[check_name("view", view, VIEWS)].fix(graph, features)
+    return VIEWS[check_name("view", view, VIEWS)].fix(graph, found)
 
 
 def unit_rows(matrix: Features) -> Features:
@@ -124,7 +138,7 @@ def _or_one(lengths: np.ndarray) -> np.ndarray:
     return np.where(lengths == 0, 1.0, lengths)
 
 
-def _unit_and_links(graph: Graph, _: Features) -> Make:
+def _unit_and_links(graph: Graph, _: Found) -> Make:
     links = link_features(graph)
     return lambda features: beside(unit_rows(features), links)
 
@@ -132,7 +146,7 @@ def _unit_and_links(graph: Graph, _: Features) -> Make:
 def _links(make: Callable[[Graph], Features]) -> View:
     """Return a view of links alone."""
 
-    def fix(graph: Graph, _: Features) -> Make:
+    def fix(graph: Graph, _: Found) -> Make:
         links = make(graph)
         return lambda _: links
 
@@ -144,7 +158,7 @@ VIEWS: dict[str, View] = {
     "unit": View(lambda *_: unit_rows),
     "averages": View(lambda graph, _: lambda features: averages(graph, features)),
     "neighbours": _links(link_features),
-    "places": View(fix_places, keeps_graph=True),
+    "places": View(fix_places, find_places, keeps_graph=True),
     "links": _links(two_steps_of_links),
     "unit+links": View(_unit_and_links, keeps_graph=True),
 }

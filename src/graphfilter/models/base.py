@@ -193,6 +193,13 @@ class Fitted(Network[ConfigT]):
     ) -> None:
         """Learn from rows (n, d), dense or sparse, and class numbers."""
 
+    def keep_view(self, found: Mapping[str, NDArray[np.float32]]) -> None:
+        """Keep what the view found whose columns the model was fitted to, if it found something."""
+
+    def kept_view(self) -> dict[str, NDArray[np.float32]] | None:
+        """Return what :meth:`keep_view` was given; None of a model that keeps nothing."""
+        return None
+
     @abstractmethod
     def check_state(self, state: Mapping[str, Tensor]) -> None:
         """Raise ModelFileError where tensors are not such a model."""

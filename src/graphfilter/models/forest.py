@@ -59,6 +59,8 @@ class Forest(TreeNodes[ForestConfig]):
     ----------
     votes : Tensor (n_nodes, n_classes)
         The share of each class among the training vertices of a node.
+    places, basis : Tensors (n, k), (d, j)
+        What the view of places found; empty of another view.
 
     Examples
     --------
@@ -72,10 +74,17 @@ class Forest(TreeNodes[ForestConfig]):
     [0, 1]
     """
 
-    kept: ClassVar[dict[str, torch.dtype]] = {"votes": torch.float32, "seen": torch.bool}
+    kept: ClassVar[dict[str, torch.dtype]] = {
+        "votes": torch.float32,
+        "seen": torch.bool,
+        "places": torch.float32,
+        "basis": torch.float32,
+    }
 
     votes: Tensor
     seen: Tensor
+    places: Tensor
+    basis: Tensor
 
     def __init__(self, n_features: int, n_classes: int, config: ForestConfig | None = None) -> None:
         super().__init__(n_features, n_classes, config or ForestConfig())
@@ -113,13 +122,26 @@ class Forest(TreeNodes[ForestConfig]):
                 for tree in trees
             ],
             votes=votes,
+            places=np.zeros((0, 0)),
+            basis=np.zeros((0, 0)),
             seen=np.isin(np.arange(self.n_classes), present),
         )
 
+    def keep_view(self, found: Mapping[str, NDArray[np.float32]]) -> None:
+        for name, values in found.items():
+            setattr(self, name, torch.from_numpy(values))
+
+    def kept_view(self) -> dict[str, NDArray[np.float32]] | None:
+        if not self.places.numel():
+            return None
+        return {"places": self.places.cpu().numpy(), "basis": self.basis.cpu().numpy()}
+
     def is_whole(self, state: Mapping[str, Tensor], n_nodes: int) -> bool:
-        return tuple(state["votes"].shape) == (n_nodes, self.n_classes) and tuple(
-            state["seen"].shape
-        ) == (self.n_classes,)
+        return (
+            tuple(state["votes"].shape) == (n_nodes, self.n_classes)
+            and tuple(state["seen"].shape) == (self.n_classes,)
+            and state["places"].ndim == state["basis"].ndim == 2
+        )
 
     def answers(self, leaves: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the logarithm of the votes, with one vote more that is shared by all classes."""

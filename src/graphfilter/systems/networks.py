@@ -149,6 +149,7 @@ def _fit_at_once(
             sample_weight=None if class_weight is None else class_weight[labels],
             seed=seed,
         )
+    network.keep_view(seen.found)
     (probabilities,) = predict_networks(prepared, system, [network])
     seconds = time.perf_counter() - started
     state = {name: tensor.clone() for name, tensor in network.state_dict().items()}
@@ -184,7 +185,8 @@ def predict_networks(
     >>> bool((again == outcome.probabilities).all())
     True
     """
-    prepared = prepared.seen_as(system.view)
+    kept = networks[0].kept_view() if isinstance(networks[0], Fitted) else None
+    prepared = prepared.seen_as(system.view, kept)
     operator, x = prepared.operator(system.operator), prepared.x
     predicted = []
     work = multiplications(networks, operator, x)

@@ -12,7 +12,7 @@ from torch import Tensor
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
 from graphfilter.graph.scaling import FeatureScaler
-from graphfilter.graph.views import see
+from graphfilter.graph.views import Found, find_view, fix_view
 from graphfilter.operators import Operator, SparseFeatures, make_operator, to_tensor
 from graphfilter.training import CLASSIFICATION, Task
 
@@ -22,8 +22,8 @@ class Prepared:
     """A graph ready for training and prediction: scaled features, on a device, and operators.
 
     Everything is made once: features when it is prepared, each kind of operator when it is first
-    asked for. What is learned is the labels' classes, or ``targets`` (n, T) of another task; the
-    graph's classes then name these.
+    asked for. ``found`` is what a view found in graph and features. What is learned is the labels'
+    classes, or ``targets`` (n, T) of another task; the graph's classes then name these.
 
     Examples
     --------
@@ -40,6 +40,7 @@ class Prepared:
     device: str
     task: Task = CLASSIFICATION
     targets: NDArray[np.float32] | None = None
+    found: Found = field(default_factory=dict, repr=False)
     _operators: dict[str, Operator] = field(default_factory=dict, repr=False)
     _views: dict[str, Prepared] = field(default_factory=dict, repr=False)
 
@@ -75,20 +76,27 @@ class Prepared:
             self._operators[kind] = make_operator(kind, self.graph, device=self.device)
         return self._operators[kind]
 
-    def seen_as(self, view: str) -> Prepared:
-        """Return the graph with the columns of a view in place of its features; made once."""
+    def seen_as(self, view: str, found: Found | None = None) -> Prepared:
+        """Return the graph with the columns of a view in place of its features; made once.
+
+        ``found`` is what the view found when a network was fitted; found now where None.
+        """
         if view == "features":
             return self
-        if view not in self._views:
+        made = self._views.get(view)
+        if made is None or not (found is None or _equal(made.found, found)):
             assert self.graph.features is not None
-            columns = see(self.graph, self.scaler.transform(self.graph.features), view)
-            self._views[view] = replace(
+            features = self.scaler.transform(self.graph.features)
+            kept = find_view(self.graph, features, view) if found is None else found
+            columns = fix_view(self.graph, view, kept)(features)
+            made = self._views[view] = replace(
                 self,
                 graph=replace(self.graph, features=columns),
                 x=to_tensor(columns, device=self.device),
+                found=kept,
                 _views={},
             )
-        return self._views[view]
+        return made
 
     @property
     def labels(self) -> NDArray[np.int64]:
@@ -96,3 +104,9 @@ class Prepared:
         if self.graph.labels is None:
             raise GraphError(f"{self.graph.name} must have labels to train on; it has no labels.")
         return self.graph.labels
+
+
+def _equal(first: Found, second: Found) -> bool:
+    return first.keys() == second.keys() and all(
+        np.array_equal(first[name], second[name]) for name in first
+    )
