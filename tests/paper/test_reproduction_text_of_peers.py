@@ -161,6 +161,17 @@ def test_text_says_what_dropout_on_every_layer_gives() -> None:
     assert says(f"the nearest setting above has {nearest:.2f} over the same ten")
 
 
+def test_text_says_how_near_pubmed_comes() -> None:
+    cells = [
+        compare_runs(records("settings"), "pubmed", name, settings.printed("pubmed"), scaling=s)
+        for name in settings.SETTINGS
+        for s in settings.BOTH
+    ]
+    assert {cell.mark for cell in cells} == {"▼"}
+    nearest = min(-apart(cell) for cell in cells)
+    assert says(f"no setting brings Pubmed nearer than {nearest:.1f}.")
+
+
 def test_text_says_how_geom_gcn_comes_out() -> None:
     isomap, poincare, structure = "geom-gcn", "geom-gcn-p", "geom-gcn-s"
 
