@@ -15,6 +15,7 @@ what happens once does not count. Datasets are looked for in GRAPHFILTER_DATA.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import torch
@@ -53,7 +54,7 @@ DATASETS = ("cora", "citeseer", "chameleon", "pubmed", "computers")
 # The ways to write the peer: as its examples do, with a sparse adjacency, and compiled.
 PEERS = {
     "pyg": "PyG, gather–scatter",
-    "pyg_csr": "PyG, CSR adjacency",
+    "pyg_csr": "plain torch, CSR adjacency",
     "pyg_compiled": "PyG, torch.compile",
 }
 
@@ -110,15 +111,18 @@ class Case:
 
         return time_epochs(train_for, self.device, seconds=seconds, tick=tick)
 
-    def time_pyg(self, kind: str, seconds: float, tick: Tick) -> Timing:
-        """Time an epoch of the straightforward model, in one of the ways of ``PEERS``."""
+    def pyg_epoch(self, kind: str) -> Callable[[], None]:
+        """Return an epoch of the straightforward model, in one of the ways of ``PEERS``."""
         network = PygNetwork(*self.sizes, n_layers=N_LAYERS, hidden_size=HIDDEN, dropout=DROPOUT)
         graph = (self.operator.csr(),) if kind == "pyg_csr" else self.edges
-        epoch = pyg_epoch(
+        return pyg_epoch(
             network.to(self.device), (to_dense(self.x), *graph), self.labels, self.split,
             TrainConfig(), compiled=kind == "pyg_compiled",
         )  # fmt: skip
-        return time_calls(epoch, self.device, seconds=seconds, tick=tick)
+
+    def time_pyg(self, kind: str, seconds: float, tick: Tick) -> Timing:
+        """Time that epoch."""
+        return time_calls(self.pyg_epoch(kind), self.device, seconds=seconds, tick=tick)
 
     def time_prediction(self, seconds: float, tick: Tick, *, narrow: bool) -> Timing:
         """Time a prediction that filters the classes' columns, or the hidden ones."""

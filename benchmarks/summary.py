@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import turns
 from harness import Record, markdown, show_ratio, show_seconds, three_digits
 
 HEAD = ["", "graphfilter", "peer", "peer / ours"]
@@ -16,6 +17,11 @@ def table(records: dict[str, Record]) -> str:
 
 
 def _rows(records: dict[str, Record]) -> Iterator[list[str]]:
+    # What a careful user would run comes first; its times are left out, being of a busy machine.
+    for row in records.get("turns-cpu", {}).get("epochs", []):
+        for kind, ratio in row["ratios"].items():
+            name = f"CPU, {row['dataset'].capitalize()}: epoch of training, turn by turn"
+            yield [name, "", turns.PEERS[kind], show_ratio(ratio["median"])]
     for device, title in DEVICES.items():
         for row in records.get(f"epoch-{device}", {}).get("epochs", []):
             if row["dataset"] in ("cora", "computers"):

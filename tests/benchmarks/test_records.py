@@ -17,6 +17,7 @@ import huge
 import layer
 import loading
 import memory
+import turns
 import write_docs
 
 CPU = torch.device("cpu")
@@ -45,7 +46,7 @@ def measured(device: torch.device, method: str, degree: int, *size: int) -> memo
     return memory.Measurement(method, degree, peak, [1.0], 1.0)
 
 
-BENCHMARKS = ("epoch", "layer", "memory", "growth", "huge", "loading", "pyg_conv")
+BENCHMARKS = ("epoch", "layer", "memory", "growth", "huge", "loading", "pyg_conv", "turns")
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
@@ -63,7 +64,7 @@ def test_benchmark_shows_and_draws_its_record(
     assert write_docs.render(written, {f"{name}-cpu": record}) == written
     write_docs.draw_all({f"{name}-cpu": record}, tmp_path)
     drawn = tmp_path / write_docs.picture(f"{name}-cpu")
-    assert (drawn.name in written) == drawn.is_file() == (name != "loading")
+    assert (drawn.name in written) == drawn.is_file() == (name not in ("loading", "turns"))
 
 
 def test_epoch_table_divides_the_peers_time_by_ours() -> None:
@@ -81,6 +82,17 @@ def test_epoch_table_divides_the_peers_time_by_ours() -> None:
     shown = epoch.table(record)
     assert "| **25×** | ≥ 10× |" in shown
     assert "| **1.50×** | < 2× |" in shown
+
+
+def test_turns_are_compared_each_with_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that becomes three times slower between turns leaves the ratio as it is."""
+    ours, theirs = iter([0.1, 1.0, 2.0, 3.0]), iter([4.0, 8.0, 12.0])
+    monkeypatch.setattr(turns, "our_clock", lambda case, n_epochs: lambda: next(ours))
+    monkeypatch.setattr(turns, "peer_clock", lambda case, kind, n_epochs: lambda: next(theirs))
+    row = turns.measure(epoch.Case("karate", CPU), ["pyg_csr"], 3, 0.0)
+    assert row["ratios"]["pyg_csr"] == harness.Timing(4.0, 4.0, 4.0, 3).to_json()
+    shown = turns.table({"epochs": [{"dataset": "cora", **row}], "load": None})
+    assert "| **4.00×** | 4.00× to 4.00× | ≥ 25× |" in shown
 
 
 def test_performance_page_holds_the_tables_of_the_records() -> None:

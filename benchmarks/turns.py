@@ -1,0 +1,118 @@
+"""A training epoch beside what a careful user would run, turn by turn.
+
+    python benchmarks/turns.py
+    python benchmarks/turns.py --small    Cora only, and nothing compiled
+
+The model is that of epoch.py, on a CPU. The peers are the same model in plain torch with dense
+features and a CSR adjacency, and PyTorch Geometric's under torch.compile. Ours and the peers take
+turns, so that whatever else the machine does slows all of them; a ratio is the median over turns
+of the peer's time over ours in the same turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+
+import torch
+
+from epoch import DATASETS, Case
+from graphfilter.training import TrainConfig, train
+from harness import (
+    Record,
+    Timing,
+    main,
+    markdown,
+    option_parser,
+    seconds_of,
+    show_ratio,
+    stage,
+)
+
+# Peers by their names in epoch.py, the one a careful user would run first.
+PEERS = {"pyg_csr": "plain torch, CSR adjacency", "pyg_compiled": "PyG, torch.compile"}
+
+# Epoch ratios wanted of the first peer, one thread.
+GOALS = {"cora": 25, "citeseer": 60, "pubmed": 14, "computers": 6}
+
+Clock = Callable[[], float]
+
+
+def our_clock(case: Case, n_epochs: int) -> Clock:
+    """Return a call that gives the seconds of one of our epochs, set-up not counted."""
+
+    def train_for(epochs: int) -> None:
+        config = TrainConfig(max_epochs=epochs, patience=epochs)
+        train([case.network()], case.operator, case.x, case.labels, [case.split], config, seeds=[0])
+
+    def seconds() -> float:
+        once = seconds_of(lambda: train_for(1), case.device)
+        return (seconds_of(lambda: train_for(1 + n_epochs), case.device) - once) / n_epochs
+
+    return seconds
+
+
+def peer_clock(case: Case, kind: str, n_epochs: int) -> Clock:
+    """Return a call that gives the seconds of one epoch of a peer, which has compiled before."""
+    # Without what was compiled for other graphs: beyond eight versions torch stops compiling.
+    torch.compiler.reset()
+    epoch = case.pyg_epoch(kind)
+    epoch()
+
+    def epochs() -> None:
+        for _ in range(n_epochs):
+            epoch()
+
+    return lambda: seconds_of(epochs, case.device) / n_epochs
+
+
+def measure(case: Case, kinds: list[str], n_turns: int, seconds: float) -> Record:
+    """Let ours and the peers take turns; return times, and ratios turn by turn."""
+    estimate = max(our_clock(case, 5)(), 1e-4)
+    n_ours = min(50, max(5, int(seconds / estimate)))
+    clocks = {"ours": our_clock(case, n_ours)}
+    clocks |= {kind: peer_clock(case, kind, max(1, n_ours // 10)) for kind in kinds}
+    turns = [{name: clock() for name, clock in clocks.items()} for _ in range(n_turns)]
+    row: Record = {name: Timing.of([turn[name] for turn in turns]).to_json() for name in clocks}
+    row["ratios"] = {
+        kind: Timing.of([turn[kind] / turn["ours"] for turn in turns]).to_json() for kind in kinds
+    }
+    return row
+
+
+def run(options: argparse.Namespace, device: torch.device) -> Record:
+    """Measure every dataset."""
+    names = options.datasets.split(",") if options.datasets else DATASETS
+    # Compiling takes longer than all the rest of a small run.
+    kinds = [kind for kind in PEERS if kind != "pyg_compiled" or not options.small]
+    rows = []
+    for name in names[:1] if options.small else names:
+        with stage(f"{name}: turn by turn"):
+            measured = measure(Case(name, device), kinds, 3 if options.small else 7, 0.4)
+        rows.append({"dataset": name, **measured})
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    return {"epochs": rows, "load": load}
+
+
+def table(record: Record) -> str:
+    """Show the ratios of the turns: the times themselves depend on what else the machine does."""
+    rows = []
+    for row in record["epochs"]:
+        for kind, ratio in row["ratios"].items():
+            goal = GOALS.get(row["dataset"]) if kind == "pyg_csr" else None
+            spread = f"{show_ratio(ratio['low'])} to {show_ratio(ratio['high'])}"
+            shown = [f"**{show_ratio(ratio['median'])}**", spread, f"≥ {goal}×" if goal else ""]
+            rows.append([row["dataset"], PEERS[kind], *shown])
+    head = ["an epoch", "peer", "peer / ours", "least and greatest turn", "goal"]
+    load = record["load"]
+    note = (
+        "" if load is None else f"\n\nAverage load of the machine meanwhile: {load:.1f} processes."
+    )
+    return markdown(head, rows) + note
+
+
+if __name__ == "__main__":
+    parser = option_parser(__doc__)
+    parser.add_argument("--datasets", help="names with commas between them")
+    main("turns", parser, run, table)
