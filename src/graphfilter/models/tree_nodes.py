@@ -49,6 +49,11 @@ class TreeNodes(Fitted[ConfigT]):
     kept: ClassVar[dict[str, torch.dtype]]
 
     roots: Tensor
+    threshold: Tensor
+    feature: Tensor
+    left: Tensor
+    right: Tensor
+    missing_left: Tensor
 
     def __init__(self, n_features: int, n_classes: int, config: ConfigT) -> None:
         super().__init__(config)
