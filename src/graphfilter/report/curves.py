@@ -120,6 +120,8 @@ def training_data(result: FitResult) -> dict[str, Any]:
         "train": plain(curves["train_accuracy"][shown]),
         "val": plain(curves["val_accuracy"][shown]),
         "kept_epoch": result.best_epoch,
+        "n_epochs": result.n_epochs,
+        "stopped": result.stopped,
     }
 
 

@@ -169,7 +169,8 @@ def render_report(facts: RunFacts) -> str:
 
 def _plot_data(facts: RunFacts, diagnosis: Diagnosis) -> dict[str, Any]:
     classifier, graph = facts.classifier, facts.graph
-    results = classifier.filter_results_ or classifier.results_
+    # What was fitted at once, such as trees, has no epochs to show.
+    results = classifier.filter_results_ or [r for r in classifier.results_ if r.n_epochs]
     frequency = diagnosis.label_frequency
     energy = label_energy(graph)
     filtered = None
@@ -180,8 +181,8 @@ def _plot_data(facts: RunFacts, diagnosis: Diagnosis) -> dict[str, Any]:
     names = [str(c) for c in graph.classes]
     return {
         "filter": filtered,
-        "coefficients": coefficient_data(results[0]),
-        "training": training_data(results[0]),
+        "coefficients": coefficient_data(results[0]) if results else None,
+        "training": training_data(results[0]) if results else None,
         "degrees": _degree_histogram(graph),
         "frequency": {
             "names": names,

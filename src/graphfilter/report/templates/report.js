@@ -76,6 +76,7 @@ function drawCoefficients() {
 function drawTraining() {
   const c = colours();
   const t = data.training;
+  if (!t) return;
   const line = (y, name, color, more) => ({ x: t.epochs, y, name, mode: "lines",
     line: { color, width: 2 }, ...more });
   const traces = [
