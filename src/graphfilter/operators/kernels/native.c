@@ -62,20 +62,26 @@ typedef struct {
     float scale, skip, keep;
 } Term;
 
+INLINE void add_row(Matrix m, int64_t e, const float *x, int64_t stride, const int wide,
+                    lanes *total) {
+    const lanes *from = (const lanes *)(x + m.columns[e] * stride);
+    const float value = m.values[e];
+    for (int v = 0; v < wide; v++) total[v] += value * from[v];
+}
+
 /* Sum the rows of x at the column numbers of one row of M, `wide` vectors of each. */
 INLINE void gather(Matrix m, int64_t row, const float *x, int64_t stride, const int wide,
                    lanes *total) {
     for (int v = 0; v < wide; v++) total[v] = (lanes){0};
-    const int64_t ahead = m.offsets[row + 1] + m.ahead <= m.n_entries ? m.ahead : 0;
-    for (int64_t e = m.offsets[row]; e < m.offsets[row + 1]; e++) {
-        const lanes *from = (const lanes *)(x + m.columns[e] * stride);
-        if (ahead) {
-            const lanes *next = (const lanes *)(x + m.columns[e + ahead] * stride);
+    int64_t e = m.offsets[row];
+    const int64_t end = m.offsets[row + 1];
+    if (m.ahead && end + m.ahead <= m.n_entries)
+        for (; e < end; e++) {
+            const lanes *next = (const lanes *)(x + m.columns[e + m.ahead] * stride);
             for (int v = 0; v < wide; v++) __builtin_prefetch(next + v);
+            add_row(m, e, x, stride, wide, total);
         }
-        const float value = m.values[e];
-        for (int v = 0; v < wide; v++) total[v] += value * from[v];
-    }
+    for (; e < end; e++) add_row(m, e, x, stride, wide, total);
 }
 
 /* Make `wide` vectors of these rows; with `against`, sum their products with it as well. */
