@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from graphfilter.paper import (
+    committee_table,
     figure2,
     figure3,
     figure3_seeds,
@@ -22,6 +23,7 @@ from graphfilter.paper import (
     theta,
 )
 from graphfilter.paper.targets import TARGETS
+from graphfilter.systems import committee
 
 
 @pytest.fixture
@@ -31,6 +33,8 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (theta, last_epoch):
         monkeypatch.setattr(module, "SPLIT_RULE", "stratified")
     monkeypatch.setattr(last_epoch, "QUICK", {"karate": "karate"})
+    monkeypatch.setattr(committee_table, "QUICK", {"karate": "stratified"})
+    monkeypatch.setattr(committee, "MOST_REPEATS", 1)
     few = (table4, figure2, figure3, figure3_seeds, filter_dynamics, label_efficiency)
     for module in (*few, settings, theta):
         monkeypatch.setattr(module, "QUICK", ("karate",))

@@ -53,7 +53,7 @@ def read_config(described: Mapping[str, Any]) -> Config:
     """Return the config that :meth:`Config.describe` described; ValueError where there is none.
 
     >>> import graphfilter as gf
-    >>> config = gf.models.FilterNetworkConfig(gf.filters.PowerFilterConfig(k=3), hidden_size=8)
+    >>> config = gf.models.FilterNetworkConfig(filter=gf.filters.PowerFilterConfig(k=3))
     >>> read_config(config.describe()) == config
     True
     """

@@ -70,7 +70,8 @@ def build(folder: Path, options: Options) -> Rendered:
     """Make the tables from the records of a folder."""
     records = [r for r in read_target_records(folder, options.file_name(NAME)) if r.ok]
     others = list(known_records(folder, ELSEWHERE).values())
-    datasets = [d for d in DATASETS if any(r.dataset == d for r in records)]
+    there = {r.dataset for r in records}
+    datasets = [d for d in dict.fromkeys((*DATASETS, *QUICK)) if d in there]
     members = [m for m in COMMITTEE.members if any(m.name in r.members for r in records)]
     scores, lost, shares = [], [], []
     for dataset in datasets:
@@ -103,7 +104,7 @@ def best_other(records: Sequence[Record], dataset: str) -> ComparedAccuracy | st
     """Return the cell of the other system with the best mean test score, and its name."""
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        same = (record.dataset, record.split_rule) == (dataset, DATASETS[dataset])
+        same = (record.dataset, record.split_rule) == (dataset, _rule(dataset))
         if same and not record.model.startswith(SYSTEM) and "test" in record.scores:
             groups.setdefault((record.model, record.scaling), []).append(record)
     cells = [
@@ -151,9 +152,13 @@ def _worst_calibration(runs: Sequence[Record]) -> str:
 
 
 def _runs(records: Sequence[Record], dataset: str) -> list[Record]:
-    rule = DATASETS[dataset]
+    rule = _rule(dataset)
     found = {r.asked: r for r in records if (r.dataset, r.split_rule) == (dataset, rule)}
     return list(found.values())
+
+
+def _rule(dataset: str) -> str:
+    return {**QUICK, **DATASETS}[dataset]
 
 
 def _metric(dataset: str) -> str:
