@@ -44,6 +44,17 @@ def test_averages_are_those_of_neighbours_step_by_step() -> None:
     assert found.shape == (4, 2 + 1 + 3 * 2)
 
 
+@pytest.mark.parametrize("scale", [1.0, 3.0])
+def test_own_gaps_are_shown_to_trees_and_filled_in_for_neighbours(scale: float) -> None:
+    features = np.array([[7.0, 1], [2.0, 0], [3.0, 0]]) * scale - scale + 1
+    graph = Graph.from_edges(
+        [[0, 1], [1, 2]], features=features, feature_names=["age", "age is missing"]
+    )
+    found = averages(graph, features)
+    np.testing.assert_array_equal(np.isnan(found), [[True, *[False] * 8], *[[False] * 9] * 2])
+    np.testing.assert_allclose(found[1, 3], (features[0, 0] + features[2, 0]) / 2, rtol=1e-6)
+
+
 def test_averages_are_left_out_where_columns_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "MOST_AVERAGED", 5)
     assert averages(PATH, PATH.features).shape == (4, 2 + 1 + 2)

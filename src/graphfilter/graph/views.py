@@ -16,6 +16,7 @@ from graphfilter.errors import check_name
 from graphfilter.graph.graph import Features, Graph
 from graphfilter.graph.links import link_features
 from graphfilter.graph.places import find_places, fix_places
+from graphfilter.graph.tables.encoded import with_gaps
 
 # Of stored entries: above this share columns are stored dense.
 DENSE_ABOVE = 0.3
@@ -112,13 +113,15 @@ def two_steps_of_links(graph: Graph) -> Features:
 def averages(graph: Graph, features: Features) -> Features:
     """Return the features, their averages over neighbours, over theirs, …, and log degrees.
 
-    As many steps as keep the columns below ``MOST_AVERAGED``, at most three. Dense, for trees.
+    As many steps as keep the columns below ``MOST_AVERAGED``, at most three. Dense, for trees,
+    which know gaps: a vertex's own missing values are NaN.
     """
     columns = features.toarray() if sp.issparse(features) else np.asarray(features)
     degrees = graph.degrees.astype(np.float64)
     mean = sp.csr_array(sp.diags_array(1 / _or_one(degrees)) @ graph.adjacency).astype(np.float32)
     n_hops = min(MOST_HOPS, MOST_AVERAGED // max(columns.shape[1], 1) - 1) if graph.n_edges else 0
-    found = [columns, np.log1p(degrees)[:, None].astype(np.float32)]
+    own = columns if graph.feature_names is None else with_gaps(columns, graph.feature_names)
+    found = [own, np.log1p(degrees)[:, None].astype(np.float32)]
     for _ in range(n_hops):
         columns = mean @ columns
         found.append(columns)

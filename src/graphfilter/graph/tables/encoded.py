@@ -131,21 +131,25 @@ class EncodedColumn:
 def with_gaps(features: Features, feature_names: Sequence[str] | None) -> NDArray[np.float32]:
     """Return dense features with NaN where a value was missing, as models want them that know gaps.
 
-    The features that say where, which follow those they speak of, are left out.
+    A feature that says where follows those it speaks of; scaled or not, the larger of its two
+    values says that one is missing.
 
     Examples
     --------
     >>> with_gaps(np.array([[1.0, 0], [5.0, 1]]), ["age", "age is missing"])
-    array([[ 1.],
-           [nan]], dtype=float32)
+    array([[ 1.,  0.],
+           [nan,  1.]], dtype=float32)
     """
     matrix = features.toarray() if hasattr(features, "toarray") else features
     matrix = np.array(matrix, dtype=np.float32)
     names = list(feature_names or ())
-    marks = [i for i, name in enumerate(names) if name.endswith(MISSING_MARK)]
-    for mark in marks:
-        column = names[mark].removesuffix(MISSING_MARK)
+    for mark, name in enumerate(names):
+        if not name.endswith(MISSING_MARK) or not len(matrix):
+            continue
+        column = name.removesuffix(MISSING_MARK)
         parts = (f"{column} (", f"{column}[")
         at = [i for i in range(mark) if names[i] == column or names[i].startswith(parts)]
-        matrix[np.ix_(matrix[:, mark] == 1, at)] = np.nan
-    return np.delete(matrix, marks, axis=1)
+        low, high = matrix[:, mark].min(), matrix[:, mark].max()
+        missing = matrix[:, mark] > (low + high) / 2
+        matrix[np.ix_(missing, at)] = np.nan
+    return matrix
