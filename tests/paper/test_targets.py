@@ -81,3 +81,21 @@ def test_reproduce_all_goes_through_every_target(tmp_path: Path, monkeypatch) ->
     assert "table4: not here." in done.stderr
     assert (tmp_path / "table5-quick.md").is_file()
     assert (tmp_path / "fig-dynamics-quick.png").is_file()
+
+
+def test_among_all_what_goes_beyond_the_paper_is_built_and_not_run_further(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("--out", tmp_path, "--quick", "--device", "cpu", "--quiet")
+    assert reproduce("theta", *words).exit_code == 0
+    (tmp_path / "theta-quick.md").unlink()
+
+    def refuse(*args: object) -> list[str]:
+        raise AssertionError("nothing is to be run")
+
+    known = {"theta": replace(TARGETS["theta"], collect=refuse)}
+    monkeypatch.setattr(targets, "TARGETS", known)
+    done = reproduce("all", *words)
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "theta-quick.md").is_file()
+    assert reproduce("all", *words, "--variants").exit_code != 0

@@ -126,7 +126,10 @@ def reproduce(
     for name, wanted in targets.items():
         try:
             packed = gzip and wanted.is_trained
-            failed += _one(wanted, out, from_records, options, packed, quiet)
+            # What goes beyond the paper is built from what is on record, and not run any further.
+            only_built = target == "all" and wanted.is_variant and not variants
+            source = out if only_built else None
+            failed += _one(wanted, out, from_records or source, options, packed, quiet)
         except KeyboardInterrupt as stop:
             kept = f"every run that ended is in {out}. The same command resumes."
             raise typer.Exit(end_stopped(stop, kept)) from None

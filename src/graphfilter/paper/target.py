@@ -36,7 +36,7 @@ class Target:
         Whether --quick leaves records of its own.
     is_variant : bool
         Whether it goes beyond the paper's tables and figures: among all targets it is run only
-        with --variants, or where it is on record.
+        with --variants; without, it is built where it is on record.
     """
 
     name: str
