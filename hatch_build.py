@@ -80,7 +80,7 @@ def build_native(folder: Path) -> None:
 
 def _compile(compiler: str, source: Path, made: Path, linked: Path, *flags: str) -> None:
     _run(compiler, "-O3", "-fPIC", *flags, "-c", str(source), "-o", str(made))
-    _run(compiler, "-shared", str(made), "-o", str(linked))
+    _run(compiler, "-shared", str(made), "-o", str(linked), "-lm")
 
 
 def _run(compiler: str, *words: str) -> None:

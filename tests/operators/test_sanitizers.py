@@ -84,6 +84,7 @@ def test_compiled_kernel_keeps_its_contract_under_sanitizers(sanitized) -> None:
         sanitized, RUN_TESTS,
         "-q", "-n", "0", "-p", "no:cacheprovider", "-k", "native or compiled",
         str(TESTS / "contracts" / "test_kernel_contract.py"),
+        str(TESTS / "contracts" / "test_layer_contract.py"),
         str(TESTS / "operators" / "test_damaged_structures.py"),
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

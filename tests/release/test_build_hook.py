@@ -50,7 +50,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("CC", raising=False)
     kernels = tmp_path / KERNELS.relative_to(ROOT)
     kernels.mkdir(parents=True)
-    shutil.copy(KERNELS / "native.c", kernels)
+    for name in ("native.c", "native_layers.h"):
+        shutil.copy(KERNELS / name, kernels)
     return kernels
 
 
@@ -73,7 +74,9 @@ def test_wheel_with_the_kernel_serves_every_python_of_its_platform(
     assert data["pure_python"] is False
     assert data["artifacts"] == ["/src/graphfilter/operators/kernels/native.so"]
     assert not said
-    assert [path.name for path in sorted(folder.iterdir())] == ["native.c", "native.so"]
+    assert [path.name for path in sorted(folder.iterdir())] == [
+        "native.c", "native.so", "native_layers.h",
+    ]  # fmt: skip
 
 
 def test_kernel_is_left_out_without_a_compiler(

@@ -170,7 +170,7 @@ def _filtered(
     first, parts_of = models[0], _channels(operator)
     parts_of.check_channels(first.channels)
     encoders = [model.encoder for model in models]
-    hidden = torch.relu(linear_side_by_side(encoders, x, first.rate, generators))
+    hidden = linear_side_by_side(encoders, x, first.rate, generators, relu=True)
     parts = []
     for name in first.channels:
         filters = [model.learned_filters()[name] for model in models]

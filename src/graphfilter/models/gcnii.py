@@ -100,7 +100,7 @@ class GCNII(SideBySide[GCNIIConfig]):
     ) -> Tensor:
         config, rate = models[0].config, models[0].rate
         encoders = [model.encoder for model in models]
-        hidden = torch.relu(linear_side_by_side(encoders, x, rate, generators))
+        hidden = linear_side_by_side(encoders, x, rate, generators, relu=True)
         n, _, width = hidden.shape
         weights = torch.stack([model.weights for model in models], dim=1)
         kept, scale = draw_kept((len(weights), n, width), rate, generators, hidden.device)

@@ -96,7 +96,7 @@ class GCNIIStar(SideBySide[GCNIIStarConfig]):
     ) -> Tensor:
         config, rate = models[0].config, models[0].rate
         encoders = [model.encoder for model in models]
-        start = hidden = torch.relu(linear_side_by_side(encoders, x, rate, generators))
+        start = hidden = linear_side_by_side(encoders, x, rate, generators, relu=True)
         n, _, width = hidden.shape
         weights = torch.stack([model.weights for model in models], dim=1)
         kept, scale = draw_kept((len(weights), n, width), rate, generators, hidden.device)

@@ -114,7 +114,7 @@ class GPRGNN(FilterNetwork):
         first = models[0]
         assert isinstance(first, GPRGNN)  # the models are those of one config
         encoders = [model.encoder for model in models if model.encoder is not None]
-        hidden = torch.relu(linear_side_by_side(encoders, x, first.rate, generators))
+        hidden = linear_side_by_side(encoders, x, first.rate, generators, relu=True)
         heads = [model.head for model in models]
         logits = linear_side_by_side(heads, hidden, first.rate, generators)
         rate = first.config.logit_dropout if first.training else 0.0

@@ -154,13 +154,10 @@ class FilterNetwork(SideBySide[FilterNetworkConfig]):
     ) -> Tensor:
         first = models[0]
         hidden = x
-        encoders = [m.encoder for m in models if m.encoder is not None]
-        if encoders:
-            hidden = linear_side_by_side(encoders, x, first.rate, generators)
-            activation = ACTIVATIONS[first.config.activation]
-            hidden = activation(hidden)
-            for layers in zip(*(model.deeper for model in models), strict=True):
-                hidden = activation(linear_side_by_side(layers, hidden, first.rate, generators))
+        relu, activate = first.config.activation == "relu", first.activate
+        for layers in zip(*(model.encoders() for model in models), strict=True):
+            hidden = linear_side_by_side(layers, hidden, first.rate, generators, relu=relu)
+            hidden = hidden if relu else activate(hidden)
         heads = [model.head for model in models]
         if not first.filters_logits():
             assert isinstance(hidden, Tensor)  # the config allows no filter on bare features

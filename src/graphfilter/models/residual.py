@@ -92,7 +92,7 @@ class ResidualNetwork(SideBySide[ResidualConfig]):
         cls, models: Sequence[ResidualNetwork], operator: Operator, x: Input, generators: Generators
     ) -> Tensor:
         rate = models[0].rate
-        hidden = torch.relu(linear_side_by_side([m.encoder for m in models], x, rate, generators))
+        hidden = linear_side_by_side([m.encoder for m in models], x, rate, generators, relu=True)
         n, _, width = hidden.shape
         weights = torch.stack([m.weights for m in models], dim=1)
         biases = torch.stack([m.biases for m in models], dim=1)

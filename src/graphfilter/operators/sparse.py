@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +14,15 @@ from torch import Tensor
 from graphfilter.errors import GraphError
 from graphfilter.graph import Features
 from graphfilter.graph.sparse_checks import check_sparse
+from graphfilter.operators.dropout import Drawn
 from graphfilter.operators.kernels import FactoredMatrix, ProductKernel, make_kernel
 from graphfilter.operators.kernels.factored_matrix import made_to_be_kept
+from graphfilter.operators.kernels.native_layers import (
+    Kept,
+    encode,
+    encode_gradient,
+    takes_encoder,
+)
 
 # Above this share of non-zeros a dense product is faster than a sparse one.
 DENSE_ABOVE = 0.3
@@ -60,23 +68,23 @@ class SparseFeatures:
         self.shape: tuple[int, int] = matrix.shape
         self._order = torch.from_numpy(transposed.data).to(device)
         transposed.data = matrix.data[transposed.data]
-        self._forward = _kernel(matrix, device, dtype)
+        self.kernel = _kernel(matrix, device, dtype)
         self._backward = _kernel(transposed, device, dtype)
 
     @property
     def values(self) -> Tensor:
         """The stored entries, row by row."""
-        values = self._forward.matrix.values
+        values = self.kernel.matrix.values
         assert values is not None
         return values
 
     def tensors(self) -> list[Tensor]:
         """Return offsets, columns and values of the stored entries."""
-        return [self._forward.matrix.offsets, self._forward.matrix.columns, self.values]
+        return [self.kernel.matrix.offsets, self.kernel.matrix.columns, self.values]
 
     def to_dense(self) -> Tensor:
         """Return X with its zeros."""
-        return self._forward.csr.to_dense()
+        return self.kernel.csr.to_dense()
 
     def to_scipy(self) -> sp.csr_array:
         """Return X as a scipy matrix."""
@@ -98,9 +106,34 @@ class SparseFeatures:
         """
         return _Projection.apply(weight, self, values)
 
+    def encode(
+        self,
+        weights: Sequence[Tensor],
+        biases: Sequence[Tensor],
+        drawn: Drawn | None = None,
+        *,
+        relu: bool = False,
+    ) -> Tensor:
+        """Return X W + b for each of R layers, with dropout on X and, where asked for, relu.
+
+        Where it was compiled, all in one pass that touches only what dropout keeps.
+
+        Shapes
+        ------
+        weights : R of (d, h);  biases : R of (h,);  output : (n, R, h)
+        """
+        if takes_encoder(self.kernel, weights):
+            made = [each.contiguous() for each in (*weights, *biases)]
+            return _Encoder.apply(self, drawn, relu, *made)
+        values = None if drawn is None else self.values * drawn.masks(self.values.dtype)
+        joined = weights[0] if len(weights) == 1 else torch.cat([*weights], dim=1)
+        columns = self.project(joined, values).view(self.shape[0], len(weights), -1)
+        columns = columns + torch.stack([*biases])
+        return torch.relu(columns) if relu else columns
+
     def product(self, weight: Tensor, values: Tensor | None, *, transposed: bool) -> Tensor:
         """Return X W or XᵀW, outside autograd."""
-        kernel = self._backward if transposed else self._forward
+        kernel = self._backward if transposed else self.kernel
         if weight.ndim != 2:
             raise GraphError(
                 f"what features multiply must have rows and columns; got shape {weight.shape}."
@@ -126,6 +159,26 @@ class _Projection(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
         return ctx.x.product(grad, ctx.values, transposed=True), None, None
+
+
+class _Encoder(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, x: SparseFeatures, drawn: Drawn | None, relu: bool, *layers: Tensor
+    ) -> Tensor:
+        half = len(layers) // 2
+        ctx.relu, ctx.n_rows = relu, x.shape[1]
+        out, ctx.made = encode(x.kernel, layers[:half], layers[half:], drawn, relu=relu)
+        ctx.save_for_backward(out)
+        return out
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        (out,) = ctx.saved_tensors
+        made: list[Kept] = ctx.made
+        weights, biases = encode_gradient(made, grad.contiguous(), out, ctx.n_rows, relu=ctx.relu)
+        return None, None, None, *weights, *biases
 
 
 def _kernel(matrix: sp.csr_array, device: torch.device | str, dtype: torch.dtype) -> ProductKernel:

@@ -16,9 +16,12 @@ from torch import Tensor
 
 from graphfilter.models import SideBySide
 from graphfilter.operators import Operator
+from graphfilter.operators.kernels.native_loss import CompiledLoss
 from graphfilter.operators.sparse import SparseFeatures
+from graphfilter.training.cross_entropy import accuracies, mean_cross_entropy
 from graphfilter.training.run import Run, keep_best
 from graphfilter.training.task import Task, all_weights
+from graphfilter.training.tasks import CLASSIFICATION
 
 
 class Epoch:
@@ -124,6 +127,11 @@ class _Vertices:
                 weights[p, index, r] = own[index].float()
         self._weights = weights[:, self._rows]
         self._sums = self._weights.sum(1, dtype=torch.float64)
+        self._compiled = None
+        if task is CLASSIFICATION and labels.device.type == "cpu":
+            self._compiled = CompiledLoss(
+                self._rows, labels[self._rows], self._weights.contiguous()
+            )
         self._class_weight = class_weight
         # The vertices of the last part, whatever their weights, and in which runs they are.
         chosen = torch.zeros(len(labels), n_runs, dtype=torch.bool, device=labels.device)
@@ -137,6 +145,9 @@ class _Vertices:
 
         ``vertex_weight`` (n,) multiplies the loss of every vertex.
         """
+        compiled = self._compiled
+        if compiled is not None and vertex_weight is None and compiled.takes(logits):
+            return mean_cross_entropy(logits, compiled, self._sums[0])
         losses = self._task.losses(logits.index_select(0, self._rows), self._aligned)
         weighted = self._weights[0] * losses
         if vertex_weight is not None:
@@ -148,11 +159,15 @@ class _Vertices:
 
         (3, R), or (4, R) where the monitored score is another; NaN where there are no vertices.
         """
-        task, aligned = self._task, self._aligned
-        scored = logits.index_select(0, self._rows)
-        score = task.score(scored, aligned, self._weights)
-        loss = (self._weights[1] * task.losses(scored, aligned)).sum(0, dtype=torch.float64)
-        scores = torch.stack([score[0], loss / self._sums[1], score[1]])
+        task = self._task
+        if self._compiled is not None and self._compiled.takes(logits):
+            scores = accuracies(logits, self._compiled, self._sums)
+        else:
+            scored = logits.index_select(0, self._rows)
+            score = task.score(scored, self._aligned, self._weights)
+            losses = self._weights[1] * task.losses(scored, self._aligned)
+            loss = losses.sum(0, dtype=torch.float64)
+            scores = torch.stack([score[0], loss / self._sums[1], score[1]])
         if monitor not in task.scores:
             return scores
         weight = all_weights(logits, self._class_weight)

@@ -12,7 +12,9 @@
    not linked with it: the symbols are those of the library torch has loaded, so that both share one
    pool of threads. Compiled without OpenMP, one thread does the same work, part by part. */
 
+#include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #define LANES 16
 
@@ -52,7 +54,7 @@ INLINE Matrix make_matrix(const int32_t *offsets, const int32_t *columns, const 
 }
 
 /* Raised with every change of what the functions below take. */
-int graphfilter_interface(void) { return 1; }
+int graphfilter_interface(void) { return 2; }
 
 /* One term of the recurrence: out <- scale M current + skip current + keep old, and what goes with it. */
 typedef struct {
@@ -209,3 +211,5 @@ void graphfilter_multiply(int64_t width, int64_t stride, const int32_t *offsets,
         product_of_rows(&m, x, out, cuts[p], cuts[p + 1], width, stride, (float)scale,
                         (float)keep);
 }
+
+#include "native_layers.h"

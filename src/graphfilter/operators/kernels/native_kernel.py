@@ -24,13 +24,23 @@ from graphfilter.runtime.threads import threads_worth
 LIBRARY = Path(__file__).with_name("native.so")
 
 # The number that native.c gives for what its functions take.
-INTERFACE = 1
+INTERFACE = 2
 # Columns are padded to a multiple of this: one vector register, one line of a cache.
 LANES = 16
 # Columns walk in blocks where there are at least so many terms, and so many entries per row.
 TERMS_WORTH_A_COPY, ENTRIES_WORTH_A_BLOCK = 4, 8
 
-_POINTER, _COUNT, _NUMBER = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
+# What the functions of native.c take: pointers, counts and numbers.
+_ARGUMENTS = {"p": ctypes.c_void_p, "c": ctypes.c_int64, "n": ctypes.c_double}
+_FUNCTIONS = {
+    "walk": "ccpppppppppppcp",
+    "multiply": "ccpppppnncp",
+    "encode": "cppppcnpppppcpccp",
+    "encode_gradient": "ccppppppcppc",
+    "head": "ccpcpcnpppccp",
+    "head_gradient": "ccpcpcnppcppcp",
+    "cross_entropy": "ccccppppppp",
+}
 
 
 @cache
@@ -45,11 +55,9 @@ def native_library() -> ctypes.CDLL | None:
             return None
     except (OSError, AttributeError):
         return None
-    library.graphfilter_walk.argtypes = [_COUNT] * 2 + [_POINTER] * 11 + [_COUNT, _POINTER]
-    library.graphfilter_multiply.argtypes = (
-        [_COUNT] * 2 + [_POINTER] * 5 + [_NUMBER] * 2 + [_COUNT, _POINTER]
-    )
-    for function in (library.graphfilter_walk, library.graphfilter_multiply):
+    for name, kinds in _FUNCTIONS.items():
+        function = getattr(library, f"graphfilter_{name}")
+        function.argtypes = [_ARGUMENTS[kind] for kind in kinds]
         function.restype = None
     return library
 
@@ -75,13 +83,13 @@ class NativeKernel(TorchKernel):
     def _multiply(
         self, x: Tensor, out: Tensor, scale: float, keep: float, values: Tensor | None
     ) -> None:
-        offsets, columns, stored = self._csr_parts
+        offsets, columns, stored = self.csr_parts
         entries = stored[None] if values is None else values
         width = x.shape[1] // len(entries)
-        if width % LANES or not self._takes(x, out, entries):
+        if width % LANES or not self.takes(x, out, entries):
             super()._multiply(x, out, scale, keep, values)
             return
-        parts, cuts = self._parts(width)
+        parts, cuts = self.divide_rows(width)
         for group, own in enumerate(entries):
             place = 4 * group * width
             self._library().graphfilter_multiply(
@@ -92,17 +100,17 @@ class NativeKernel(TorchKernel):
     def _apply_recurrence(
         self, x: Tensor, weights: Tensor, steps: Sequence[Step], against: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
-        if not steps or not self._takes(x):
+        if not steps or not self.takes(x):
             return super()._apply_recurrence(x, weights, steps, against)
         n, groups, width = x.shape
         n_columns = groups * width
         in_all = n_columns + -n_columns % LANES
-        block = block_width(n, len(self._csr_parts[1]), in_all, len(steps))
+        block = block_width(n, len(self.csr_parts[1]), in_all, len(steps))
         flat, by_column = x.view(n, -1), weights.repeat_interleave(width, 1)
         other = None if against is None else against.view(n, -1)
         total, room = x.new_empty(n, n_columns), x.new_empty(2, n * block)
         # The rows are divided as for all columns at once: inner products are summed part by part.
-        parts, cuts = self._parts(in_all)
+        parts, cuts = self.divide_rows(in_all)
         made: list[Tensor] = []
         for first in range(0, n_columns, block):
             last = min(first + block, n_columns)
@@ -129,7 +137,7 @@ class NativeKernel(TorchKernel):
     ) -> None:  # fmt: skip
         """Make all terms of these columns; write their sum and add their inner products."""
         factors = (ctypes.c_double * (3 * len(steps)))(*itertools.chain.from_iterable(steps))
-        offsets, columns, values = self._csr_parts
+        offsets, columns, values = self.csr_parts
         self._library().graphfilter_walk(
             x.shape[1], len(steps), offsets.data_ptr(), columns.data_ptr(), values.data_ptr(),
             x.data_ptr(), None if against is None else against.data_ptr(), weights.data_ptr(),
@@ -139,17 +147,17 @@ class NativeKernel(TorchKernel):
 
     @cached_property
     @made_to_be_kept
-    def _csr_parts(self) -> tuple[Tensor, Tensor, Tensor]:
+    def csr_parts(self) -> tuple[Tensor, Tensor, Tensor]:
         """Offsets, columns and values of M."""
         return self.csr.crow_indices(), self.csr.col_indices(), self.csr.values()
 
-    def _takes(self, *tensors: Tensor) -> bool:
+    def takes(self, *tensors: Tensor) -> bool:
         """Return whether the compiled kernel reads this matrix, and these are not empty."""
-        return self._csr_parts[1].dtype == torch.int32 and all(t.numel() for t in tensors)
+        return self.csr_parts[1].dtype == torch.int32 and all(t.numel() for t in tensors)
 
-    def _parts(self, width: int) -> tuple[int, Tensor]:
+    def divide_rows(self, width: int) -> tuple[int, Tensor]:
         """Divide the rows among threads by their work; return how many, and where they are cut."""
-        offsets, columns, _ = self._csr_parts
+        offsets, columns, _ = self.csr_parts
         n = len(offsets) - 1
         # A row costs about as much as four of its entries: it is read, added up and written.
         in_all = len(columns) + 4 * n
