@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         systems,
         training,
     )
-    from graphfilter.data import load_dataset, read_tables
+    from graphfilter.data import load_dataset, open_store, read_tables
     from graphfilter.errors import GraphFilterError
     from graphfilter.estimators import (
         FilterClassifier,
@@ -63,6 +63,7 @@ _ROOMS = {
     "load_dataset": "data",
     "metrics": "metrics",
     "models": "models",
+    "open_store": "data",
     "operators": "operators",
     "plot": "plot",
     "pyg": "pyg",
@@ -88,6 +89,7 @@ __all__ = [
     "load_dataset",
     "metrics",
     "models",
+    "open_store",
     "operators",
     "plot",
     "pyg",

@@ -14,6 +14,7 @@ from graphfilter.cli import (
     predict,
     reproduce,
     search,
+    store,
     studio,
     table,
 )
@@ -32,6 +33,7 @@ app.command("demo")(demo.demo)
 app.command("fit")(fit.fit)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
+app.command("store")(store.store)
 app.command("inspect")(inspect.inspect)
 app.command("studio")(studio.studio)
 app.add_typer(data.app, name="data")

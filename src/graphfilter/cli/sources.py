@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -20,6 +20,7 @@ from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.data import Columns, TableEncoder
+    from graphfilter.graph import Graph
     from graphfilter.run_folder import Source
 
 TABLES = "Your own graph"
@@ -77,7 +78,8 @@ class GraphOptions:
     graph: Annotated[
         Path | None,
         _option(
-            help="A file: the package's npz, MatrixMarket, GraphML, GML or an edge list.",
+            help="A file: the package's npz, MatrixMarket, GraphML, GML or an edge list; or a "
+            "store (see graphfilter store).",
             panel=OTHER,
         ),
     ] = None
@@ -155,6 +157,9 @@ class GraphOptions:
         if self.dataset is not None:
             with download_bar(show=not self.quiet) as progress:
                 found = load_dataset(self.dataset, progress=progress)
+        elif self.graph is not None and self.graph.is_dir():
+            with waiting(f"opening {self.graph}", quiet=self.quiet):
+                found, encoder, columns = self._open_store(self.graph, encoder)
         elif self.graph is not None:
             with waiting(f"reading {self.graph}", quiet=self.quiet):
                 found = read_graph(self.graph, directed=self.directed)
@@ -173,6 +178,26 @@ class GraphOptions:
         from graphfilter.run_folder import Source
 
         return Source(found, encoder if columns else None, origin, columns)
+
+    def _open_store(
+        self, folder: Path, wanted: TableEncoder | None
+    ) -> tuple[Graph, TableEncoder | None, Columns | None]:
+        """Open a store; its features must be encoded as ``wanted``, where that is said."""
+        from graphfilter.data import Columns, TableEncoder, open_store
+        from graphfilter.data.store import read_header
+        from graphfilter.storage import convert
+
+        found, header = open_store(folder), read_header(folder)
+        encoder = None if header.encoder is None else TableEncoder.from_dict(header.encoder)
+        if wanted is not None and (encoder is None or encoder.columns != wanted.columns):
+            raise ConfigError(
+                f"{folder}: its features must be encoded as the model's were; they are not. Build "
+                "it with graphfilter store ... --like RUN."
+            )
+        if self.directed and not found.directed:
+            raise ConfigError(f"{folder}: it holds no directions. Leave out --directed.")
+        columns = None if header.columns is None else convert(Columns, header.columns)
+        return found, encoder, columns
 
     def _check(self) -> None:
         """Raise unless one graph is named, and only what applies to it."""
@@ -232,8 +257,10 @@ class FitOptions(FeatureOptions):
     )
 
 
-def takes(options: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the fields of a dataclass as options.
+def takes(
+    options: type[Any], *, without: Collection[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the fields of a dataclass as options, ``without`` some.
 
     The command's first parameter is the dataclass made of them; the others are options of its own.
     """
@@ -244,6 +271,7 @@ def takes(options: type[Any]) -> Callable[[Callable[..., None]], Callable[..., N
             annotation=hints[field.name],
         )
         for field in fields(options)
+        if field.name not in without
     ]  # fmt: skip
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

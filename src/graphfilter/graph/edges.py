@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -82,25 +83,61 @@ def build_csr(
     """
     small = index_type(n)
     u, v = pairs[:, 0].astype(small), pairs[:, 1].astype(small)
-    u, v, weights, notes = _drop_loops_and_zeros(u, v, weights)
+    u, v, weights, dropped = _drop_loops_and_zeros(u, v, weights)
     data = np.ones(len(u), dtype=bool) if weights is None else weights.astype(np.float64)
     one_way = sp.coo_array((data, (u, v)), shape=(n, n)).tocsr()
     reverse = one_way.T.tocsr()
     both = (one_way + reverse if weights is None else one_way.maximum(reverse)).tocsr()
     both.sort_indices()
-    n_reciprocal = 2 * one_way.nnz - both.nnz
-    # A symmetric matrix lists every edge twice by convention: that is no repeat worth a note.
-    listed_twice = 0 if directed or n_reciprocal == one_way.nnz else n_reciprocal // 2
-    n_repeats = len(u) - one_way.nnz + listed_twice
-    if n_repeats:
-        notes.append(f"{count(n_repeats, 'repeated edge')} merged.")
-    if weights is not None and not directed:
-        notes += _note_unequal_weights(one_way, reverse)
-    n_isolated = int(np.count_nonzero(np.diff(both.indptr) == 0))
-    if n_isolated:
-        notes.append(f"{count(n_isolated, 'isolated vertex', 'isolated vertices')} kept.")
+    n_unequal = 0 if weights is None or directed else _count_unequal(one_way, reverse)
+    notes = Cleaned(
+        *dropped, len(u), one_way.nnz, both.nnz, n_unequal,
+        int(np.count_nonzero(np.diff(both.indptr) == 0)),
+    ).notes(directed=directed)  # fmt: skip
     data = None if weights is None else check_weights(both.data, both.nnz)
     return both.indptr.astype(index_type(both.nnz)), both.indices.astype(small), data, notes
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """What was counted while edges became a symmetric adjacency.
+
+    Attributes
+    ----------
+    n_loops, n_zero : int
+        Edges that were dropped: self loops, and others of weight 0.
+    n_kept, n_one_way, n_both : int
+        Edges left, different ones among them, and entries of the adjacency.
+    n_unequal : int
+        Edges that had another weight in each direction.
+    n_isolated : int
+        Vertices without an edge.
+    """
+
+    n_loops: int = 0
+    n_zero: int = 0
+    n_kept: int = 0
+    n_one_way: int = 0
+    n_both: int = 0
+    n_unequal: int = 0
+    n_isolated: int = 0
+
+    def notes(self, *, directed: bool) -> list[str]:
+        """Say in sentences what was cleaned."""
+        n_reciprocal = 2 * self.n_one_way - self.n_both
+        # A symmetric matrix lists every edge twice by convention: that is no repeat worth a note.
+        listed_twice = 0 if directed or n_reciprocal == self.n_one_way else n_reciprocal // 2
+        n_repeats = self.n_kept - self.n_one_way + listed_twice
+        isolated = count(self.n_isolated, "isolated vertex", "isolated vertices")
+        unequal = f"{count(self.n_unequal, 'edge')} had one weight per direction"
+        said = {
+            f"{count(self.n_loops, 'self loop')} dropped.": self.n_loops,
+            f"{count(self.n_zero, 'edge')} of weight 0 dropped.": self.n_zero,
+            f"{count(n_repeats, 'repeated edge')} merged.": n_repeats,
+            f"{unequal}: the larger was kept.": self.n_unequal,
+            f"{isolated} kept.": self.n_isolated,
+        }
+        return [note for note, n in said.items() if n]
 
 
 def index_type(largest: int) -> type[np.int32] | type[np.int64]:
@@ -136,26 +173,20 @@ def _check_largest(number: Any) -> None:
 
 def _drop_loops_and_zeros(
     u: NDArray[Any], v: NDArray[Any], weights: NDArray[np.float32] | None
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float32] | None, list[str]]:
-    notes = []
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float32] | None, tuple[int, int]]:
     drop = u == v
-    if n_loops := int(np.count_nonzero(drop)):
-        notes.append(f"{count(n_loops, 'self loop')} dropped.")
+    n_loops, n_zero = int(np.count_nonzero(drop)), 0
     if weights is not None:
         zero = (weights == 0) & ~drop
-        if n_zero := int(np.count_nonzero(zero)):
-            notes.append(f"{count(n_zero, 'edge')} of weight 0 dropped.")
+        n_zero = int(np.count_nonzero(zero))
         drop |= zero
     if drop.any():
         u, v = u[~drop], v[~drop]
         weights = None if weights is None else weights[~drop]
-    return u, v, weights, notes
+    return u, v, weights, (n_loops, n_zero)
 
 
-def _note_unequal_weights(directed: sp.csr_array, reverse: sp.csr_array) -> list[str]:
-    """Note how many edges were given in both directions with different weights."""
-    in_both = directed.astype(bool).multiply(reverse.astype(bool))
-    n_unequal = int(abs(directed - reverse).multiply(in_both).astype(bool).sum()) // 2
-    if not n_unequal:
-        return []
-    return [f"{count(n_unequal, 'edge')} had one weight per direction: the larger was kept."]
+def _count_unequal(one_way: sp.csr_array, reverse: sp.csr_array) -> int:
+    """Count the edges that were given in both directions with different weights."""
+    in_both = one_way.astype(bool).multiply(reverse.astype(bool))
+    return int(abs(one_way - reverse).multiply(in_both).astype(bool).sum()) // 2

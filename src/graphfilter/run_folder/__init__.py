@@ -32,7 +32,7 @@ from graphfilter.run_folder.layout import (
 )
 from graphfilter.run_folder.new_labels import describe_accuracy
 from graphfilter.run_folder.plan import Plan, Source, plan_fit, with_features
-from graphfilter.run_folder.predict import as_fitted, load_run, predict_graph
+from graphfilter.run_folder.predict import as_fitted, load_run, predict_graph, read_description
 from graphfilter.run_folder.predictions import predicted_classes, write_predictions
 from graphfilter.run_folder.run_metrics import RunMetrics
 from graphfilter.run_folder.split_choice import SplitBy
@@ -75,6 +75,7 @@ __all__ = [
     "predict_graph",
     "predicted_classes",
     "predicted_values",
+    "read_description",
     "task_of_run",
     "with_features",
     "write_embeddings",

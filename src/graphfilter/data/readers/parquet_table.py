@@ -25,6 +25,8 @@ _SMALL_FILE = 16 << 20
 class ParquetTable(TableSource):
     """A Parquet file."""
 
+    in_pieces = True
+
     def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path)
         self._path = path

@@ -51,6 +51,7 @@ class TextTable(TableSource):
             # Each file is read once to the end: what it unpacks to is counted, its encoding found.
             encoding = find_encoding(self._chunks())
             self._format = self._find_format(options, options.encoding or encoding)
+        self.in_pieces = self._format.encoding == "utf-8"
         self.decimal_hint = "," if self._format.delimiter == ";" else "."
         self.first_row = 2 + self._format.skip_lines
         told = options.delimiter is not None and options.encoding is not None

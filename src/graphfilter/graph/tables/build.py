@@ -69,7 +69,7 @@ def _build(
     directed: bool,
 ) -> tuple[GraphType, TableEncoder]:
     remembered = {} if encoder is None else dict(encoder.roles)
-    asked = _check_features(vertices, columns, encoder)
+    asked = asked_features(vertices, columns, encoder)
     not_free = asked.union(columns.drop)
     told, guesses = guess_vertex_roles(vertices, columns, remembered, not_free)
     by_name = {*told.values(), *(guess.column for guess in guesses)}
@@ -88,7 +88,7 @@ def _build(
         ids = _check_ids(as_ids(table.column(roles["id"])), vertices)
     edge_roles, said = choose_edge_roles(edges, vertices, ids, columns, remembered)
     notes += said
-    attributes = _read_attributes(table, vertices, roles, unlabelled, notes, check=encoder is None)
+    attributes = read_attributes(table, vertices, roles, unlabelled, notes, check=encoder is None)
     features, encoder = _encode(table, vertices, columns, roles, asked, encoder, notes)
     if encoder.columns:
         attributes["feature_names"] = encoder.feature_names
@@ -115,9 +115,7 @@ def _say_links(graph: Graph) -> list[str]:
     """Return in sentences which way the edges go, and of what kinds they are."""
     said = []
     if graph.arcs is not None:
-        n_arcs = int(np.count_nonzero(graph.arcs))
-        both = count(n_arcs - graph.n_edges, "edge goes", "edges go")
-        said.append(f"Directions kept: {count(n_arcs, 'arc')}; {both} both ways.")
+        said.append(say_arcs(int(np.count_nonzero(graph.arcs)), graph.n_edges))
     if graph.kinds is not None:
         sizes = np.count_nonzero(graph.kinds.values, axis=1) // 2
         pairs = zip(graph.kinds.names, sizes.tolist(), strict=True)
@@ -125,7 +123,13 @@ def _say_links(graph: Graph) -> list[str]:
     return said
 
 
-def _check_features(table: TableSource, columns: Columns, encoder: TableEncoder | None) -> set[str]:
+def say_arcs(n_arcs: int, n_edges: int) -> str:
+    """Say how many edges go both ways."""
+    both = count(n_arcs - n_edges, "edge goes", "edges go")
+    return f"Directions kept: {count(n_arcs, 'arc')}; {both} both ways."
+
+
+def asked_features(table: TableSource, columns: Columns, encoder: TableEncoder | None) -> set[str]:
     """Return the columns that are asked for as features; they must be there."""
     asked = {*columns.features, *columns.categorical, *(name for name, _ in columns.kinds)}
     if encoder is not None:
@@ -151,7 +155,7 @@ def _read_vertices(
     return table
 
 
-def _suggest_labels(encoder: TableEncoder, source: TableSource) -> list[str]:
+def suggest_labels(encoder: TableEncoder, source: TableSource) -> list[str]:
     """Name the columns that could be the label, where none was named or has a usual name."""
     few = [
         c for c in encoder.columns if c.kind == "boolean" or 1 < len(c.categories) <= MOST_CLASSES
@@ -176,7 +180,7 @@ def _check_ids(ids: pa.ChunkedArray, source: TableSource) -> pa.Array:
     return ids.combine_chunks()
 
 
-def _read_attributes(
+def read_attributes(
     table: pa.Table,
     source: TableSource,
     roles: Mapping[str, str],
@@ -217,7 +221,7 @@ def _encode(
             decimal=source.decimal, hint=source.decimal_hint,
         )  # fmt: skip
         notes += encoder.notes
-        notes += [] if "label" in roles else _suggest_labels(encoder, source)
+        notes += [] if "label" in roles else suggest_labels(encoder, source)
         return encoder.transform(table, source) if encoder.columns else None, encoder
     matrix, said = encoder.encode(table, source)
     notes += said

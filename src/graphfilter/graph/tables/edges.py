@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,45 @@ class EdgeRows:
     notes: list[str]
 
 
+@dataclass(frozen=True, eq=False)
+class EdgeBlock:
+    """Rows of a table of edges that were read together.
+
+    Attributes
+    ----------
+    row : int
+        The number of the first, from 0.
+    ends : pair of Arrow arrays of text
+        The ids of the sources and of the targets.
+    weights : float32 array or None
+    kinds : Arrow array of text or None
+    """
+
+    row: int
+    ends: tuple[Any, Any]
+    weights: NDArray[np.float32] | None
+    kinds: Any
+
+
+def read_edge_blocks(table: TableSource, roles: EdgeRoles) -> Iterator[EdgeBlock]:
+    """Read the edges piece by piece."""
+    import pyarrow as pa
+
+    row, decimal = 0, table.decimal
+    for batch in table.read_batches(roles.names, roles.header):
+        with reading_table(table):
+            source, target = (as_ids(batch.column(name)) for name in (roles.source, roles.target))
+        weights = kinds = None
+        if roles.weight is not None:
+            column = pa.chunked_array([batch.column(roles.weight)])
+            decimal = guess_decimal(column, decimal, table.decimal_hint)
+            weights = _read_weights(table, column, roles.weight, row, decimal)
+        if roles.kind is not None:
+            kinds = as_text(batch.column(roles.kind), trim=True)
+        yield EdgeBlock(row, (source, target), weights, kinds)
+        row += len(batch)
+
+
 def read_edges(
     table: TableSource,
     roles: EdgeRoles,
@@ -59,46 +99,61 @@ def read_edges(
 
     pairs, weights = [np.empty((0, 2), np.int32)], [np.empty(0, np.float32)]
     kinds: list[Any] = []
-    row, decimal = 0, table.decimal
-    for batch in table.read_batches(roles.names, roles.header):
-        with reading_table(table):
-            ends = [as_ids(batch.column(name)) for name in (roles.source, roles.target)]
-        numbers = index_in(pa.chunked_array(ends), ids).reshape(2, -1)
+    row = 0
+    for block in read_edge_blocks(table, roles):
+        numbers = index_in(pa.chunked_array(block.ends), ids).reshape(2, -1)
         known = (numbers >= 0).all(axis=0)
         if not (allow_missing or known.all()):
             bad = int(known.argmin())
-            name = ends[int(numbers[0, bad] >= 0)][bad].as_py()
+            name = block.ends[int(numbers[0, bad] >= 0)][bad].as_py()
             any_known = bool(row or (numbers >= 0).any())
-            problem = explain_missing(
-                name, ids, vertices.name, vertices.names, id_column, any_known
+            raise unknown_end(
+                table, roles, row + bad, name, vertices, ids, id_column, any_known=any_known
             )
-            problem = f"{problem}, or pass --allow-missing."
-            raise at_row(table, row + bad, problem, header=roles.header)
         pairs.append(numbers.T[known])
-        if roles.weight is not None:
-            column = pa.chunked_array([batch.column(roles.weight)])
-            decimal = guess_decimal(column, decimal, table.decimal_hint)
-            weights.append(_read_weights(table, column, roles.weight, row, decimal)[known])
-        if roles.kind is not None:
-            kinds.append(as_text(batch.column(roles.kind), trim=True).filter(pa.array(known)))
-        row += len(batch)
+        if block.weights is not None:
+            weights.append(block.weights[known])
+        if block.kinds is not None:
+            kinds.append(block.kinds.filter(pa.array(known)))
+        row += known.size
     # Arrow keeps freed memory for itself, which would lie on top of what building the graph takes.
     pa.default_memory_pool().release_unused()
-    notes = [] if row else [f"{table.name} lists no edge."]
-    if n_dropped := row - sum(map(len, pairs)):
+    return EdgeRows(
+        np.concatenate(pairs),
+        np.concatenate(weights) if roles.weight else None,
+        _join_kinds(kinds) if roles.kind else None,
+        note_rows(table, vertices, row, sum(map(len, pairs))),
+    )
+
+
+def unknown_end(
+    table: TableSource,
+    roles: EdgeRoles,
+    row: int,
+    name: str,
+    vertices: TableSource,
+    ids: pa.Array,
+    id_column: str,
+    *,
+    any_known: bool,
+) -> DataFileError:
+    """Make the error for an edge to a vertex that is not in the table of vertices."""
+    problem = explain_missing(name, ids, vertices.name, vertices.names, id_column, any_known)
+    return at_row(table, row, f"{problem}, or pass --allow-missing.", header=roles.header)
+
+
+def note_rows(table: TableSource, vertices: TableSource, n_rows: int, n_known: int) -> list[str]:
+    """Say how many edges were left out; raise where none is left."""
+    notes = [] if n_rows else [f"{table.name} lists no edge."]
+    if n_dropped := n_rows - n_known:
         notes.append(f"{count(n_dropped, 'edge')} to vertices not in {vertices.name} dropped.")
-    if row and n_dropped == row:
+    if n_rows and n_dropped == n_rows:
         raise DataFileError(
             table,
             f"no edge joins two vertices of {vertices.name}; one must. Check --id, --source and "
             "--target.",
         )
-    return EdgeRows(
-        np.concatenate(pairs),
-        np.concatenate(weights) if roles.weight else None,
-        _join_kinds(kinds) if roles.kind else None,
-        notes,
-    )
+    return notes
 
 
 def _join_kinds(blocks: list[Any]) -> NDArray[Any]:

@@ -41,6 +41,8 @@ class TableSource(ABC):
         Whether the first line may be data.
     is_typed : bool
         Whether its ids and labels are values to keep, not just words.
+    in_pieces : bool
+        Whether :meth:`read_batches` holds one piece in memory at a time, not the whole.
     row_word, first_row : str, int
         What a row is called in messages, and the number of the first one below the header.
     """
@@ -50,6 +52,7 @@ class TableSource(ABC):
     decimal_hint: str = "."
     may_lack_header: bool = False
     is_typed: bool = False
+    in_pieces: bool = False
     row_word: str = "row"
     first_row: int = 1
 

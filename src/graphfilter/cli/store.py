@@ -1,0 +1,78 @@
+"""graphfilter store: a graph of any size as a folder that is mapped into memory, not read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graphfilter.cli.progress import progress
+from graphfilter.cli.screen import end_stopped, say, tell
+from graphfilter.cli.sources import FitOptions, takes
+from graphfilter.cli.stopping import command_line
+
+_NOT_HERE = ("edges", "vertices", "dataset", "graph", "edge_kind")
+
+
+@takes(FitOptions, without=_NOT_HERE)
+def store(
+    given: FitOptions,
+    edges: Annotated[Path, typer.Argument(help="Table of edges: CSV, TSV, TXT (.gz) or Parquet.")],
+    out: Annotated[Path, typer.Option(help="Folder for the store.")],
+    vertices: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Table of vertices: an id, features, a label where known. Without it, the "
+            "vertices are the ids that the edges name, sorted."
+        ),
+    ] = None,
+    memory: Annotated[str, typer.Option(help="Memory that the build may take.")] = "4GB",
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            help="Encode the features as this run did, to predict with its model.", metavar="RUN"
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the store in the folder.")
+    ] = False,
+) -> None:
+    """Build a graph store, for graphs that do not fit in memory: --graph STORE then takes it.
+
+    The graph is the one that fit would make of the same tables. A build that was stopped goes on
+    where it was when the same command is given again.
+
+    Example:  graphfilter store edges.csv vertices.csv --label kind --out kinds --memory 4GB
+    """
+    from graphfilter.data import TextOptions, build_store
+    from graphfilter.data.store import estimate_build, open_tables, parse_bytes
+    from graphfilter.graph.edges import count
+
+    encoder, columns = None, given.columns()
+    if like is not None:
+        from graphfilter.run_folder import read_description
+
+        about, encoder = read_description(like)
+        columns = given.columns(about.columns)
+    text = TextOptions(given.delimiter, given.encoding, given.decimal)
+    needs = estimate_build(*open_tables(edges, vertices, text), out)
+    tell(needs.sentences(parse_bytes(memory)), quiet=given.quiet)
+    try:
+        with progress("{done}/{total}", show=not given.quiet) as move:
+
+            def report(what: str, done: int, total: int) -> None:
+                move(what, done, total, row=what, ended=done >= total)
+
+            made = build_store(
+                edges, vertices, out, columns=columns, allow_missing=given.allow_missing,
+                encoder=encoder, text=text, memory=parse_bytes(memory), overwrite=overwrite,
+                report=report,
+            )  # fmt: skip
+    except KeyboardInterrupt as stop:
+        kept = f"what was done is kept. Resume with: {command_line()}"
+        raise typer.Exit(end_stopped(stop, kept)) from None
+    tell(made.notes, quiet=given.quiet)
+    sizes = count(made.n_vertices, "vertex", "vertices"), count(made.n_entries // 2, "edge")
+    say(f"{', '.join(sizes)} and {count(made.n_features, 'feature')} stored in {out}.")
+    say(f"Use it with --graph {out}.")

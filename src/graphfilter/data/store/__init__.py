@@ -1,0 +1,32 @@
+"""A graph in a folder: arrays that are mapped into memory, not read, and a header.
+
+What belongs here is the format and what writes it:
+
+- :mod:`.header`: the typed header, written last; :mod:`.arrays`: the arrays, with checksums;
+  :mod:`.names`: the ids;
+- :mod:`.reading`: a folder as a graph; :mod:`.writing`: a graph as a folder;
+- :mod:`.build`: from tables larger than memory, in stages that resume: :mod:`.vertices`,
+  :mod:`.features` and :mod:`.edges`, through :mod:`.engine`, which is DuckDB;
+- :mod:`.needs`: what a build will take, said beforehand.
+"""
+
+from graphfilter.data.store.build import build_store, open_tables
+from graphfilter.data.store.header import HEADER_FILE, Header, is_store, read_header
+from graphfilter.data.store.needs import BuildNeeds, estimate_build, parse_bytes, say_bytes
+from graphfilter.data.store.reading import open_store
+from graphfilter.data.store.writing import write_store
+
+__all__ = [
+    "HEADER_FILE",
+    "BuildNeeds",
+    "Header",
+    "build_store",
+    "estimate_build",
+    "is_store",
+    "open_store",
+    "open_tables",
+    "parse_bytes",
+    "read_header",
+    "say_bytes",
+    "write_store",
+]

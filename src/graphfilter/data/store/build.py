@@ -1,0 +1,337 @@
+"""From tables of any size to a store, in stages: one that is done is not done again."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from graphfilter.data.readers.formats import open_table
+from graphfilter.data.readers.parquet_table import ParquetTable
+from graphfilter.data.readers.text_format import TextOptions
+from graphfilter.data.store.arrays import StoredArray, map_array
+from graphfilter.data.store.edges import EdgeFacts, PairFacts, number_ends, sort_pairs
+from graphfilter.data.store.engine import LEAST_MEMORY, check_engine
+from graphfilter.data.store.features import encode_features
+from graphfilter.data.store.header import (
+    BUILD_FOLDER,
+    FORMAT,
+    HEADER_FILE,
+    Header,
+    is_store,
+    write_header,
+)
+from graphfilter.data.store.names import BYTES, OFFSETS, StoredNames
+from graphfilter.data.store.needs import estimate_build, say_bytes
+from graphfilter.data.store.vertices import (
+    ColumnsOnDisk,
+    Report,
+    VertexFacts,
+    list_ends,
+    spill_table,
+    understand_vertices,
+)
+from graphfilter.errors import ConfigError, DataFileError, GraphFilterError, ModelFileError
+from graphfilter.graph.tables.build import say_arcs
+from graphfilter.graph.tables.columns import Columns
+from graphfilter.graph.tables.encoding import TableEncoder
+from graphfilter.graph.tables.source import TableSource
+from graphfilter.storage import (
+    convert,
+    locked,
+    make_folder,
+    read_checked_json,
+    write_checked_json,
+)
+from graphfilter.version import __version__
+
+STAGES_FILE = "stages.json"
+_LOCK_FILE = ".graphfilter-lock"
+
+
+@dataclass(frozen=True)
+class FeatureFacts:
+    """The features on disk."""
+
+    arrays: dict[str, StoredArray] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Stages:
+    """What is done of a build; ``asked`` is a hash of what was asked for, and of which files."""
+
+    asked: str = ""
+    vertices: VertexFacts | None = None
+    features: FeatureFacts | None = None
+    pairs: PairFacts | None = None
+    edges: EdgeFacts | None = None
+
+
+def build_store(
+    edges: str | PathLike[str],
+    vertices: str | PathLike[str] | None,
+    path: str | PathLike[str],
+    *,
+    columns: Columns | None = None,
+    allow_missing: bool = False,
+    encoder: TableEncoder | None = None,
+    text: TextOptions | None = None,
+    memory: int = 4 << 30,
+    overwrite: bool = False,
+    report: Report | None = None,
+) -> Header:
+    """Build a graph store from a table of edges and a table of vertices of any size.
+
+    The graph is the one that :func:`~graphfilter.data.read_tables` would make. Vertices are
+    numbered in the order of their table. Memory is needed for one column of it at a time, and for
+    DuckDB, which joins and sorts on disk.
+
+    A build that was stopped goes on after its last finished stage when it is asked for again.
+
+    Parameters
+    ----------
+    edges : path
+        .csv, .tsv, .txt (each also .gz, in UTF-8) or .parquet.
+    vertices : path or None
+        None makes vertices of the ids that the edges name, sorted as text.
+    path : path
+        The folder for the store.
+    columns, allow_missing, encoder, text
+        As :func:`~graphfilter.data.read_tables` takes them; kinds of edges are not supported.
+    memory : int
+        Bytes that the build may take.
+    overwrite : bool
+        Replace the store in the folder.
+    report : callable, optional
+        Called with what is done, how far it is and how far it will go.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> columns = gf.data.Columns(label="kind")
+    >>> made = gf.data.build_store(  # doctest: +SKIP
+    ...     "edges.csv", "vertices.csv", "kinds", columns=columns, memory=4 << 30
+    ... )
+    >>> graph = gf.open_store("kinds")  # doctest: +SKIP
+    """
+    check_engine()
+    columns, report = columns or Columns(), report or (lambda what, done, total: None)
+    _check_asked(columns, memory)
+    folder = _check_folder(Path(path), overwrite)
+    tables = open_tables(edges, vertices, text)
+    estimate_build(*tables, folder).check(folder)
+    make_folder(folder)
+    busy = f"{folder}: another process is building it; wait for its end, or give another --out."
+    with locked(folder / _LOCK_FILE, busy):
+        if overwrite:
+            (folder / HEADER_FILE).unlink(missing_ok=True)
+        scratch = folder / BUILD_FOLDER
+        make_folder(scratch)
+        asked = _hash_asked(tables, columns, allow_missing, encoder)
+        build = _Build(folder, scratch, tables, columns, encoder, memory, report, asked)
+        header = build.run(allow_missing)
+        write_header(folder, header)
+        shutil.rmtree(scratch, ignore_errors=True)
+    return header
+
+
+def open_tables(
+    edges: str | PathLike[str], vertices: str | PathLike[str] | None, text: TextOptions | None
+) -> tuple[TableSource, TableSource | None]:
+    """Open the tables of a build; each must be one that can be read piece by piece."""
+    tables = [open_table(Path(path), text) for path in (edges, vertices) if path is not None]
+    for table in tables:
+        if not table.in_pieces:
+            raise DataFileError(
+                table,
+                "must be Parquet, or text in UTF-8, to be read piece by piece; it is not. Convert "
+                "it, or fit without a store.",
+            )
+    return tables[0], tables[1] if len(tables) > 1 else None
+
+
+class _Build:
+    """One build: what it was asked for, and the stages."""
+
+    def __init__(
+        self,
+        folder: Path,
+        scratch: Path,
+        tables: tuple[TableSource, TableSource | None],
+        columns: Columns,
+        encoder: TableEncoder | None,
+        memory: int,
+        report: Report,
+        asked: str,
+    ) -> None:
+        self._folder, self._scratch, self._memory = folder, scratch, memory
+        self._columns, self._encoder, self._report = columns, encoder, report
+        self._edges, self._vertices = tables
+        self._stages = self._resume(asked)
+        needs = estimate_build(*tables, folder)
+        self._n_rows = needs.n_edges, needs.n_vertices
+        self._notes: list[str] = []
+
+    def run(self, allow_missing: bool) -> Header:
+        try:
+            return self._run(allow_missing)
+        except GraphFilterError as error:
+            for note in self._notes:
+                error.add_note(note)
+            raise
+
+    def _run(self, allow_missing: bool) -> Header:
+        vertices, table = self._open_vertices()
+        facts = self._stages.vertices
+        if facts is None:
+            facts, encoder = understand_vertices(
+                table, vertices, self._edges, self._columns, self._encoder, self._folder,
+                self._scratch, self._memory, self._notes,
+            )  # fmt: skip
+            self._keep(vertices=facts)
+        encoder = self._encoder or TableEncoder.from_dict(facts.encoder)
+        features = self._stages.features
+        if features is None:
+            arrays, notes = encode_features(
+                table, encoder, vertices, self._folder, self._scratch, self._report
+            )
+            features = FeatureFacts(arrays, notes)
+            self._keep(features=features)
+        pairs = self._stages.pairs
+        if pairs is None:
+            names = StoredNames(
+                *(map_array(self._folder, facts.arrays[r]) for r in (OFFSETS, BYTES))
+            )
+            pairs = number_ends(
+                self._edges, facts.edge_roles, vertices, names, facts.roles["id"], self._scratch,
+                memory=self._memory, allow_missing=allow_missing, report=self._report,
+                n_rows=self._n_rows[0],
+            )  # fmt: skip
+            self._keep(pairs=pairs)
+        edges = self._stages.edges
+        if edges is None:
+            edges = sort_pairs(
+                pairs, facts.n_vertices, self._scratch, self._folder,
+                directed=self._columns.directed, memory=self._memory, report=self._report,
+            )  # fmt: skip
+            self._keep(edges=edges)
+        return self._describe(facts, features, pairs, edges, encoder, vertices)
+
+    def _open_vertices(self) -> tuple[TableSource, ColumnsOnDisk]:
+        """Return the vertices as a source, for messages, and as columns on disk."""
+        source, spilled = self._vertices, self._scratch / "vertices.parquet"
+        done = spilled.is_file()
+        if source is None:
+            if not done:
+                list_ends(
+                    self._edges, self._columns, spilled, self._memory, self._report, self._n_rows[0]
+                )
+            source = ParquetTable(spilled, TextOptions())
+            return source, ColumnsOnDisk(spilled, source)
+        path = spilled
+        if not done:
+            path = spill_table(source, spilled, self._report, self._n_rows[1])
+        return source, ColumnsOnDisk(path, source)
+
+    def _describe(
+        self,
+        facts: VertexFacts,
+        features: FeatureFacts,
+        pairs: PairFacts,
+        edges: EdgeFacts,
+        encoder: TableEncoder,
+        vertices: TableSource,
+    ) -> Header:
+        notes = [*facts.notes, *(features.notes if self._encoder is not None else ())]
+        notes += pairs.notes
+        if self._columns.directed:
+            notes.append(say_arcs(edges.n_arcs, edges.n_entries // 2))
+        roles, ends = dict(facts.roles), facts.edge_roles
+        if ends.header:
+            roles |= {"source": ends.source, "target": ends.target}
+            roles |= {"weight": ends.weight} if ends.weight else {}
+        if not encoder.roles:
+            encoder = dataclasses.replace(encoder, roles=tuple(roles.items()))
+        names = list(encoder.feature_names) if encoder.columns else None
+        name = (self._vertices or self._edges).name.split(".")[0]
+        return Header(
+            FORMAT, __version__, name, facts.n_vertices, edges.n_entries,
+            {**edges.arrays, **facts.arrays, **features.arrays}, len(names or ()), names,
+            classes=list(facts.classes), classes_type="object" if "label" in roles else "int64",
+            split_rules=["given"] * len(facts.split_sizes), split_sizes=facts.split_sizes,
+            notes=[*notes, *edges.notes], encoder=encoder.to_dict(), columns=asdict(self._columns),
+        )  # fmt: skip
+
+    def _resume(self, asked: str) -> Stages:
+        """Return the stages that are done; all is removed where something else was asked for."""
+        file = self._scratch / STAGES_FILE
+        with suppress(ModelFileError, TypeError):
+            found = convert(Stages, read_checked_json(file))
+            if found.asked == asked:
+                return found
+        for left in self._scratch.iterdir():
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
+        stages = Stages(asked)
+        write_checked_json(file, asdict(stages))
+        return stages
+
+    def _keep(self, **done: Any) -> None:
+        self._stages = dataclasses.replace(self._stages, **done)
+        write_checked_json(self._scratch / STAGES_FILE, asdict(self._stages))
+
+
+def _check_asked(columns: Columns, memory: int) -> None:
+    if columns.edge_kind is not None:
+        raise ConfigError(
+            "kinds of edges are not kept by a store that is built from tables; leave out "
+            "--edge-kind, or read the graph in memory and write it with write_store."
+        )
+    if memory < LEAST_MEMORY:
+        least = say_bytes(LEAST_MEMORY)
+        raise ConfigError(f"a build must have {least} of memory; got {say_bytes(memory)}.")
+
+
+def _check_folder(folder: Path, overwrite: bool) -> Path:
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder}: a file is in the way; give the name of a folder.")
+    others = _contents(folder)
+    if (folder / HEADER_FILE).exists():
+        if not overwrite:
+            raise ConfigError(f"{folder}: holds a store; pass --overwrite to replace it.")
+    elif not is_store(folder) and any(others):
+        raise ConfigError(f"{folder}: exists and is not empty; give another --out.")
+    return folder
+
+
+def _contents(folder: Path) -> Iterator[str]:
+    if folder.is_dir():
+        yield from (p.name for p in folder.iterdir() if not p.name.startswith(".graphfilter-"))
+
+
+def _hash_asked(
+    tables: tuple[TableSource, TableSource | None],
+    columns: Columns,
+    allow_missing: bool,
+    encoder: TableEncoder | None,
+) -> str:
+    """Return a hash of what the build depends on: files by their size and time of change."""
+    files = []
+    for table in tables:
+        if table is not None:
+            found = Path(table).stat()
+            files.append(
+                [str(Path(table).resolve()), found.st_size, found.st_mtime_ns, *table.found]
+            )
+    content = [
+        FORMAT, __version__, files, asdict(columns), allow_missing,
+        None if encoder is None else encoder.to_dict(),
+    ]  # fmt: skip
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()

@@ -1,0 +1,267 @@
+"""The table of edges, as a symmetric adjacency on disk: ids numbered, merged and sorted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.data.store.arrays import StoredArray, map_array, writing_array
+from graphfilter.data.store.engine import ROWS_AT_ONCE, Engine, open_engine
+from graphfilter.data.store.names import StoredNames
+from graphfilter.data.store.vertices import Report, stream_edges
+from graphfilter.errors import GraphError
+from graphfilter.graph.edges import Cleaned, check_weights, index_type
+from graphfilter.graph.tables.edges import (
+    EdgeRoles,
+    note_rows,
+    unknown_end,
+)
+from graphfilter.graph.tables.source import TableSource
+
+# An entry (u, v) as one number that sorts as the pair does: u, then v, then whether the file lists
+# it in this direction (1) or it is the mirror image of one that it lists (0).
+_SHIFT, _LOW = 32, (1 << 32) - 2
+MOST_VERTICES = 1 << 31
+# Of the ids, those that a spelling mistake is looked for in.
+_LOOKED_AT = 1_000_000
+
+
+@dataclass(frozen=True)
+class PairFacts:
+    """What numbering the ends of the edges left behind."""
+
+    n_rows: int = 0
+    n_known: int = 0
+    n_loops: int = 0
+    n_zero: int = 0
+    arrays: dict[str, StoredArray] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class EdgeFacts:
+    """The adjacency on disk, and what was cleaned."""
+
+    n_entries: int = 0
+    arrays: dict[str, StoredArray] = field(default_factory=dict)
+    n_arcs: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def number_ends(
+    edges: TableSource,
+    roles: EdgeRoles,
+    vertices: TableSource,
+    names: StoredNames,
+    id_column: str,
+    scratch: Path,
+    *,
+    memory: int,
+    allow_missing: bool,
+    report: Report,
+    n_rows: int,
+) -> PairFacts:
+    """Write every edge as one number (and its weight), by a join with the ids."""
+    if len(names) >= MOST_VERTICES:
+        raise GraphError(
+            f"a store holds at most {MOST_VERTICES - 1:,} vertices; got {len(names):,}."
+        )
+    seen, known, loops, zero = 0, 0, 0, 0
+    with ExitStack() as stack:
+        keys = stack.enter_context(writing_array(scratch / "pairs.bin", np.int64))
+        weights = None
+        if roles.weight is not None:
+            weights = stack.enter_context(writing_array(scratch / "weights.bin", np.float32))
+        engine = stack.enter_context(open_engine(scratch, memory))
+        _add_ids(engine, names)
+        count = [0]
+        engine.add_stream("edges", *stream_edges(edges, roles, count))
+        for batch in engine.query(_NUMBERED):
+            u, v = (batch.column(i).to_numpy(zero_copy_only=False) for i in (0, 1))
+            w = None if weights is None else batch.column(2).to_numpy(zero_copy_only=False)
+            known += len(u)
+            keep = u != v
+            loops += len(u) - int(np.count_nonzero(keep))
+            if w is not None:
+                zero += int(np.count_nonzero(keep & (w == 0)))
+                keep &= w != 0
+            keys.append((u[keep] << _SHIFT) | (v[keep] << 1) | 1)
+            if weights is not None and w is not None:
+                weights.append(w[keep])
+            report("numbering ends", known, max(known, n_rows))
+        seen = count[0]
+    if known < seen and not allow_missing:
+        raise _missing_end(
+            edges, roles, vertices, names, id_column, scratch, memory, any_known=known > 0
+        )
+    arrays = {"pairs": keys.result} | ({} if weights is None else {"weights": weights.result})
+    return PairFacts(seen, known, loops, zero, arrays, note_rows(edges, vertices, seen, known))
+
+
+_NUMBERED = (
+    "SELECT s.number, t.number, edges.weight FROM edges "
+    "JOIN ids s ON s.name = edges.source JOIN ids t ON t.name = edges.target"
+)
+_FIRST_UNKNOWN = (
+    "SELECT edges.row, coalesce(s.number, -1), edges.source, edges.target FROM edges "
+    "LEFT JOIN ids s ON s.name = edges.source LEFT JOIN ids t ON t.name = edges.target "
+    "WHERE s.number IS NULL OR t.number IS NULL ORDER BY edges.row LIMIT 1"
+)
+_MIRRORED = f"((key & {_LOW}) << {_SHIFT - 1}) | ((key >> {_SHIFT}) << 1) AS key"
+_KEYS = (
+    "SELECT key {weight} FROM pairs UNION ALL "
+    f"SELECT {_MIRRORED} {{weight}} FROM pairs ORDER BY key {{weight}}"
+)
+
+
+def sort_pairs(
+    pairs: PairFacts,
+    n_vertices: int,
+    scratch: Path,
+    folder: Path,
+    *,
+    directed: bool,
+    memory: int,
+    report: Report,
+) -> EdgeFacts:
+    """Sort both directions of every edge, merge repeats and write the adjacency."""
+    import pyarrow as pa
+
+    columns = {
+        name: _in_pieces(map_array(scratch, pairs.arrays[role]))
+        for name, role in (("key", "pairs"), ("weight", "weights"))
+        if role in pairs.arrays
+    }
+    weighted = "weight" in columns
+    total = 2 * len(columns["key"])
+    counts = np.zeros(n_vertices, dtype=np.int64)
+    one_way = unequal = 0
+    with ExitStack() as stack:
+        writers: dict[str, Any] = {
+            role: stack.enter_context(writing_array(folder / f"{role}.bin", kind))
+            for role, kind, wanted in (
+                ("indices", index_type(n_vertices), True),
+                ("weights", np.float32, weighted),
+                ("arcs", np.float32, directed),
+            )
+            if wanted
+        }
+        engine = stack.enter_context(open_engine(scratch, memory))
+        engine.add("pairs", pa.table(columns))
+        report("sorting", 0, total)
+        for block in _merged(engine.query(_KEYS.format(weight=", weight" if weighted else ""))):
+            rows = block.keys >> _SHIFT
+            first = int(rows[0])
+            own = np.bincount(rows - first)
+            counts[first : first + len(own)] += own
+            writers["indices"].append((block.keys & _LOW) >> 1)
+            if weighted:
+                larger = np.maximum(block.there, block.back)
+                writers["weights"].append(check_weights(larger, len(larger)))
+            if directed:
+                writers["arcs"].append(block.there if weighted else block.there > 0)
+            one_way += int(np.count_nonzero(block.there))
+            unequal += block.n_unequal if weighted and not directed else 0
+            report("sorting", block.n_read, total)
+    n_entries = writers["indices"].n_rows
+    with writing_array(folder / "indptr.bin", index_type(n_entries)) as indptr:
+        indptr.append(np.zeros(1, dtype=np.int64))
+        indptr.append(np.cumsum(counts))
+    n_kept = pairs.n_known - pairs.n_loops - pairs.n_zero
+    cleaned = Cleaned(
+        pairs.n_loops, pairs.n_zero, n_kept, one_way, n_entries, unequal // 2,
+        int(np.count_nonzero(counts == 0)),
+    )  # fmt: skip
+    arrays = {role: writer.result for role, writer in writers.items()} | {"indptr": indptr.result}
+    return EdgeFacts(n_entries, arrays, one_way, cleaned.notes(directed=directed))
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Different entries in order, with the sum of weights in each direction; 0 for none."""
+
+    keys: NDArray[np.int64]
+    there: NDArray[np.float64]
+    back: NDArray[np.float64]
+    n_read: int
+
+    @property
+    def n_unequal(self) -> int:
+        both = (self.there > 0) & (self.back > 0)
+        return int(np.count_nonzero(both & (self.there != self.back)))
+
+
+def _merged(batches: Iterator[Any]) -> Iterator[_Block]:
+    """Merge sorted keys; an entry that may go on in the next batch waits for it."""
+    keys, sums, n_read = np.empty(0, np.int64), np.empty(0), 0
+    for batch in batches:
+        own = batch.column(0).to_numpy(zero_copy_only=False)
+        weights = np.ones(len(own))
+        if batch.num_columns > 1:
+            weights = batch.column(1).to_numpy(zero_copy_only=False).astype(np.float64)
+        if not len(own):
+            continue
+        n_read += len(own)
+        keys, sums = np.concatenate([keys, own]), np.concatenate([sums, weights])
+        first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+        keys, sums = keys[first], np.add.reduceat(sums, first)
+        # The last entry has one or two keys, by its directions.
+        last = len(keys) - 1 - (len(keys) > 1 and keys[-2] | 1 == keys[-1])
+        if last:
+            yield _by_entry(keys[:last], sums[:last], n_read)
+        keys, sums = keys[last:], sums[last:]
+    if len(keys):
+        yield _by_entry(keys, sums, n_read)
+
+
+def _by_entry(keys: NDArray[np.int64], sums: NDArray[np.float64], n_read: int) -> _Block:
+    listed = (keys & 1).astype(bool)
+    entry = keys | 1
+    first = np.flatnonzero(np.concatenate([[True], entry[1:] != entry[:-1]]))
+    there = np.add.reduceat(np.where(listed, sums, 0.0), first)
+    back = np.add.reduceat(np.where(listed, 0.0, sums), first)
+    return _Block(entry[first], there, back, n_read)
+
+
+def _add_ids(engine: Engine, names: StoredNames) -> None:
+    import pyarrow as pa
+
+    # In batches, which threads can share.
+    table = pa.table({"name": names.as_arrow(), "number": np.arange(len(names), dtype=np.int64)})
+    engine.add("ids", pa.Table.from_batches(table.to_batches(ROWS_AT_ONCE)))
+
+
+def _in_pieces(array: NDArray[Any]) -> Any:
+    import pyarrow as pa
+
+    starts = range(0, len(array), ROWS_AT_ONCE)
+    pieces = [pa.array(array[start : start + ROWS_AT_ONCE]) for start in starts]
+    return pa.chunked_array(pieces, type=pa.from_numpy_dtype(array.dtype))
+
+
+def _missing_end(
+    edges: TableSource,
+    roles: EdgeRoles,
+    vertices: TableSource,
+    names: StoredNames,
+    id_column: str,
+    scratch: Path,
+    memory: int,
+    *,
+    any_known: bool,
+) -> Exception:
+    """Read the edges once more, to say which is the first that names no vertex."""
+    with open_engine(scratch, memory) as engine:
+        _add_ids(engine, names)
+        engine.add_stream("edges", *stream_edges(edges, roles, [0]))
+        row, number, source, target = next(engine.query(_FIRST_UNKNOWN)).to_pylist()[0].values()
+    ids = names.as_arrow().slice(0, _LOOKED_AT)
+    name = source if number < 0 else target
+    any_known = any_known or row > 0
+    return unknown_end(edges, roles, row, name, vertices, ids, id_column, any_known=any_known)

@@ -1,0 +1,88 @@
+"""graphfilter store, and --graph STORE wherever a graph is taken."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+import graphfilter as gf
+from graphfilter.data import write_tables
+
+pytest.importorskip("duckdb", reason="stores are built by duckdb: pip install graphfilter[scale]")
+
+FAST = ("--model", "sgf", "--epochs", 5, "--no-baselines", "--quiet")
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> list[Path]:
+    graph = gf.data.make_karate()
+    write_tables(graph, tmp_path)
+    return [tmp_path / "edges.csv", tmp_path / "vertices.csv"]
+
+
+def test_fit_on_a_store_is_fit_on_its_tables(graphfilter, tables, tmp_path) -> None:
+    store = tmp_path / "store"
+    made = graphfilter("store", *tables, "--label", "label", "--out", store)
+    assert made.code == 0, made.err
+    assert "34 vertices" in made.out
+    assert "of disk" in made.err
+    named = ("--edges", tables[0], "--vertices", tables[1], "--label", "label")
+    for out, source in (("a", ("--graph", store)), ("b", named)):
+        result = graphfilter("fit", *source, *FAST, "--out", tmp_path / out)
+        assert result.code == 0, result.err
+    for name in ("model.safetensors", "predictions.csv"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    for words in (("inspect",), ("predict", tmp_path / "a", "--out", tmp_path / "p.csv")):
+        result = graphfilter(*words, "--graph", store)
+        assert result.code == 0, result.err
+    new = graphfilter("predict", tmp_path / "a", *named[:4], "--out", tmp_path / "q.csv")
+    assert new.code == 0, new.err
+    assert (tmp_path / "p.csv").read_bytes() == (tmp_path / "q.csv").read_bytes()
+
+
+def test_store_to_predict_is_encoded_as_its_run(graphfilter, tmp_path) -> None:
+    rows = [f"v{i},{'abc'[i % 3]},{i % 2}\n" for i in range(30)]
+    (tmp_path / "v.csv").write_text("id,kind,label\n" + "".join(rows))
+    (tmp_path / "e.csv").write_text("u,v\n" + "".join(f"v{i},v{(i + 1) % 30}\n" for i in range(30)))
+    (tmp_path / "new.csv").write_text("id,kind,label\n" + "".join(rows[1::3]))
+    named = ("--edges", tmp_path / "e.csv", "--vertices", tmp_path / "v.csv", "--label", "label")
+    assert graphfilter("fit", *named, *FAST, "--out", tmp_path / "run").code == 0
+    few = ("store", tmp_path / "e.csv", tmp_path / "new.csv", "--allow-missing", "--label", "label")
+    assert graphfilter(*few, "--out", tmp_path / "own").code == 2
+    (tmp_path / "few.csv").write_text("u,v\nv1,v4\n")
+    few = ("store", tmp_path / "few.csv", *few[2:])
+    assert graphfilter(*few, "--out", tmp_path / "own2").code == 0
+    predict = ("predict", tmp_path / "run", "--out", tmp_path / "p.csv", "--graph")
+    result = graphfilter(*predict, tmp_path / "own2")
+    assert result.code == 2
+    assert "--like RUN" in result.err
+    made = graphfilter(*few, "--out", tmp_path / "like", "--like", tmp_path / "run")
+    assert made.code == 0, made.err
+    result = graphfilter(*predict, tmp_path / "like")
+    assert result.code == 0, result.err
+
+
+def test_bad_words_for_a_store_are_one_line(graphfilter, tables, tmp_path) -> None:
+    for words, said in (
+        (("store", *tables, "--out", tmp_path / "s", "--memory", "much"), "must read like 4GB"),
+        (("store", tmp_path / "no.csv", "--out", tmp_path / "s"), "no such file"),
+        (("store", *tables, "--out", tables[0]), "a file is in the way"),
+        (("fit", "--graph", tmp_path, "--out", tmp_path / "r"), "must be a graph store"),
+        (("store", *tables, "--label", "labl", "--out", tmp_path / "s"), "did you mean 'label'"),
+    ):
+        result = graphfilter(*words)
+        assert result.code == 2
+        assert said in result.err
+        assert "Traceback" not in result.err
+
+
+def test_store_says_what_to_install(graphfilter, tables, tmp_path, monkeypatch) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "duckdb" else find(name)
+    )
+    result = graphfilter("store", *tables, "--out", tmp_path / "s")
+    assert result.code == 2
+    assert "pip install 'graphfilter[scale]'" in result.err
