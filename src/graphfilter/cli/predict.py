@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def predict(
     given: GraphOptions,
     run: Annotated[Path, typer.Argument(help="The folder that fit wrote.", metavar="RUN")],
-    out: Annotated[Path, typer.Option(help="CSV file for the predictions.")],
+    out: Annotated[Path, typer.Option(help="File for the predictions: CSV, or .parquet.")],
     embeddings: Annotated[
         Path | None,
         typer.Option(

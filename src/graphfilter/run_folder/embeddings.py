@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
-from graphfilter.storage import atomic_file, check_target
+from graphfilter.run_folder.row_table import PARQUET, write_rows
+from graphfilter.storage import check_target
 
-_SUFFIXES = (".parquet", ".csv")
+_SUFFIXES = (PARQUET, ".csv")
 
 
 def check_embeddings_file(path: Path, *, overwrite: bool) -> None:
@@ -27,15 +28,5 @@ def check_embeddings_file(path: Path, *, overwrite: bool) -> None:
 
 def write_embeddings(path: Path, graph: Graph, embedding: NDArray[np.float32]) -> None:
     """Write per vertex: id and the numbers e0, e1, ... of its embedding, atomically."""
-    import pyarrow as pa
-    from pyarrow import csv, parquet
-
-    ids = graph.vertex_names or range(graph.n_vertices)
-    columns = {"id": pa.array([str(name) for name in ids])}
-    columns |= {f"e{i}": pa.array(column) for i, column in enumerate(embedding.T)}
-    table = pa.table(columns)
-    with atomic_file(path) as temporary:
-        if path.suffix == ".csv":
-            csv.write_csv(table, temporary)
-        else:
-            parquet.write_table(table, temporary)
+    width = embedding.shape[1]
+    write_rows(path, graph, lambda rows: {f"e{i}": embedding[rows, i].copy() for i in range(width)})

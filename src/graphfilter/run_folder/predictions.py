@@ -1,4 +1,4 @@
-"""``predictions.csv``: one row per vertex."""
+"""``predictions.csv`` (or Parquet): one row per vertex."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from graphfilter.graph import Graph
 from graphfilter.metrics.thresholds import Decision
+from graphfilter.run_folder.row_table import text, write_rows
 from graphfilter.splits import Split
-from graphfilter.storage import atomic_file
 
 UNLABELLED = "unlabelled"
 UNUSED = "unused"
@@ -29,23 +29,20 @@ def write_predictions(
 
     The label is the most probable one, or that of the ``decision`` where there is one.
     """
-    import pyarrow as pa
-    from pyarrow import csv
-
     best = predicted_classes(probabilities, classes, decision)
-    names = [str(c) for c in classes]
-    ids = graph.vertex_names or range(graph.n_vertices)
-    columns: dict[str, Any] = {
-        "id": pa.array([str(name) for name in ids]),
-        "predicted": pa.array([names[b] for b in best]),
-        "probability": probabilities[np.arange(len(best)), best].round(6),
-    }
-    for c, name in enumerate(names):
-        columns[f"p_{name}"] = probabilities[:, c].round(6)
-    if split is not None:
-        columns["part"] = pa.array(parts_of(graph, split).tolist())
-    with atomic_file(path) as temporary:
-        csv.write_csv(pa.table(columns), temporary)
+    names = np.array([str(c) for c in classes], dtype=object)
+    parts = None if split is None else parts_of(graph, split)
+
+    def columns(rows: slice) -> dict[str, Any]:
+        own, answer = probabilities[rows], best[rows]
+        found: dict[str, Any] = {
+            "predicted": text(names[answer]),
+            "probability": own[np.arange(len(answer)), answer].round(6),
+        }
+        found |= {f"p_{name}": own[:, c].round(6) for c, name in enumerate(names)}
+        return found if parts is None else found | {"part": text(parts[rows])}
+
+    write_rows(path, graph, columns)
 
 
 def predicted_classes(

@@ -25,8 +25,9 @@ from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.new_labels import trained_ids
 from graphfilter.run_folder.predict import read_description
 from graphfilter.run_folder.predictions import parts_of
+from graphfilter.run_folder.row_table import text, write_rows
 from graphfilter.splits import Split
-from graphfilter.storage import atomic_file, read_checked_json
+from graphfilter.storage import read_checked_json
 from graphfilter.training import CLASSIFICATION, REGRESSION
 
 # Between the labels of one vertex.
@@ -51,21 +52,18 @@ def write_values(
     split: Split | None = None,
 ) -> None:
     """Write per vertex: id, the number or the labels predicted, probabilities, and its part."""
-    import pyarrow as pa
-    from pyarrow import csv
+    names = [str(name) for name in estimator.target_names_]
+    parts = None if split is None else parts_of(graph, split)
 
-    ids = graph.vertex_names or range(graph.n_vertices)
-    columns: dict[str, Any] = {"id": pa.array([str(name) for name in ids])}
-    if isinstance(estimator, VertexClassifier):
-        names = [str(name) for name in estimator.target_names_]
-        columns["predicted"] = pa.array(named_labels(said, names))
-        columns |= {f"p_{name}": said[:, c].round(6) for c, name in enumerate(names)}
-    else:
-        columns["predicted"] = said[:, 0]
-    if split is not None:
-        columns["part"] = pa.array(parts_of(graph, split).tolist())
-    with atomic_file(path) as temporary:
-        csv.write_csv(pa.table(columns), temporary)
+    def columns(rows: slice) -> dict[str, Any]:
+        own = said[rows]
+        found: dict[str, Any] = {"predicted": own[:, 0]}
+        if isinstance(estimator, VertexClassifier):
+            found["predicted"] = text(named_labels(own, names))
+            found |= {f"p_{name}": own[:, c].round(6) for c, name in enumerate(names)}
+        return found if parts is None else found | {"part": text(parts[rows])}
+
+    write_rows(path, graph, columns)
 
 
 def named_labels(said: NDArray[np.float64], names: list[str]) -> list[str]:

@@ -192,6 +192,7 @@ class _Build:
         vertices, table = self._open_vertices()
         facts = self._stages.vertices
         if facts is None:
+            self._report("understanding columns", 0, 1)
             facts, encoder = understand_vertices(
                 table, vertices, self._edges, self._columns, self._encoder, self._folder,
                 self._scratch, self._memory, self._notes,

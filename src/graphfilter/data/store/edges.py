@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.data.store.arrays import StoredArray, map_array, writing_array
+from graphfilter.data.store.arrays import StoredArray, writing_array
 from graphfilter.data.store.engine import ROWS_AT_ONCE, Engine, open_engine
 from graphfilter.data.store.names import StoredNames
 from graphfilter.data.store.vertices import Report, stream_edges
@@ -82,6 +82,7 @@ def number_ends(
         _add_ids(engine, names)
         count = [0]
         engine.add_stream("edges", *stream_edges(edges, roles, count))
+        report("numbering ends", 0, n_rows)
         for batch in engine.query(_NUMBERED):
             u, v = (batch.column(i).to_numpy(zero_copy_only=False) for i in (0, 1))
             w = None if weights is None else batch.column(2).to_numpy(zero_copy_only=False)
@@ -113,11 +114,6 @@ _FIRST_UNKNOWN = (
     "LEFT JOIN ids s ON s.name = edges.source LEFT JOIN ids t ON t.name = edges.target "
     "WHERE s.number IS NULL OR t.number IS NULL ORDER BY edges.row LIMIT 1"
 )
-_MIRRORED = f"((key & {_LOW}) << {_SHIFT - 1}) | ((key >> {_SHIFT}) << 1) AS key"
-_KEYS = (
-    "SELECT key {weight} FROM pairs UNION ALL "
-    f"SELECT {_MIRRORED} {{weight}} FROM pairs ORDER BY key {{weight}}"
-)
 
 
 def sort_pairs(
@@ -131,15 +127,8 @@ def sort_pairs(
     report: Report,
 ) -> EdgeFacts:
     """Sort both directions of every edge, merge repeats and write the adjacency."""
-    import pyarrow as pa
-
-    columns = {
-        name: _in_pieces(map_array(scratch, pairs.arrays[role]))
-        for name, role in (("key", "pairs"), ("weight", "weights"))
-        if role in pairs.arrays
-    }
-    weighted = "weight" in columns
-    total = 2 * len(columns["key"])
+    weighted = "weights" in pairs.arrays
+    total = 2 * pairs.arrays["pairs"].shape[0]
     counts = np.zeros(n_vertices, dtype=np.int64)
     one_way = unequal = 0
     with ExitStack() as stack:
@@ -153,9 +142,9 @@ def sort_pairs(
             if wanted
         }
         engine = stack.enter_context(open_engine(scratch, memory))
-        engine.add("pairs", pa.table(columns))
+        engine.add_stream("pairs", *_both_ways(pairs, scratch))
         report("sorting", 0, total)
-        for block in _merged(engine.query(_KEYS.format(weight=", weight" if weighted else ""))):
+        for block in _merged(engine.query("FROM pairs ORDER BY ALL")):
             rows = block.keys >> _SHIFT
             first = int(rows[0])
             own = np.bincount(rows - first)
@@ -237,12 +226,31 @@ def _add_ids(engine: Engine, names: StoredNames) -> None:
     engine.add("ids", pa.Table.from_batches(table.to_batches(ROWS_AT_ONCE)))
 
 
-def _in_pieces(array: NDArray[Any]) -> Any:
+def _both_ways(pairs: PairFacts, scratch: Path) -> tuple[Any, Iterator[Any]]:
+    """Return every edge and its mirror image as batches; the files are read, not mapped."""
     import pyarrow as pa
 
-    starts = range(0, len(array), ROWS_AT_ONCE)
-    pieces = [pa.array(array[start : start + ROWS_AT_ONCE]) for start in starts]
-    return pa.chunked_array(pieces, type=pa.from_numpy_dtype(array.dtype))
+    files = [scratch / stored.file for stored in pairs.arrays.values()]
+    kinds = {"key": pa.int64(), "weight": pa.float32()}
+    schema = pa.schema(list(kinds.items())[: len(files)])
+
+    def batches() -> Iterator[Any]:
+        with ExitStack() as stack:
+            streams = [stack.enter_context(file.open("rb")) for file in files]
+            while True:
+                block = [
+                    np.fromfile(stream, dtype=stored.dtype, count=ROWS_AT_ONCE)
+                    for stream, stored in zip(streams, pairs.arrays.values(), strict=True)
+                ]
+                if not len(block[0]):
+                    return
+                keys = block[0]
+                mirrored = ((keys & _LOW) << (_SHIFT - 1)) | ((keys >> _SHIFT) << 1)
+                for own in (keys, mirrored):
+                    arrays = [pa.array(column) for column in (own, *block[1:])]
+                    yield pa.record_batch(arrays, schema=schema)
+
+    return schema, batches()
 
 
 def _missing_end(

@@ -1,0 +1,170 @@
+"""Building a graph store from a CSV of edges with ids of text.
+
+    python benchmarks/store_build.py                       ten million edges
+    python benchmarks/store_build.py --edges 100000000     more; 24 bytes of CSV each
+    python benchmarks/store_build.py --small               a hundred thousand
+
+Random edges, twenty a vertex, ids such as user-000001234. Edges per second, the peak of the
+memory that the process itself took (files that it mapped can be given up at any time, and are not
+counted), and disk: the store, and the most that lay beside it while it was built. The goal: a
+billion edges on two cores within an hour in 4 GB, so 278,000 edges per second. Linux only: it
+reads /proc.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from graphfilter.data import build_store
+from graphfilter.data.store import parse_bytes
+from harness import Record, apart, main, markdown, option_parser, stage, three_digits
+
+EDGES_PER_VERTEX = 20
+GOAL_EDGES, GOAL_SECONDS, GOAL_BYTES = 10**9, 3600, 4 << 30
+BLOCK = 1 << 20
+GIB, MIB = 2**30, 2**20
+
+
+def run(options: argparse.Namespace, device: torch.device) -> Record:
+    """Write the tables in one process and build the store in another."""
+    n_edges = 100_000 if options.small else getattr(options, "edges", 10_000_000)
+    memory = parse_bytes(getattr(options, "memory", "4GB"))
+    with tempfile.TemporaryDirectory(dir=getattr(options, "folder", None)) as name:
+        folder = Path(name)
+        with stage(f"writing a CSV of {n_edges:,} edges"):
+            apart(make_tables, folder, n_edges)
+        with stage("building the store"):
+            measured = apart(measure, folder, memory)
+        sizes = {
+            "csv_bytes": (folder / "edges.csv").stat().st_size,
+            "store_bytes": sum(p.stat().st_size for p in (folder / "store").iterdir()),
+        }
+    return {"n_edges": n_edges, "memory": memory, **sizes, **measured}
+
+
+def make_tables(folder: Path, n_edges: int) -> None:
+    """Write random edges and their vertices, in blocks."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    rng = np.random.default_rng(0)
+    n = max(2, n_edges // EDGES_PER_VERTEX)
+    kinds = pa.schema([("source", pa.string()), ("target", pa.string())])
+    with csv.CSVWriter(folder / "edges.csv", kinds) as writer:
+        for start in range(0, n_edges, BLOCK):
+            ends = rng.integers(0, n, (2, min(BLOCK, n_edges - start)))
+            writer.write_batch(pa.record_batch([make_ids(end) for end in ends], schema=kinds))
+    kinds = pa.schema([("id", pa.string()), ("x", pa.float32()), ("label", pa.string())])
+    with csv.CSVWriter(folder / "vertices.csv", kinds) as writer:
+        for start in range(0, n, BLOCK):
+            numbers = np.arange(start, min(start + BLOCK, n))
+            x = pa.array(rng.random(len(numbers), dtype=np.float32))
+            labels = pa.array(rng.choice(["a", "b"], len(numbers)))
+            writer.write_batch(pa.record_batch([make_ids(numbers), x, labels], schema=kinds))
+
+
+def make_ids(numbers: np.ndarray) -> object:
+    """Name vertices user-000000000, user-000000001, ..."""
+    import pyarrow as pa
+
+    digits = np.char.zfill(numbers.astype("U9"), 9)
+    return pa.array(np.char.add("user-", digits))
+
+
+def measure(folder: Path, memory: int) -> Record:
+    """Build the store; watch memory and disk from a thread of its own."""
+    watch, stages = _Watch(folder / "store"), {}
+    started = last = time.perf_counter()
+    stage_now = ""
+
+    def report(what: str, done: int, total: int) -> None:
+        nonlocal last, stage_now
+        if what != stage_now:
+            now = time.perf_counter()
+            stages[stage_now or "start"] = now - last
+            stage_now, last = what, now
+
+    with watch:
+        build_store(
+            folder / "edges.csv", folder / "vertices.csv", folder / "store", memory=memory,
+            report=report,
+        )  # fmt: skip
+    now = time.perf_counter()
+    stages[stage_now] = now - last
+    return {
+        "seconds": now - started,
+        "stages": stages,
+        "peak_bytes": watch.memory,
+        "disk_bytes": watch.disk,
+    }
+
+
+class _Watch(threading.Thread):
+    """The most memory of its own that this process had, and the most disk that a folder took."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(daemon=True)
+        self.folder, self.memory, self.disk = folder, 0, 0
+        self._ended = threading.Event()
+
+    def __enter__(self) -> None:
+        self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self.join()
+
+    def run(self) -> None:
+        while not self._ended.wait(0.05):
+            status = Path("/proc/self/status").read_text()
+            found = re.search(r"RssAnon:\s+(\d+) kB", status)
+            self.memory = max(self.memory, int(found[1]) * 1024 if found else 0)
+            self.disk = max(self.disk, folder_bytes(self.folder))
+
+
+def folder_bytes(folder: Path) -> int:
+    """Return what the files in a folder take; those that go meanwhile count nothing."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_blocks * 512
+        except FileNotFoundError:
+            continue
+    return total
+
+
+def table(record: Record) -> str:
+    """Show speed, memory and disk beside the goal."""
+    rate = record["n_edges"] / record["seconds"]
+    rows = [
+        ["edges", f"{record['n_edges']:,}", f"{GOAL_EDGES:,}"],
+        ["seconds", three_digits(record["seconds"]), f"{GOAL_SECONDS:,}"],
+        ["edges per second", f"{rate:,.0f}", f"{GOAL_EDGES / GOAL_SECONDS:,.0f}"],
+        ["a billion edges, at this speed", f"{GOAL_EDGES / rate / 60:.0f} min", "60 min"],
+        ["peak memory", f"{record['peak_bytes'] / MIB:,.0f} MiB", f"{GOAL_BYTES / MIB:,.0f} MiB"],
+        ["CSV", f"{record['csv_bytes'] / MIB:,.0f} MiB", ""],
+        ["store", f"{record['store_bytes'] / MIB:,.0f} MiB", ""],
+        ["disk at most while building", f"{record['disk_bytes'] / MIB:,.0f} MiB", ""],
+    ]
+    rows += [[f"seconds: {what}", three_digits(s), ""] for what, s in record["stages"].items()]
+    return markdown(["store", "measured", "goal"], rows)
+
+
+def parser() -> argparse.ArgumentParser:
+    options = option_parser(__doc__)
+    options.add_argument("--edges", type=int, default=10_000_000)
+    options.add_argument("--memory", default="4GB")
+    options.add_argument("--folder", help="where the tables and the store are written")
+    return options
+
+
+if __name__ == "__main__":
+    main("store_build", parser(), run, table)
