@@ -7,14 +7,15 @@ pseudo-random bijection :math:`\varphi` of the entries, :math:`\pi` is its own i
 matrix is symmetric without one comparison: 3.2 billion entries take seconds on a GPU.
 
 Repeated edges and self loops occur, as in every configuration model; each counts. Neighbours are
-anywhere in memory and in no order within a row, which is the worst case for a product.
+anywhere in memory and in no order within a row, which is the worst case for a product. A graph
+with communities has nine of ten neighbours near by.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -22,11 +23,13 @@ from torch import Tensor
 from graphfilter.errors import ConfigError, check_count, check_name
 from graphfilter.operators import Operator
 
-Degrees = Literal["uniform", "power-law"]
+Degrees = Literal["uniform", "power-law", "communities"]
 
 EXPONENT = 2.2
 CHUNK = 2**25
 ROUNDS = 4
+# Vertices of a community: numbered one after another.
+IN_A_COMMUNITY = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,12 +79,14 @@ def make_graph(
         raise ConfigError(f"n must be below 2^31, columns being int32; got {n}.")
     if check_count("n_entries", n_entries) % 2:
         raise ConfigError(f"n_entries must be even, two an edge; got {n_entries}.")
-    check_name("degrees", degrees, ("uniform", "power-law"))
-    make = uniform_degrees if degrees == "uniform" else power_law_degrees
+    check_name("degrees", degrees, get_args(Degrees))
+    make = power_law_degrees if degrees == "power-law" else uniform_degrees
     counts = make(n, n_entries, seed, torch.device(device))
     offsets = torch.zeros(n + 1, dtype=torch.int64, device=device)
     torch.cumsum(counts, 0, out=offsets[1:])
-    return RandomGraph(offsets, _pair_up(offsets, counts, seed))
+    if degrees == "communities":
+        return RandomGraph(offsets, _pair_up(offsets, counts, Communities(n, n_entries, seed)))
+    return RandomGraph(offsets, _pair_up(offsets, counts, Pairs(n_entries, seed)))
 
 
 def uniform_degrees(n: int, total: int, seed: int, device: torch.device) -> Tensor:
@@ -127,15 +132,58 @@ def row_of_entries(offsets: Tensor, counts: Tensor) -> Tensor:
     return rows
 
 
-def _pair_up(offsets: Tensor, counts: Tensor, seed: int) -> Tensor:
+def _pair_up(offsets: Tensor, counts: Tensor, pairs: Callable[[Tensor], Tensor]) -> Tensor:
     rows = row_of_entries(offsets, counts)
     columns = torch.empty_like(rows)
-    shuffle = Shuffle(len(rows), seed)
     for entries in _chunks(len(rows), rows.device):
-        partners = shuffle.inverse(shuffle(entries).bitwise_xor_(1))
         start = int(entries[0])
-        columns[start : start + len(entries)] = rows[partners]
+        columns[start : start + len(entries)] = rows[pairs(entries)]
     return columns
+
+
+class Pairs:
+    """The partner of every one of an even number of entries: anywhere."""
+
+    def __init__(self, size: int, seed: int) -> None:
+        self.shuffle = Shuffle(size, seed)
+
+    def __call__(self, entries: Tensor) -> Tensor:
+        return self.shuffle.inverse(self.shuffle(entries).bitwise_xor_(1))
+
+
+class Communities:
+    """Partners within a block of neighbouring vertices, but for every tenth entry.
+
+    The entries of ``IN_A_COMMUNITY`` vertices in a row, other than their tenth ones, are paired
+    among each other; the tenth ones anywhere. Where the numbers do not divide, the last entries
+    (fewer than two communities' and twenty) are one community more.
+    """
+
+    def __init__(self, n: int, n_entries: int, seed: int) -> None:
+        self.tens = n_entries // 20 * 2
+        # Near entries of a community, even, so that they can be paired.
+        self.size = max(n_entries // n * IN_A_COMMUNITY * 9 // 20 * 2, 2)
+        self.n_near = n_entries - self.tens
+        self.whole = max(self.n_near // self.size - 1, 0) * self.size
+        self.far, self.near, self.last = (
+            Pairs(max(size, 2), seed + i)
+            for i, size in enumerate((self.tens, self.size, self.n_near - self.whole))
+        )
+
+    def __call__(self, entries: Tensor) -> Tensor:
+        ten, place = entries // 10, entries % 10
+        is_far = (place == 9) & (ten < self.tens)
+        number = torch.where(ten < self.tens, 9 * ten + place, entries - self.tens)
+        first = torch.where(number < self.whole, number // self.size * self.size, self.whole)
+        within = torch.where(is_far, 0, number - first)
+        inside = number < self.whole
+        near = first + torch.where(
+            inside,
+            self.near(torch.where(inside, within, 0)),
+            self.last(torch.where(inside, 0, within)),
+        )
+        back = torch.where(near < 9 * self.tens, near // 9 * 10 + near % 9, near + self.tens)
+        return torch.where(is_far, 10 * self.far(torch.where(is_far, ten, 0)) + 9, back)
 
 
 def _chunks(total: int, device: torch.device) -> Iterator[Tensor]:

@@ -4,10 +4,11 @@ r"""One layer of the filter, out = a P x + b out, beside the memory's limit and 
     python benchmarks/layer.py                  on the CPU: a fiftieth of that
     python benchmarks/layer.py --small
 
-P is the augmented normalised adjacency of a random graph, with equal degrees and with power-law
-ones, x has 64 columns. The gather limit is the time to move what must be moved if no row of x is
-ever found in a cache: the neighbours' rows once each, the columns and offsets of the graph, and
-``out`` read and written; at the bandwidth that a copy reaches on the same device.
+P is the augmented normalised adjacency of a random graph: with equal degrees, with power-law ones,
+and with communities of 500 vertices that have nine of ten neighbours inside. x has 64 columns. The
+gather limit is the time to move what must be moved if no row of x is ever found in a cache: the
+neighbours' rows once each, the columns and offsets of the graph, and ``out`` read and written; at
+the bandwidth that a copy reaches on the same device.
 
 The peers keep P as most do, a value an entry: torch's CSR product (cuSPARSE on a GPU) followed by
 a sum, or adding to ``out`` itself; and PyTorch Geometric's way with an edge index: a row gathered
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 SIZES = {"cuda": (2_449_029, 123_718_280), "cpu": (48_980, 2_474_364), "small": (5_000, 100_000)}
 N_COLUMNS = 64
 SCALE, KEEP = 0.5, 0.5
-DEGREES: tuple[Degrees, ...] = ("uniform", "power-law")
+DEGREES: tuple[Degrees, ...] = ("uniform", "power-law", "communities")
 STORAGE = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 PEERS = {
     "csr_then_sum": "torch CSR, then a sum",

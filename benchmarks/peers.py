@@ -23,14 +23,19 @@ from graphs import RandomGraph, row_of_entries
 
 def propagation() -> nn.Module:
     """Make the layer that sends every vertex's columns along the edges and adds them up."""
+    from torch_geometric.utils import spmm
+
     base: Any = pyg_nn().MessagePassing
 
     class Propagation(base):
-        def forward(self, x: Tensor, edge_index: Tensor, weight: Tensor) -> Tensor:
+        def forward(self, x: Tensor, edge_index: Tensor, weight: Tensor | None) -> Tensor:
             return self.propagate(edge_index, x=x, weight=weight)
 
         def message(self, x_j: Tensor, weight: Tensor) -> Tensor:
             return weight.view(-1, 1) * x_j
+
+        def message_and_aggregate(self, adjacency: Tensor, x: Tensor) -> Tensor:
+            return spmm(adjacency, x)
 
     return Propagation(aggr="add")
 
@@ -42,13 +47,15 @@ class PygNetwork(nn.Module):
     ------
     x : (n, n_features);  output : (n, n_classes)
     edges : (2, M) with M weights, which are gathered and scattered; or a CSR adjacency (n, n)
-    without weights, which is multiplied
+    without weights, which ``plain`` torch multiplies with, or the layer of PyTorch Geometric
     """
 
     def __init__(
-        self, n_features: int, n_classes: int, *, n_layers: int, hidden_size: int, dropout: float
-    ) -> None:
+        self, n_features: int, n_classes: int, *, n_layers: int, hidden_size: int, dropout: float,
+        plain: bool = True,
+    ) -> None:  # fmt: skip
         super().__init__()
+        self.plain = plain
         self.encoder = nn.Linear(n_features, hidden_size)
         self.head = nn.Linear(hidden_size, n_classes)
         self.alpha = nn.Parameter(torch.full((n_layers,), 0.5))
@@ -60,7 +67,8 @@ class PygNetwork(nn.Module):
         x = functional.dropout(x, self.dropout, self.training)
         start = h = self.encoder(x).relu()
         for alpha, beta in zip(self.alpha, self.beta, strict=True):
-            spread = edges @ h if weight is None else self.propagate(h, edges, weight)
+            through = weight is not None or not self.plain
+            spread = self.propagate(h, edges, weight) if through else edges @ h
             h = alpha * spread + beta * start
         return self.head(functional.dropout(h, self.dropout, self.training))
 

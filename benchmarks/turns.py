@@ -31,7 +31,7 @@ from harness import (
 )
 
 # Peers by their names in epoch.py, the one a careful user would run first.
-PEERS = {"pyg_csr": "plain torch, CSR adjacency", "pyg_compiled": "PyG, torch.compile"}
+PEERS = {"plain_csr": "plain torch, CSR adjacency", "pyg_compiled": "PyG, torch.compile"}
 
 # Epoch ratios wanted of the first peer, one thread.
 GOALS = {"cora": 25, "citeseer": 60, "pubmed": 14, "computers": 6}
@@ -100,7 +100,7 @@ def table(record: Record) -> str:
     rows = []
     for row in record["epochs"]:
         for kind, ratio in row["ratios"].items():
-            goal = GOALS.get(row["dataset"]) if kind == "pyg_csr" else None
+            goal = GOALS.get(row["dataset"]) if kind == "plain_csr" else None
             spread = f"{show_ratio(ratio['low'])} to {show_ratio(ratio['high'])}"
             shown = [f"**{show_ratio(ratio['median'])}**", spread, f"≥ {goal}×" if goal else ""]
             rows.append([row["dataset"], PEERS[kind], *shown])

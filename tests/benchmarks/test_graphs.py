@@ -8,7 +8,7 @@ import graphs
 from graphfilter.errors import GraphFilterError
 
 SHAPES = [(1, 2), (3, 2), (7, 10), (5, 100), (97, 1234), (64, 4096), (500, 4098)]
-DEGREES = ("uniform", "power-law")
+DEGREES = ("uniform", "power-law", "communities")
 
 
 def dense(graph: graphs.RandomGraph) -> Tensor:
@@ -38,6 +38,14 @@ def test_chunks_do_not_change_the_graph(monkeypatch: pytest.MonkeyPatch) -> None
     cut = graphs.make_graph(97, 1234, "power-law", seed=1)
     assert torch.equal(whole.offsets, cut.offsets)
     assert torch.equal(whole.columns, cut.columns)
+
+
+def test_communities_have_nine_of_ten_neighbours_near_by() -> None:
+    graph = graphs.make_graph(20_000, 400_000, "communities")
+    rows = graphs.row_of_entries(graph.offsets, graph.offsets.diff())
+    near = ((rows - graph.columns).abs() <= graphs.IN_A_COMMUNITY).double().mean()
+    # A tenth of the entries goes anywhere, and a twentieth of these by chance near by.
+    assert 0.9 < near < 0.91
 
 
 def test_uniform_degrees_differ_by_at_most_one() -> None:

@@ -25,6 +25,8 @@ LONGEST = 256
 # small graphs and large ones, one run and ten; this one is near the best on all.
 WIDEST = 128
 BYTES_AT_A_TIME = 2048
+# The first of so many equal shares of the rows are made at the same time; 1 makes them in order.
+SPREAD = 1
 
 
 class TritonKernel(ProductKernel):
@@ -144,22 +146,21 @@ class TritonKernel(ProductKernel):
         flags: dict[str, Any],
         sizes: dict[str, Any],
     ) -> None:
-        """Launch the kernels: rows as they are, and long ones in pieces."""
-        x, out = finishing["x"], finishing["out"]
-        pieces = self._pieces
-        if len(out):
-            _programs.whole_rows[(len(out), programs)](
-                offsets=self.matrix.offsets, longest=LONGEST,
-                **finishing, **gathering, **flags, **sizes,
-            )  # fmt: skip
+        """Launch the programs: rows as they are and long ones in pieces, then the latter's sums."""
+        out, pieces = finishing["out"], self._pieces
+        if not len(out):
+            return
+        partial = torch.empty(
+            len(pieces.starts), sizes["width"], dtype=torch.float32, device=out.device
+        )
+        in_all = -(-len(out) // SPREAD) * SPREAD
+        _programs.rows_and_pieces[(len(pieces.starts) + in_all, programs)](
+            offsets=self.matrix.offsets, longest=LONGEST, n_pieces=len(pieces.starts),
+            n_rows=len(out), SPREAD=SPREAD, partial=partial, piece_starts=pieces.starts,
+            piece_ends=pieces.ends,
+            **finishing, **gathering, **flags, **sizes,
+        )  # fmt: skip
         if pieces.n_rows:
-            partial = torch.empty(
-                len(pieces.starts), sizes["width"], dtype=torch.float32, device=out.device
-            )
-            _programs.pieces_of_long_rows[(len(pieces.starts), programs)](
-                x=x, partial=partial, piece_starts=pieces.starts, piece_ends=pieces.ends,
-                **gathering, **sizes,
-            )  # fmt: skip
             _programs.finish_long_rows[(pieces.n_rows, programs)](
                 partial=partial, long_rows=pieces.rows, first_pieces=pieces.first,
                 **finishing, **flags, **sizes,
@@ -177,7 +178,8 @@ class _Pieces:
         self.first = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
         number = torch.repeat_interleave(torch.arange(self.n_rows, device=offsets.device), counts)
         place = torch.arange(len(number), device=offsets.device) - self.first[number]
-        self.starts = offsets[self.rows[number]] + place * LONGEST
+        # Of the offsets' own type: programs read both in the same place.
+        self.starts = offsets[self.rows[number]] + (place * LONGEST).to(offsets.dtype)
         self.ends = torch.minimum(self.starts + LONGEST, offsets[self.rows[number] + 1])
 
 

@@ -98,22 +98,35 @@ def _finish(
 
 
 @triton.jit
-def whole_rows(
-    x, out, total, against, dots, weights, offsets, columns, values, column_scales, row_scales,
-    diagonal, dot_scales, scale, skip, keep, value_stride, n_dots, longest, group_width,
-    n_groups, width,
+def rows_and_pieces(
+    x, out, total, against, dots, weights, partial, offsets, piece_starts, piece_ends, columns,
+    values, column_scales, row_scales, diagonal, dot_scales, scale, skip, keep, value_stride,
+    n_dots, n_pieces, n_rows, longest, group_width, n_groups, width,
     HAS_VALUES: tl.constexpr, HAS_SCALES: tl.constexpr, HAS_ROW: tl.constexpr,
     HAS_DIAGONAL: tl.constexpr, HAS_SKIP: tl.constexpr, HAS_KEEP: tl.constexpr,
     HAS_TOTAL: tl.constexpr, HAS_AGAINST: tl.constexpr, HAS_DOT_SCALE: tl.constexpr,
     ENTRIES: tl.constexpr, WIDE: tl.constexpr, PARTS: tl.constexpr, GROUPS: tl.constexpr,
-    FILLED: tl.constexpr,
+    FILLED: tl.constexpr, SPREAD: tl.constexpr,
 ):  # fmt: skip
-    """Make every row of at most ``longest`` entries: one program per row and column part."""
-    row = tl.program_id(0).to(tl.int64)
+    """Make every row of at most ``longest`` entries: one program per row and column part.
+
+    Before them, so that they start first, one per piece of a longer row, which it sums into its
+    place among the partial sums (pieces, width).
+    """
+    number = tl.program_id(0).to(tl.int64)
     block = tl.program_id(1)
     group, places, inside = _columns_of(block, group_width, n_groups, WIDE, PARTS, GROUPS, FILLED)
-    start = tl.load(offsets + row)
-    end = tl.load(offsets + row + 1)
+    row = number - n_pieces
+    if SPREAD > 1:
+        row = (row % SPREAD) * ((n_rows + SPREAD - 1) // SPREAD) + row // SPREAD
+    start = tl.load(offsets)
+    end = start
+    if number < n_pieces:
+        start = tl.load(piece_starts + number)
+        end = tl.load(piece_ends + number)
+    elif row < n_rows:
+        start = tl.load(offsets + row)
+        end = tl.load(offsets + row + 1)
     if HAS_VALUES:
         values += (block // PARTS).to(tl.int64) * value_stride
     if end - start <= longest:
@@ -121,34 +134,15 @@ def whole_rows(
             x, columns, values, column_scales, start, end,
             places, inside, width, HAS_VALUES, HAS_SCALES, ENTRIES, GROUPS * WIDE,
         )  # fmt: skip
-        _finish(
-            gathered, row, block, group, x, out, total, against, dots, weights, row_scales,
-            diagonal, dot_scales, scale, skip, keep, places, inside, width, n_dots,
-            n_groups, HAS_ROW, HAS_DIAGONAL, HAS_SKIP, HAS_KEEP, HAS_TOTAL, HAS_AGAINST,
-            HAS_DOT_SCALE, WIDE, PARTS, GROUPS,
-        )  # fmt: skip
-
-
-@triton.jit
-def pieces_of_long_rows(
-    x, partial, piece_starts, piece_ends, columns, values, column_scales,
-    value_stride, group_width, n_groups, width,
-    HAS_VALUES: tl.constexpr, HAS_SCALES: tl.constexpr,
-    ENTRIES: tl.constexpr, WIDE: tl.constexpr, PARTS: tl.constexpr, GROUPS: tl.constexpr,
-    FILLED: tl.constexpr,
-):  # fmt: skip
-    """Sum one piece of a long row into its place among the partial sums (pieces, width)."""
-    piece = tl.program_id(0).to(tl.int64)
-    block = tl.program_id(1)
-    _, places, inside = _columns_of(block, group_width, n_groups, WIDE, PARTS, GROUPS, FILLED)
-    if HAS_VALUES:
-        values += (block // PARTS).to(tl.int64) * value_stride
-    gathered = _gather(
-        x, columns, values, column_scales,
-        tl.load(piece_starts + piece), tl.load(piece_ends + piece), places, inside, width,
-        HAS_VALUES, HAS_SCALES, ENTRIES, GROUPS * WIDE,
-    )  # fmt: skip
-    tl.store(partial + piece * width + places, gathered, mask=inside)
+        if number < n_pieces:
+            tl.store(partial + number * width + places, gathered, mask=inside)
+        elif row < n_rows:
+            _finish(
+                gathered, row, block, group, x, out, total, against, dots, weights, row_scales,
+                diagonal, dot_scales, scale, skip, keep, places, inside, width, n_dots,
+                n_groups, HAS_ROW, HAS_DIAGONAL, HAS_SKIP, HAS_KEEP, HAS_TOTAL, HAS_AGAINST,
+                HAS_DOT_SCALE, WIDE, PARTS, GROUPS,
+            )  # fmt: skip
 
 
 @triton.jit
