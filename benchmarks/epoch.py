@@ -7,9 +7,9 @@
 An epoch is one training step and one evaluation of the paper's model: K = 16, 64 hidden columns,
 dropout 0.7. The peers have dense features, autograd through the layers and Adam: plain torch with a
 CSR adjacency, as a careful user would write it; PyTorch Geometric with an edge index, whose message
-passing gathers and scatters; the same with a CSR adjacency; and under torch.compile. Ours goes through
-graphfilter.training.train; its epoch is the difference of a long and a short training, so that
-what happens once does not count. Datasets are looked for in GRAPHFILTER_DATA.
+passing gathers and scatters; the same with a CSR adjacency; and under torch.compile. Ours goes
+through graphfilter.training.train; its epoch is the difference of a long and a short training, so
+that what happens once does not count. Datasets are looked for in GRAPHFILTER_DATA.
 """
 
 from __future__ import annotations
