@@ -47,6 +47,10 @@ class DataFileError(GraphFilterError):
         super().__init__(f"{where}: {problem}")
 
 
+class ProcessError(GraphFilterError):
+    """A process of several that compute together that is gone, or never came."""
+
+
 class NoGraphWarning(UserWarning):
     """An estimator was fitted without a graph, which may have been forgotten."""
 

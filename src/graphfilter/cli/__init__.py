@@ -17,10 +17,13 @@ NO_MEMORY = "not enough memory for this graph in this setting."
 def main() -> NoReturn:
     """Run a command; bad input ends in one line on standard error and exit code 2."""
     from graphfilter.cli.screen import complain, end_stopped, prepare_streams, tell
-    from graphfilter.errors import GraphFilterError
+    from graphfilter.errors import GraphFilterError, ProcessError
+    from graphfilter.runtime.launched import common_exit, launched
     from graphfilter.runtime.threads import prepare_threads
 
     prepare_streams()
+    if not launched().is_first and sys.argv[1:2] != ["fit"]:
+        sys.exit(0)  # Work for one process: the first does it.
     code = EXIT_BAD_INPUT
     try:
         # Before torch loads, which reads it once.
@@ -30,6 +33,7 @@ def main() -> NoReturn:
         # What was found and guessed until then: often the cause.
         tell(getattr(error, "__notes__", ()), quiet="--quiet" in sys.argv)
         complain(str(error))
+        code = 1 if isinstance(error, ProcessError) else code
     except KeyboardInterrupt as stop:
         code = end_stopped(stop)
     except MemoryError:
@@ -48,6 +52,12 @@ def main() -> NoReturn:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         complain(f"{where}{error.strerror or error}.")
+    code = common_exit(code)
+    if code and launched().size > 1:
+        # At once: until Python has shut down, torchrun would end this process by a signal.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
     sys.exit(code)
 
 

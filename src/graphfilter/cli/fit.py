@@ -11,8 +11,15 @@ from graphfilter.cli.fit_model import DEFAULT, SGF, check_words, make_classifier
 from graphfilter.cli.progress import training_bar
 from graphfilter.cli.screen import end_stopped, say, show_table, tell
 from graphfilter.cli.sources import Device, Seed, given_words, takes
-from graphfilter.cli.stopping import command_line, stoppable
+from graphfilter.cli.stopping import command_line, stoppable, what_is_kept
 from graphfilter.cli.target_options import TargetOptions
+from graphfilter.cli.together import (
+    ending_lost,
+    join_processes,
+    note_division,
+    on_first,
+    say_communicated,
+)
 
 if TYPE_CHECKING:
     from graphfilter.run_folder import FitSummary
@@ -128,6 +135,7 @@ def fit(
     given.check_target()
     words = set(given_words(context))
     check_words(model, words, of_values=given.of_values)
+    group = join_processes()
     found, quiet = given.read(), given.quiet
     shared: dict[str, Any] = {
         "max_epochs": epochs,
@@ -150,7 +158,7 @@ def fit(
 
         fit_to_values(
             given, found, shared | of_sgf, out, resume=resume, overwrite=overwrite,
-            baselines=baselines,
+            baselines=baselines, group=group,
         )  # fmt: skip
         return
     from graphfilter.graph.edges import count
@@ -161,6 +169,7 @@ def fit(
         fit_folder,
         has_channels,
         plan_fit,
+        take_part,
     )
     from graphfilter.systems import get_system
 
@@ -168,8 +177,9 @@ def fit(
         model, shared, of_sgf, class_weight="balanced" if balanced else None
     )
     plan = plan_fit(found, seed, given.split_rule())
-    check_folder(out, overwrite=overwrite, resume=resume)
+    on_first(group, lambda: check_folder(out, overwrite=overwrite, resume=resume))
     tell(plan.notes[len(found.graph.notes) :], quiet=quiet)
+    tell(note_division(group, classifier), quiet=quiet)
     if resume and not checkpoints(out):
         tell([f"there is no checkpoint in {out}: starting at the beginning."], quiet=quiet)
     repeating = [f"repeating on {count(given.repeats - 1, 'other split')}"]
@@ -184,18 +194,23 @@ def fit(
         *(f"comparing: {get_system(name).title}" for name in BASELINES),
     ]
     try:
-        with training_bar(show=not quiet, titles=titles) as bar, stoppable(bar) as report:
+        with (
+            ending_lost(out), training_bar(show=not quiet, titles=titles) as bar,
+            stoppable(bar) as report,
+        ):  # fmt: skip
+            if group is not None and not group.is_first:
+                take_part(
+                    plan, classifier, out, seed=seed, resume=resume, baselines=baselines,
+                    on_epoch=report, asked=given.asked(),
+                )  # fmt: skip
+                return
             summary = fit_folder(
                 plan, classifier, out, seed=seed, resume=resume, overwrite=overwrite,
                 on_epoch=report, baselines=baselines, on_baseline=report,
                 command=command_line(), asked=given.asked(),
             )  # fmt: skip
     except KeyboardInterrupt as stop:
-        if checkpoints(out):
-            kept = f"what was done is kept. Resume with: {command_line()} --resume"
-        else:
-            kept = "nothing was kept: there was no checkpoint yet."
-        raise typer.Exit(end_stopped(stop, kept)) from None
+        raise typer.Exit(end_stopped(stop, what_is_kept(out))) from None
     tell(summary.notes, quiet=quiet)
     _show(summary)
 
@@ -243,6 +258,7 @@ def _show(summary: FitSummary) -> None:
         say(f"{count(n_unlabelled, 'unlabelled vertex', 'unlabelled vertices')} predicted.")
     if "repeats" in metrics:
         say(view_spread(metrics["repeats"]).sentence)
+    say_communicated(metrics)
     if "decision" in metrics:
         _show_decision(metrics["decision"])
     files = ["metrics.json"]

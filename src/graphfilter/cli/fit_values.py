@@ -10,12 +10,14 @@ import typer
 
 from graphfilter.cli.progress import training_bar
 from graphfilter.cli.screen import end_stopped, say, show_table, tell
-from graphfilter.cli.stopping import command_line, stoppable
+from graphfilter.cli.stopping import command_line, stoppable, what_is_kept
+from graphfilter.cli.together import ending_lost, note_division, on_first, say_communicated
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.cli.target_options import TargetOptions
     from graphfilter.run_folder import Source, ValueSummary
+    from graphfilter.runtime.processes import Group
 
 # The paper's 0.7 is for classes of texts: of a few columns of numbers it leaves too little.
 DROPOUT = 0.2
@@ -31,11 +33,12 @@ def fit_to_values(
     resume: bool,
     overwrite: bool,
     baselines: bool,
+    group: Group | None = None,
 ) -> None:
     """Fit a regressor, or a classifier of several labels, and show its scores."""
     from graphfilter.estimators import SGFClassifier, SGFRegressor
     from graphfilter.report.sentences import BASELINES
-    from graphfilter.run_folder import CHECKPOINT_FILE, check_folder, fit_values, plan_values
+    from graphfilter.run_folder import check_folder, fit_values, plan_values, take_part_in_values
     from graphfilter.systems import get_system
 
     own: dict[str, Any] = {name: value for name, value in parameters.items() if value is not None}
@@ -48,20 +51,27 @@ def fit_to_values(
         estimator = SGFClassifier(**own)
     seed: int = parameters["random_state"]
     plan = plan_values(found, given.read_target(), seed, given.split_rule())
-    check_folder(out, overwrite=overwrite, resume=resume)
+    on_first(group, lambda: check_folder(out, overwrite=overwrite, resume=resume))
     tell(plan.notes[len(found.graph.notes) :], quiet=given.quiet)
+    tell(note_division(group, estimator), quiet=given.quiet)
     titles = ["training", *(f"comparing: {get_system(name).title}" for name in BASELINES)]
     try:
-        with training_bar(show=not given.quiet, titles=titles) as bar, stoppable(bar) as report:
+        with (
+            ending_lost(out), training_bar(show=not given.quiet, titles=titles) as bar,
+            stoppable(bar) as report,
+        ):  # fmt: skip
+            if group is not None and not group.is_first:
+                take_part_in_values(
+                    plan, estimator, out, seed=seed, resume=resume, baselines=baselines,
+                    on_epoch=report,
+                )  # fmt: skip
+                return
             summary = fit_values(
                 plan, estimator, out, seed=seed, resume=resume, overwrite=overwrite,
                 baselines=baselines, on_epoch=report, command=command_line(),
             )  # fmt: skip
     except KeyboardInterrupt as stop:
-        kept = "nothing was kept: there was no checkpoint yet."
-        if (out / CHECKPOINT_FILE).exists():
-            kept = f"what was done is kept. Resume with: {command_line()} --resume"
-        raise typer.Exit(end_stopped(stop, kept)) from None
+        raise typer.Exit(end_stopped(stop, what_is_kept(out))) from None
     _show(summary)
 
 
@@ -87,6 +97,7 @@ def _show(summary: ValueSummary) -> None:
     )
     show_table(["part", "vertices", *shown.values()], rows, title=title)
     say(summary.headline)
+    say_communicated(metrics)
     say(
         f"Written to {summary.folder}: report.html (open it in a browser), predictions.csv, "
         "metrics.json and the model."

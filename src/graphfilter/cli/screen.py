@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import sys
+import warnings
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
@@ -15,6 +16,8 @@ from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from graphfilter.runtime.launched import launched, may_speak
 
 # Escape sequences, then what else moves the cursor, hides text or reverses it.
 _SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -~])")
@@ -38,13 +41,19 @@ err = _Console(stderr=True, highlight=False)
 
 
 def prepare_streams() -> None:
-    """Keep output from failing on its characters or on closed streams."""
+    """Keep output from failing on its characters or on closed streams.
+
+    Of several processes only the first says anything.
+    """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115
         stream = getattr(sys, name)
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+    if not launched().is_first:
+        out.quiet = err.quiet = True
+        warnings.simplefilter("ignore")
 
 
 def printable(text: str) -> str:
@@ -66,9 +75,11 @@ def share(value: float) -> str:
 
 
 def complain(message: str) -> None:
-    """Print an error in one line that is never wrapped."""
+    """Print an error in one line that is never wrapped; of several processes, once."""
     line = " ".join(printable(message).splitlines())
-    err.print(f"[bold red]error:[/] {line}", soft_wrap=True)
+    if may_speak():
+        err.quiet = False
+        err.print(f"[bold red]error:[/] {line}", soft_wrap=True)
 
 
 def end_stopped(stop: KeyboardInterrupt, kept: str = "") -> int:

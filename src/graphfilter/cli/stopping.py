@@ -7,7 +7,10 @@ import signal
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from graphfilter.runtime.launched import launched
 
 if TYPE_CHECKING:
     from graphfilter.training import Progress
@@ -44,7 +47,19 @@ def stoppable(bar: Callable[[Progress], None]) -> Generator[Callable[[Progress],
         restore()
 
 
+def what_is_kept(out: Path) -> str:
+    """Say what an interrupted fit leaves in its folder, and how to resume it."""
+    from graphfilter.run_folder import checkpoints
+
+    if not checkpoints(out):
+        return "nothing was kept: there was no checkpoint yet."
+    return f"what was done is kept. Resume with: {command_line()} --resume"
+
+
 def command_line() -> str:
     """Return the command as it was given, without --resume and --overwrite."""
     words = [word for word in sys.argv[1:] if word not in ("--resume", "--overwrite")]
+    if (size := launched().size) > 1:
+        start = ["torchrun", "--nproc-per-node", str(size), "-m", "graphfilter"]
+        return shlex.join([*start, *words])
     return shlex.join(["graphfilter", *words])

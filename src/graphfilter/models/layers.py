@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -66,8 +66,15 @@ class Linear(nn.Module):
         return f"{self.weight.shape[0]}, {self.weight.shape[1]}"
 
 
+class Weights(NamedTuple):
+    """What a :class:`Linear` multiplies with and adds, or a part of it."""
+
+    weight: Tensor
+    bias: Tensor
+
+
 def linear_side_by_side(
-    layers: Sequence[Linear],
+    layers: Sequence[Linear | Weights],
     x: Tensor | SparseFeatures,
     dropout: float,
     generators: Generators,

@@ -14,6 +14,7 @@ from graphfilter.filters import Filter, FilterConfig, StackedFilterConfig, apply
 from graphfilter.filters.config import added
 from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig, SideBySide
+from graphfilter.models.columns import Columns, forward_in_parts
 from graphfilter.models.layers import Generators, Input, Linear, drop, linear_side_by_side
 from graphfilter.operators import Operator
 
@@ -116,6 +117,9 @@ class FilterNetwork(SideBySide[FilterNetworkConfig]):
     torch.Size([3, 2])
     """
 
+    # Of the hidden layer, those that this network has; None where it has all of them.
+    columns: Columns | None = None
+
     def __init__(
         self,
         n_features: int,
@@ -153,6 +157,8 @@ class FilterNetwork(SideBySide[FilterNetworkConfig]):
         cls, models: Sequence[FilterNetwork], operator: Operator, x: Input, generators: Generators
     ) -> Tensor:
         first = models[0]
+        if first.columns is not None:
+            return forward_in_parts(models, operator, x, generators)
         hidden = x
         relu, activate = first.config.activation == "relu", first.activate
         for layers in zip(*(model.encoders() for model in models), strict=True):
@@ -200,7 +206,8 @@ class FilterNetwork(SideBySide[FilterNetworkConfig]):
 
     def filters_logits(self) -> bool:
         """Return whether the filter now runs after the head."""
-        narrower = self.head.weight.shape[1] < self.head.weight.shape[0]
+        width = self.head.weight.shape[0] if self.columns is None else self.columns.total
+        narrower = self.head.weight.shape[1] < width
         return self.config.filter_on == "logits" or (not self.training and narrower)
 
     def main_filter(self) -> Filter:

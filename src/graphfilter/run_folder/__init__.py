@@ -22,7 +22,7 @@ from graphfilter.run_folder.channels import has_channels
 from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.embeddings import check_embeddings_file, write_embeddings
 from graphfilter.run_folder.explain import explain_run
-from graphfilter.run_folder.fit import FitSummary, fit_folder
+from graphfilter.run_folder.fit import FitSummary, fit_folder, take_part
 from graphfilter.run_folder.layout import (
     CHECKPOINT_FILE,
     REPORT_FILE,
@@ -42,7 +42,12 @@ from graphfilter.run_folder.value_files import (
     task_of_run,
     write_values,
 )
-from graphfilter.run_folder.value_fit import ValueSummary, fit_values, predicted_values
+from graphfilter.run_folder.value_fit import (
+    ValueSummary,
+    fit_values,
+    predicted_values,
+    take_part_in_values,
+)
 from graphfilter.run_folder.value_plan import ValuePlan, plan_values
 
 __all__ = [
@@ -76,6 +81,8 @@ __all__ = [
     "predicted_classes",
     "predicted_values",
     "read_description",
+    "take_part",
+    "take_part_in_values",
     "task_of_run",
     "with_features",
     "write_embeddings",

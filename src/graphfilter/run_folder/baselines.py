@@ -11,6 +11,7 @@ from graphfilter.systems import get_system
 from graphfilter.systems.pipeline import train_system
 from graphfilter.systems.pooling import together
 from graphfilter.training import OnEpoch
+from graphfilter.training.progress import shared
 
 
 def train_baselines(
@@ -24,26 +25,29 @@ def train_baselines(
 
     The split, the scaling of the features, the class weights, the most epochs, the patience, the
     score that chooses the best epoch and the number of networks that are averaged are the
-    classifier's; each system has its usual learning rate and decay. Where ``on_epoch`` stops them
-    none is returned: one cut short would be no fair comparison.
+    classifier's; each system has its usual learning rate and decay. Several processes divide them.
+    Where ``on_epoch`` stops them none is returned: one cut short would be no fair comparison.
     """
     seeds = np.random.SeedSequence(seed).generate_state(classifier.n_members).tolist()
     settings = classifier.system_.settings()
     limits = {key: settings[key] for key in ("max_epochs", "patience", "monitor")}
-    made = []
-    for name, meaning in BASELINES.items():
-        system = get_system(name).with_(**limits)
+    names = list(BASELINES)
+
+    def work(number: int) -> Baseline | None:
+        name = names[number]
         outcomes = train_system(
             classifier.prepared_,
-            system,
+            get_system(name).with_(**limits),
             [split] * len(seeds),
             seeds,
             class_weight=classifier.class_weights_,
             on_epoch=on_epoch,
         )
         if any(done.result.stopped == "asked" for done in outcomes):
-            return ()
+            return None
         predicted = together([done.probabilities for done in outcomes]).argmax(axis=1)
         seconds = sum(done.seconds for done in outcomes)
-        made.append(Baseline(name, get_system(name).title, meaning, predicted, seconds))
-    return tuple(made)
+        return Baseline(name, get_system(name).title, BASELINES[name], predicted, seconds)
+
+    made = shared(len(names), work, on_epoch)
+    return tuple(one for one in made if one is not None) if None not in made else ()

@@ -30,6 +30,7 @@ from graphfilter.run_folder.layout import (
     METRICS_FILE,
     PREDICTIONS_FILE,
     REPORT_FILE,
+    let_begin,
     open_folder,
     remove_checkpoints,
 )
@@ -88,6 +89,7 @@ def fit_folder(
     if asked.embeddings is not None:
         check_embeddings_file(asked.embeddings, overwrite=overwrite or resume)
     with open_folder(out, overwrite=overwrite, resume=resume) as folder:
+        let_begin()
         classifier, notes = fit_in_folder(
             plan, classifier, folder, resume=resume, on_epoch=on_epoch
         )
@@ -100,6 +102,30 @@ def fit_folder(
             write_embeddings(asked.embeddings, plan.graph, classifier.transform())
         remove_checkpoints(folder)
     return FitSummary(classifier, plan.graph, metrics, folder, headline, notes)
+
+
+def take_part(
+    plan: Plan,
+    classifier: VertexClassifier,
+    out: str | Path,
+    *,
+    seed: int,
+    resume: bool = False,
+    baselines: bool = True,
+    on_epoch: OnEpoch | None = None,
+    asked: Asked = NOTHING_ASKED,
+) -> None:
+    """Do the share of another process in :func:`fit_folder`, which the first of them calls.
+
+    Nothing but the checkpoints of members is written.
+    """
+    let_begin()
+    fitted, _ = fit_in_folder(plan, classifier, Path(out), resume=resume, on_epoch=on_epoch)
+    if asked.repeats > 1:
+        said = fitted.predict_proba()
+        repeat_fit(plan, fitted, said, seed=seed, repeats=asked.repeats, on_epoch=on_epoch)
+    if baselines:
+        train_baselines(plan.split, fitted, seed=seed, on_epoch=on_epoch)
 
 
 def _write_run(

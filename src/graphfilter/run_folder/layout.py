@@ -8,6 +8,7 @@ from pathlib import Path
 
 from graphfilter.errors import ConfigError
 from graphfilter.estimators.saving import CONFIG_FILE, MODEL_FILE
+from graphfilter.runtime.processes import current
 from graphfilter.storage import in_use, locked, make_folder
 
 CHECKPOINT_FILE = "checkpoint.safetensors"
@@ -45,6 +46,12 @@ def open_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Generator[
                 (folder / name).unlink(missing_ok=True)
             remove_checkpoints(folder)
         yield folder
+
+
+def let_begin() -> None:
+    """Let other processes begin when the first has its folder."""
+    if (group := current()) is not None:
+        group.on_first(lambda: None)
 
 
 def checkpoints(folder: str | Path) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
@@ -13,8 +14,10 @@ from graphfilter.estimators.graph import GraphClassifier
 from graphfilter.graph import Graph
 from graphfilter.metrics import score_parts
 from graphfilter.run_folder.channels import ChannelMetrics
+from graphfilter.runtime.processes import current
 from graphfilter.spectral.diagnosis import known_frequency
 from graphfilter.splits import Split
+from graphfilter.training import FitResult
 
 
 class MemberMetrics(TypedDict):
@@ -26,6 +29,14 @@ class MemberMetrics(TypedDict):
     epochs: int
 
 
+class ProcessMetrics(TypedDict):
+    """Several processes in ``metrics.json``: bytes summed over them per step and per scoring."""
+
+    n: int
+    bytes_per_step: int
+    bytes_per_scoring: int
+
+
 class RunMetrics(TypedDict):
     """The content of ``metrics.json``; lists have one entry per member.
 
@@ -34,6 +45,7 @@ class RunMetrics(TypedDict):
     ``repeats``, where there are some: each score by mean, deviation, interval and values.
     ``channels``, where edges have kinds or directions: the share and the filter of each.
     ``members``, of a committee: the share, the time and the epochs of each.
+    ``processes``, where there are several: how many, and what they exchange.
     ``filter`` holds the learned scalars of each member and its coefficients theta.
     """
 
@@ -51,6 +63,7 @@ class RunMetrics(TypedDict):
     repeats: NotRequired[dict[str, Any]]
     channels: NotRequired[list[ChannelMetrics]]
     members: NotRequired[dict[str, MemberMetrics]]
+    processes: NotRequired[ProcessMetrics]
 
 
 def measure_run(
@@ -87,7 +100,19 @@ def measure_run(
             for note in classifier.member_notes_
         }
         metrics["seconds"] = sum(note.seconds for note in classifier.member_notes_)
+    if processes := measure_processes(results):
+        metrics["processes"] = processes
     return metrics
+
+
+def measure_processes(results: Sequence[FitResult]) -> ProcessMetrics | None:
+    """Return what processes exchanged in training; None where one worked alone."""
+    group = current()
+    if group is None:
+        return None
+    sent = [result.communicated for result in results]
+    step, scoring = (max(each.get(name, 0) for each in sent) for name in ("step", "scoring"))
+    return {"n": group.size, "bytes_per_step": step, "bytes_per_scoring": scoring}
 
 
 def peak_memory_mb() -> float | None:

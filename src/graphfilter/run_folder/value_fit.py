@@ -23,10 +23,16 @@ from graphfilter.run_folder.layout import (
     METRICS_FILE,
     PREDICTIONS_FILE,
     REPORT_FILE,
+    let_begin,
     open_folder,
 )
 from graphfilter.run_folder.predictions import parts_of
-from graphfilter.run_folder.run_metrics import filter_numbers, finite, peak_memory_mb
+from graphfilter.run_folder.run_metrics import (
+    filter_numbers,
+    finite,
+    measure_processes,
+    peak_memory_mb,
+)
 from graphfilter.run_folder.value_files import score_values, write_values
 from graphfilter.run_folder.value_plan import ValuePlan
 from graphfilter.spectral.rayleigh import rayleigh_quotient
@@ -35,6 +41,7 @@ from graphfilter.storage import write_json
 from graphfilter.systems import get_system
 from graphfilter.systems.pipeline import train_system
 from graphfilter.training import OnEpoch
+from graphfilter.training.progress import shared
 
 ValueEstimator = SGFRegressor | SGFClassifier
 
@@ -68,14 +75,8 @@ def fit_values(
     """
     estimator.check_parameters()
     with open_folder(out, overwrite=overwrite, resume=resume) as folder:
-        estimator.fit(
-            graph=plan.graph,
-            y=plan.known_target,
-            split=plan.split,
-            checkpoint=folder / CHECKPOINT_FILE,
-            resume=resume,
-            on_epoch=on_epoch,
-        )
+        let_begin()
+        _fit(plan, estimator, folder, resume=resume, on_epoch=on_epoch)
         said = predicted_values(estimator)
         metrics = _measure(plan, estimator, said)
         write_values(folder / PREDICTIONS_FILE, estimator, plan.graph, said, plan.split)
@@ -94,6 +95,41 @@ def fit_values(
     return ValueSummary(plan.graph, metrics, folder, headline)
 
 
+def take_part_in_values(
+    plan: ValuePlan,
+    estimator: ValueEstimator,
+    out: str | Path,
+    *,
+    seed: int,
+    resume: bool = False,
+    baselines: bool = True,
+    on_epoch: OnEpoch | None = None,
+) -> None:
+    """Do the share of another process in :func:`fit_values`, which the first of them calls."""
+    let_begin()
+    _fit(plan, estimator, Path(out), resume=resume, on_epoch=on_epoch)
+    if baselines:
+        _rivals(plan.split, estimator, seed, on_epoch)
+
+
+def _fit(
+    plan: ValuePlan,
+    estimator: ValueEstimator,
+    folder: Path,
+    *,
+    resume: bool,
+    on_epoch: OnEpoch | None,
+) -> None:
+    estimator.fit(
+        graph=plan.graph,
+        y=plan.known_target,
+        split=plan.split,
+        checkpoint=folder / CHECKPOINT_FILE,
+        resume=resume,
+        on_epoch=on_epoch,
+    )
+
+
 def predicted_values(estimator: ValueEstimator, graph: Graph | None = None) -> NDArray[np.float64]:
     """Return the numbers (n, 1), or the probability of every label (n, L)."""
     if isinstance(estimator, SGFRegressor):
@@ -105,7 +141,7 @@ def _measure(plan: ValuePlan, estimator: ValueEstimator, said: NDArray[Any]) -> 
     """Return the content of ``metrics.json``."""
     target, results = plan.known_target, estimator.results_
     parts = {part: getattr(plan.split, part) for part in ("train", "val", "test")}
-    return {
+    metrics: dict[str, Any] = {
         "task": target.task.name,
         "target": [str(name) for name in target.names],
         "scores": {
@@ -120,6 +156,9 @@ def _measure(plan: ValuePlan, estimator: ValueEstimator, said: NDArray[Any]) -> 
         "seconds": results[0].seconds,
         "peak_memory_mb": peak_memory_mb(),
     }
+    if processes := measure_processes(results):
+        metrics["processes"] = processes
+    return metrics
 
 
 def _frequencies(graph: Graph, target: Target) -> dict[str, float | None]:
@@ -141,8 +180,10 @@ def _rivals(
     unscaled: Callable[[NDArray[Any]], NDArray[Any]] = lambda values: values  # noqa: E731
     if isinstance(estimator, SGFRegressor):
         unscaled = lambda values: values * estimator.target_scale_ + estimator.target_mean_  # noqa: E731
-    made: list[Rival] = []
-    for name, meaning in BASELINES.items():
+    names = list(BASELINES)
+
+    def work(number: int) -> Rival | None:
+        name = names[number]
         system = get_system(name).with_(
             max_epochs=estimator.max_epochs,
             patience=estimator.patience,
@@ -154,8 +195,10 @@ def _rivals(
             estimator.prepared_, system, [split] * len(seeds), seeds, on_epoch=on_epoch
         )
         if any(outcome.result.stopped == "asked" for outcome in done):
-            return ()
+            return None
         said = unscaled(np.mean([outcome.probabilities for outcome in done], axis=0))
         seconds = sum(outcome.seconds for outcome in done)
-        made.append(Rival(name, get_system(name).title, meaning, said, seconds))
-    return tuple(made)
+        return Rival(name, get_system(name).title, BASELINES[name], said, seconds)
+
+    made = shared(len(names), work, on_epoch)
+    return tuple(one for one in made if one is not None) if None not in made else ()

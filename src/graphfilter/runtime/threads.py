@@ -31,6 +31,7 @@ from functools import cache
 from pathlib import Path
 
 from graphfilter.errors import ConfigError
+from graphfilter.runtime.launched import launched
 
 VARIABLE = "GRAPHFILTER_THREADS"
 WAITING = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}
@@ -49,7 +50,12 @@ def prepare_threads() -> None:
         os.environ.setdefault(name, value)
     if VARIABLE in os.environ:
         os.environ["OMP_NUM_THREADS"] = str(_configured())
-    os.environ.setdefault("OMP_NUM_THREADS", str(usable_cores()))
+    place = launched()
+    if place.local_size > 1 and os.environ.get("OMP_NUM_THREADS") == "1":
+        # torchrun's setting where there is none: divide the cores among its processes instead.
+        del os.environ["OMP_NUM_THREADS"]
+    own = max(1, usable_cores() // place.local_size)
+    os.environ.setdefault("OMP_NUM_THREADS", str(own))
 
 
 @contextmanager

@@ -30,6 +30,7 @@ from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.prior import prior_weights
 from graphfilter.systems.system import System
 from graphfilter.training import OnEpoch, Progress
+from graphfilter.training.progress import shared
 
 # Weight decay is a prior on the weights against a mean loss: it shrinks as the labels grow.
 DECAY = 0.5
@@ -195,7 +196,8 @@ def train_committee(
 ) -> list[CommitteeOutcome]:
     """Train every member on every split, and weigh them on its validation vertices.
 
-    Each member keeps its own checkpoint; one that has ended is not trained again.
+    Each member keeps its own checkpoint; one that has ended is not trained again. Several processes
+    divide the members among them.
     """
     if not isinstance(committee, Committee):
         raise ConfigError(f"{committee.name} must be a committee; it is one system.")
@@ -205,8 +207,11 @@ def train_committee(
     if not sitting:
         raise ConfigError(f"no member of {committee.name} can be trained on this graph.")
     watch = _Watch(on_epoch, len(sitting))
-    by_member: list[list[Part]] = []
-    for number, system in enumerate(sitting):
+
+    def work(number: int) -> list[Part] | None:
+        if watch.stopped:
+            return None
+        system = sitting[number]
         repeats = _repeats(system, prepared.graph)
         if system.is_fitted:
             watch.announce(number, system.title)
@@ -221,9 +226,10 @@ def train_committee(
             resume=resume,
         )
         grouped = [outcomes[i : i + repeats] for i in range(0, len(outcomes), repeats)]
-        by_member.append([_together(system, runs) for runs in grouped])
-        if watch.stopped:
-            break
+        return [_together(system, runs) for runs in grouped]
+
+    trained = shared(len(sitting), work, on_epoch)
+    by_member = [parts for parts in trained if parts is not None]
     return [
         _weighed(prepared, committee, parts, split, class_weight)
         for parts, split in zip(zip(*by_member, strict=True), splits, strict=True)

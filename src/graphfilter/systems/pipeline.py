@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 from graphfilter.errors import GraphError
 from graphfilter.filters import Filter
 from graphfilter.graph import Graph
-from graphfilter.models import Network
+from graphfilter.models import FilterNetworkConfig, Network
+from graphfilter.models.columns import can_be_divided
 from graphfilter.splits import Split
 from graphfilter.systems.committee import Committee, train_committee
 from graphfilter.systems.networks import Outcome, predict_networks, train_networks
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System
 from graphfilter.training import OnEpoch
+from graphfilter.training.progress import shared
 
 __all__ = [
     "Outcome",
@@ -52,6 +54,9 @@ def train_system(
     class_weight : array (n_classes,), optional
     on_epoch, checkpoint, resume : as for :func:`graphfilter.training.train`
 
+    Where several processes work together, all call this: columns or members are divided among
+    them, and what cannot be divided is trained by the first. All end with the same outcome.
+
     Examples
     --------
     >>> import graphfilter as gf
@@ -64,16 +69,28 @@ def train_system(
     (34, 2)
     """
     run = train_committee if isinstance(system, Committee) else train_networks
-    return run(
-        prepared,
-        system,
-        splits,
-        seeds,
-        class_weight=class_weight,
-        on_epoch=on_epoch,
-        checkpoint=checkpoint,
-        resume=resume,
-    )
+
+    def work(_: int = 0) -> Sequence[Outcome]:
+        return run(
+            prepared,
+            system,
+            splits,
+            seeds,
+            class_weight=class_weight,
+            on_epoch=on_epoch,
+            checkpoint=checkpoint,
+            resume=resume,
+        )
+
+    return work() if is_divided(system) else shared(1, work, on_epoch)[0]
+
+
+def is_divided(system: System) -> bool:
+    """Return whether several processes train a system together: its columns, or its members."""
+    if isinstance(system, Committee):
+        return True
+    # Not of a class that is derived from it, whose forward is another.
+    return type(system.model) is FilterNetworkConfig and can_be_divided(system.model)
 
 
 def predict_untrained(

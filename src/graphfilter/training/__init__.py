@@ -4,8 +4,9 @@ Takes any network of ``models``; knows no system, no dataset and no estimator.
 """
 
 from graphfilter.training.config import TrainConfig
-from graphfilter.training.loop import OnEpoch, Progress, runs_in_a_cohort, train
+from graphfilter.training.loop import runs_in_a_cohort, train
 from graphfilter.training.monitors import MONITORS, Monitor
+from graphfilter.training.progress import OnEpoch, Progress
 from graphfilter.training.run import FitResult, Run
 from graphfilter.training.task import Task
 from graphfilter.training.tasks import CLASSIFICATION, MULTILABEL, REGRESSION, TASKS

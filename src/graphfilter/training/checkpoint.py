@@ -17,6 +17,7 @@ from graphfilter.operators.sparse import SparseFeatures
 from graphfilter.splits import Split
 from graphfilter.storage import read_tensors, write_tensors
 from graphfilter.training.checkpoint_checks import check_checkpoint
+from graphfilter.training.division import Division
 from graphfilter.training.run import Run
 from graphfilter.training.task import Task
 from graphfilter.training.tasks import CLASSIFICATION
@@ -34,11 +35,12 @@ class Checkpoint:
     generators: Sequence[torch.Generator]
     path: str | Path | None
     key: str
+    division: Division | None = None
     epoch: int = 0
     seconds: float = 0.0
 
     def save(self) -> None:
-        """Write the state atomically."""
+        """Write the state atomically; of several processes, once and whole."""
         if self.path is None:
             return
         tensors: dict[str, Tensor] = {}
@@ -48,6 +50,11 @@ class Checkpoint:
         adam = self.optimizer.state_dict()["state"]
         for i, moments in adam.items():
             tensors |= {f"adam{i}.{name}": value for name, value in moments.items()}
+        if self.division is not None:
+            dims = self.division.dims_of_checkpoint(self.optimizer)
+            tensors = self.division.whole(tensors, dims)
+            if not self.division.group.is_first:
+                return
         write_tensors(
             self.path,
             tensors,
@@ -63,9 +70,13 @@ class Checkpoint:
 
     def load(self) -> None:
         """Resume from the file where there is one; otherwise stay at the start."""
-        if self.path is None or not Path(self.path).exists():
+        found = self._read() if self.division is None else self.division.group.on_first(self._read)
+        if found is None:
             return
-        tensors, content = read_tensors(self.path)
+        tensors, content = found
+        if self.division is not None:
+            dims = self.division.dims_of_checkpoint(self.optimizer)
+            tensors = self.division.own(tensors, dims)
         if content.get("kind") != "checkpoint" or content.get("key") != self.key:
             raise ModelFileError(
                 f"{self.path}: a checkpoint of another run (other data, setting or version). "
@@ -80,6 +91,11 @@ class Checkpoint:
             raise ModelFileError(
                 f"{self.path}: a damaged checkpoint ({problem}). Start anew without resuming."
             ) from None
+
+    def _read(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        if self.path is None or not Path(self.path).exists():
+            return None
+        return read_tensors(self.path)
 
     def _take(self, tensors: dict[str, Tensor], content: dict[str, Any]) -> None:
         for r, (run, generator) in enumerate(zip(self.runs, self.generators, strict=True)):

@@ -19,6 +19,7 @@ from graphfilter.operators import Operator
 from graphfilter.operators.kernels.native_loss import CompiledLoss
 from graphfilter.operators.sparse import SparseFeatures
 from graphfilter.training.cross_entropy import accuracies, mean_cross_entropy
+from graphfilter.training.division import Division
 from graphfilter.training.run import Run, keep_best
 from graphfilter.training.task import Task, all_weights
 from graphfilter.training.tasks import CLASSIFICATION
@@ -36,6 +37,8 @@ class Epoch:
     class_weight : Tensor (n_classes,) or None
     optimizer : torch.optim.Optimizer
         Of all their weights.
+    division : Division, optional
+        Of their columns among processes.
     """
 
     def __init__(
@@ -47,8 +50,10 @@ class Epoch:
         labels: Tensor,
         class_weight: Tensor | None,
         optimizer: torch.optim.Optimizer,
+        division: Division | None = None,
     ) -> None:
         self._runs = runs
+        self._division = division
         self._generators = generators
         self._operator = operator
         self._x = x
@@ -59,7 +64,8 @@ class Epoch:
         self._scored = _Vertices(train, [run.val for run in runs], labels, class_weight, task)
         self._monitor = runs[0].monitor
         self._n_curves = len(runs[0].curves)
-        captured = operator.device.type == "cuda" and isinstance(self._models[0], SideBySide)
+        alone = division is None and isinstance(self._models[0], SideBySide)
+        captured = operator.device.type == "cuda" and alone
         self._replay = _Replay(generators, operator.device) if captured else None
 
     def __call__(self) -> None:
@@ -69,6 +75,8 @@ class Epoch:
         else:
             with torch.cuda.device(self._operator.device):
                 values = self._replay(self._epoch).cpu().numpy()
+        if self._division is not None:
+            values = self._division.same(values)
         n, pairs = self._n_curves, zip(self._runs, values.T, strict=True)
         keep_best([run for run, column in pairs if run.update(column[:n], column[n:])])
 

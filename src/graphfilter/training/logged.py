@@ -9,7 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from math import isfinite
 
-from graphfilter.training.loop import OnEpoch, Progress
+from graphfilter.training.progress import OnEpoch, Progress
 
 LOGGER = logging.getLogger("graphfilter")
 SECONDS_BETWEEN_LINES = 2.0

@@ -4,79 +4,32 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from graphfilter.errors import ConfigError, GraphError
 from graphfilter.models import Network, SideBySide
+from graphfilter.models.columns import DIVIDED
 from graphfilter.operators import Operator
 from graphfilter.operators.sparse import SparseFeatures
 from graphfilter.runtime.threads import threads_for
 from graphfilter.splits import Split
 from graphfilter.training.checkpoint import Checkpoint, fingerprint
 from graphfilter.training.config import TrainConfig
+from graphfilter.training.division import Division, Next, divide
 from graphfilter.training.epoch import Epoch
+from graphfilter.training.progress import OnEpoch, progress_of
 from graphfilter.training.run import FitResult, Run
 from graphfilter.training.task import Task
 from graphfilter.training.tasks import CLASSIFICATION
 
 # Of runs side by side on a CPU: more make it wait for memory, fewer for Python.
 VERTICES_IN_CACHE = 4096
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What a caller may show after an epoch: averages over the runs still training.
-
-    The scores are accuracies, or those of another task: ``score_name`` says which. ``stage`` says
-    what is trained, where that is one of several things.
-
-    Examples
-    --------
-    >>> import torch
-    >>> import graphfilter as gf
-    >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> network = gf.models.FilterNetwork(34, 2, gf.filters.StackedFilter())
-    >>> split = gf.splits.stratified(g.labels, seed=0)
-    >>> config = gf.training.TrainConfig(max_epochs=5)
-    >>> labels = torch.tensor(g.labels)
-    >>> seen = []
-    >>> def watch(progress):
-    ...     seen.append(progress.epoch)
-    ...     return progress.epoch == 3  # True ends training
-    ...
-    >>> _ = gf.training.train(
-    ...     [network], operator, x, labels, [split], config, seeds=[0], on_epoch=watch
-    ... )
-    >>> seen
-    [1, 2, 3]
-    """
-
-    epoch: int
-    max_epochs: int
-    loss: float
-    train_score: float
-    val_score: float
-    n_training: int
-    runs: Sequence[Run] = field(repr=False)
-    score_name: str = "accuracy"
-    stage: str = ""
-
-    def scalars(self) -> dict[str, NDArray[Any]]:
-        """Return the filter's scalars of the first run after this epoch, by name."""
-        return self.runs[0].filter_scalars()
-
-
-# Called after each epoch; returns True to end training. Runs keep their best weights.
-OnEpoch = Callable[[Progress], bool | None]
 
 
 def train(
@@ -145,27 +98,29 @@ def train(
     monitor = task.resolve(config.monitor)
     for split in splits:
         task.check(monitor, labels[torch.from_numpy(split.val.copy())], class_weight)
-    device = operator.device
-    generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
+    division = divide(models)
+    trained = models if division is None else division.models
+    generators = [torch.Generator(operator.device).manual_seed(seed) for seed in seeds]
     runs = [
         Run(
             model, split, labels, class_weight, monitor=monitor, patience=config.patience, task=task
         )
-        for model, split in zip(models, splits, strict=True)
+        for model, split in zip(trained, splits, strict=True)
     ]  # fmt: skip
-    optimizer = _make_optimizer(models, config)
+    optimizer = _make_optimizer(trained, config)
     state = Checkpoint(
         runs=runs, optimizer=optimizer, generators=generators, path=checkpoint,
         key=fingerprint(config, seeds, splits, labels, class_weight, models, operator, x, task)
         if checkpoint
         else "",
+        division=division,
     )  # fmt: skip
     if resume:
         state.load()
+    first_epoch, before = state.epoch, state.seconds
     started = saved = time.perf_counter()
-    before = state.seconds
     members: list[int] = []
-    work = multiplications(models, operator, x)
+    work = multiplications(trained, operator, x)
     epochs: list[Epoch] = []
     while state.epoch < config.max_epochs and any(run.training for run in runs):
         state.epoch += 1
@@ -175,28 +130,70 @@ def train(
             epochs = [
                 Epoch(
                     [runs[r] for r in part], [generators[r] for r in part],
-                    operator, x, labels, class_weight, optimizer,
+                    operator, x, labels, class_weight, optimizer, division,
                 )
-                for part in _cohorts(members, models, operator)
+                for part in _cohorts(members, trained, operator)
             ]  # fmt: skip
         with threads_for(work):
             for epoch in epochs:
                 epoch()
         state.seconds = before + time.perf_counter() - started
-        try:
-            if on_epoch is not None and on_epoch(_progress(state.epoch, config.max_epochs, runs)):
-                _stop(runs)
-        except BaseException:
-            # The caller raised, at the end of a whole epoch: keep what was done.
-            state.save()
-            raise
-        if time.perf_counter() - saved > checkpoint_seconds:
-            state.save()
+        due = time.perf_counter() - saved > checkpoint_seconds
+        if _after_epoch(state, on_epoch, config.max_epochs, due=due):
             saved = time.perf_counter()
     # If stopped after training but before the results are saved, training need not be repeated.
     state.save()
     optimizer.zero_grad(set_to_none=True)
-    return [run.result(state.seconds) for run in runs]
+    results = [run.result(state.seconds) for run in runs]
+    if division is None:
+        return results
+    return _whole(division, models, results, state.epoch - first_epoch)
+
+
+def _after_epoch(
+    state: Checkpoint, on_epoch: OnEpoch | None, max_epochs: int, *, due: bool
+) -> bool:
+    """Tell the caller of an epoch, which may end training; return whether the state was saved.
+
+    Of several processes only the first has a caller and a clock; the others do as it decides.
+    """
+    division, runs = state.division, state.runs
+    decided, raised = Next.SAVE if due else Next.GO_ON, None
+    if on_epoch is not None and (division is None or division.group.is_first):
+        try:
+            if on_epoch(progress_of(state.epoch, max_epochs, runs)):
+                decided = Next.STOP
+        except BaseException as error:
+            decided, raised = Next.INTERRUPTED, error
+    if division is not None:
+        decided = division.next(decided)
+    if decided == Next.STOP:
+        for run in runs:
+            run.stopped = run.stopped or "asked"
+    if decided in (Next.SAVE, Next.INTERRUPTED):
+        # Where the caller raised, at the end of a whole epoch: keep what was done.
+        state.save()
+    if decided == Next.INTERRUPTED:
+        raise raised or KeyboardInterrupt
+    return decided == Next.SAVE
+
+
+def _whole(
+    division: Division,
+    models: Sequence[Network[Any]],
+    results: Sequence[FitResult],
+    n_epochs: int,
+) -> list[FitResult]:
+    """Return results with all columns, and give the models their last weights."""
+    made = []
+    per_epoch = {
+        purpose: division.bytes_sent(purpose) // max(n_epochs, 1) for purpose in ("step", "scoring")
+    }
+    for model, part, result in zip(models, division.models, results, strict=True):
+        model.load_state_dict(division.whole(dict(part.state_dict()), DIVIDED))
+        state = division.whole(result.state, DIVIDED)
+        made.append(replace(result, state=state, communicated=per_epoch))
+    return made
 
 
 def runs_in_a_cohort(operator: Operator) -> float:
@@ -264,20 +261,6 @@ def _make_optimizer(models: Sequence[Network[Any]], config: TrainConfig) -> torc
     # On a GPU the step is captured with the rest of the epoch.
     on_gpu = every[0].device.type == "cuda"
     return torch.optim.Adam([g for g in groups if g["params"]], fused=True, capturable=on_gpu)
-
-
-def _stop(runs: Sequence[Run]) -> None:
-    for run in runs:
-        run.stopped = run.stopped or "asked"
-
-
-def _progress(epoch: int, max_epochs: int, runs: Sequence[Run]) -> Progress:
-    shown = [run for run in runs if run.training] or list(runs)
-    score = runs[0].task.score_name
-    names = ("loss", f"train_{score}", f"val_{score}")
-    loss, train, val = (sum(run.history[n][-1] for run in shown) / len(shown) for n in names)
-    n_training = sum(run.training for run in runs)
-    return Progress(epoch, max_epochs, loss, train, val, n_training, runs, score)
 
 
 def _check(

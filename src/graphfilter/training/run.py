@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,9 @@ class FitResult:
         What ended it; 'asked' is a caller whose ``on_epoch`` returned True.
     seconds : float
         Training time of all runs trained side by side with it.
+    communicated : dict of int
+        Bytes summed over the processes per epoch, by purpose: ``step`` and ``scoring``; empty
+        where one process trained.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class FitResult:
     best_epoch: int
     stopped: str
     seconds: float
+    communicated: dict[str, int] = field(default_factory=dict)
 
     @property
     def n_epochs(self) -> int:

@@ -1,0 +1,95 @@
+"""What a caller is told while training, after every epoch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from numpy.typing import NDArray
+
+from graphfilter.runtime.processes import current
+from graphfilter.training.run import Run
+
+T = TypeVar("T")
+
+WAITING = "waiting for the other processes"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a caller may show after an epoch: averages over the runs still training.
+
+    The scores are accuracies, or those of another task: ``score_name`` says which. ``stage`` says
+    what is trained, where that is one of several things.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> network = gf.models.FilterNetwork(34, 2, gf.filters.StackedFilter())
+    >>> split = gf.splits.stratified(g.labels, seed=0)
+    >>> config = gf.training.TrainConfig(max_epochs=5)
+    >>> labels = torch.tensor(g.labels)
+    >>> seen = []
+    >>> def watch(progress):
+    ...     seen.append(progress.epoch)
+    ...     return progress.epoch == 3  # True ends training
+    ...
+    >>> _ = gf.training.train(
+    ...     [network], operator, x, labels, [split], config, seeds=[0], on_epoch=watch
+    ... )
+    >>> seen
+    [1, 2, 3]
+    """
+
+    epoch: int
+    max_epochs: int
+    loss: float
+    train_score: float
+    val_score: float
+    n_training: int
+    runs: Sequence[Run] = field(repr=False)
+    score_name: str = "accuracy"
+    stage: str = ""
+
+    def scalars(self) -> dict[str, NDArray[Any]]:
+        """Return the filter's scalars of the first run after this epoch, by name."""
+        return self.runs[0].filter_scalars()
+
+
+# Called after each epoch; returns True to end training. Runs keep their best weights.
+OnEpoch = Callable[[Progress], bool | None]
+
+
+def progress_of(epoch: int, max_epochs: int, runs: Sequence[Run]) -> Progress:
+    """Return what to show after an epoch of these runs."""
+    shown = [run for run in runs if run.training] or list(runs)
+    score = runs[0].task.score_name
+    names = ("loss", f"train_{score}", f"val_{score}")
+    loss, train, val = (sum(run.history[n][-1] for run in shown) / len(shown) for n in names)
+    n_training = sum(run.training for run in runs)
+    return Progress(epoch, max_epochs, loss, train, val, n_training, runs, score)
+
+
+def shared(n_tasks: int, work: Callable[[int], T], on_epoch: OnEpoch | None) -> list[T]:
+    """Return the results of tasks: divided among the processes, where there are several.
+
+    Ends after the first that gives None: it was stopped. ``on_epoch`` hears of waiting for others,
+    and may raise to end it.
+    """
+    group = current()
+    if group is None:
+        results: list[T] = []
+        for number in range(n_tasks):
+            results.append(work(number))
+            if results[-1] is None:
+                break
+        return results
+    progress = Progress(0, 1, math.nan, math.nan, math.nan, 1, [], stage=WAITING)
+    wait = (lambda: None) if on_epoch is None else (lambda: on_epoch(progress))
+    return group.share(n_tasks, work, wait)

@@ -1,0 +1,105 @@
+"""The command line in several processes, as torchrun starts them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.processes import run_command, run_together
+
+from graphfilter.cli.stopping import command_line
+from graphfilter.data import make_csbm, write_tables
+from graphfilter.runtime import launched as place
+from graphfilter.runtime.launched import Launched
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("tables")
+    edges, vertices = write_tables(make_csbm(n_vertices=60, mean_degree=4, n_features=4), folder)
+    return [
+        "fit", "--edges", str(edges), "--vertices", str(vertices), "--label", "label",
+        "--epochs", "5", "--device", "cpu",
+    ]  # fmt: skip
+
+
+def fit(size: int, words: list[str], folder: Path) -> tuple[list[Any], list[str], list[str]]:
+    """Return exit codes (None at the end of the work), outputs and messages of all processes."""
+    folder.mkdir()
+    codes = run_together(size, run_command, words, str(folder))
+    said = [[(folder / f"{name}{r}").read_text() for r in range(size)] for name in ("out", "err")]
+    return codes, said[0], said[1]
+
+
+def read_metrics(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "metrics.json").read_text())
+
+
+@pytest.mark.parametrize("model", ["sgf", "committee-low"])
+def test_fit_by_two_processes_is_that_of_one(model: str, words: list[str], tmp_path: Path):
+    runs = []
+    for size in (1, 2):
+        out = tmp_path / f"run{size}"
+        asked = [*words, "--model", model, "--out", str(out), "--quiet"]
+        codes, said, errors = fit(size, asked, tmp_path / f"said{size}")
+        assert codes == [0] * size, errors
+        assert said[0]
+        assert not any(said[1:])
+        assert not any(errors[1:])
+        runs.append(read_metrics(out))
+        assert (out / "report.html").exists()
+        assert not list(out.glob("checkpoint*"))
+    one, two = runs
+    assert one["best_epoch"] == two["best_epoch"]
+    for part, scores in one["scores"].items():
+        assert two["scores"][part] == pytest.approx(scores, abs=1e-5)
+    numbers = 60 * 2 + 17 + 2 if model == "sgf" else 0
+    assert two["processes"]["bytes_per_step"] == 4 * numbers
+
+
+@pytest.mark.parametrize("problem", ["column", "folder", "option"])
+def test_bad_input_gives_one_line_and_one_code(problem: str, words: list[str], tmp_path: Path):
+    asked = [*words, "--model", "sgf", "--out", str(tmp_path / "run"), "--quiet"]
+    if problem == "column":
+        asked[asked.index("label")] = "labell"
+    elif problem == "folder":
+        (tmp_path / "run").mkdir()
+        (tmp_path / "run" / "mine.txt").write_text("mine")
+    else:
+        asked.append("--no-such")
+    codes, said, errors = fit(3, asked, tmp_path / "said")
+    assert codes == [2] * 3
+    assert not any(said)
+    assert sum(e.count("error:") for e in errors) == 1
+
+
+def test_other_commands_run_once(tmp_path: Path):
+    codes, said, errors = fit(2, ["--version"], tmp_path / "said")
+    assert codes == [0, 0]
+    assert said[0].startswith("graphfilter")
+    assert not said[1]
+    assert not any(errors)
+
+
+def test_command_to_resume_names_torchrun(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.argv", ["graphfilter", "fit", "--out", "a b", "--resume"])
+    assert command_line() == "graphfilter fit --out 'a b'"
+    monkeypatch.setattr("graphfilter.cli.stopping.launched", lambda: Launched(0, 3, 0, 3))
+    assert command_line() == "torchrun --nproc-per-node 3 -m graphfilter fit --out 'a b'"
+
+
+def test_place_is_read_from_torchruns_environment(monkeypatch: pytest.MonkeyPatch):
+    read = place.launched.__wrapped__
+    assert read() == Launched(0, 1, 0, 1)
+    given = {
+        "RANK": "5", "WORLD_SIZE": "8", "MASTER_ADDR": "host", "MASTER_PORT": "29500",
+        "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "4",
+    }  # fmt: skip
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    assert read() == Launched(5, 8, 1, 4)
+    # Some schedulers set a part of it for programs of their own.
+    monkeypatch.delenv("MASTER_ADDR")
+    assert read() == Launched()
