@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -25,12 +26,12 @@ from graphfilter.models.layers import (
     Generators,
     Input,
     Weights,
-    draw_kept,
+    apply_heads,
     drop,
     linear_side_by_side,
-    matmul_side_by_side,
 )
 from graphfilter.operators import Operator
+from graphfilter.operators.dropout import Drawn, draw
 from graphfilter.operators.polynomial import Basis, apply_polynomial
 from graphfilter.runtime import processes
 
@@ -120,10 +121,10 @@ def _part(
         hidden = first.activate(hidden)
     if filter_columns is not None:
         hidden = filter_columns(hidden)
-    mask = _column_masks(len(hidden), columns, first.rate, generators, hidden)
-    if mask is not None:
-        hidden = hidden * mask.transpose(0, 1)
-    return matmul_side_by_side(hidden, torch.stack([m.head.weight[start:stop] for m in models]))
+    drawn = _draw_columns(len(hidden), columns, first.rate, generators, hidden.device)
+    no_bias = hidden.new_zeros(first.head.bias.shape)
+    heads = [Weights(m.head.weight[start:stop], no_bias) for m in models]
+    return apply_heads(heads, hidden, drawn)
 
 
 class _Filter(NamedTuple):
@@ -167,20 +168,21 @@ def _encode(
     return torch.relu(made) if relu else made
 
 
-def _column_masks(
-    n: int, columns: Columns, rate: float, generators: Generators, like: Tensor
-) -> Tensor | None:
-    """Draw the dropout of all columns, as keep_masks does, and return that of some: (R, n, c)."""
-    if rate == 0:
-        return None
-    masks = like.new_empty(len(generators), n, columns.width)
-    for rows in _blocks_of_rows(n, columns.total, like.device):
+def _draw_columns(
+    n: int, columns: Columns, rate: float, generators: Generators, device: torch.device
+) -> Drawn | None:
+    """Draw the dropout of all columns, as for a whole layer, and keep that of some: (n, c)."""
+    size = n * columns.width
+    words = torch.empty(len(generators), (size + 3) // 4, dtype=torch.int64, device=device)
+    own = words.view(torch.int16)[:, :size].view(len(generators), n, columns.width)
+    drawn = None
+    for rows in _blocks_of_rows(n, columns.total, device):
         shape = (rows.stop - rows.start, columns.total)
-        kept, scale = draw_kept(shape, rate, generators, like.device)
-        if kept is None:
+        drawn = draw(shape, rate, generators, device)
+        if drawn is None:
             return None
-        masks[:, rows].copy_(kept[:, :, columns.first : columns.last]).mul_(scale)
-    return masks
+        own[:, rows] = drawn.numbers()[:, :, columns.first : columns.last]
+    return None if drawn is None else replace(drawn, words=words, shape=(n, columns.width))
 
 
 def _blocks_of_rows(n: int, width: int, device: torch.device) -> list[slice]:

@@ -96,13 +96,8 @@ def linear_side_by_side(
     if not isinstance(x, Tensor):
         drawn = draw(x.values.shape, dropout, generators, x.device)
         return x.encode(weights, biases, drawn, relu=relu)
-    if x.ndim == 3 and takes_head(x, weights):
-        drawn = draw(x.shape[::2], dropout, generators, x.device)
-        made = _Head.apply(x.contiguous(), drawn, *weights, *biases)
-    elif x.ndim == 3:
-        mask = keep_masks(x.shape[::2], dropout, generators, x)
-        dropped = x if mask is None else x * mask.transpose(0, 1)
-        made = matmul_side_by_side(dropped, torch.stack(weights)) + torch.stack(biases)
+    if x.ndim == 3:
+        made = apply_heads(layers, x, draw(x.shape[::2], dropout, generators, x.device))
     elif dropout > 0:
         pairs = zip(weights, generators, strict=True)
         columns = [drop(x, dropout, generator) @ weight for weight, generator in pairs]
@@ -111,6 +106,16 @@ def linear_side_by_side(
         columns = (x @ torch.cat(weights, dim=1)).view(x.shape[0], len(layers), -1)
         made = columns + torch.stack(biases)
     return torch.relu(made) if relu else made
+
+
+def apply_heads(layers: Sequence[Linear | Weights], x: Tensor, drawn: Drawn | None) -> Tensor:
+    """Apply R layers, each to columns of its own (n, R, n_in), with the dropout drawn for them."""
+    weights: list[Tensor] = [layer.weight for layer in layers]
+    biases: list[Tensor] = [layer.bias for layer in layers]
+    if takes_head(x, weights):
+        return _Head.apply(x.contiguous(), drawn, *weights, *biases)
+    dropped = x if drawn is None else x * drawn.masks(x.dtype).transpose(0, 1)
+    return matmul_side_by_side(dropped, torch.stack(weights)) + torch.stack(biases)
 
 
 class _Head(torch.autograd.Function):

@@ -34,8 +34,12 @@ class Drawn:
 
     def kept(self) -> Tensor:
         """Return what is kept, a Boolean array (R, *shape)."""
+        return self.numbers() < self.below
+
+    def numbers(self) -> Tensor:
+        """Return the random number of every entry, int16 (R, *shape)."""
         numbers = self.words.view(torch.int16)[:, : math.prod(self.shape)]
-        return (numbers < self.below).view(len(self.words), *self.shape)
+        return numbers.view(len(self.words), *self.shape)
 
     def masks(self, dtype: torch.dtype) -> Tensor:
         """Return what to multiply the array by: (R, *shape)."""
