@@ -6,6 +6,9 @@ BIN := $(VENV)/$(SCRIPTS)
 STAMP := $(VENV)/.installed
 RESULTS := benchmarks/results
 QUIETLY := --quiet --disable-pip-version-check
+# A file's tests run in one process, so that what they share is made once; the examples of src,
+# which are many and short, come last and fill the gaps.
+PYTEST := python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 
 # Threads that wait must not take a core from those that work; OpenMP reads this when it loads.
 export OMP_WAIT_POLICY ?= PASSIVE
@@ -21,13 +24,13 @@ demo: $(STAMP)  ## Watch one setting adapt to a low-, a middle- and a high-frequ
 	$(BIN)/graphfilter demo --out demo --overwrite
 
 test: $(STAMP)  ## Run the tests
-	$(BIN)/python -m pytest -q -n auto
+	$(BIN)/$(PYTEST)
 
 coverage: $(STAMP)  ## Run the tests and print the share of lines they reach
-	$(BIN)/python -m pytest -q -n auto --cov --cov-report=term
+	$(BIN)/$(PYTEST) --cov --cov-report=term
 
 fuzz: $(STAMP)  ## Look for inputs that break it: random ones, a thousand per property
-	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -q -n auto -m 'hypothesis or fuzz' tests
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/$(PYTEST) -m 'hypothesis or fuzz' tests
 	$(BIN)/python -m tests.fuzz.run --budget 100000
 
 .PHONY: test-oldest test-newest
@@ -36,12 +39,12 @@ test-oldest:  ## Test with the oldest supported version of every dependency (TES
 	.venv-oldest/$(SCRIPTS)/python -m pip install $(QUIETLY) \
 		--constraint constraints-oldest.txt --editable '.[test]'
 	.venv-oldest/$(SCRIPTS)/python -m pip check
-	.venv-oldest/$(SCRIPTS)/python -m pytest -q -n auto $(TESTS)
+	.venv-oldest/$(SCRIPTS)/$(PYTEST) $(TESTS)
 
 test-newest:  ## Test with the newest versions there are
 	$(PYTHON) -m venv .venv-newest
 	.venv-newest/$(SCRIPTS)/python -m pip install $(QUIETLY) --upgrade --editable '.[test]'
-	.venv-newest/$(SCRIPTS)/python -m pytest -q -n auto $(TESTS)
+	.venv-newest/$(SCRIPTS)/$(PYTEST) $(TESTS)
 
 .PHONY: mutation
 mutation: $(STAMP)  ## Apply deliberate faults to a copy, and report which of them the tests notice

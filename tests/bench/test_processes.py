@@ -1,4 +1,4 @@
-"""Pairs in processes of their own."""
+"""Pairs in processes."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def test_process_that_dies_takes_no_other_down() -> None:
             records.append(event)
 
     run_in_processes(
-        [replace(alive, model="no such system"), alive],
-        2,
+        [alive, replace(alive, model="no such system"), replace(alive, model="sgc")],
+        1,
         handle,
         lambda pair, code: ended.update({pair.model: code}),
     )
-    assert ended["mlp"] == 0
+    assert ended["mlp"] == ended["sgc"] == 0
     assert ended["no such system"] != 0
-    assert [(r.model, r.ok) for r in records] == [("mlp", True)]
+    assert [(r.model, r.ok) for r in records] == [("mlp", True), ("sgc", True)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -264,42 +263,30 @@ def test_fit_does_not_touch_a_folder_that_is_not_empty(graphfilter, tmp_path: Pa
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT to a process")
-def test_fit_interrupted_resumes_to_the_same_bits(tmp_path: Path, graph) -> None:
+def test_fit_interrupted_resumes_to_the_same_bits(graphfilter, tmp_path: Path, graph) -> None:
     edges, vertices = write_tables(graph, tmp_path)
-    words = ["fit", "--edges", str(edges), "--vertices", str(vertices), "--epochs", "1000",
-             "--patience", "1000", "--layers", "8", "--no-baselines", *SGF]  # fmt: skip
-    env = {**os.environ, "OMP_NUM_THREADS": "1"}
-
-    def start(out: str, *more: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "graphfilter", *words, "--out", str(tmp_path / out)]
-        return subprocess.Popen(
-            [*command, *more], env=env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-        )
-
-    def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
+    words = ["fit", "--edges", str(edges), "--vertices", str(vertices), "--epochs", "400",
+             "--patience", "400", "--layers", "8", "--no-baselines", *SGF, "--out"]  # fmt: skip
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    assert graphfilter(*words, whole).code == 0
+    command = [sys.executable, "-m", "graphfilter", *words, str(stopped)]
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as process:
+        while not stopped.exists() and process.poll() is None:
+            time.sleep(0.01)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=120)
-        return process.returncode, err
-
-    code, err = finish(start("whole"))
-    assert code == 0, err
-    process = start("stopped")
-    while not (tmp_path / "stopped").exists() and process.poll() is None:
-        time.sleep(0.01)
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    code, err = finish(process)
-    assert code == 130, err
+    assert process.returncode == 130, err
     assert "--resume" in err
-    assert {p.name for p in (tmp_path / "stopped").iterdir()} == {"checkpoint.safetensors"}
-    code, err = finish(start("stopped"))
-    assert code == 2
-    assert "interrupted run" in err
-    code, err = finish(start("stopped", "--resume"))
-    assert code == 0, err
+    assert {p.name for p in stopped.iterdir()} == {"checkpoint.safetensors"}
+    again = graphfilter(*words, stopped)
+    assert again.code == 2
+    assert "interrupted run" in again.err
+    assert graphfilter(*words, stopped, "--resume").code == 0
     for name in ("predictions.csv", "model.safetensors"):
-        whole = (tmp_path / "whole" / name).read_bytes()
-        assert (tmp_path / "stopped" / name).read_bytes() == whole
-    assert not (tmp_path / "stopped" / "checkpoint.safetensors").exists()
+        assert (stopped / name).read_bytes() == (whole / name).read_bytes()
+    assert not (stopped / "checkpoint.safetensors").exists()
 
 
 @pytest.mark.parametrize(

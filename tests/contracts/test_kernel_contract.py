@@ -51,7 +51,7 @@ KERNELS = [
 kernels = pytest.mark.parametrize(("make", "dtype", "tolerance"), KERNELS)
 
 
-def star_and_ring(n: int = 40) -> Graph:
+def star_and_ring(n: int = 16) -> Graph:
     """A hub with a neighbour everywhere, a ring, and two isolated vertices."""
     hub = [[0, v] for v in range(1, n)]
     ring = [[v, v % (n - 1) + 1] for v in range(1, n)]
@@ -265,7 +265,7 @@ def test_long_rows_are_cut_into_pieces(kind: str, monkeypatch: pytest.MonkeyPatc
     """With a limit of seven entries the hub's 39 make six pieces, and nothing changes."""
     from graphfilter.operators.kernels import triton_kernel as module
 
-    matrix = matrix_of(kind, star_and_ring())
+    matrix = matrix_of(kind, star_and_ring(40))
     x = columns(matrix.shape[0], 2, 20).to(WHERE, torch.float32)
     weights = columns(3, 2, seed=1).to(WHERE, torch.float32)
     steps = [Step(1.0, 0.0, 0.0), Step(2.0, 0.5, -1.0)]

@@ -68,6 +68,22 @@ def test_tables_are_rebuilt_from_their_records(target: str, rebuilt: Path) -> No
         assert made == (RESULTS / f"{target}{suffix}").read_text(encoding="utf-8")
 
 
+def test_page_holds_every_target_on_record_and_its_figure(rebuilt: Path) -> None:
+    page = (rebuilt / "report.html").read_text(encoding="utf-8")
+    on_record = {path.name.partition(".")[0] for path in RESULTS.glob("*.json*")}
+    on_record -= {"systems", "decay", "sgc", "fixed-own"}  # of bench
+    assert len(on_record) >= 10
+    for name in on_record:
+        assert f'<section id="{name}"' in page
+        assert f"graphfilter reproduce {name} --out results" in page
+    # The block diagrams show no record.
+    n_figures = len([path for path in RESULTS.glob("*.png") if path.stem != "fig-blocks"])
+    assert page.count('src="data:image/png;base64,') == n_figures
+    assert len(page) < 6_000_000
+    assert "http:" not in page
+    assert "https:" not in page
+
+
 @pytest.mark.parametrize(
     ("name", "n_tables"), [("systems", 1), ("decay", 1), ("sgc", 1), ("fixed-own", 1)]
 )

@@ -1,14 +1,15 @@
-"""Pairs of a benchmark in processes of their own, a few at a time."""
+"""Pairs of a benchmark in processes, a few at a time."""
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from multiprocessing.process import BaseProcess
 
 import torch
 
@@ -18,6 +19,8 @@ from graphfilter.bench.record import Record
 from graphfilter.runtime.threads import worker_environment
 
 Handle = Callable[[Pair, Record | Skipped | Epoch], None]
+# What a process says when it has done a pair.
+DONE = None
 
 
 def run_in_processes(
@@ -25,42 +28,66 @@ def run_in_processes(
 ) -> None:
     """Run pairs, ``jobs`` at a time; what they emit is handled here, in one place.
 
-    One process per pair, not a pool: one that is killed (for its memory, say) takes no other
-    down, and all that it held on a GPU is freed. ``on_end`` is called with the exit code of each.
-    Torch's threads are divided among the processes, and wait for each other without taking a core.
+    A process takes one pair after another. One that is killed (for its memory, say) takes no other
+    pair down, and another takes its place. ``on_end`` is called with each pair and 0, or the exit
+    code of its process where that ended. Torch's threads are divided among the processes, and wait
+    for each other without taking a core.
     """
-    # Spawned: a forked process must not use torch's threads or CUDA.
-    context = get_context("spawn")
-    threads = max(1, torch.get_num_threads() // jobs)
     left = list(reversed(pairs))
-    running: dict[Connection, tuple[Any, Pair]] = {}
+    threads = max(1, torch.get_num_threads() // jobs)
+    running: dict[Connection, tuple[BaseProcess, Pair]] = {}
     try:
         while left or running:
             while left and len(running) < jobs:
-                pair = left.pop()
-                receiver, sender = context.Pipe(duplex=False)
-                process = context.Process(target=_work, args=(pair, sender), daemon=True)
-                with _ignoring_interrupts(), worker_environment(threads):
-                    process.start()
-                # Or the pipe would never say that the other end is gone.
-                sender.close()
-                running[receiver] = process, pair
-            for receiver in wait(list(running)):
-                assert isinstance(receiver, Connection)
-                process, pair = running[receiver]
+                connection, process = _start(threads)
+                running[connection] = process, left.pop()
+                _send(connection, running[connection][1])
+            for connection in wait(list(running)):
+                assert isinstance(connection, Connection)
+                process, pair = running[connection]
                 try:
-                    event = receiver.recv()
+                    event = connection.recv()
                 except (EOFError, OSError):
                     process.join()
-                    receiver.close()
-                    del running[receiver]
-                    on_end(pair, process.exitcode)
-                else:
+                    code = process.exitcode
+                    on_end(pair, 1 if code is None else code)
+                    del running[connection]
+                    connection.close()
+                    continue
+                if event is not DONE:
                     handle(pair, event)
+                    continue
+                on_end(pair, 0)
+                if left:
+                    running[connection] = process, left.pop()
+                    _send(connection, running[connection][1])
+                else:
+                    del running[connection]
+                    connection.close()
+                    process.join()
     finally:
         for process, _ in running.values():
             process.terminate()
             process.join()
+
+
+def _start(threads: int) -> tuple[Connection, BaseProcess]:
+    """Start a process that waits for pairs."""
+    # Spawned: a forked process must not use torch's threads or CUDA.
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_work, args=(theirs,), daemon=True)
+    with _ignoring_interrupts(), worker_environment(threads):
+        process.start()
+    # Or the pipe would never say that the other end is gone.
+    theirs.close()
+    return ours, process
+
+
+def _send(connection: Connection, pair: Pair) -> None:
+    """Hand a pair to a process; that it is gone is found when its answer is awaited."""
+    with suppress(OSError):
+        connection.send(pair)
 
 
 @contextmanager
@@ -79,6 +106,16 @@ def _ignoring_interrupts() -> Generator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _work(pair: Pair, sender: Connection) -> None:
-    run_pair(pair, GraphLoader(), sender.send)
-    sender.close()
+def _work(connection: Connection) -> None:
+    load = GraphLoader()
+    while True:
+        try:
+            pair = connection.recv()
+        except EOFError:
+            return
+        run_pair(pair, load, connection.send)
+        # What this pair held on a GPU is for others too.
+        gc.collect()
+        if torch.cuda.is_initialized():
+            torch.cuda.empty_cache()
+        connection.send(DONE)

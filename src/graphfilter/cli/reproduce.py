@@ -123,13 +123,16 @@ def reproduce(
             if not known.is_variant or known.is_on_record(place, options)
         }
     failed = 0
+    built: dict[str, Rendered] = {}
     for name, wanted in targets.items():
         try:
             packed = gzip and wanted.is_trained
             # What goes beyond the paper is built from what is on record, and not run any further.
             only_built = target == "all" and wanted.is_variant and not variants
             source = out if only_built else None
-            failed += _one(wanted, out, from_records or source, options, packed, quiet)
+            rendered, n_failed = _one(wanted, out, from_records or source, options, packed, quiet)
+            built[wanted.records(options)] = rendered
+            failed += n_failed
         except KeyboardInterrupt as stop:
             kept = f"every run that ended is in {out}. The same command resumes."
             raise typer.Exit(end_stopped(stop, kept)) from None
@@ -138,7 +141,7 @@ def reproduce(
                 raise
             complain(f"{name}: {error}")
             failed += 1
-    write_reproduction(out / REPORT_FILE, from_records or out)
+    write_reproduction(out / REPORT_FILE, from_records or out, built)
     say(f"Report in {out / REPORT_FILE} (open it in a browser).")
     if failed:
         raise typer.Exit(1)
@@ -146,8 +149,8 @@ def reproduce(
 
 def _one(
     target: Target, out: Path, source: Path | None, options: Options, gzip: bool, quiet: bool
-) -> int:
-    """Run a target unless its records are given, then write and print it; count failed runs."""
+) -> tuple[Rendered, int]:
+    """Run a target unless its records are given, write and print it; count failed runs."""
     from graphfilter.paper.options import QUICK_EPOCHS, QUICK_RUNS
     from graphfilter.storage import pack_lines
 
@@ -164,21 +167,22 @@ def _one(
             notes = target.collect(out, options, on_progress)
         tell(notes, quiet=quiet)
     rendered = target.render(source or out, options)
+    shown = rendered
     if options.quick:
         quick_note = (
             f"Made with --quick, at most {QUICK_RUNS} runs of {QUICK_EPOCHS} epochs: it shows "
             "that everything works, and nothing else."
         )
         title = f"{rendered.title} (--quick: not to be published)"
-        rendered = replace(rendered, title=title, notes=(*rendered.notes, quick_note))
-    written = _write(rendered, out, target.records(options))
+        shown = replace(rendered, title=title, notes=(*rendered.notes, quick_note))
+    written = _write(shown, out, target.records(options))
     if source is None and gzip:
         written.append(pack_lines(out, target.records(options)).name)
-    _show(rendered)
+    _show(shown)
     say(f"Written to {out}: {', '.join(written)}.")
     if failed:
         complain(f"{failed} runs failed: their reasons are in the records. Start again to retry.")
-    return failed
+    return rendered, failed
 
 
 def _write(rendered: Rendered, out: Path, name: str) -> list[str]:

@@ -6,7 +6,7 @@ import base64
 import io
 import math
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -66,15 +66,24 @@ class Shown:
     problem: str = ""
 
 
-def write_reproduction(path: str | PathLike[str], folder: str | PathLike[str]) -> None:
-    """Write the page of every target on record in a folder, atomically."""
-    write_page(path, render_reproduction(folder))
+def write_reproduction(
+    path: str | PathLike[str],
+    folder: str | PathLike[str],
+    built: Mapping[str, Rendered] | None = None,
+) -> None:
+    """Write the page of every target on record in a folder, atomically.
+
+    ``built`` are those that were made from it already, by the name of their records.
+    """
+    write_page(path, render_reproduction(folder, built))
 
 
-def render_reproduction(folder: str | PathLike[str]) -> str:
+def render_reproduction(
+    folder: str | PathLike[str], built: Mapping[str, Rendered] | None = None
+) -> str:
     """Return the page of every target on record in a folder."""
     shown = [
-        _show(target, Path(folder), options)
+        _show(target, Path(folder), options, built or {})
         for target in TARGETS.values()
         for options in (Options(), Options(quick=True))
         if (target.has_quick or not options.quick) and target.is_on_record(Path(folder), options)
@@ -175,12 +184,12 @@ def _dot(title: str, cell: ComparedAccuracy) -> Dot:
     return Dot(title, cell, 0.0 if low < 0 else low, 100.0 if high > 100 else high, paper)
 
 
-def _show(target: Target, folder: Path, options: Options) -> Shown:
+def _show(target: Target, folder: Path, options: Options, built: Mapping[str, Rendered]) -> Shown:
     name = target.records(options)
     try:
         lines = read_json_lines(folder, name) if find_lines(folder, name) else []
         records = _records(folder, name) if lines else []
-        rendered = target.render(folder, options)
+        rendered = built.get(name) or target.render(folder, options)
     except GraphFilterError as error:
         command = _command(target, options, [])
         return Shown(name, target.summary, options.quick, command, problem=str(error))

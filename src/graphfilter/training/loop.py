@@ -30,6 +30,8 @@ from graphfilter.training.tasks import CLASSIFICATION
 
 # Of runs side by side on a CPU: more make it wait for memory, fewer for Python.
 VERTICES_IN_CACHE = 4096
+# Of seconds: whoever is killed early finds something to resume, too.
+FIRST_CHECKPOINT = 1.0
 
 
 def train(
@@ -73,8 +75,8 @@ def train(
         return True to end training: every run then keeps its best weights so far. If it raises,
         the state is kept in ``checkpoint``, to be resumed.
     checkpoint : path, optional
-        Where to keep the state while training, every ``checkpoint_seconds``, when interrupted
-        and at the end.
+        Where to keep the state while training: after a second, then every
+        ``checkpoint_seconds``, when interrupted and at the end.
     resume : bool
         Resume from ``checkpoint`` if it exists: the result is the same to the bit as without
         the interruption.
@@ -118,7 +120,8 @@ def train(
     if resume:
         state.load()
     first_epoch, before = state.epoch, state.seconds
-    started = saved = time.perf_counter()
+    started = time.perf_counter()
+    saved = started + min(FIRST_CHECKPOINT - checkpoint_seconds, 0.0)
     members: list[int] = []
     work = multiplications(trained, operator, x)
     epochs: list[Epoch] = []
