@@ -165,6 +165,10 @@ class SideBySide(Network[ConfigT]):
     ) -> Tensor:
         """Return the logits of all of them (n, R, n_classes); each draws from its generator."""
 
+    def can_be_replayed(self, n_runs: int, operator: Operator, x: Input) -> bool:
+        """Return whether so many at once can be captured and replayed on a GPU."""
+        return True
+
     def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
         return self.forward_side_by_side([self], operator, x, [generator])[:, 0]
 

@@ -13,7 +13,7 @@ is drawn as for all columns at once, of which a part keeps its own: it does not 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,12 +34,20 @@ from graphfilter.operators import Operator
 from graphfilter.operators.dropout import Drawn, draw
 from graphfilter.operators.polynomial import Basis, apply_polynomial
 from graphfilter.runtime import processes
+from graphfilter.runtime.memory import gpu_memory, memory_of_process
 
 if TYPE_CHECKING:
     from graphfilter.models.network import FilterNetwork, FilterNetworkConfig
 
 # Numbers that are dropped at a time on a CPU, where a row has so many or fewer.
 DROPPED_AT_A_TIME = 2**20
+# Of a hidden column in a training step, at its peak: ten numbers per vertex.
+BYTES_PER_ENTRY = 40
+LANES = 16
+# Of the graph and its operator, of the features and their copies, and of Python and torch.
+BYTES_PER_EDGE_ENTRY, BYTES_PER_VERTEX = 20, 100
+BYTES_PER_FEATURE, BYTES_PER_SPARSE_FEATURE = 8, 32
+BYTES_OF_PROCESS = 600 * 2**20
 # Along which dimension a network's weights are divided; the others are the same in every part.
 DIVIDED = {"encoder.weight": 1, "encoder.bias": 0, "head.weight": 0}
 
@@ -81,62 +89,137 @@ def column_part(network: FilterNetwork, columns: Columns) -> FilterNetwork:
     return part
 
 
+def column_blocks(
+    network: FilterNetwork, n_runs: int, operator: Operator, x: Input
+) -> list[Columns]:
+    """Divide the columns of a network into as few blocks as the memory there is takes.
+
+    By sizes alone, so that the same run has the same blocks, and bits, on a busy machine.
+    """
+    width = network.config.hidden_size
+    assert width is not None
+    own = network.columns or Columns(0, width, width)
+    fit = max(_memory_left(operator, x), 0) // (BYTES_PER_ENTRY * max(operator.n, 1) * n_runs)
+    # Below so many columns a product costs as much: the compiled kernel pads them.
+    step = max(fit // LANES, 1) * LANES
+    starts = range(own.first, own.last, step)
+    return [Columns(first, min(first + step, own.last), own.total) for first in starts]
+
+
+def _memory_left(operator: Operator, x: Input) -> int:
+    """Return the bytes there are for columns, beside the graph, the features and the process."""
+    features = (
+        x.numel() * BYTES_PER_FEATURE
+        if isinstance(x, Tensor)
+        else (len(x.values) * BYTES_PER_SPARSE_FEATURE)
+    )
+    entries = operator.kernel.matrix.n_entries
+    structure = BYTES_PER_EDGE_ENTRY * entries + BYTES_PER_VERTEX * operator.n
+    if operator.device.type == "cuda":
+        return gpu_memory(operator.device.index) - BYTES_OF_PROCESS - structure - features
+    return memory_of_process() - BYTES_OF_PROCESS - structure - features
+
+
 def forward_in_parts(
     models: Sequence[FilterNetwork],
     operator: Operator,
     x: Input,
     generators: Generators,
+    blocks: Sequence[Columns],
 ) -> Tensor:
-    """Return the logits (n, R, C) of networks of which this process has a part of the columns."""
+    """Return the logits (n, R, C) of networks from blocks of the columns that this process has.
+
+    One block after another, which is made again in the backward: memory is that of one block.
+    """
     first = models[0]
-    columns = first.columns
-    assert columns is not None
     basis, weights, biases = _polynomials(models, operator)
-    filter_last = first.filters_logits()
-    inner = None if filter_last else _Filter(operator, basis, weights)
-    logits = _Sum.apply(_part(models, x, generators, columns, inner))
-    if filter_last:
-        logits = _Filter(operator, basis, weights)(logits)
+    last = first.filters_logits()
+    part = _Part(first, operator, None if last else basis, x)
+    widths = [block.width for block in blocks]
+    divided = zip(*(_divided(model, widths) for model in models), strict=True)
+    logits = None
+    for block, layers in zip(blocks, divided, strict=True):
+        # All draw the same; the last of them moves the generators on.
+        draws = generators if block is blocks[-1] else part.copies(generators)
+        tensors = [weights, *(tensor for layer in layers for tensor in layer)]
+        if len(blocks) == 1 or not torch.is_grad_enabled():
+            made = part(block, draws, *tensors)
+        else:
+            made = _MadeAgain.apply(part, block, draws, *tensors)
+        logits = made if logits is None else logits + made
+    assert logits is not None
+    if first.columns is not None:
+        logits = _Sum.apply(logits)
+    if last:
+        logits = _apply_filter(operator, basis, weights, logits)
     return logits + biases
 
 
-def _part(
-    models: Sequence[FilterNetwork],
-    x: Input,
-    generators: Generators,
-    columns: Columns,
-    filter_columns: Callable[[Tensor], Tensor] | None,
-) -> Tensor:
-    """Return what some of the columns add to the logits: (n, R, C)."""
-    first = models[0]
-    own = first.columns or Columns(0, columns.total, columns.total)
-    start, stop = columns.first - own.first, columns.last - own.first
-    encoders = [
-        Weights(m.encoder.weight[:, start:stop], m.encoder.bias[start:stop])
-        for m in models
-        if m.encoder is not None
-    ]
-    hidden = _encode(encoders, x, first.rate, generators, relu=first.config.activation == "relu")
-    if first.config.activation != "relu":
-        hidden = first.activate(hidden)
-    if filter_columns is not None:
-        hidden = filter_columns(hidden)
-    drawn = _draw_columns(len(hidden), columns, first.rate, generators, hidden.device)
-    no_bias = hidden.new_zeros(first.head.bias.shape)
-    heads = [Weights(m.head.weight[start:stop], no_bias) for m in models]
-    return apply_heads(heads, hidden, drawn)
+def _divided(model: FilterNetwork, widths: list[int]) -> list[tuple[Tensor, ...]]:
+    """Return what each block has of a network's layers: W_in, b and W_out."""
+    assert model.encoder is not None
+    layers = (model.encoder.weight, model.encoder.bias, model.head.weight)
+    parts = (t.split(widths, dim) for t, dim in zip(layers, DIVIDED.values(), strict=True))
+    return list(zip(*parts, strict=True))
 
 
-class _Filter(NamedTuple):
-    """Applies the polynomial of each network to its own columns (n, R, c)."""
+class _Part:
+    """What a block of the columns adds to the logits of networks side by side."""
 
-    operator: Operator
-    basis: Basis
-    weights: Tensor
+    def __init__(
+        self, network: FilterNetwork, operator: Operator, basis: Basis | None, x: Input
+    ) -> None:
+        self._network = network
+        self._operator = operator
+        self._basis = basis
+        self._x = x
 
-    def __call__(self, columns: Tensor) -> Tensor:
-        flat = apply_polynomial(self.operator, self.basis, self.weights, columns.flatten(1))
-        return flat.view(columns.shape)
+    def copies(self, generators: Generators) -> Generators:
+        """Return generators that draw what these will draw, where something is drawn."""
+        return _copies(generators, self._operator.device) if self._network.rate else generators
+
+    def __call__(self, block: Columns, generators: Generators, *tensors: Tensor) -> Tensor:
+        """Return (n, R, C), from the filters' weights (K + 1, R) and W_in, b and W_out of each."""
+        network, (weights, *layers) = self._network, tensors
+        encoders = [Weights(*layers[i : i + 2]) for i in range(0, len(layers), 3)]
+        relu = network.config.activation == "relu"
+        hidden = _encode(encoders, self._x, network.rate, generators, relu=relu)
+        hidden = hidden if relu else network.activate(hidden)
+        if self._basis is not None:
+            hidden = _apply_filter(self._operator, self._basis, weights, hidden)
+        drawn = _draw_columns(len(hidden), block, network.rate, generators, hidden.device)
+        no_bias = hidden.new_zeros(layers[2].shape[1])
+        return apply_heads([Weights(w, no_bias) for w in layers[2::3]], hidden, drawn)
+
+
+class _MadeAgain(torch.autograd.Function):
+    """A part of the logits whose inner values are not kept but made again for the gradient."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, part: _Part, block: Columns, generators: Generators, *tensors: Tensor
+    ) -> Tensor:
+        ctx.part, ctx.block = part, block
+        ctx.generators = part.copies(generators)
+        ctx.save_for_backward(*tensors)
+        return part(block, generators, *tensors)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        tensors = [tensor.detach() for tensor in ctx.saved_tensors]
+        needed = [t for t, need in zip(tensors, ctx.needs_input_grad[3:], strict=True) if need]
+        for tensor in needed:
+            tensor.requires_grad_()
+        with torch.enable_grad():
+            made = ctx.part(ctx.block, ctx.part.copies(ctx.generators), *tensors)
+        found = iter(torch.autograd.grad(made, needed, grad))
+        return None, None, None, *(next(found) if t.requires_grad else None for t in tensors)
+
+
+def _apply_filter(operator: Operator, basis: Basis, weights: Tensor, columns: Tensor) -> Tensor:
+    """Apply the polynomial of each network to its own columns (n, R, c)."""
+    return apply_polynomial(operator, basis, weights, columns.flatten(1)).view(columns.shape)
 
 
 def _polynomials(
@@ -144,14 +227,14 @@ def _polynomials(
 ) -> tuple[Basis, Tensor, Tensor]:
     """Return basis and weights (K + 1, R) of the filters, and biases (R, C) of the heads.
 
-    Every process has the same, and their gradients are summed in one message.
+    Every process has the same; their gradients are summed over processes, in one message.
     """
     basis, weights = polynomials_of([model.filter for model in models], operator)
     biases = torch.stack([model.head.bias for model in models])
     # The gradient of the biases is that of the logits, which every process has whole.
-    together = _SumOfGradients.apply(
-        torch.cat([weights.to(biases.dtype).flatten(), biases.flatten()]), weights.numel()
-    )
+    together = torch.cat([weights.to(biases.dtype).flatten(), biases.flatten()])
+    if models[0].columns is not None:
+        together = _SumOfGradients.apply(together, weights.numel())
     flat_weights, flat_biases = together.split([weights.numel(), biases.numel()])
     return basis, flat_weights.view(weights.shape), flat_biases.view(biases.shape)
 
@@ -172,6 +255,8 @@ def _draw_columns(
     n: int, columns: Columns, rate: float, generators: Generators, device: torch.device
 ) -> Drawn | None:
     """Draw the dropout of all columns, as for a whole layer, and keep that of some: (n, c)."""
+    if rate == 0:
+        return None
     size = n * columns.width
     words = torch.empty(len(generators), (size + 3) // 4, dtype=torch.int64, device=device)
     own = words.view(torch.int16)[:, :size].view(len(generators), n, columns.width)
@@ -201,7 +286,7 @@ class _DroppedProduct(torch.autograd.Function):
     def forward(ctx: Any, weight: Tensor, x: Tensor, rate: float, generator: Draws) -> Tensor:
         ctx.save_for_backward(x)
         ctx.rate = rate
-        ctx.generator = copy_of(generator, x.device)
+        (ctx.generator,) = _copies([generator], x.device)
         out = x.new_empty(len(x), weight.shape[1])
         for rows in _blocks_of_rows(len(x), x.shape[1], x.device):
             torch.mm(drop(x[rows], rate, generator), weight, out=out[rows])
@@ -211,19 +296,23 @@ class _DroppedProduct(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
         (x,) = ctx.saved_tensors
-        generator = copy_of(ctx.generator, x.device)
+        (generator,) = _copies([ctx.generator], x.device)
         total = x.new_zeros(x.shape[1], grad.shape[1])
         for rows in _blocks_of_rows(len(x), x.shape[1], x.device):
             total.addmm_(drop(x[rows], ctx.rate, generator).T, grad[rows])
         return total, None, None, None
 
 
-def copy_of(generator: Draws, device: torch.device) -> torch.Generator:
-    """Return a generator that draws what this one will draw; of None, what torch's own draws."""
-    state = torch.get_rng_state() if generator is None else generator.get_state()
-    made = torch.Generator(device)
-    made.set_state(state)
+def _copies(generators: Generators, device: torch.device) -> list[torch.Generator]:
+    """Return generators that draw what these will draw; of None, what torch's own will."""
+    made = [torch.Generator(device) for _ in generators]
+    for copied, generator in zip(made, generators, strict=True):
+        copied.set_state(_state_of_torch(device) if generator is None else generator.get_state())
     return made
+
+
+def _state_of_torch(device: torch.device) -> Tensor:
+    return torch.get_rng_state() if device.type == "cpu" else torch.cuda.get_rng_state(device)
 
 
 class _Sum(torch.autograd.Function):

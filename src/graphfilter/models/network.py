@@ -14,7 +14,7 @@ from graphfilter.filters import Filter, FilterConfig, StackedFilterConfig, apply
 from graphfilter.filters.config import added
 from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig, SideBySide
-from graphfilter.models.columns import Columns, forward_in_parts
+from graphfilter.models.columns import Columns, can_be_divided, column_blocks, forward_in_parts
 from graphfilter.models.layers import Generators, Input, Linear, drop, linear_side_by_side
 from graphfilter.operators import Operator
 
@@ -157,8 +157,8 @@ class FilterNetwork(SideBySide[FilterNetworkConfig]):
         cls, models: Sequence[FilterNetwork], operator: Operator, x: Input, generators: Generators
     ) -> Tensor:
         first = models[0]
-        if first.columns is not None:
-            return forward_in_parts(models, operator, x, generators)
+        if blocks := first.blocks(len(models), operator, x):
+            return forward_in_parts(models, operator, x, generators, blocks)
         hidden = x
         relu, activate = first.config.activation == "relu", first.activate
         for layers in zip(*(model.encoders() for model in models), strict=True):
@@ -203,6 +203,17 @@ class FilterNetwork(SideBySide[FilterNetworkConfig]):
     def filters_bias(self) -> bool:
         """Whether the head's bias goes through the filter."""
         return self.config.filter_on == "logits"
+
+    def blocks(self, n_runs: int, operator: Operator, x: Input) -> list[Columns]:
+        """Return the parts that the hidden columns are computed in; none where it is at once."""
+        if type(self) is not FilterNetwork or not can_be_divided(self.config):
+            return []
+        found = column_blocks(self, n_runs, operator, x)
+        return found if len(found) > 1 or self.columns is not None else []
+
+    def can_be_replayed(self, n_runs: int, operator: Operator, x: Input) -> bool:
+        """Not in parts: their generators are copied, and processes wait for each other."""
+        return not self.blocks(n_runs, operator, x)
 
     def filters_logits(self) -> bool:
         """Return whether the filter now runs after the head."""

@@ -64,8 +64,12 @@ class Epoch:
         self._scored = _Vertices(train, [run.val for run in runs], labels, class_weight, task)
         self._monitor = runs[0].monitor
         self._n_curves = len(runs[0].curves)
-        alone = division is None and isinstance(self._models[0], SideBySide)
-        captured = operator.device.type == "cuda" and alone
+        first = self._models[0]
+        captured = (
+            operator.device.type == "cuda"
+            and isinstance(first, SideBySide)
+            and first.can_be_replayed(len(runs), operator, x)
+        )
         self._replay = _Replay(generators, operator.device) if captured else None
 
     def __call__(self) -> None:

@@ -1,0 +1,73 @@
+"""How much memory there is to compute in.
+
+The machine's, or what control groups, ``ulimit -v`` or ``GRAPHFILTER_MEMORY`` (bytes, or with K, M
+or G after the number) leave of it, divided among the processes that torchrun has started on this
+machine. What others use at the moment does not count: the same run must do the same on a busy
+machine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from functools import cache
+from pathlib import Path
+
+from graphfilter.errors import ConfigError
+from graphfilter.runtime.launched import launched
+
+VARIABLE = "GRAPHFILTER_MEMORY"
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
+# Version 2 of control groups, and version 1.
+_GROUP_FILES = ("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def memory_of_process() -> int:
+    """Return the bytes of main memory that this process may take."""
+    told = os.environ.get(VARIABLE, "").strip()
+    if told:
+        return _read_size(told)
+    return _machine_memory() // launched().local_size
+
+
+def gpu_memory(index: int | None) -> int:
+    """Return the bytes of memory of a GPU."""
+    import torch
+
+    return torch.cuda.get_device_properties(index or 0).total_memory
+
+
+@cache
+def _machine_memory() -> int:
+    return limited_memory(Path("/"))
+
+
+def limited_memory(system: Path) -> int:
+    """Return the least of the machine's memory and what limits it."""
+    limits = [sys.maxsize]
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for name in _GROUP_FILES:
+        try:
+            text = (system / name).read_text(encoding="ascii", errors="replace").strip()
+        except OSError:
+            continue
+        if text.isdigit():
+            limits.append(int(text))
+    if sys.platform != "win32":
+        import resource
+
+        limits += [n for n in resource.getrlimit(resource.RLIMIT_AS) if n > 0]
+    return min(limits)
+
+
+def _read_size(text: str) -> int:
+    found = re.fullmatch("([0-9]{1,15})([KMG]?)B?", text.upper().replace(" ", ""))
+    if found is None or not int(found[1]):
+        raise ConfigError(
+            f"{VARIABLE} must be a number of bytes, such as 4G or 500M; got {text[:40]!r}. "
+            "Unset it to use the machine's."
+        )
+    return int(found[1]) * _UNITS[found[2]]
