@@ -17,6 +17,7 @@ from graphfilter.models import Network, SideBySide
 from graphfilter.models.columns import DIVIDED
 from graphfilter.operators import Operator
 from graphfilter.operators.sparse import SparseFeatures
+from graphfilter.runtime.allocator import keep_freed_memory
 from graphfilter.runtime.threads import threads_for
 from graphfilter.splits import Split
 from graphfilter.training.checkpoint import Checkpoint, fingerprint
@@ -100,6 +101,8 @@ def train(
     monitor = task.resolve(config.monitor)
     for split in splits:
         task.check(monitor, labels[torch.from_numpy(split.val.copy())], class_weight)
+    if operator.device.type == "cpu":
+        keep_freed_memory()
     division = divide(models)
     trained = models if division is None else division.models
     generators = [torch.Generator(operator.device).manual_seed(seed) for seed in seeds]

@@ -5,10 +5,7 @@
    inner products with another array, in one call: every row is finished (scaled, added up,
    multiplied) while it is in registers, and nothing returns to Python between the terms.
 
-   Where a cache cannot hold the rows that are gathered, native_kernel.py calls it for a block of
-   columns at a time.
-
-   Arrays are rows of `stride` floats, a multiple of LANES. The library is compiled with OpenMP but
+   Rows have `stride` floats, a multiple of LANES. The library is compiled with OpenMP but
    not linked with it: the symbols are those of the library torch has loaded, so that both share one
    pool of threads. Compiled without OpenMP, one thread does the same work, part by part. */
 
@@ -54,7 +51,7 @@ INLINE Matrix make_matrix(const int32_t *offsets, const int32_t *columns, const 
 }
 
 /* Raised with every change of what the functions below take. */
-int graphfilter_interface(void) { return 2; }
+int graphfilter_interface(void) { return 3; }
 
 /* One term of the recurrence: out <- scale M current + skip current + keep old, and what goes with it. */
 typedef struct {
@@ -143,34 +140,68 @@ static void term_of_rows(const Matrix *matrix, const Term *term, int64_t first, 
     }
 }
 
-/* Make the terms B_0 x = x, B_1 x, ... of a three-term recurrence and add them up: sums = w_0 x + w_1 B_1 x + ...
+/* Copy `width` columns of rows between arrays of other strides; what is left of a row is set to 0. */
+static void copy_columns(const float *from, int64_t from_stride, float *to, int64_t to_stride,
+                         int64_t width, int64_t padding, int64_t first, int64_t last) {
+    for (int64_t row = first; row < last; row++) {
+        memcpy(to + row * to_stride, from + row * from_stride, sizeof(float) * width);
+        if (padding) memset(to + row * to_stride + width, 0, sizeof(float) * padding);
+    }
+}
 
-   weights: (degree + 1, stride); steps: (degree, 3), the scale, skip and keep of each term;
-   one, two: room for two terms; cuts: (n_parts + 1), the rows of each part;
-   dots: (n_parts, degree + 1, stride), zeros, or nothing where there is no `against`. */
-void graphfilter_walk(int64_t stride, int64_t degree, const int32_t *offsets,
+/* Make the terms B_0 x = x, B_1 x, ... of a three-term recurrence and add them up: total = w_0 x + w_1 B_1 x + ...
+
+   Columns do not meet, so `block` of them walk at a time, in arrays of their own unless they are all.
+
+   x, against, total: (n, n_columns); weights: (degree + 1, padded), padded being the next multiple of
+   LANES; steps: (degree, 3), the scale, skip and keep of each term; room: (5, n, block), of which two
+   are used where a block is all columns, without padding; cuts: (n_parts + 1), the rows of each part;
+   dots: (n_parts, degree + 1, padded), zeros, or nothing where there is no `against`. */
+void graphfilter_walk(int64_t n_columns, int64_t block, int64_t degree, const int32_t *offsets,
                       const int32_t *columns, const float *values, const float *x,
-                      const float *against, const float *weights, const double *steps, float *sums,
-                      float *one, float *two, double *dots, int64_t n_parts, const int64_t *cuts) {
-    const Matrix m = make_matrix(offsets, columns, values, cuts[n_parts], stride);
+                      const float *against, const float *weights, const double *steps, float *total,
+                      float *room, double *dots, int64_t n_parts, const int64_t *cuts) {
+    const int64_t n = cuts[n_parts], padded = (n_columns + LANES - 1) / LANES * LANES;
 #pragma omp parallel num_threads(n_parts)
-    {
+    for (int64_t at = 0; at < n_columns; at += block) {
+        const int64_t width = n_columns - at < block ? n_columns - at : block;
+        const int64_t padding = (LANES - width % LANES) % LANES, stride = width + padding;
+        const Matrix m = make_matrix(offsets, columns, values, n, stride);
+        const int thread = omp_get_thread_num(), n_threads = omp_get_num_threads();
+        const int apart = stride != n_columns;
+        float *one = room, *two = one + n * stride, *sums = apart ? two + n * stride : total;
+        float *own = sums + n * stride, *other = own + n * stride;
+        if (apart) {
+            for (int64_t p = thread; p < n_parts; p += n_threads) {
+                copy_columns(x + at, n_columns, own, stride, width, padding, cuts[p], cuts[p + 1]);
+                if (against)
+                    copy_columns(against + at, n_columns, other, stride, width, padding, cuts[p],
+                                 cuts[p + 1]);
+            }
+#pragma omp barrier
+        }
+        const float *start = apart ? own : x;
         for (int64_t k = 0; k < degree; k++) {
-            Term t = {.current = k == 0 ? x : k % 2 ? one : two,
-                      .old = k < 2 ? x : k % 2 ? two : one,
+            Term t = {.current = k == 0 ? start : k % 2 ? one : two,
+                      .old = k < 2 ? start : k % 2 ? two : one,
                       .out = k % 2 ? two : one,
-                      .sums = sums, .against = against,
-                      .weights = weights + (k + 1) * stride,
-                      .weights_of_x = k == 0 ? weights : 0,
+                      .sums = sums, .against = against && apart ? other : against,
+                      .weights = weights + (k + 1) * padded + at,
+                      .weights_of_x = k == 0 ? weights + at : 0,
                       .scale = (float)steps[3 * k], .skip = (float)steps[3 * k + 1],
                       .keep = (float)steps[3 * k + 2]};
-            for (int64_t p = omp_get_thread_num(); p < n_parts; p += omp_get_num_threads()) {
+            for (int64_t p = thread; p < n_parts; p += n_threads) {
                 if (dots) {
-                    t.dots_of_x = dots + p * (degree + 1) * stride;
-                    t.dots = t.dots_of_x + (k + 1) * stride;
+                    t.dots_of_x = dots + p * (degree + 1) * padded + at;
+                    t.dots = t.dots_of_x + (k + 1) * padded;
                 }
                 term_of_rows(&m, &t, cuts[p], cuts[p + 1], stride);
             }
+#pragma omp barrier
+        }
+        if (apart) {
+            for (int64_t p = thread; p < n_parts; p += n_threads)
+                copy_columns(sums, stride, total + at, n_columns, width, 0, cuts[p], cuts[p + 1]);
 #pragma omp barrier
         }
     }

@@ -24,16 +24,16 @@ from graphfilter.runtime.threads import threads_worth
 LIBRARY = Path(__file__).with_name("native.so")
 
 # The number that native.c gives for what its functions take.
-INTERFACE = 2
+INTERFACE = 3
 # Columns are padded to a multiple of this: one vector register, one line of a cache.
 LANES = 16
 # Columns walk in blocks where there are at least so many terms, and so many entries per row.
-TERMS_WORTH_A_COPY, ENTRIES_WORTH_A_BLOCK = 4, 8
+TERMS_WORTH_A_COPY, ENTRIES_WORTH_A_BLOCK = 4, 5
 
 # What the functions of native.c take: pointers, counts and numbers.
 _ARGUMENTS = {"p": ctypes.c_void_p, "c": ctypes.c_int64, "n": ctypes.c_double}
 _FUNCTIONS = {
-    "walk": "ccpppppppppppcp",
+    "walk": "cccppppppppppcp",
     "multiply": "ccpppppnncp",
     "encode": "cppppcnpppppcpccp",
     "encode_gradient": "ccppppppcppc",
@@ -104,46 +104,29 @@ class NativeKernel(TorchKernel):
             return super()._apply_recurrence(x, weights, steps, against)
         n, groups, width = x.shape
         n_columns = groups * width
-        in_all = n_columns + -n_columns % LANES
+        padding = -n_columns % LANES
+        in_all = n_columns + padding
         block = block_width(n, len(self.csr_parts[1]), in_all, len(steps))
-        flat, by_column = x.view(n, -1), weights.repeat_interleave(width, 1)
-        other = None if against is None else against.view(n, -1)
-        total, room = x.new_empty(n, n_columns), x.new_empty(2, n * block)
+        # Arrays of their own for terms, sum and input, unless all columns walk as they lie.
+        n_arrays = 2 if block == n_columns else 4 if against is None else 5
+        total, room = x.new_empty(n, n_columns), x.new_empty(n_arrays, n * block)
+        by_column = pad(weights.repeat_interleave(width, 1), (0, padding))
         # The rows are divided as for all columns at once: inner products are summed part by part.
         parts, cuts = self.divide_rows(in_all)
-        made: list[Tensor] = []
-        for first in range(0, n_columns, block):
-            last = min(first + block, n_columns)
-            stride = last - first + (first - last) % LANES
-            sums = total if stride == n_columns else x.new_empty(n, stride)
-            dots = None
-            if other is not None:
-                dots = x.new_zeros(parts, len(weights), stride, dtype=torch.float64)
-                made.append(dots)
-            self._walk(
-                steps, _cut(flat, first, last), None if other is None else _cut(other, first, last),
-                _cut(by_column, first, last), sums, room, dots, parts, cuts,
-            )  # fmt: skip
-            if sums is not total:
-                total[:, first:last] = sums[:, : last - first]
-        if not made:
-            return total, None
-        kept = torch.cat(made, 2).sum(0)[:, :n_columns].reshape(len(weights), groups, width)
-        return total, kept.sum(2).to(weights.dtype)
-
-    def _walk(
-        self, steps: Sequence[Step], x: Tensor, against: Tensor | None, weights: Tensor,
-        sums: Tensor, room: Tensor, dots: Tensor | None, parts: int, cuts: Tensor,
-    ) -> None:  # fmt: skip
-        """Make all terms of these columns; write their sum and add their inner products."""
+        dots = None
+        if against is not None:
+            dots = x.new_zeros(parts, len(weights), in_all, dtype=torch.float64)
         factors = (ctypes.c_double * (3 * len(steps)))(*itertools.chain.from_iterable(steps))
-        offsets, columns, values = self.csr_parts
         self._library().graphfilter_walk(
-            x.shape[1], len(steps), offsets.data_ptr(), columns.data_ptr(), values.data_ptr(),
-            x.data_ptr(), None if against is None else against.data_ptr(), weights.data_ptr(),
-            ctypes.addressof(factors), sums.data_ptr(), room[0].data_ptr(), room[1].data_ptr(),
+            n_columns, block, len(steps), *(part.data_ptr() for part in self.csr_parts),
+            x.data_ptr(), None if against is None else against.data_ptr(), by_column.data_ptr(),
+            ctypes.addressof(factors), total.data_ptr(), room.data_ptr(),
             None if dots is None else dots.data_ptr(), parts, cuts.data_ptr(),
         )  # fmt: skip
+        if dots is None:
+            return total, None
+        kept = dots.sum(0)[:, :n_columns].reshape(len(weights), groups, width)
+        return total, kept.sum(2).to(weights.dtype)
 
     @cached_property
     @made_to_be_kept
@@ -184,9 +167,3 @@ def block_width(n: int, n_entries: int, n_columns: int, n_terms: int) -> int:
     if not often or fit_anyway or LANES * column > caches.last // 2:
         return n_columns
     return min(n_columns, 2 * LANES if 2 * LANES * column <= caches.last // 4 else LANES)
-
-
-def _cut(x: Tensor, first: int, last: int) -> Tensor:
-    """Return these columns, padded with zeros; x itself, not a copy, where they are all."""
-    part, missing = x[:, first:last], (first - last) % LANES
-    return pad(part, (0, missing)) if missing else part.contiguous()

@@ -7,6 +7,9 @@
 typedef int32_t whole_lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef int16_t short_lanes __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
 
+/* Of arrays on the stack: a vector that crosses a line of the cache is read twice. */
+#define IN_LINES __attribute__((aligned(4 * LANES)))
+
 /* Float sums are moved to double ones after this many rows. */
 #define ROWS_IN_FLOAT 64
 
@@ -154,7 +157,8 @@ FOR_EVERY_CPU
 static void head_rows(int64_t first, int64_t last, int64_t width, int64_t n_out, const float *x,
                       int64_t x_stride, const int16_t *draws, int32_t below, float scale,
                       const float *weight, const float *bias, float *out, int64_t out_stride) {
-    float wide_weight[WIDEST_ROW * LANES], wide_bias[LANES] = {0}, rows[4][WIDEST_ROW];
+    float wide_weight[WIDEST_ROW * LANES] IN_LINES, rows[4][WIDEST_ROW] IN_LINES;
+    float wide_bias[LANES] IN_LINES = {0};
     memset(wide_weight, 0, sizeof(float) * width * LANES);
     for (int64_t i = 0; i < width; i++)
         memcpy(wide_weight + i * LANES, weight + i * n_out, sizeof(float) * n_out);
@@ -198,7 +202,8 @@ static void head_gradient_rows(int64_t first, int64_t last, int64_t width, int64
                                const float *x, int64_t x_stride, const int16_t *draws,
                                int32_t below, float scale, const float *weight, const float *grad,
                                int64_t grad_stride, float *x_grad, double *sums) {
-    float mirror[MOST_OUTPUTS * WIDEST_ROW], parts[MOST_OUTPUTS * WIDEST_ROW] = {0};
+    float mirror[MOST_OUTPUTS * WIDEST_ROW] IN_LINES, parts[MOST_OUTPUTS * WIDEST_ROW] IN_LINES;
+    memset(parts, 0, sizeof(float) * n_out * width);
     for (int64_t i = 0; i < width; i++)
         for (int64_t c = 0; c < n_out; c++) mirror[c * width + i] = weight[i * n_out + c];
     for (int64_t row = first; row < last; row++) {
@@ -273,15 +278,18 @@ void graphfilter_cross_entropy(int64_t m, int64_t n_runs, int64_t n_classes, int
                                const int64_t *rows, const int64_t *classes, const float *logits,
                                const float *weights, double *sums, const float *factors,
                                float *grad) {
-    float own[MOST_CLASSES];
+    float own[MOST_CLASSES] IN_LINES;
     const int64_t padded = (n_classes + LANES - 1) / LANES * LANES;
     for (int64_t j = 0; j < m; j++)
         for (int64_t r = 0; r < n_runs; r++) {
             const float *from = logits + (rows[j] * n_runs + r) * n_classes;
             float most = from[0], sum = 0;
             int64_t answer = 0;
-            for (int64_t c = 1; c < n_classes; c++)
-                if (from[c] > most) most = from[c], answer = c;
+            for (int64_t c = 1; c < n_classes; c++) {
+                const int more = from[c] > most;
+                most = more ? from[c] : most;
+                answer = more ? c : answer;
+            }
             memcpy(own, from, sizeof(float) * n_classes);
             for (int64_t i = n_classes; i < padded; i++) own[i] = most;
             for (int64_t i = 0; i < padded; i += LANES) exponentials((lanes *)(own + i), most);
@@ -290,12 +298,12 @@ void graphfilter_cross_entropy(int64_t m, int64_t n_runs, int64_t n_classes, int
             for (int64_t s = 0; s < n_sets; s++) {
                 const float weight = weights[(s * m + j) * n_runs + r];
                 sums[2 * s * n_runs + r] += weight * loss;
-                if (answer == classes[j]) sums[(2 * s + 1) * n_runs + r] += weight;
+                sums[(2 * s + 1) * n_runs + r] += answer == classes[j] ? weight : 0;
             }
             if (!grad) continue;
-            const float factor = weights[j * n_runs + r] * factors[r];
+            const float factor = weights[j * n_runs + r] * factors[r], share = factor / sum;
             float *to = grad + (rows[j] * n_runs + r) * n_classes;
-            for (int64_t c = 0; c < n_classes; c++)
-                to[c] = factor * (own[c] / sum - (c == classes[j]));
+            for (int64_t c = 0; c < n_classes; c++) to[c] = share * own[c];
+            to[classes[j]] -= factor;
         }
 }
