@@ -14,7 +14,8 @@ from torch.nn import functional
 
 from graphfilter.errors import GraphError
 from graphfilter.models.layers import Linear, linear_side_by_side
-from graphfilter.operators import SparseFeatures
+from graphfilter.models.pyg import Projection
+from graphfilter.operators import SparseFeatures, to_tensor
 from graphfilter.operators.dropout import draw
 from graphfilter.operators.kernels import native_kernel, native_layers, native_loss
 from graphfilter.operators.kernels.native_kernel import native_library
@@ -87,6 +88,35 @@ def test_sparse_layer_equals_its_closed_form(
 ) -> None:
     choose(way, monkeypatch)
     check_layers(SparseFeatures(MATRIX), layers(n_runs, 30, width), rate, relu)
+
+
+@ways
+@pytest.mark.parametrize("n_runs", [1, 2])
+def test_sparse_layer_that_draws_zeros_equals_a_dense_one(
+    way: str, n_runs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the same seeds: which cells are dropped does not depend on how they are stored."""
+    choose(way, monkeypatch)
+    made = layers(n_runs, 30, 16)
+    sparse, dense = SparseFeatures(MATRIX, draw_zeros=True), torch.tensor(MATRIX.toarray())
+    first, second = (
+        linear_side_by_side(made, x, 0.5, [seeded(run) for run in range(n_runs)], relu=True)
+        for x in (sparse, dense)
+    )
+    torch.testing.assert_close(first, second)
+    one = Projection(30, 16, seeded())
+    torch.testing.assert_close(*(one(x, dropout=0.5, generator=seeded(3)) for x in (sparse, dense)))
+
+
+@NOT_BUILT
+def test_compiled_features_stay_sparse_up_to_half_full() -> None:
+    rng = np.random.default_rng(0)
+    for share, draws_zeros in ((0.2, False), (0.4, True)):
+        x = to_tensor(sp.random_array((60, 50), density=share, rng=rng).tocsr())
+        assert isinstance(x, SparseFeatures)
+        assert (x.drawn_shape == (60, 50)) is draws_zeros
+        assert isinstance(to_tensor(x.to_scipy(), dtype=torch.float64), Tensor) is draws_zeros
+    assert isinstance(to_tensor(sp.random_array((60, 50), density=0.6, rng=rng).tocsr()), Tensor)
 
 
 @ways

@@ -94,7 +94,7 @@ def linear_side_by_side(
     weights: list[Tensor] = [layer.weight for layer in layers]
     biases: list[Tensor] = [layer.bias for layer in layers]
     if not isinstance(x, Tensor):
-        drawn = draw(x.values.shape, dropout, generators, x.device)
+        drawn = draw(x.drawn_shape, dropout, generators, x.device)
         return x.encode(weights, biases, drawn, relu=relu)
     if x.ndim == 3:
         made = apply_heads(layers, x, draw(x.shape[::2], dropout, generators, x.device))

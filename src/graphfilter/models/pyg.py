@@ -18,6 +18,7 @@ from graphfilter.graph import Graph
 from graphfilter.models.base import ConfigT, Network
 from graphfilter.models.layers import drop
 from graphfilter.operators import Operator
+from graphfilter.operators.dropout import draw
 from graphfilter.operators.sparse import SparseFeatures
 
 
@@ -135,8 +136,8 @@ class Projection(nn.Module):
         generator: torch.Generator | None = None,
     ) -> Tensor:
         if isinstance(x, SparseFeatures):
-            values = drop(x.values, dropout, generator)[None] if dropout else None
-            return x.project(self.weight, values)
+            drawn = draw(x.drawn_shape, dropout, [generator], x.device)
+            return x.project(self.weight, None if drawn is None else x.dropped(drawn))
         return drop(x, dropout, generator) @ self.weight
 
     def extra_repr(self) -> str:

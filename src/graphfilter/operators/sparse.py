@@ -19,13 +19,15 @@ from graphfilter.operators.kernels import FactoredMatrix, ProductKernel, make_ke
 from graphfilter.operators.kernels.factored_matrix import made_to_be_kept
 from graphfilter.operators.kernels.native_layers import (
     Kept,
+    compiles,
     encode,
     encode_gradient,
     takes_encoder,
 )
 
-# Above this share of non-zeros a dense product is faster than a sparse one.
-DENSE_ABOVE = 0.3
+# Above this share of non-zeros a dense product is faster than a sparse one: in general, and than
+# the compiled one, which leaves out what dropout drops.
+DENSE_ABOVE, DENSE_ABOVE_COMPILED = 0.3, 0.5
 
 
 class SparseFeatures:
@@ -40,6 +42,8 @@ class SparseFeatures:
         Finite; copied.
     device, dtype
         Where it multiplies, and what the weights are stored in.
+    draw_zeros : bool
+        Whether dropout draws a number for every cell, as for a dense X, or per stored entry.
 
     Examples
     --------
@@ -58,6 +62,7 @@ class SparseFeatures:
         *,
         device: torch.device | str = "cpu",
         dtype: torch.dtype = torch.float32,
+        draw_zeros: bool = False,
     ) -> None:
         check_sparse(matrix, "the features")
         matrix = sp.csr_array(matrix)
@@ -68,6 +73,7 @@ class SparseFeatures:
         self.shape: tuple[int, int] = matrix.shape
         self._order = torch.from_numpy(transposed.data).to(device)
         transposed.data = matrix.data[transposed.data]
+        self._draw_zeros = draw_zeros
         self.kernel = _kernel(matrix, device, dtype)
         self._backward = _kernel(transposed, device, dtype)
 
@@ -94,6 +100,20 @@ class SparseFeatures:
     @property
     def device(self) -> torch.device:
         return self.values.device
+
+    @property
+    def drawn_shape(self) -> tuple[int, ...]:
+        """The shape of what dropout draws: one number per stored entry, or per cell."""
+        return self.shape if self._draw_zeros else tuple(self.values.shape)
+
+    def dropped(self, drawn: Drawn) -> Tensor:
+        """Return the stored entries after dropout, one row per run."""
+        masks = drawn.masks(self.values.dtype).flatten(1)
+        if self._draw_zeros:
+            offsets, columns, _ = self.tensors()
+            rows = torch.repeat_interleave(offsets.diff())
+            masks = masks[:, rows * self.shape[1] + columns]
+        return self.values * masks
 
     def project(self, weight: Tensor, values: Tensor | None = None) -> Tensor:
         """Return X W, differentiable in W.
@@ -125,7 +145,7 @@ class SparseFeatures:
         if takes_encoder(self.kernel, weights):
             made = [each.contiguous() for each in (*weights, *biases)]
             return _Encoder.apply(self, drawn, relu, *made)
-        values = None if drawn is None else self.values * drawn.masks(self.values.dtype)
+        values = None if drawn is None else self.dropped(drawn)
         joined = weights[0] if len(weights) == 1 else torch.cat([*weights], dim=1)
         columns = self.project(joined, values).view(self.shape[0], len(weights), -1)
         columns = columns + torch.stack([*biases])
@@ -204,7 +224,11 @@ def to_tensor(
     """
     if sp.issparse(features):
         n_cells = features.shape[0] * features.shape[1]
-        if features.nnz <= DENSE_ABOVE * n_cells:
-            return SparseFeatures(sp.csr_array(features), device=device, dtype=dtype)
+        compiled = compiles(torch.device(device), dtype)
+        if features.nnz <= (DENSE_ABOVE_COMPILED if compiled else DENSE_ABOVE) * n_cells:
+            # Which draws a network takes must not depend on what was compiled.
+            dense = features.nnz > DENSE_ABOVE * n_cells
+            csr = sp.csr_array(features)
+            return SparseFeatures(csr, device=device, dtype=dtype, draw_zeros=dense)
         features = features.toarray()
     return torch.tensor(features, device=device, dtype=dtype)

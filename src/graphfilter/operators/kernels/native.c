@@ -51,7 +51,7 @@ INLINE Matrix make_matrix(const int32_t *offsets, const int32_t *columns, const 
 }
 
 /* Raised with every change of what the functions below take. */
-int graphfilter_interface(void) { return 3; }
+int graphfilter_interface(void) { return 4; }
 
 /* One term of the recurrence: out <- scale M current + skip current + keep old, and what goes with it. */
 typedef struct {

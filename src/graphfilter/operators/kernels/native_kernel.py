@@ -24,7 +24,7 @@ from graphfilter.runtime.threads import threads_worth
 LIBRARY = Path(__file__).with_name("native.so")
 
 # The number that native.c gives for what its functions take.
-INTERFACE = 3
+INTERFACE = 4
 # Columns are padded to a multiple of this: one vector register, one line of a cache.
 LANES = 16
 # Columns walk in blocks where there are at least so many terms, and so many entries per row.
@@ -35,7 +35,7 @@ _ARGUMENTS = {"p": ctypes.c_void_p, "c": ctypes.c_int64, "n": ctypes.c_double}
 _FUNCTIONS = {
     "walk": "cccppppppppppcp",
     "multiply": "ccpppppnncp",
-    "encode": "cppppcnpppppcpccp",
+    "encode": "cppppccnpppppcpccp",
     "encode_gradient": "ccppppppcppc",
     "head": "ccpcpcnpppccp",
     "head_gradient": "ccpcpcnppcppcp",

@@ -51,15 +51,16 @@ static void encode_rows(const Kept *kept, int64_t first, int64_t last, const flo
 /* Copy the entries that dropout keeps to the start of their row's place. */
 static void keep_entries(int64_t first, int64_t last, const int32_t *offsets,
                          const int32_t *columns, const float *values, const int16_t *draws,
-                         int32_t below, float scale, int32_t *ends, int32_t *kept_columns,
-                         float *kept_values) {
+                         int64_t d, int32_t below, float scale, int32_t *ends,
+                         int32_t *kept_columns, float *kept_values) {
     for (int64_t row = first; row < last; row++) {
+        const int16_t *cells = draws + row * d;
         int32_t to = offsets[row];
         for (int32_t e = offsets[row]; e < offsets[row + 1]; e++) {
             /* Written in any case, within the row: a branch would be guessed wrongly. */
             kept_columns[to] = columns[e];
             kept_values[to] = values[e] * scale;
-            to += draws[e] < below;
+            to += (d ? cells[columns[e]] : draws[e]) < below;
         }
         ends[row] = to;
     }
@@ -67,11 +68,11 @@ static void keep_entries(int64_t first, int64_t last, const int32_t *offsets,
 
 /* out <- (X W + b) of rows of `stride`, set to zero below zero where `relu`.
 
-   With `draws`, one number per entry, dropout is on X: what it keeps is written to ends,
-   kept_columns and kept_values, which the gradient reads. */
+   With `draws`, one number per entry or, where X has d > 0 columns, per cell, dropout is on X: what it
+   keeps is written to ends, kept_columns and kept_values, which the gradient reads. */
 void graphfilter_encode(int64_t width, const int32_t *offsets, const int32_t *columns,
-                        const float *values, const int16_t *draws, int64_t below, double scale,
-                        int32_t *ends, int32_t *kept_columns, float *kept_values,
+                        const float *values, const int16_t *draws, int64_t d, int64_t below,
+                        double scale, int32_t *ends, int32_t *kept_columns, float *kept_values,
                         const float *weight, const float *bias, int64_t relu, float *out,
                         int64_t stride, int64_t n_parts, const int64_t *cuts) {
     const Kept k = draws ? (Kept){offsets, ends, kept_columns, kept_values}
@@ -79,7 +80,7 @@ void graphfilter_encode(int64_t width, const int32_t *offsets, const int32_t *co
 #pragma omp parallel num_threads(n_parts)
     for (int64_t p = omp_get_thread_num(); p < n_parts; p += omp_get_num_threads()) {
         if (draws)
-            keep_entries(cuts[p], cuts[p + 1], offsets, columns, values, draws, (int32_t)below,
+            keep_entries(cuts[p], cuts[p + 1], offsets, columns, values, draws, d, (int32_t)below,
                          (float)scale, ends, kept_columns, kept_values);
         encode_rows(&k, cuts[p], cuts[p + 1], weight, width, bias, (int)relu, out, stride);
     }

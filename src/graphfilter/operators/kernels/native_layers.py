@@ -33,6 +33,11 @@ class Kept(NamedTuple):
     values: Tensor
 
 
+def compiles(device: torch.device, dtype: torch.dtype) -> bool:
+    """Return whether compiled code takes columns of this precision on this device."""
+    return device.type == "cpu" and dtype == torch.float32 and native_library() is not None
+
+
 def takes_encoder(kernel: ProductKernel, weights: Sequence[Tensor]) -> bool:
     """Return whether :func:`encode` takes the features of this kernel and these weights."""
     return (
@@ -54,6 +59,8 @@ def encode(
 ) -> tuple[Tensor, list[Kept]]:
     """Return X W + b of each of R runs, with dropout on X and relu, and the entries it is made of.
 
+    Dropout is drawn per stored entry, or per cell of X where its shape is that of X.
+
     Shapes
     ------
     X : (n, d), the kernel's;  weights : R of (d, h);  biases : R of (h,);  output : (n, R, h)
@@ -61,7 +68,8 @@ def encode(
     assert isinstance(kernel, NativeKernel)
     (n, d), width, n_runs = kernel.matrix.shape, weights[0].shape[1], len(weights)
     offsets, columns, values = kernel.csr_parts
-    draws = _draws(drawn, n_runs, len(values))
+    per_cell = drawn is not None and len(drawn.shape) == 2
+    draws = _draws(drawn, n_runs, n * d if per_cell else len(values))
     out = torch.empty(n, n_runs, width, dtype=torch.float32, device="cpu")
     n_parts, cuts = kernel.divide_rows(width)
     made = []
@@ -76,9 +84,9 @@ def encode(
             )  # fmt: skip
         _library().graphfilter_encode(
             width, offsets.data_ptr(), columns.data_ptr(), values.data_ptr(), draws[run],
-            *_limits(drawn), kept.ends.data_ptr(), kept.columns.data_ptr(), kept.values.data_ptr(),
-            weight.data_ptr(), bias.data_ptr(), int(relu), out.data_ptr() + 4 * run * width,
-            n_runs * width, n_parts, cuts.data_ptr(),
+            d if per_cell else 0, *_limits(drawn), kept.ends.data_ptr(), kept.columns.data_ptr(),
+            kept.values.data_ptr(), weight.data_ptr(), bias.data_ptr(), int(relu),
+            out.data_ptr() + 4 * run * width, n_runs * width, n_parts, cuts.data_ptr(),
         )  # fmt: skip
         made.append(kept)
     return out, made
