@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import scipy.sparse as sp
 import torch
@@ -21,8 +23,8 @@ OPERATOR = augmented_adjacency(GRAPH)
 N_CLASSES, WIDTH = 3, 10
 
 
-def make_networks(seeds: tuple[int, ...] = (0, 1), **setting: object) -> list[FilterNetwork]:
-    config = FilterNetworkConfig(hidden_size=WIDTH, **setting)  # pyright: ignore[reportArgumentType]
+def make_networks(seeds: tuple[int, ...] = (0, 1), **setting: Any) -> list[FilterNetwork]:
+    config = FilterNetworkConfig(hidden_size=WIDTH, **setting)
     return [
         FilterNetwork(
             5, N_CLASSES, config.filter.build(), hidden_size=WIDTH, dropout=config.dropout,
@@ -68,7 +70,7 @@ def step(networks: list[FilterNetwork], kind: str, dtype: torch.dtype) -> dict[s
 @pytest.mark.parametrize("setting", [{}, {"dropout": 0.0}, {"activation": "tanh"}])
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_blocks_equal_all_columns_at_once(
-    width: int, kind: str, setting: dict[str, object], monkeypatch: pytest.MonkeyPatch
+    width: int, kind: str, setting: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ):
     for dtype, tolerance in ((torch.float64, 1e-12), (torch.float32, 1e-6)):
         monkeypatch.delenv(VARIABLE, raising=False)
