@@ -70,7 +70,7 @@ class Channels(Operator):
         parts = {name: part.to(device, dtype) for name, part in self.parts.items()}
         return Channels(super().to(device, dtype), parts)
 
-    def factors(self) -> list[sp.csr_array]:
+    def factors(self) -> list[FactoredMatrix]:
         return [matrix for part in self.parts.values() for matrix in part.factors()]
 
     def __repr__(self) -> str:

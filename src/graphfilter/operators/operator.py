@@ -131,10 +131,10 @@ class Operator:
         """The matrix itself, multiplied out in float64."""
         return self.kernel.matrix.to_scipy()
 
-    def factors(self) -> list[sp.csr_array]:
-        """Return the sparse matrices that this operator is made of, in float64."""
+    def factors(self) -> list[FactoredMatrix]:
+        """Return the sparse matrices that this operator is made of."""
         kept = self.kernel.matrix
-        return [(kept.factor if isinstance(kept, GramMatrix) else kept).to_scipy()]
+        return [kept.factor if isinstance(kept, GramMatrix) else kept]
 
     def csr(self) -> Tensor:
         """Return the matrix as a torch CSR tensor in this operator's precision."""

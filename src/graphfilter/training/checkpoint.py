@@ -23,7 +23,7 @@ from graphfilter.training.task import Task
 from graphfilter.training.tasks import CLASSIFICATION
 
 # Raised with every change of what a checkpoint holds.
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass
@@ -134,14 +134,17 @@ def fingerprint(
     for split in splits:
         for part in (split.train, split.val):
             digest.update(part.tobytes())
-    for matrix in operator.factors():
-        for array in (matrix.indptr, matrix.indices, matrix.data):
-            digest.update(array.tobytes())
-    tensors = [labels, *(x.tensors() if isinstance(x, SparseFeatures) else [x])]
+    tensors = [*(t for matrix in operator.factors() for t in matrix.tensors()), labels]
+    tensors += x.tensors() if isinstance(x, SparseFeatures) else [x]
     for tensor in tensors if class_weight is None else [*tensors, class_weight]:
-        digest.update(tensor.cpu().numpy().tobytes())
+        digest.update(_content(tensor))
     for model in models:
         digest.update(repr(model.config).encode())
         for value in model.state_dict().values():
-            digest.update(value.detach().cpu().numpy().tobytes())
+            digest.update(_content(value))
     return digest.hexdigest()
+
+
+def _content(tensor: Tensor) -> memoryview:
+    """Return the bytes of a tensor, where they lie: a large graph is not copied to be hashed."""
+    return tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data

@@ -2,6 +2,7 @@ r"""A sparse matrix kept in the factors its kernels need: :math:`M = \mathrm{dia
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +17,8 @@ from graphfilter.graph.edges import index_type
 from graphfilter.graph.sparse_checks import check_sparse
 
 _INDEX_TYPES = (torch.int32, torch.int64)
+# That are multiplied out at a time, in float64.
+ENTRIES_AT_A_TIME = 2**22
 
 # What is made once and kept must also serve training, so it is not made in inference mode: tensors
 # of that mode can never take part in it. A decorator.
@@ -92,6 +95,11 @@ class FactoredMatrix:
         """The entries that one product reads."""
         return len(self.columns)
 
+    def tensors(self) -> list[Tensor]:
+        """Return the parts that there are."""
+        parts = (self.offsets, self.columns, self.values, self.scale, self.diagonal)
+        return [part for part in parts if part is not None]
+
     @made_to_be_kept
     def to(self, device: torch.device | str) -> FactoredMatrix:
         """Return the same matrix on another device."""
@@ -101,20 +109,30 @@ class FactoredMatrix:
 
     def to_scipy(self) -> sp.csr_array:
         """Return M itself, multiplied out in float64."""
-        on_host = self.to("cpu")
-        indptr, indices = on_host.offsets.numpy(), on_host.columns.numpy()
-        data = np.ones(len(indices)) if self.values is None else _double(on_host.values)
-        if on_host.scale is not None:
-            scale = _double(on_host.scale)
-            rows = np.repeat(scale, np.diff(indptr))
+        return self.to("cpu")._multiplied(0, self.shape[0])
+
+    def _multiplied(self, first: int, last: int) -> sp.csr_array:
+        """Return these rows of M, which lies on the CPU, in float64."""
+        indptr = self.offsets.numpy()[first : last + 1]
+        entries = slice(int(indptr[0]), int(indptr[-1]))
+        indices, indptr = self.columns.numpy()[entries], indptr - indptr[0]
+        if self.values is None:
+            data = np.ones(len(indices))
+        else:
+            data = _double(self.values[entries])
+        if self.scale is not None:
+            scale = _double(self.scale)
+            rows = np.repeat(scale[first:last], np.diff(indptr))
             # The two scales first: their product is the same in both directions to the last bit.
             data = self.sign * data * (rows * scale[indices])
         for shared in (data, indices, indptr):
             shared.flags.writeable = False
-        made = sp.csr_array((data, indices, indptr), shape=self.shape)
-        if on_host.diagonal is None:
+        made = sp.csr_array((data, indices, indptr), shape=(last - first, self.n_columns))
+        if self.diagonal is None:
             return made
-        return (made + sp.diags_array(_double(on_host.diagonal))).tocsr()
+        diagonal = _double(self.diagonal)[first:last]
+        own = sp.diags_array(diagonal, offsets=first, shape=made.shape)
+        return (made + own).tocsr()
 
     @made_to_be_kept
     def to_csr_tensor(self, dtype: torch.dtype) -> Tensor:
@@ -122,11 +140,28 @@ class FactoredMatrix:
 
         torch's product on a CPU is several times faster with int32 than with int64 indices.
         """
-        plain = self.scale is None and self.diagonal is None and self.values is not None
-        matrix = self if plain else FactoredMatrix.from_scipy(self.to_scipy()).to(self.device)
-        values = matrix.values
-        assert values is not None
-        return make_csr_tensor(matrix.offsets, matrix.columns, values.to(dtype), self.shape)
+        if self.scale is None and self.diagonal is None and self.values is not None:
+            values = self.values.to(dtype)
+            return make_csr_tensor(self.offsets, self.columns, values, self.shape)
+        on_host, n = self.to("cpu"), self.shape[0]
+        # At most so many entries; what is not written to takes no memory.
+        most = self.n_entries + (n if self.diagonal is not None else 0)
+        index = index_type(max(most, *self.shape))
+        offsets, columns = np.zeros(n + 1, dtype=index), np.empty(most, dtype=index)
+        values = torch.empty(most, dtype=dtype, device="cpu")
+        end = 0
+        # In blocks of rows: multiplied out, an entry takes four times what is kept of it.
+        cuts = np.arange(ENTRIES_AT_A_TIME, self.n_entries, ENTRIES_AT_A_TIME)
+        inner = np.searchsorted(on_host.offsets.numpy(), cuts)
+        for first, last in itertools.pairwise(np.unique([0, *inner, n]).tolist()):
+            rows = on_host._multiplied(first, last)
+            offsets[first + 1 : last + 1] = end + rows.indptr[1:]
+            columns[end : end + rows.nnz] = rows.indices
+            values[end : end + rows.nnz] = torch.from_numpy(rows.data)
+            end += rows.nnz
+        made = (torch.from_numpy(offsets), torch.from_numpy(columns[:end]), values[:end])
+        first, second, third = (part.to(self.device) for part in made)
+        return make_csr_tensor(first, second, third, self.shape)
 
     def _check_shapes(self) -> None:
         """Raise unless the parts fit together; costs nothing, waits for no device."""
