@@ -18,7 +18,7 @@ from graphfilter.systems import get_system
 def record(model: str, split: int, test: float, members: dict[str, Any] | None = None) -> Record:
     sizes = {"n_vertices": 30, "calibration_error": 0.02}
     scores = {part: {**sizes, "accuracy": test} for part in ("train", "val", "test")}
-    scaling = "auto" if model == "committee" else "none"
+    scaling = "auto" if model.startswith("committee") else "none"
     return Record(
         "texas", model, "stratified", split, split, scaling, {}, "cpu", scores=scores,
         members=members or {},
@@ -44,7 +44,31 @@ def test_table_shows_the_committee_apart_and_what_members_add(tmp_path: Path) ->
     scores, lost, shares = committee_table.build(tmp_path, Options()).blocks
     (row,) = scores.rows
     assert [str(cell) for cell in row.cells[:2]] == ["90.00 ± 0.00", ""]
-    assert row.cells[3:] == ("2.0", "10.0 (features alone)")
+    assert row.cells[3:] == ("", "", "2.0", "10.0 (features alone)")
     assert lost.rows[0].cells == ("-10.00",)
     assert shares.rows[0].cells == ("25",)
     assert lost.columns == ("features alone",)
+
+
+def test_others_are_counted_by_pairs_of_runs_on_the_same_split() -> None:
+    ours = [record("committee", i, 0.8 + i / 100) for i in range(10)]
+    noise = [0.05 * (-1) ** i for i in range(10)]
+    others = [
+        *(record("mlp", i, 0.7 + i / 100 + noise[i] / 10) for i in range(10)),
+        *(record("gcn", i, 0.8 + i / 100 + noise[i]) for i in range(10)),
+        *(record("gat", i, 0.9 + i / 100 + noise[i] / 10) for i in range(10)),
+        *(record("sgf", i, 0.1) for i in range(9)),
+        *(record("committee-low", i, 0.1) for i in range(10)),
+    ]
+    said = committee_table.against_all(ours, others, "texas")
+    assert said == "better 1, level 1, worse 1"
+    assert committee_table.against_all(ours, others[:5], "texas") == ""
+
+
+def test_table_shows_low_effort_beside_the_committee(tmp_path: Path) -> None:
+    member = {"share": 1.0, "without": {}, "test": {"calibration_error": 0.1}}
+    file = open_records(tmp_path, committee_table.NAME)
+    file.append([record("committee", i, 0.9, {"features": member}) for i in range(10)])
+    file.append([record("committee-low", i, 0.85, {"features": member}) for i in range(10)])
+    (row,) = committee_table.build(tmp_path, Options()).blocks[0].rows
+    assert [str(row.cells[i]) for i in (0, 4)] == ["90.00 ± 0.00", "85.00 ± 0.00"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from graphfilter.bench import OnProgress, Record
-from graphfilter.metrics import mean_interval
+from graphfilter.metrics import corrected_t_test, mean_interval
 from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
 from graphfilter.paper.comparison import ComparedAccuracy, compare_accuracy
 from graphfilter.paper.options import Options
@@ -21,7 +21,7 @@ from graphfilter.systems import get_system
 from graphfilter.systems.committees import COMMITTEE
 
 NAME = "committee"
-SYSTEM = "committee"
+SYSTEM, LOW = "committee", "committee-low"
 # With the rule of their splits: those that have their own are compared on them.
 STRATIFIED = (
     "cora", "citeseer", "pubmed", "photo", "computers", "wisconsin", "cornell", "cornell_geomgcn",
@@ -34,9 +34,10 @@ QUICK = {"cora": "stratified"}
 BY_AUC = ("minesweeper", "tolokers")
 SCALING = "auto"
 COLUMNS = (
-    "Committee", "Best other system", "SGF, as printed", "Calibration error in %",
-    "Worst single member's",
+    "Committee", "Best other system", "SGF, as printed", "Against all others on record",
+    "Low effort", "Calibration error in %", "Worst single member's",
 )  # fmt: skip
+SIGNIFICANT, LEAST_RUNS = 0.05, 10
 # Where runs of other systems are on record.
 ELSEWHERE = ("table2", "table3", "table5", "systems", "settings")
 NOTES = (
@@ -46,6 +47,10 @@ NOTES = (
     "Best other: of all systems on record on the same splits (in the paper's tables, its settings "
     "and `systems`), the one with the best mean *test* score, which no user could choose; empty "
     "where none is on record.",
+    "Against all others: of the same systems, how many it is better than, level with and worse "
+    "than, in pairs of runs on the same split (t-test corrected for overlapping splits, p < 0.05 "
+    "each, not corrected for their number).",
+    "Low effort: `committee-low`, of the members that take least time.",
     "Without: what is lost or gained, in points, when a member is left out and the others are "
     "weighed again; the members were chosen with these datasets in view.",
 )
@@ -59,7 +64,7 @@ def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> l
         pair
         for dataset in datasets
         for pair in pairs_of(
-            [dataset], [SYSTEM], options, scaling=SCALING, split_rule=wanted[dataset]
+            [dataset], [SYSTEM, LOW], options, scaling=SCALING, split_rule=wanted[dataset]
         )
     ]
     collect_runs(folder, NAME, pairs, options, on_progress)
@@ -75,12 +80,15 @@ def build(folder: Path, options: Options) -> Rendered:
     members = [m for m in COMMITTEE.members if any(m.name in r.members for r in records)]
     scores, lost, shares = [], [], []
     for dataset in datasets:
-        runs, metric = _runs(records, dataset), _metric(dataset)
+        runs, low = (_runs(records, dataset, system) for system in (SYSTEM, LOW))
+        metric = _metric(dataset)
         ours = compare_accuracy(runs, metric=metric)
         cells = (
             ours,
             best_other(others, dataset),
             printed(dataset) or "",
+            against_all(runs, others, dataset),
+            compare_accuracy(low, metric=metric) if low else "",
             _calibration(runs),
             _worst_calibration(runs),
         )
@@ -102,17 +110,38 @@ def build(folder: Path, options: Options) -> Rendered:
 
 def best_other(records: Sequence[Record], dataset: str) -> ComparedAccuracy | str:
     """Return the cell of the other system with the best mean test score, and its name."""
+    cells = [
+        replace(compare_accuracy(runs, metric=_metric(dataset)), scaling=get_system(model).title)
+        for (model, _), runs in _others(records, dataset).items()
+    ]
+    return max(cells, key=lambda cell: cell.mean, default="")
+
+
+def against_all(runs: Sequence[Record], records: Sequence[Record], dataset: str) -> str:
+    """Return how many other systems are below, level with and above these runs, split by split."""
+    metric = _metric(dataset)
+    ours = {r.split_index: r.scores["test"][metric] for r in runs}
+    ratio = _test_per_train(runs)
+    counts = {"better": 0, "level": 0, "worse": 0}
+    for theirs in _others(records, dataset).values():
+        gains = [
+            ours[r.split_index] - r.scores["test"][metric] for r in theirs if r.split_index in ours
+        ]
+        if len(gains) < LEAST_RUNS:
+            continue
+        is_sure = corrected_t_test(gains, ratio) < SIGNIFICANT
+        counts[("better" if np.mean(gains) > 0 else "worse") if is_sure else "level"] += 1
+    return ", ".join(f"{word} {n}" for word, n in counts.items()) if any(counts.values()) else ""
+
+
+def _others(records: Sequence[Record], dataset: str) -> dict[tuple[str, str], list[Record]]:
+    """Return the runs of each other system, by its name and scaling, where it has enough."""
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         same = (record.dataset, record.split_rule) == (dataset, _rule(dataset))
         if same and not record.model.startswith(SYSTEM) and "test" in record.scores:
             groups.setdefault((record.model, record.scaling), []).append(record)
-    cells = [
-        replace(compare_accuracy(runs, metric=_metric(dataset)), scaling=get_system(model).title)
-        for (model, _), runs in groups.items()
-    ]
-    full = [cell for cell in cells if cell.n >= 10]
-    return max(full, key=lambda cell: cell.mean) if full else ""
+    return {key: runs for key, runs in groups.items() if len(runs) >= LEAST_RUNS}
 
 
 def without(runs: Sequence[Record], name: str, metric: str) -> str:
@@ -133,11 +162,15 @@ def _share(runs: Sequence[Record], name: str) -> str:
 def _calibration(runs: Sequence[Record]) -> str:
     """Return the mean calibration error in %, with its 95 % interval over splits that overlap."""
     errors = np.array([100 * r.scores["test"]["calibration_error"] for r in runs])
-    sizes = [[r.scores[part]["n_vertices"] for part in ("test", "train")] for r in runs]
-    ratio = float(np.mean([n_test / n_train for n_test, n_train in sizes]))
-    low, high = mean_interval(float(errors.mean()), float(errors.std()), len(errors), ratio)
+    mean, deviation = float(errors.mean()), float(errors.std())
+    low, high = mean_interval(mean, deviation, len(errors), _test_per_train(runs))
     interval = "" if np.isnan(low) else f" ({max(low, 0):.1f} to {high:.1f})"
     return f"{errors.mean():.1f}{interval}"
+
+
+def _test_per_train(runs: Sequence[Record]) -> float:
+    sizes = [[r.scores[part]["n_vertices"] for part in ("test", "train")] for r in runs]
+    return float(np.mean([n_test / n_train for n_test, n_train in sizes]))
 
 
 def _worst_calibration(runs: Sequence[Record]) -> str:
@@ -151,9 +184,9 @@ def _worst_calibration(runs: Sequence[Record]) -> str:
     return f"{means[worst]:.1f} ({titles.get(worst, worst)})"
 
 
-def _runs(records: Sequence[Record], dataset: str) -> list[Record]:
-    rule = _rule(dataset)
-    found = {r.asked: r for r in records if (r.dataset, r.split_rule) == (dataset, rule)}
+def _runs(records: Sequence[Record], dataset: str, system: str) -> list[Record]:
+    wanted = (dataset, _rule(dataset), system)
+    found = {r.asked: r for r in records if (r.dataset, r.split_rule, r.model) == wanted}
     return list(found.values())
 
 

@@ -33,6 +33,7 @@ QUICK_SHARES = (0.01,)
 PUBLIC = ("cora", "citeseer", "pubmed")
 SYSTEMS = ("committee", "sgf", "mlp", "gcn", "appnp", "gpr-gnn", "gcnii")
 SCALING = "auto"
+TITLES = {**DATASET_TITLES, "actor": "Actor"}
 NOTE = (
     "Of every class a share of the vertices is trained on and as many (at most 20 %) validated on, "
     "at least one each; the rest is tested on. Public: the Planetoid split, ten seeds."
@@ -71,7 +72,7 @@ def build(folder: Path, options: Options) -> Rendered:
             Row(get_system(s).title, tuple(_cell(records, dataset, rule, s) for rule in rules))
             for s in SYSTEMS
         ]
-        heading = f"{DATASET_TITLES.get(dataset, dataset)}, by the share of training vertices"
+        heading = f"{TITLES.get(dataset, dataset)}, by the share of training vertices"
         blocks.append(Block(heading, tuple(map(_rule_title, rules)), tuple(rows)))
     return Rendered(
         "Label efficiency: accuracy by the share of training vertices",
@@ -95,7 +96,7 @@ def draw(records: Sequence[Record], datasets: Sequence[str]) -> Figure:
     for axes, dataset in zip(panels, datasets, strict=False):
         for system in SYSTEMS:
             _draw_line(axes, records, dataset, system)
-        axes.set_title(DATASET_TITLES.get(dataset, dataset))
+        axes.set_title(TITLES.get(dataset, dataset))
         axes.set_xscale("log")
         axes.set_xticks([100 * share for share in SHARES])
         axes.set_xticklabels([f"{100 * share:g}" for share in SHARES])
@@ -124,7 +125,8 @@ def _draw_line(axes: Axes, records: Sequence[Record], dataset: str, system: str)
         zorder=10 - i,
         label=get_system(system).title,
     )
-    low, high = ([c.mean + sign * c.deviation for _, c in good] for sign in (-1, 1))
+    low = [max(c.mean - c.deviation, 0.0) for _, c in good]
+    high = [min(c.mean + c.deviation, 100.0) for _, c in good]
     axes.fill_between([x for x, _ in good], low, high, color=colour, alpha=0.1, linewidth=0)
 
 
