@@ -15,6 +15,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler, normalize
 
+import graphfilter.graph.scaling as scaling_module
 from graphfilter.errors import ConfigError, GraphError
 from graphfilter.graph import Graph
 from graphfilter.graph.scaling import SCALINGS, FeatureScaler
@@ -51,6 +52,17 @@ def test_standardise_makes_sparse_features_dense_alike() -> None:
     got = FeatureScaler.fit(matrix, "standardise").transform(matrix)
     expected = StandardScaler().fit_transform(matrix.toarray())
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 64])
+def test_standardise_in_blocks_has_the_bits_of_numpy(monkeypatch, width: int) -> None:
+    monkeypatch.setattr(scaling_module, "_ROWS_AT_ONCE", 7)
+    rng = np.random.default_rng(width)
+    table = (rng.standard_normal((1000, width)) * rng.lognormal(0, 5, width)).astype(np.float32)
+    scaler = FeatureScaler.fit(table, "standardise")
+    deviation = table.std(axis=0, dtype=np.float64).astype(np.float32)
+    assert scaler.scale is not None
+    assert np.array_equal(scaler.scale, deviation)
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 0.1, -1e6, 3e38])

@@ -13,6 +13,7 @@ from graphfilter.errors import GraphError, check_name
 from graphfilter.graph.graph import Features
 
 SCALINGS = ("auto", "none", "row", "standardise")
+_ROWS_AT_ONCE = 1 << 16
 # A table rather than a bag of words: this many columns, and this share of entries.
 FEW_COLUMNS = 64
 HARDLY_SPARSE = 0.1
@@ -54,7 +55,7 @@ class FeatureScaler:
             return cls(scaling, scale=np.maximum(largest, 1).astype(np.float32))
         dense = _dense(features)
         shift = dense.mean(axis=0, dtype=np.float64)
-        deviation = dense.std(axis=0, dtype=np.float64)
+        deviation = _deviation(dense, shift)
         # A column that varies by no more than rounding is constant: leave its scale alone.
         constant = deviation <= 1e-6 * np.abs(shift)
         scale = np.where(constant, 1.0, deviation)
@@ -79,7 +80,9 @@ class FeatureScaler:
             out = np.empty_like(features)
             return np.divide(features, sums[:, None], out=out, casting="same_kind")
         if self.shift is not None and self.scale is not None:
-            return (_dense(features) - self.shift) / self.scale
+            scaled = _dense(features) - self.shift
+            scaled /= self.scale
+            return scaled
         if self.scale is not None:
             if sp.issparse(features):
                 return sp.csr_array(features @ sp.diags_array(1 / self.scale))
@@ -103,3 +106,19 @@ def _or_one(sums: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _dense(features: Features) -> NDArray[np.float32]:
     return features.toarray() if sp.issparse(features) else features
+
+
+def _deviation(dense: NDArray[np.float32], mean: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ``dense.std(axis=0, dtype=np.float64)``, to the bit, in little memory.
+
+    numpy adds up rows one after the other where there are several columns, so a sum can be carried
+    from block to block as their first row.
+    """
+    if dense.shape[1] < 2:
+        return dense.std(axis=0, dtype=np.float64)
+    total = np.zeros((1, dense.shape[1]))
+    for start in range(0, len(dense), _ROWS_AT_ONCE):
+        block = dense[start : start + _ROWS_AT_ONCE] - mean
+        np.multiply(block, block, out=block)
+        total = np.add.reduce(np.concatenate([total, block]), axis=0, keepdims=True)
+    return np.sqrt(total[0] / len(dense))

@@ -146,8 +146,9 @@ def make_operator(kind: str, graph: Graph, **where: Any) -> Operator:
 
 
 def _undirected(kind: str, graph: Graph, **where: Any) -> Operator:
-    structure = FactoredMatrix.from_scipy(graph.adjacency, values=graph.weights is not None)
-    return normalise(structure, torch.from_numpy(graph.degrees), kind, **where)
+    return normalise(
+        FactoredMatrix.from_graph(graph), torch.from_numpy(graph.degrees), kind, **where
+    )
 
 
 @made_to_be_kept

@@ -16,7 +16,7 @@ from graphfilter.graph import Features
 from graphfilter.graph.sparse_checks import check_sparse
 from graphfilter.operators.dropout import Drawn
 from graphfilter.operators.kernels import FactoredMatrix, ProductKernel, make_kernel
-from graphfilter.operators.kernels.factored_matrix import made_to_be_kept
+from graphfilter.operators.kernels.factored_matrix import as_shared, made_to_be_kept
 from graphfilter.operators.kernels.native_layers import (
     Kept,
     compiles,
@@ -212,8 +212,12 @@ def to_tensor(
     *,
     device: torch.device | str = "cpu",
     dtype: torch.dtype = torch.float32,
+    share: bool = False,
 ) -> Tensor | SparseFeatures:
     """Turn features into what networks take; sparse ones stay sparse while that is faster.
+
+    Dense ones are copied; with ``share``, only where they do not lie where they are needed, in the
+    precision that is. The tensor must not be written to then.
 
     Examples
     --------
@@ -231,4 +235,6 @@ def to_tensor(
             csr = sp.csr_array(features)
             return SparseFeatures(csr, device=device, dtype=dtype, draw_zeros=dense)
         features = features.toarray()
+    if share:
+        return as_shared(np.ascontiguousarray(features)).to(device=device, dtype=dtype)
     return torch.tensor(features, device=device, dtype=dtype)

@@ -67,7 +67,7 @@ class Prepared:
             raise GraphError(f"{graph.name} must have features to train on; it has no features.")
         fitted = isinstance(scaling, FeatureScaler)
         scaler = scaling if fitted else FeatureScaler.fit(graph.features, scaling)
-        x = to_tensor(scaler.transform(graph.features), device=device)
+        x = to_tensor(scaler.transform(graph.features), device=device, share=True)
         return cls(graph, scaler, x, device, task, targets)
 
     def operator(self, kind: str) -> Operator:
@@ -92,7 +92,7 @@ class Prepared:
             made = self._views[view] = replace(
                 self,
                 graph=replace(self.graph, features=columns),
-                x=to_tensor(columns, device=self.device),
+                x=to_tensor(columns, device=self.device, share=True),
                 found=kept,
                 _views={},
             )

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from graphfilter.errors import GraphError
+from graphfilter.graph import Graph
 from graphfilter.graph.edges import index_type
 from graphfilter.graph.sparse_checks import check_sparse
 
@@ -81,6 +83,14 @@ class FactoredMatrix:
             torch.tensor(np.asarray(matrix.data, dtype=np.float64)) if values else None,
             checked=True,
         )
+
+    @classmethod
+    @made_to_be_kept
+    def from_graph(cls, graph: Graph) -> FactoredMatrix:
+        """Take the adjacency of a graph as A; one without weights is shared with it, not copied."""
+        if graph.weights is not None:
+            return cls.from_scipy(graph.adjacency)
+        return cls(as_shared(graph.indptr), as_shared(graph.indices), graph.n_vertices)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -219,6 +229,14 @@ class FactoredMatrix:
             part = getattr(self, name)
             if part is not None and not bool(part.isfinite().all()):
                 raise GraphError(f"the {name} of a CSR matrix must be finite; got NaN or infinity.")
+
+
+def as_shared(array: NDArray[Any]) -> Tensor:
+    """Return a tensor that shares the memory of an array, which nobody may write to."""
+    with warnings.catch_warnings():
+        # torch cannot mark a tensor as read-only, and says so.
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+        return torch.from_numpy(array)
 
 
 def make_csr_tensor(
