@@ -20,6 +20,7 @@ from graphfilter.cli.together import (
     on_first,
     say_communicated,
 )
+from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.run_folder import FitSummary
@@ -118,6 +119,12 @@ def fit(
     ] = True,
     seed: Seed = 0,
     device: Device = "auto",
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Say what the fit would take, and whether it fits; train nothing."
+        ),
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the run in the folder.")
@@ -135,6 +142,8 @@ def fit(
     given.check_target()
     words = set(given_words(context))
     check_words(model, words, of_values=given.of_values)
+    if dry_run and given.of_values:
+        raise ConfigError("--dry-run is for one class per vertex; leave it out.")
     group = join_processes()
     found, quiet = given.read(), given.quiet
     shared: dict[str, Any] = {
@@ -168,15 +177,26 @@ def fit(
         checkpoints,
         fit_folder,
         has_channels,
+        plan_dry_run,
         plan_fit,
         take_part,
     )
+    from graphfilter.runtime.devices import pick_device
     from graphfilter.systems import get_system
 
     classifier = make_classifier(
         model, shared, of_sgf, class_weight="balanced" if balanced else None
     )
     plan = plan_fit(found, seed, given.split_rule())
+    costs = plan_dry_run(plan, classifier)
+    if dry_run:
+        from graphfilter.cli.dry_run import show_dry_run
+
+        if group is None or group.is_first:
+            show_dry_run(costs, plan, classifier, quiet=quiet)
+        return
+    if pick_device(device) == "cpu":
+        costs.check()
     on_first(group, lambda: check_folder(out, overwrite=overwrite, resume=resume))
     tell(plan.notes[len(found.graph.notes) :], quiet=quiet)
     tell(note_division(group, classifier), quiet=quiet)

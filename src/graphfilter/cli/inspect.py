@@ -13,6 +13,7 @@ from graphfilter.cli.sources import FitOptions, takes
 from graphfilter.errors import ConfigError, GraphError
 
 if TYPE_CHECKING:
+    from graphfilter.graph import Graph
     from graphfilter.spectral import Diagnosis
 
 
@@ -43,6 +44,7 @@ def inspect(
     with waiting("measuring frequencies", quiet=quiet):
         diagnosis = diagnose(found)
     _show(diagnosis, found.name)
+    _show_cost(found, diagnosis.n_labelled)
     if picture is not None:
         with waiting("drawing the spectrum", quiet=quiet):
             figure = draw_spectrum(
@@ -83,6 +85,22 @@ def _show(d: Diagnosis, name: str) -> None:
         say(f"Isolated vertices: {d.n_isolated:,}.")
     say()
     say(d.advice)
+
+
+def _show_cost(graph: Graph, n_labelled: int) -> None:
+    """Say what training takes, on the usual share of the labels."""
+    from graphfilter.data.store import say_bytes
+    from graphfilter.run_folder import with_features
+    from graphfilter.runtime.memory import memory_of_process
+    from graphfilter.systems import get_system
+    from graphfilter.systems.costs import estimate_cost
+
+    available, n_train = memory_of_process(), 3 * n_labelled // 5
+    cost = estimate_cost(get_system("committee"), with_features(graph)[0], n_train, available)
+    say(
+        f"Training the committee takes about {say_bytes(cost.memory.peak)} of memory, of "
+        f"{say_bytes(available)}; graphfilter fit --dry-run says more."
+    )
 
 
 def _interval(d: Diagnosis, low: float, high: float) -> str:

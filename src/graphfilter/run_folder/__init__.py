@@ -3,6 +3,7 @@
 What belongs here is whatever decides on the content of such a folder, one file per subject:
 
 - :mod:`.plan`: checks and decisions before anything is written; :mod:`.split_choice`: the split;
+- :mod:`.dry_run`: what a fit will take, beforehand;
 - :mod:`.layout`: the names of the files, and who may write to the folder;
 - :mod:`.fit`: the one way a folder is filled; :mod:`.baselines` trains what it compares with,
   :mod:`.repeats` the same on other splits;
@@ -20,6 +21,7 @@ It may import everything but the studio and the command line, which both fit thr
 from graphfilter.run_folder.asked import Asked
 from graphfilter.run_folder.channels import has_channels
 from graphfilter.run_folder.description import RunDescription
+from graphfilter.run_folder.dry_run import DryRun, plan_dry_run, time_epoch
 from graphfilter.run_folder.embeddings import check_embeddings_file, write_embeddings
 from graphfilter.run_folder.explain import explain_run
 from graphfilter.run_folder.fit import FitSummary, fit_folder, take_part
@@ -55,6 +57,7 @@ __all__ = [
     "REPORT_FILE",
     "RUN_FILES",
     "Asked",
+    "DryRun",
     "FitSummary",
     "Plan",
     "RunDescription",
@@ -75,6 +78,7 @@ __all__ = [
     "has_channels",
     "load_run",
     "load_value_run",
+    "plan_dry_run",
     "plan_fit",
     "plan_values",
     "predict_graph",
@@ -84,6 +88,7 @@ __all__ = [
     "take_part",
     "take_part_in_values",
     "task_of_run",
+    "time_epoch",
     "with_features",
     "write_embeddings",
     "write_predictions",

@@ -1,0 +1,56 @@
+"""What fit --dry-run prints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphfilter.cli.progress import duration
+from graphfilter.cli.screen import say, show_table, waiting
+
+if TYPE_CHECKING:
+    from graphfilter.estimators.base import VertexClassifier
+    from graphfilter.run_folder import DryRun, Plan
+
+_PARTS = {
+    "program": "program and libraries",
+    "structure": "structure of the graph",
+    "features": "features, and as they are seen",
+    "hidden": "hidden columns",
+    "gradients": "gradients",
+    "optimizer": "weights and optimizer",
+    "answers": "answers, after training",
+}
+
+
+def show_dry_run(
+    found: DryRun, plan: Plan, classifier: VertexClassifier, *, quiet: bool = False
+) -> None:
+    """Print sizes, memory by part, disk, time, and whether it fits."""
+    from graphfilter.data.store import say_bytes
+    from graphfilter.run_folder import time_epoch
+
+    graph, cost = plan.graph, found.cost
+    largest = max(cost.members, key=lambda member: member[1].peak, default=None)
+    of = "" if largest is None else f" of its largest member, {largest[0]!r}"
+    rows = [[_PARTS[part], say_bytes(size)] for part, size in cost.memory.parts().items()]
+    rows.append(["at the peak", say_bytes(cost.memory.peak)])
+    title = (
+        f"{graph.name}: {graph.n_vertices:,} vertices, {graph.n_edges:,} edges, "
+        f"{graph.n_features:,} features, {graph.n_classes} classes"
+    )
+    show_table([f"{cost.system.title}{of}", "memory"], rows, title=title)
+    for name, memory in cost.members:
+        say(f"{name}: {say_bytes(memory.peak)}.")
+    width = cost.system.settings().get("hidden_size")
+    if width and 0 < cost.at_once < width:
+        say(f"Hidden columns are computed {cost.at_once} at a time, as memory is short.")
+    say(f"Disk: about {say_bytes(found.disk)} for the run folder.")
+    if found.fits:
+        with waiting("timing an epoch on a smaller graph", quiet=quiet):
+            seconds = time_epoch(plan, classifier)
+        say(
+            f"An epoch takes about {duration(seconds) if seconds >= 1 else f'{seconds:.2g} s'}; "
+            f"there are at most {found.max_epochs:,}, mostly fewer."
+        )
+    fits = "It fits" if found.fits else "It does not fit"
+    say(f"{fits}: there are {say_bytes(found.available)} of memory.")

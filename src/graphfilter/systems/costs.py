@@ -1,0 +1,192 @@
+"""What training a system will take: memory by part, before anything of that size is made.
+
+Bytes are counted from sizes alone. The factors were measured: ``benchmarks/dry_run.py`` compares
+the whole with the peak of a process that then trains.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import scipy.sparse as sp
+
+from graphfilter.graph import Graph
+from graphfilter.graph.places import MOST_PLACES
+from graphfilter.graph.views import MOST_AVERAGED, MOST_HOPS
+from graphfilter.models import (
+    FilterNetworkConfig,
+    ForestConfig,
+    KernelConfig,
+    ResidualConfig,
+    TreesConfig,
+)
+from graphfilter.models.columns import BYTES_PER_ENTRY, LANES, can_be_divided
+from graphfilter.systems.committee import Committee
+from graphfilter.systems.system import System
+
+# Python, torch and their libraries, with what their threads hold; the report draws pictures.
+PROGRAM = 600 * 2**20
+# Numbers of four bytes per vertex that a training step holds at its peak: of each hidden column
+# what is kept for the gradient, of each further layer, and while gradients are made; of each
+# feature; of each column that is filtered after the head.
+KEPT, KEPT_PER_LAYER, GRADIENTS, PER_FEATURE, PER_LOGIT = 3.0, 3.25, 2.5, 2.0, 7.0
+# Bytes of each class's column when every vertex is answered.
+ANSWERED = 20
+# Bytes of a stored value of sparse features, which are kept by rows and by columns.
+SPARSE_VALUE = 66
+# Bytes per vertex and class of a kernel's landmark, of an entry that averages are taken over, and
+# of a column that trees are grown on.
+LANDMARK, AVERAGED_ENTRY, GROWN = 46, 40, 16
+# Bytes of each vertex and column that a deep network keeps in each of its layers.
+DEEP = 41
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes that costs depend on; ``n_values`` of sparse features, 0 where they are dense."""
+
+    n_vertices: int
+    n_entries: int
+    n_features: int
+    n_values: int
+    n_classes: int
+    n_train: int
+    weighted: bool = False
+
+    @classmethod
+    def of(cls, graph: Graph, n_train: int) -> Self:
+        x: Any = graph.features
+        n_values = x.nnz if sp.issparse(x) else 0
+        return cls(
+            graph.n_vertices, len(graph.indices), graph.n_features, n_values,
+            graph.n_classes, n_train, graph.weights is not None,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes at the peak, by part; gradients and answers are not there at the same time."""
+
+    program: int = PROGRAM
+    structure: int = 0
+    features: int = 0
+    hidden: int = 0
+    gradients: int = 0
+    optimizer: int = 0
+    answers: int = 0
+
+    @property
+    def peak(self) -> int:
+        held = self.program + self.structure + self.features + self.optimizer
+        return held + max(self.hidden + self.gradients, self.answers)
+
+    def parts(self) -> dict[str, int]:
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a system takes: that of its largest member, where it has several."""
+
+    system: System
+    memory: Memory
+    members: tuple[tuple[str, Memory], ...] = ()
+    at_once: int = 0
+
+
+def estimate_cost(system: System, graph: Graph, n_train: int, memory: int) -> Cost:
+    """Estimate what training takes where there are ``memory`` bytes.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> graph, sgf = gf.data.make_karate(), gf.systems.get_system("sgf")
+    >>> cost = estimate_cost(sgf, graph, 20, 4 << 30)
+    >>> cost.memory.peak < 1 << 30
+    True
+    """
+    sizes = Sizes.of(graph, n_train)
+    if not isinstance(system, Committee):
+        return _alone(system, sizes, memory)
+    costs = [_alone(member, sizes, memory) for member in system.sitting(graph, n_train)]
+    largest = max(costs, key=lambda cost: cost.memory.peak)
+    members = tuple((cost.system.title, cost.memory) for cost in costs)
+    return Cost(system, largest.memory, members, largest.at_once)
+
+
+def _alone(system: System, sizes: Sizes, memory: int) -> Cost:
+    n, model = sizes.n_vertices, system.model
+    per_entry = 28 if sizes.weighted else 4
+    held = Memory(
+        structure=per_entry * sizes.n_entries + 48 * n,
+        features=_features(system, sizes),
+        answers=ANSWERED * n * sizes.n_classes,
+    )
+    if isinstance(model, KernelConfig | ForestConfig | TreesConfig):
+        return Cost(system, replace(held, hidden=_fitted(model, sizes)))
+    if isinstance(model, ResidualConfig):
+        kept = DEEP * n * model.hidden_size * model.n_layers
+        return Cost(system, replace(held, hidden=kept), at_once=model.hidden_size)
+    width, layers = _shape(system)
+    filtered = isinstance(model, FilterNetworkConfig) and model.filter_on == "hidden"
+    last = GRADIENTS * width if filtered else PER_LOGIT * sizes.n_classes
+    kept = KEPT * width + KEPT_PER_LAYER * width * (layers - 1)
+    inputs = 0 if sizes.n_values else PER_FEATURE * sizes.n_features
+    weights = (sizes.n_features + width * (layers - 1) + sizes.n_classes) * width
+    made = replace(
+        held,
+        hidden=int(4 * n * kept),
+        gradients=int(4 * n * (last + inputs)),
+        optimizer=16 * weights,
+    )
+    if isinstance(model, FilterNetworkConfig) and can_be_divided(model):
+        return _in_blocks(Cost(system, made, at_once=width), width, n, memory)
+    return Cost(system, made, at_once=width)
+
+
+def _in_blocks(cost: Cost, width: int, n: int, memory: int) -> Cost:
+    """Cut the hidden columns into blocks where all of them do not fit."""
+    made = cost.memory
+    free = memory - (made.program + made.structure + made.features)
+    fit = max(free, 0) // (BYTES_PER_ENTRY * max(n, 1))
+    at_once = min(width, max(fit // LANES, 1) * LANES)
+    share = at_once / width
+    smaller = replace(made, hidden=int(made.hidden * share), gradients=int(made.gradients * share))
+    return replace(cost, memory=smaller, at_once=at_once)
+
+
+def _shape(system: System) -> tuple[int, int]:
+    """Return the width of the hidden layers and how many there are, by the names of settings."""
+    settings = system.settings()
+    width = next((settings[k] for k in ("hidden_size", "hidden") if settings.get(k)), 64)
+    model = system.model
+    if isinstance(model, FilterNetworkConfig):
+        return int(model.hidden_size or 1), model.encoder_layers
+    return int(width), max(1, int(settings.get("n_layers") or 2))
+
+
+def _features(system: System, sizes: Sizes) -> int:
+    """Return the bytes of what a system sees of the vertices, with the features it is made of."""
+    n, d, own = sizes.n_vertices, sizes.n_features, sizes.n_values
+    plain = SPARSE_VALUE * own if own else 8 * n * d
+    values = own or n * d
+    if system.view == "unit":
+        return plain + (SPARSE_VALUE * own if own else 12 * n * d)
+    if system.view == "unit+links":
+        return plain + SPARSE_VALUE * (values + sizes.n_entries)
+    if system.view == "averages":
+        hops = max(0, min(MOST_HOPS, MOST_AVERAGED // max(d, 1) - 1))
+        return plain + AVERAGED_ENTRY * sizes.n_entries + GROWN * n * (d * (1 + hops) + 1)
+    if system.view == "places":
+        columns = 3 * min(d, MOST_PLACES) + MOST_PLACES
+        return plain + AVERAGED_ENTRY * sizes.n_entries + 2 * GROWN * n * columns
+    if system.view in ("neighbours", "links"):
+        return plain + AVERAGED_ENTRY * sizes.n_entries
+    return plain
+
+
+def _fitted(model: Any, sizes: Sizes) -> int:
+    if isinstance(model, KernelConfig):
+        return LANDMARK * sizes.n_train * min(sizes.n_train, model.most_landmarks)
+    return GROWN * sizes.n_train * sizes.n_classes

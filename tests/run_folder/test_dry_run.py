@@ -1,0 +1,90 @@
+"""What a fit will take, said beforehand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import graphfilter as gf
+from graphfilter.errors import ConfigError
+from graphfilter.run_folder import Source, plan_dry_run, plan_fit, time_epoch
+from graphfilter.systems import get_system
+from graphfilter.systems.costs import PROGRAM, estimate_cost
+
+GIB = 2**30
+
+
+def make_graph(n: int = 2000, n_features: int = 8, *, sparse: bool = False) -> gf.Graph:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((n, n_features), dtype=np.float32)
+    features = sp.csr_array(np.where(x > 1, x, 0)) if sparse else x
+    labels = (x[:, 0] > 0).astype(int)
+    return gf.Graph.from_edges(rng.integers(0, n, (2 * n, 2)), n, features=features, labels=labels)
+
+
+@pytest.mark.parametrize("name", ["sgf", "mlp", "gcn", "gcnii", "appnp", "committee"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_cost_grows_with_the_graph_and_is_the_sum_of_its_parts(name: str, sparse: bool) -> None:
+    system = get_system(name)
+    small, large = (
+        estimate_cost(system, make_graph(n, sparse=sparse), n // 2, 64 * GIB).memory
+        for n in (1000, 4000)
+    )
+    assert PROGRAM < small.peak < large.peak
+    assert small.peak <= sum(small.parts().values())
+
+
+def test_cost_of_a_committee_is_that_of_its_largest_member() -> None:
+    cost = estimate_cost(get_system("committee"), make_graph(), 500, 64 * GIB)
+    assert len(cost.members) > 4
+    assert cost.memory.peak == max(memory.peak for _, memory in cost.members)
+
+
+def test_hidden_columns_are_counted_in_blocks_where_memory_is_short() -> None:
+    graph, wide = make_graph(20_000), get_system("sgf").with_(hidden_size=4096)
+    plenty, little = (estimate_cost(wide, graph, 500, m * GIB) for m in (64, 1))
+    assert (plenty.at_once, little.at_once % 16) == (4096, 0)
+    assert little.at_once < 4096
+    assert little.memory.peak <= 1.1 * GIB < plenty.memory.peak
+
+
+def test_fit_that_does_not_fit_is_refused_with_the_remedy(monkeypatch) -> None:
+    monkeypatch.setenv("GRAPHFILTER_MEMORY", "300M")
+    plan = plan_fit(Source(make_graph()), 0)
+    found = plan_dry_run(plan, gf.GraphClassifier())
+    assert not found.fits
+    with pytest.raises(ConfigError, match=r"would take about .* GiB of memory.* --model sgf"):
+        found.check()
+    monkeypatch.setenv("GRAPHFILTER_MEMORY", "30G")
+    found = plan_dry_run(plan, gf.GraphClassifier())
+    assert found.fits
+    found.check()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_epoch_is_timed_on_a_smaller_graph(monkeypatch, sparse: bool) -> None:
+    monkeypatch.setattr("graphfilter.run_folder.dry_run.TIMED_VERTICES", 200)
+    plan = plan_fit(Source(make_graph(sparse=sparse)), 0)
+    assert time_epoch(plan, gf.SGFClassifier(hidden_size=4)) > 0
+
+
+def test_dry_run_says_all_and_writes_nothing(tmp_path: Path, monkeypatch, capsys) -> None:
+    import sys
+
+    from graphfilter.cli import main
+
+    gf.data.write_store(make_graph(), tmp_path / "store")
+    words = ["fit", "--graph", str(tmp_path / "store"), "--out", str(tmp_path / "run")]
+    monkeypatch.setattr(
+        sys, "argv", ["graphfilter", *words, "--model", "sgf", "--dry-run", "--quiet"]
+    )
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert not stop.value.code
+    said = capsys.readouterr().out
+    for word in ("2,000 vertices", "structure", "optimizer", "Disk", "An epoch", "It fits"):
+        assert word in said
+    assert not (tmp_path / "run").exists()
