@@ -25,8 +25,6 @@ LONGEST = 256
 # small graphs and large ones, one run and ten; this one is near the best on all.
 WIDEST = 128
 BYTES_AT_A_TIME = 2048
-# The first of so many equal shares of the rows are made at the same time; 1 makes them in order.
-SPREAD = 1
 
 
 class TritonKernel(ProductKernel):
@@ -153,10 +151,9 @@ class TritonKernel(ProductKernel):
         partial = torch.empty(
             len(pieces.starts), sizes["width"], dtype=torch.float32, device=out.device
         )
-        in_all = -(-len(out) // SPREAD) * SPREAD
-        _programs.rows_and_pieces[(len(pieces.starts) + in_all, programs)](
+        _programs.rows_and_pieces[(len(pieces.starts) + len(out), programs)](
             offsets=self.matrix.offsets, longest=LONGEST, n_pieces=len(pieces.starts),
-            n_rows=len(out), SPREAD=SPREAD, partial=partial, piece_starts=pieces.starts,
+            HAS_PIECES=pieces.n_rows > 0, partial=partial, piece_starts=pieces.starts,
             piece_ends=pieces.ends,
             **finishing, **gathering, **flags, **sizes,
         )  # fmt: skip

@@ -101,12 +101,12 @@ def _finish(
 def rows_and_pieces(
     x, out, total, against, dots, weights, partial, offsets, piece_starts, piece_ends, columns,
     values, column_scales, row_scales, diagonal, dot_scales, scale, skip, keep, value_stride,
-    n_dots, n_pieces, n_rows, longest, group_width, n_groups, width,
+    n_dots, n_pieces, longest, group_width, n_groups, width,
     HAS_VALUES: tl.constexpr, HAS_SCALES: tl.constexpr, HAS_ROW: tl.constexpr,
     HAS_DIAGONAL: tl.constexpr, HAS_SKIP: tl.constexpr, HAS_KEEP: tl.constexpr,
     HAS_TOTAL: tl.constexpr, HAS_AGAINST: tl.constexpr, HAS_DOT_SCALE: tl.constexpr,
     ENTRIES: tl.constexpr, WIDE: tl.constexpr, PARTS: tl.constexpr, GROUPS: tl.constexpr,
-    FILLED: tl.constexpr, SPREAD: tl.constexpr,
+    FILLED: tl.constexpr, HAS_PIECES: tl.constexpr,
 ):  # fmt: skip
     """Make every row of at most ``longest`` entries: one program per row and column part.
 
@@ -116,27 +116,26 @@ def rows_and_pieces(
     number = tl.program_id(0).to(tl.int64)
     block = tl.program_id(1)
     group, places, inside = _columns_of(block, group_width, n_groups, WIDE, PARTS, GROUPS, FILLED)
-    row = number - n_pieces
-    if SPREAD > 1:
-        row = (row % SPREAD) * ((n_rows + SPREAD - 1) // SPREAD) + row // SPREAD
-    start = tl.load(offsets)
-    end = start
-    if number < n_pieces:
-        start = tl.load(piece_starts + number)
-        end = tl.load(piece_ends + number)
-    elif row < n_rows:
-        start = tl.load(offsets + row)
-        end = tl.load(offsets + row + 1)
     if HAS_VALUES:
         values += (block // PARTS).to(tl.int64) * value_stride
-    if end - start <= longest:
+    # Decided when compiled: where no row is long, nothing is asked of a program.
+    row = number - n_pieces if HAS_PIECES else number
+    is_piece = number < n_pieces if HAS_PIECES else False
+    if is_piece:
         gathered = _gather(
-            x, columns, values, column_scales, start, end,
+            x, columns, values, column_scales,
+            tl.load(piece_starts + number), tl.load(piece_ends + number),
             places, inside, width, HAS_VALUES, HAS_SCALES, ENTRIES, GROUPS * WIDE,
         )  # fmt: skip
-        if number < n_pieces:
-            tl.store(partial + number * width + places, gathered, mask=inside)
-        elif row < n_rows:
+        tl.store(partial + number * width + places, gathered, mask=inside)
+    else:
+        start = tl.load(offsets + row)
+        end = tl.load(offsets + row + 1)
+        if end - start <= longest:
+            gathered = _gather(
+                x, columns, values, column_scales, start, end,
+                places, inside, width, HAS_VALUES, HAS_SCALES, ENTRIES, GROUPS * WIDE,
+            )  # fmt: skip
             _finish(
                 gathered, row, block, group, x, out, total, against, dots, weights, row_scales,
                 diagonal, dot_scales, scale, skip, keep, places, inside, width, n_dots,
