@@ -212,8 +212,14 @@ def test_reproduce_interrupted_says_how_to_go_on(
     assert "The same command resumes" in result.err
 
 
-def test_torch_out_of_memory_is_one_line(graphfilter, tmp_path: Path) -> None:
+def test_torch_out_of_memory_is_one_line(
+    graphfilter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     words = ("fit", "--dataset", "karate", "--model", "sgf", "--hidden", 10**12, "--quiet")
+    refused = graphfilter(*words, "--out", tmp_path / "run")
+    assert refused.code == 2
+    assert "a smaller --hidden" in refused.err
+    monkeypatch.setenv("GRAPHFILTER_MEMORY", "999999999999999G")
     result = graphfilter(*words, "--out", tmp_path / "run")
     assert result.code == 1
     assert result.err.startswith("error: not enough memory")
