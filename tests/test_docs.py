@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,11 @@ def test_commands_and_code_of_the_pages_run_one_after_another(
 ) -> None:
     """In one folder, as a reader would: no step is in another's way."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(committee, "MOST_REPEATS", 1)  # as many seeds as a large graph, for time
+    # As many seeds as on a large graph, and few epochs, for time.
+    monkeypatch.setattr(committee, "MOST_REPEATS", 1)
+    monkeypatch.setattr(
+        committee, "_decayed", lambda member, _: replace(member.config, max_epochs=30)
+    )
     for page in PAGES:
         commands = [
             line.removeprefix("$ ")

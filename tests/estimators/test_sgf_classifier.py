@@ -20,7 +20,7 @@ from graphfilter.storage import read_checked_json, write_checked_json
 from graphfilter.training import Progress
 
 
-@parametrize_with_checks([SGFClassifier(max_epochs=60, n_layers=4, random_state=0)])
+@parametrize_with_checks([SGFClassifier(max_epochs=40, n_layers=4, random_state=0)])
 def test_estimator_passes_the_checks_of_scikit_learn(estimator, check) -> None:
     check(estimator)
 

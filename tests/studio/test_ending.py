@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such signals
 @contextmanager
 def started(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Start a studio whose temporary files are in a folder of their own; give its address."""
-    command = [sys.executable, "-m", "graphfilter", "studio", "--dataset", "bipartite"]
+    command = [sys.executable, "-m", "graphfilter", "studio", "--dataset", "karate"]
     environment = {**os.environ, "TMPDIR": str(folder), "COLUMNS": "300"}
     process = subprocess.Popen(
         [*command, "--no-browser"], env=environment, text=True, stdout=subprocess.PIPE,
@@ -46,7 +46,7 @@ def test_signal_ends_the_studio_and_leaves_no_files(
     """In the middle of a run, with an upload that nobody has read."""
     with started(tmp_path) as (process, url):
         client = connect(url)
-        key = client.train(client.dataset("bipartite"), max_epochs=10_000, baselines=False)
+        key = client.train(client.dataset("karate"), max_epochs=10_000, baselines=False)
         client.wait_for(key, lambda run: run["epoch"] > 1)
         client("POST", "api/uploads", body=b"a", headers={"X-File-Name": "e.csv"})
         process.send_signal(number)

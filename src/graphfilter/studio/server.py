@@ -104,7 +104,12 @@ class Studio:
         self.close()
 
     def _serve(self) -> None:
-        self._server.run(sockets=[self._socket])
+        try:
+            self._server.run(sockets=[self._socket])
+        except Exception:
+            # Of a server that was told to end, in the middle of whatever it did, nobody need know.
+            if not self._server.should_exit:
+                raise
 
     def abandon(self) -> None:
         """Remove the files now, whatever still runs: the process ends next."""
