@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,11 @@ from graphfilter.cli.progress import progress
 from graphfilter.cli.screen import end_stopped, say, tell
 from graphfilter.cli.sources import FitOptions, takes
 from graphfilter.cli.stopping import command_line
+from graphfilter.errors import ConfigError
+
+if TYPE_CHECKING:
+    from graphfilter.data.store import Header
+    from graphfilter.data.store.vertices import Report
 
 _NOT_HERE = ("edges", "vertices", "dataset", "graph", "edge_kind")
 
@@ -18,7 +23,12 @@ _NOT_HERE = ("edges", "vertices", "dataset", "graph", "edge_kind")
 @takes(FitOptions, without=_NOT_HERE)
 def store(
     given: FitOptions,
-    edges: Annotated[Path, typer.Argument(help="Table of edges: CSV, TSV, TXT (.gz) or Parquet.")],
+    edges: Annotated[
+        Path,
+        typer.Argument(
+            help="Table of edges: CSV, TSV, TXT (.gz) or Parquet; or the folder of an OGB dataset."
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="Folder for the store.")],
     vertices: Annotated[
         Path | None,
@@ -45,9 +55,39 @@ def store(
 
     Example:  graphfilter store edges.csv vertices.csv --label kind --out kinds --memory 4GB
     """
-    from graphfilter.data import TextOptions, build_store
-    from graphfilter.data.store import estimate_build, open_tables, parse_bytes
+    from graphfilter.data.store import parse_bytes
     from graphfilter.graph.edges import count
+
+    build = _from_ogb if edges.is_dir() else _from_tables
+    size = parse_bytes(memory)
+    try:
+        with progress("{done}/{total}", show=not given.quiet) as move:
+
+            def report(what: str, done: int, total: int) -> None:
+                move(what, done, total, row=what, ended=0 < total <= done)
+
+            made = build(given, edges, vertices, out, size, like, overwrite, report)
+    except KeyboardInterrupt as stop:
+        kept = f"what was done is kept. Resume with: {command_line()}"
+        raise typer.Exit(end_stopped(stop, kept)) from None
+    tell(made.notes, quiet=given.quiet)
+    sizes = count(made.n_vertices, "vertex", "vertices"), count(made.n_entries // 2, "edge")
+    say(f"{', '.join(sizes)} and {count(made.n_features, 'feature')} stored in {out}.")
+    say(f"Use it with --graph {out}.")
+
+
+def _from_tables(
+    given: FitOptions,
+    edges: Path,
+    vertices: Path | None,
+    out: Path,
+    memory: int,
+    like: Path | None,
+    overwrite: bool,
+    report: Report,
+) -> Header:
+    from graphfilter.data import TextOptions, build_store
+    from graphfilter.data.store import estimate_build, open_tables
 
     encoder, columns = None, given.columns()
     if like is not None:
@@ -57,22 +97,30 @@ def store(
         columns = given.columns(about.columns)
     text = TextOptions(given.delimiter, given.encoding, given.decimal)
     needs = estimate_build(*open_tables(edges, vertices, text), out)
-    tell(needs.sentences(parse_bytes(memory)), quiet=given.quiet)
-    try:
-        with progress("{done}/{total}", show=not given.quiet) as move:
+    tell(needs.sentences(memory), quiet=given.quiet)
+    return build_store(
+        edges, vertices, out, columns=columns, allow_missing=given.allow_missing, encoder=encoder,
+        text=text, memory=memory, overwrite=overwrite, report=report,
+    )  # fmt: skip
 
-            def report(what: str, done: int, total: int) -> None:
-                move(what, done, total, row=what, ended=done >= total)
 
-            made = build_store(
-                edges, vertices, out, columns=columns, allow_missing=given.allow_missing,
-                encoder=encoder, text=text, memory=parse_bytes(memory), overwrite=overwrite,
-                report=report,
-            )  # fmt: skip
-    except KeyboardInterrupt as stop:
-        kept = f"what was done is kept. Resume with: {command_line()}"
-        raise typer.Exit(end_stopped(stop, kept)) from None
-    tell(made.notes, quiet=given.quiet)
-    sizes = count(made.n_vertices, "vertex", "vertices"), count(made.n_entries // 2, "edge")
-    say(f"{', '.join(sizes)} and {count(made.n_features, 'feature')} stored in {out}.")
-    say(f"Use it with --graph {out}.")
+def _from_ogb(
+    given: FitOptions,
+    edges: Path,
+    vertices: Path | None,
+    out: Path,
+    memory: int,
+    like: Path | None,
+    overwrite: bool,
+    report: Report,
+) -> Header:
+    from graphfilter.data.store import build_ogb_store, is_ogb
+
+    if not is_ogb(edges):
+        raise ConfigError(
+            f"{edges}: must be a table of edges, or the folder of an OGB dataset with its raw "
+            "files; it is another folder."
+        )
+    if vertices is not None or like is not None or given.words():
+        raise ConfigError("a dataset of OGB knows its own vertices and columns; leave those out.")
+    return build_ogb_store(edges, out, memory=memory, overwrite=overwrite, report=report)

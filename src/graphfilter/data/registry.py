@@ -22,6 +22,7 @@ from graphfilter.data.catalogue import ALIASES, DATASETS, Dataset
 from graphfilter.data.directions import add_directions
 from graphfilter.data.download import Progress, download
 from graphfilter.data.readers.npz import drop_from_splits, note_unlabelled
+from graphfilter.data.store import is_store, open_store
 from graphfilter.errors import ConfigError, DataFileError, check_name
 from graphfilter.graph import Graph
 from graphfilter.splits import Split
@@ -79,7 +80,7 @@ def load_dataset(
     if entry.reader == "make":
         return _make(entry.name).replace(name=entry.name)
     if entry.reader == "ogb":
-        return _load_ogb(entry)
+        return _load_ogb(entry, folder)
     path = locate(entry.name, folder=folder)
     if entry.base is not None:
         base = load_dataset(entry.base, folder=folder, progress=progress)
@@ -108,12 +109,14 @@ def locate(name: str, *, folder: AnyPath | None = None) -> Path | None:
     entry = describe(name)
     if entry.file is None:
         return None
-    data = os.environ.get("GRAPHFILTER_DATA")
-    for place in (folder, data):
-        if place and (path := Path(place) / entry.file).is_file():
-            return path
-    path = cache_folder() / entry.file
-    return path if path.is_file() else None
+    paths = (place / entry.file for place in _places(folder))
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _places(folder: AnyPath | None) -> list[Path]:
+    """List where datasets are looked for, in order."""
+    told = (folder, os.environ.get("GRAPHFILTER_DATA"))
+    return [*(Path(place) for place in told if place), cache_folder()]
 
 
 def cache_folder() -> Path:
@@ -214,13 +217,20 @@ def _make(name: str) -> Graph:
     return makers[name]()
 
 
-def _load_ogb(entry: Dataset) -> Graph:
+def _load_ogb(entry: Dataset, folder: AnyPath | None) -> Graph:
+    """Open the store that was built of a dataset, else load it through the package ogb."""
+    for place in _places(folder):
+        if is_store(place / entry.name):
+            graph = open_store(place / entry.name).replace(name=entry.name)
+            check_counts(graph, entry, place / entry.name)
+            return graph
     try:
         from ogb.nodeproppred import NodePropPredDataset  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise ConfigError(
             f"{entry.name} must be loaded through the package ogb, which is not installed. "
-            "Install it: pip install ogb"
+            "Install it: pip install ogb. Or, of its raw files: graphfilter store FOLDER --out "
+            f"{cache_folder() / entry.name}"
         ) from None
     dataset = NodePropPredDataset(name=entry.name, root=str(cache_folder() / "ogb"))
     content, labels = dataset[0]

@@ -7,12 +7,15 @@ What belongs here is the format and what writes it:
 - :mod:`.reading`: a folder as a graph; :mod:`.writing`: a graph as a folder;
 - :mod:`.build`: from tables larger than memory, in stages that resume: :mod:`.vertices`,
   :mod:`.features` and :mod:`.edges`, through :mod:`.engine`, which is DuckDB;
+- :mod:`.ogb`, :mod:`.build_ogb`: the same from the raw files of OGB's datasets;
 - :mod:`.needs`: what a build will take, said beforehand.
 """
 
 from graphfilter.data.store.build import build_store, open_tables
+from graphfilter.data.store.build_ogb import build_ogb_store
 from graphfilter.data.store.header import HEADER_FILE, Header, is_store, read_header
 from graphfilter.data.store.needs import BuildNeeds, estimate_build, parse_bytes, say_bytes
+from graphfilter.data.store.ogb import is_ogb
 from graphfilter.data.store.reading import open_store
 from graphfilter.data.store.writing import write_store
 
@@ -20,8 +23,10 @@ __all__ = [
     "HEADER_FILE",
     "BuildNeeds",
     "Header",
+    "build_ogb_store",
     "build_store",
     "estimate_build",
+    "is_ogb",
     "is_store",
     "open_store",
     "open_tables",

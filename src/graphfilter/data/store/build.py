@@ -6,8 +6,8 @@ import dataclasses
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -125,9 +125,20 @@ def build_store(
     check_engine()
     columns, report = columns or Columns(), report or (lambda what, done, total: None)
     _check_asked(columns, memory)
-    folder = _check_folder(Path(path), overwrite)
+    folder = check_folder(Path(path), overwrite)
     tables = open_tables(edges, vertices, text)
     estimate_build(*tables, folder).check(folder)
+    with building(folder, overwrite) as scratch:
+        asked = _hash_asked(tables, columns, allow_missing, encoder)
+        build = _Build(folder, scratch, tables, columns, encoder, memory, report, asked)
+        header = build.run(allow_missing)
+        write_header(folder, header)
+    return header
+
+
+@contextmanager
+def building(folder: Path, overwrite: bool) -> Generator[Path]:
+    """Yield a folder for what is needed meanwhile; it goes when the block ends without an error."""
     make_folder(folder)
     busy = f"{folder}: another process is building it; wait for its end, or give another --out."
     with locked(folder / _LOCK_FILE, busy):
@@ -135,12 +146,8 @@ def build_store(
             (folder / HEADER_FILE).unlink(missing_ok=True)
         scratch = folder / BUILD_FOLDER
         make_folder(scratch)
-        asked = _hash_asked(tables, columns, allow_missing, encoder)
-        build = _Build(folder, scratch, tables, columns, encoder, memory, report, asked)
-        header = build.run(allow_missing)
-        write_header(folder, header)
+        yield scratch
         shutil.rmtree(scratch, ignore_errors=True)
-    return header
 
 
 def open_tables(
@@ -175,7 +182,7 @@ class _Build:
         self._folder, self._scratch, self._memory = folder, scratch, memory
         self._columns, self._encoder, self._report = columns, encoder, report
         self._edges, self._vertices = tables
-        self._stages = self._resume(asked)
+        self._kept = Kept(scratch, asked)
         needs = estimate_build(*tables, folder)
         self._n_rows = needs.n_edges, needs.n_vertices
         self._notes: list[str] = []
@@ -190,23 +197,23 @@ class _Build:
 
     def _run(self, allow_missing: bool) -> Header:
         vertices, table = self._open_vertices()
-        facts = self._stages.vertices
+        facts = self._kept.stages.vertices
         if facts is None:
             self._report("understanding columns", 0, 1)
             facts, encoder = understand_vertices(
                 table, vertices, self._edges, self._columns, self._encoder, self._folder,
                 self._scratch, self._memory, self._notes,
             )  # fmt: skip
-            self._keep(vertices=facts)
+            self._kept.keep(vertices=facts)
         encoder = self._encoder or TableEncoder.from_dict(facts.encoder)
-        features = self._stages.features
+        features = self._kept.stages.features
         if features is None:
             arrays, notes = encode_features(
                 table, encoder, vertices, self._folder, self._scratch, self._report
             )
             features = FeatureFacts(arrays, notes)
-            self._keep(features=features)
-        pairs = self._stages.pairs
+            self._kept.keep(features=features)
+        pairs = self._kept.stages.pairs
         if pairs is None:
             names = StoredNames(
                 *(map_array(self._folder, facts.arrays[r]) for r in (OFFSETS, BYTES))
@@ -216,14 +223,14 @@ class _Build:
                 memory=self._memory, allow_missing=allow_missing, report=self._report,
                 n_rows=self._n_rows[0],
             )  # fmt: skip
-            self._keep(pairs=pairs)
-        edges = self._stages.edges
+            self._kept.keep(pairs=pairs)
+        edges = self._kept.stages.edges
         if edges is None:
             edges = sort_pairs(
                 pairs, facts.n_vertices, self._scratch, self._folder,
                 directed=self._columns.directed, memory=self._memory, report=self._report,
             )  # fmt: skip
-            self._keep(edges=edges)
+            self._kept.keep(edges=edges)
         return self._describe(facts, features, pairs, edges, encoder, vertices)
 
     def _open_vertices(self) -> tuple[TableSource, ColumnsOnDisk]:
@@ -271,22 +278,25 @@ class _Build:
             notes=[*notes, *edges.notes], encoder=encoder.to_dict(), columns=asdict(self._columns),
         )  # fmt: skip
 
-    def _resume(self, asked: str) -> Stages:
-        """Return the stages that are done; all is removed where something else was asked for."""
-        file = self._scratch / STAGES_FILE
-        with suppress(ModelFileError, TypeError):
-            found = convert(Stages, read_checked_json(file))
-            if found.asked == asked:
-                return found
-        for left in self._scratch.iterdir():
-            shutil.rmtree(left) if left.is_dir() else left.unlink()
-        stages = Stages(asked)
-        write_checked_json(file, asdict(stages))
-        return stages
 
-    def _keep(self, **done: Any) -> None:
-        self._stages = dataclasses.replace(self._stages, **done)
-        write_checked_json(self._scratch / STAGES_FILE, asdict(self._stages))
+class Kept:
+    """The stages of a build that are done, on disk; those of another build are removed."""
+
+    def __init__(self, scratch: Path, asked: str) -> None:
+        self._file = scratch / STAGES_FILE
+        with suppress(ModelFileError, TypeError):
+            self.stages = convert(Stages, read_checked_json(self._file))
+            if self.stages.asked == asked:
+                return
+        for left in scratch.iterdir():
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
+        self.stages = Stages(asked)
+        write_checked_json(self._file, asdict(self.stages))
+
+    def keep(self, **done: Any) -> None:
+        """Remember that stages are done."""
+        self.stages = dataclasses.replace(self.stages, **done)
+        write_checked_json(self._file, asdict(self.stages))
 
 
 def _check_asked(columns: Columns, memory: int) -> None:
@@ -300,7 +310,7 @@ def _check_asked(columns: Columns, memory: int) -> None:
         raise ConfigError(f"a build must have {least} of memory; got {say_bytes(memory)}.")
 
 
-def _check_folder(folder: Path, overwrite: bool) -> Path:
+def check_folder(folder: Path, overwrite: bool) -> Path:
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder}: a file is in the way; give the name of a folder.")
     others = _contents(folder)

@@ -105,6 +105,20 @@ def number_ends(
     return PairFacts(seen, known, loops, zero, arrays, note_rows(edges, vertices, seen, known))
 
 
+def write_pairs(blocks: Iterator[NDArray[np.int64]], scratch: Path, report: Report) -> PairFacts:
+    """Write edges between numbers, pairs (m, 2), as :func:`number_ends` writes those of ids."""
+    seen = loops = 0
+    with writing_array(scratch / "pairs.bin", np.int64) as keys:
+        for block in blocks:
+            u, v = block[:, 0], block[:, 1]
+            keep = u != v
+            keys.append((u[keep] << _SHIFT) | (v[keep] << 1) | 1)
+            seen += len(block)
+            loops += len(block) - int(np.count_nonzero(keep))
+            report("reading edges", seen, 0)
+    return PairFacts(seen, seen, loops, 0, {"pairs": keys.result})
+
+
 _NUMBERED = (
     "SELECT s.number, t.number, edges.weight FROM edges "
     "JOIN ids s ON s.name = edges.source JOIN ids t ON t.name = edges.target"
