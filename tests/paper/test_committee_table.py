@@ -41,10 +41,11 @@ def test_table_shows_the_committee_apart_and_what_members_add(tmp_path: Path) ->
     file = open_records(tmp_path, committee_table.NAME)
     for i in range(10):
         file.append([record("committee", i, 0.9, {"features": member})])
-    scores, lost, shares = committee_table.build(tmp_path, Options()).blocks
+    scores, checks, lost, shares = committee_table.build(tmp_path, Options()).blocks
     (row,) = scores.rows
     assert [str(cell) for cell in row.cells[:2]] == ["90.00 ± 0.00", ""]
-    assert row.cells[3:] == ("", "", "2.0", "10.0 (features alone)")
+    assert row.cells[3] == ""
+    assert checks.rows[0].cells == ("", "2.0", "10.0 (features alone)")
     assert lost.rows[0].cells == ("-10.00",)
     assert shares.rows[0].cells == ("25",)
     assert lost.columns == ("features alone",)
@@ -71,4 +72,4 @@ def test_table_shows_low_effort_beside_the_committee(tmp_path: Path) -> None:
     file.append([record("committee", i, 0.9, {"features": member}) for i in range(10)])
     file.append([record("committee-low", i, 0.85, {"features": member}) for i in range(10)])
     (row,) = committee_table.build(tmp_path, Options()).blocks[0].rows
-    assert [str(row.cells[i]) for i in (0, 4)] == ["90.00 ± 0.00", "85.00 ± 0.00"]
+    assert [str(row.cells[i]) for i in (0, 3)] == ["90.00 ± 0.00", "85.00 ± 0.00"]
