@@ -210,6 +210,14 @@ def test_killed_build_resumes_after_its_last_stage(tables, tmp_path, monkeypatch
     assert gf.open_store(tmp_path / "store").checksum() == gf.read_tables(*tables)[0].checksum()
 
 
+def test_interrupt_while_edges_are_read_stops_the_build(tables, tmp_path, monkeypatch):
+    monkeypatch.setattr("graphfilter.data.store.vertices.read_edge_blocks", die)
+    with pytest.raises(KeyboardInterrupt):
+        build_store(*tables, tmp_path / "store", memory=MEMORY)
+    monkeypatch.undo()
+    check_same(tables, tmp_path / "store")
+
+
 def counted(name: str, run: Any, ran: list[str]) -> Any:
     def call(*args: Any, **options: Any) -> Any:
         ran.append(name)
@@ -309,6 +317,8 @@ def test_what_a_store_cannot_hold_is_said_before_anything_is_written(tables, tmp
     folder = tmp_path / "store"
     with pytest.raises(ConfigError, match="leave out --edge-kind"):
         build_store(*tables, folder, columns=Columns(edge_kind="weight"))
+    with pytest.raises(DataFileError, match="it is the table of vertices"):
+        build_store(tables[0], tables[0], folder)
     with pytest.raises(ConfigError, match="must have 512"):
         build_store(*tables, folder, memory=1000)
     tables[1].write_bytes(PEOPLE.encode("cp1252"))

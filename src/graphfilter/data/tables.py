@@ -75,13 +75,7 @@ def read_tables(
     (3, 2, [0, 1, -1])
     """
     columns = columns or Columns()
-    if not (columns.source and columns.target) and _same(edges, vertices):
-        # Guessed by position, the ends of an edge could be a vertex and its label.
-        raise DataFileError(
-            edges,
-            "must be a table of edges; it is the table of vertices. Give another file, or another "
-            "sheet (book.xlsx#sheet), or name its columns with --source and --target.",
-        )
+    check_not_same(edges, vertices, columns)
     return build_graph(
         Graph, _open(edges, "edges", text), _open(vertices, "vertices", text), columns,
         allow_missing=allow_missing, encoder=encoder, unlabelled=unlabelled, directed=directed,
@@ -92,6 +86,17 @@ def _open(table: Any, label: str, text: TextOptions | None) -> TableSource:
     if isinstance(table, str | PathLike):
         return open_table(Path(table), text)
     return FrameTable(table, label)
+
+
+def check_not_same(edges: Any, vertices: Any, columns: Columns) -> None:
+    """Raise where one file is given for both tables, and not told what is an edge in it."""
+    if not (columns.source and columns.target) and _same(edges, vertices):
+        # Guessed by position, the ends of an edge could be a vertex and its label.
+        raise DataFileError(
+            edges,
+            "must be a table of edges; it is the table of vertices. Give another file, or another "
+            "sheet (book.xlsx#sheet), or name its columns with --source and --target.",
+        )
 
 
 def _same(edges: Any, vertices: Any) -> bool:

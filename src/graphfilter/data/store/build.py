@@ -38,6 +38,7 @@ from graphfilter.data.store.vertices import (
     spill_table,
     understand_vertices,
 )
+from graphfilter.data.tables import check_not_same
 from graphfilter.errors import ConfigError, DataFileError, GraphFilterError, ModelFileError
 from graphfilter.graph.tables.build import say_arcs
 from graphfilter.graph.tables.columns import Columns
@@ -126,6 +127,7 @@ def build_store(
     columns, report = columns or Columns(), report or (lambda what, done, total: None)
     _check_asked(columns, memory)
     folder = check_folder(Path(path), overwrite)
+    check_not_same(edges, vertices, columns)
     tables = open_tables(edges, vertices, text)
     estimate_build(*tables, folder).check(folder)
     with building(folder, overwrite) as scratch:

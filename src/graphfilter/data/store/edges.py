@@ -171,7 +171,8 @@ def sort_pairs(
                 writers["arcs"].append(block.there if weighted else block.there > 0)
             one_way += int(np.count_nonzero(block.there))
             unequal += block.n_unequal if weighted and not directed else 0
-            report("sorting", block.n_read, total)
+            report("sorting", min(block.n_read, total - 1), total)
+    report("sorting", total, total)
     n_entries = writers["indices"].n_rows
     with writing_array(folder / "indptr.bin", index_type(n_entries)) as indptr:
         indptr.append(np.zeros(1, dtype=np.int64))

@@ -56,6 +56,11 @@ def open_engine(folder: Path, memory: int) -> Generator[Engine]:
         yield Engine(connection)
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
+    except RuntimeError as error:
+        # What DuckDB says where a signal stopped it.
+        if "interrupted" not in str(error):
+            raise
+        raise KeyboardInterrupt from None
     except duckdb.Error as error:
         text = " ".join(str(error).split())[:200]
         raise DataFileError(
@@ -72,7 +77,7 @@ class Engine:
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
-        self._failed: GraphFilterError | None = None
+        self._failed: GraphFilterError | KeyboardInterrupt | None = None
 
     def add(self, name: str, table: Any) -> None:
         """Let queries use an Arrow table by this name, without a copy."""
@@ -85,7 +90,7 @@ class Engine:
         def watched() -> Iterator[pa.RecordBatch]:
             try:
                 yield from batches
-            except GraphFilterError as error:
+            except (GraphFilterError, KeyboardInterrupt) as error:
                 # DuckDB would say it in its own words.
                 self._failed = error
                 raise
