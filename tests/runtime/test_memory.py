@@ -29,9 +29,17 @@ def test_memory_that_is_no_size_is_refused(text: str, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    "name", ["sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes"]
+    ("line", "name"),
+    [
+        ("0::/job/step", "sys/fs/cgroup/job/step/memory.max"),
+        ("0::/job/step", "sys/fs/cgroup/job/memory.max"),
+        ("4:cpu,memory:/job", "sys/fs/cgroup/memory/job/memory.limit_in_bytes"),
+    ],
 )
-def test_memory_is_what_a_control_group_grants(name: str, tmp_path: Path):
+def test_memory_is_what_a_control_group_grants(line: str, name: str, tmp_path: Path):
+    own = tmp_path / "proc/self/cgroup"
+    own.parent.mkdir(parents=True)
+    own.write_text(f"{line}\n")
     path = tmp_path / name
     path.parent.mkdir(parents=True)
     whole = memory.limited_memory(tmp_path)

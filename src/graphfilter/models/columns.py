@@ -41,13 +41,14 @@ if TYPE_CHECKING:
 
 # Numbers that are dropped at a time on a CPU, where a row has so many or fewer.
 DROPPED_AT_A_TIME = 2**20
-# Of a hidden column in a training step, at its peak: ten numbers per vertex.
-BYTES_PER_ENTRY = 40
+# Of a hidden column in a training step, at its peak, per vertex: see benchmarks/blocks.py.
+NUMBERS_PER_ENTRY = 8
+# Blocks are multiples of so many columns: the compiled kernel pads them, so fewer cost the same.
 LANES = 16
 # Of the graph and its operator, of the features and their copies, and of Python and torch.
-BYTES_PER_EDGE_ENTRY, BYTES_PER_VERTEX = 20, 100
+BYTES_PER_EDGE_ENTRY, BYTES_PER_VERTEX = 20, 200
 BYTES_PER_FEATURE, BYTES_PER_SPARSE_FEATURE = 8, 32
-BYTES_OF_PROCESS = 600 * 2**20
+BYTES_OF_PROCESS = 500 * 2**20
 # Along which dimension a network's weights are divided; the others are the same in every part.
 DIVIDED = {"encoder.weight": 1, "encoder.bias": 0, "head.weight": 0}
 
@@ -99,8 +100,8 @@ def column_blocks(
     width = network.config.hidden_size
     assert width is not None
     own = network.columns or Columns(0, width, width)
-    fit = max(_memory_left(operator, x), 0) // (BYTES_PER_ENTRY * max(operator.n, 1) * n_runs)
-    # Below so many columns a product costs as much: the compiled kernel pads them.
+    of_column = NUMBERS_PER_ENTRY * operator.dtype.itemsize * max(operator.n, 1) * n_runs
+    fit = max(_memory_left(operator, x), 0) // of_column
     step = max(fit // LANES, 1) * LANES
     starts = range(own.first, own.last, step)
     return [Columns(first, min(first + step, own.last), own.total) for first in starts]

@@ -20,8 +20,6 @@ from graphfilter.runtime.launched import launched
 VARIABLE = "GRAPHFILTER_MEMORY"
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
-# Version 2 of control groups, and version 1.
-_GROUP_FILES = ("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def memory_of_process() -> int:
@@ -49,18 +47,37 @@ def limited_memory(system: Path) -> int:
     limits = [sys.maxsize]
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    for name in _GROUP_FILES:
-        try:
-            text = (system / name).read_text(encoding="ascii", errors="replace").strip()
-        except OSError:
-            continue
-        if text.isdigit():
-            limits.append(int(text))
+    limits += _granted(system)
     if sys.platform != "win32":
         import resource
 
         limits += [n for n in resource.getrlimit(resource.RLIMIT_AS) if n > 0]
     return min(limits)
+
+
+def _granted(system: Path) -> list[int]:
+    """Return what control groups (version 1 or 2) grant this process and those around it."""
+    found = []
+    for line in _read(system / "proc/self/cgroup").splitlines():
+        _, _, rest = line.partition(":")
+        controllers, _, own = rest.partition(":")
+        mount, name = system / "sys/fs/cgroup", "memory.max"
+        if controllers:
+            if "memory" not in controllers.split(","):
+                continue
+            mount, name = mount / "memory", "memory.limit_in_bytes"
+        # In a container the outer groups are hidden, and its own is the root.
+        group = Path(own.strip().lstrip("/"))
+        texts = [_read(mount / place / name).strip() for place in (group, *group.parents)]
+        found += [int(text) for text in texts if text.isdigit()]
+    return found
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def _read_size(text: str) -> int:
