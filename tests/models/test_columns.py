@@ -131,7 +131,7 @@ def test_blocks_are_as_wide_as_memory_takes(monkeypatch: pytest.MonkeyPatch):
     at_once = columns.column_blocks(network, 1, OPERATOR, x)
     assert at_once == [(0, 100, 100)]
     monkeypatch.setattr(columns, "BYTES_OF_PROCESS", 0)
-    need = 4 * columns.NUMBERS_PER_ENTRY * OPERATOR.n
+    need = columns.BYTES_PER_ENTRY * OPERATOR.n
     rest = columns.memory_of_process() - columns._memory_left(OPERATOR, x)  # pyright: ignore[reportPrivateUsage]
     widths = []
     for fit in (1, 16, 31, 32, 100):

@@ -86,6 +86,9 @@ def end_stopped(stop: KeyboardInterrupt, kept: str = "") -> int:
     """Say that a signal ended the work, and what is left of it; return the exit code."""
     number = stop.args[0] if stop.args else signal.SIGINT
     word = "terminated" if number == signal.SIGTERM else "interrupted"
+    if number == signal.SIGTERM and launched().size > 1:
+        # torchrun sends it to all when one process has ended.
+        word = "terminated, as another process has ended or was asked to"
     complain(f"{word}; {kept}" if kept else f"{word}.")
     return 128 + number
 

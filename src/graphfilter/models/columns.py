@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 # Numbers that are dropped at a time on a CPU, where a row has so many or fewer.
 DROPPED_AT_A_TIME = 2**20
-# Of a hidden column in a training step, at its peak, per vertex: see benchmarks/blocks.py.
-NUMBERS_PER_ENTRY = 8
+# Of a hidden column in a training step in float32, at its peak, per vertex: benchmarks/blocks.py.
+BYTES_PER_ENTRY = 32
 # Blocks are multiples of so many columns: the compiled kernel pads them, so fewer cost the same.
 LANES = 16
 # Of the graph and its operator, of the features and their copies, and of Python and torch.
@@ -100,7 +100,7 @@ def column_blocks(
     width = network.config.hidden_size
     assert width is not None
     own = network.columns or Columns(0, width, width)
-    of_column = NUMBERS_PER_ENTRY * operator.dtype.itemsize * max(operator.n, 1) * n_runs
+    of_column = BYTES_PER_ENTRY * operator.dtype.itemsize // 4 * max(operator.n, 1) * n_runs
     fit = max(_memory_left(operator, x), 0) // of_column
     step = max(fit // LANES, 1) * LANES
     starts = range(own.first, own.last, step)
