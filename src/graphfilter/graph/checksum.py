@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from graphfilter.graph.graph import Graph
+
+
+_AT_ONCE = 1 << 22
 
 
 def checksum_of(graph: Graph) -> str:
@@ -28,8 +32,7 @@ def checksum_of(graph: Graph) -> str:
         names = np.frombuffer("\n".join(graph.kinds.names).encode(), dtype=np.uint8)
         arrays += [names, graph.kinds.values]
     for array in arrays:
-        content = b"-" if array is None else np.ascontiguousarray(array).tobytes()
-        digest.update(len(content).to_bytes(8, "little") + content)
+        _add(digest, array)
     return digest.hexdigest()[:32]
 
 
@@ -38,7 +41,19 @@ def links_checksum(graph: Graph) -> str:
     digest = hashlib.sha256()
     for array in (graph.indptr, graph.indices, graph.weights, graph.arcs):
         # Whatever the width of the integers that hold it.
-        wide = array if array is None or array.dtype.kind == "f" else array.astype(np.int64)
-        content = b"-" if wide is None else np.ascontiguousarray(wide).tobytes()
-        digest.update(len(content).to_bytes(8, "little") + content)
+        whole = array is not None and array.dtype.kind != "f"
+        _add(digest, array, np.dtype(np.int64) if whole else None)
     return digest.hexdigest()[:32]
+
+
+def _add(digest: Any, array: NDArray[Any] | None, dtype: np.dtype[Any] | None = None) -> None:
+    """Add the length and the bytes of an array, a piece at a time: it may be larger than memory."""
+    if array is None:
+        digest.update((1).to_bytes(8, "little") + b"-")
+        return
+    dtype = array.dtype if dtype is None else dtype
+    digest.update((array.size * dtype.itemsize).to_bytes(8, "little"))
+    flat = array.reshape(-1) if array.flags.c_contiguous else np.ascontiguousarray(array).ravel()
+    for start in range(0, len(flat), _AT_ONCE):
+        piece = flat[start : start + _AT_ONCE].astype(dtype, copy=False)
+        digest.update(piece.view(np.uint8).data)

@@ -13,6 +13,7 @@ from graphfilter.graph import Graph
 
 ENCODINGS = ("signed", "onehot")
 
+_ROWS_AT_ONCE = 1 << 16
 # Bounds of the memory that a product with many columns takes: columns of a dense signal, and
 # multiply-adds between the rows of a sparse one, handled at a time.
 _DENSE_COLUMNS = 16
@@ -187,11 +188,20 @@ def check_labels(graph: Graph) -> NDArray[np.int64]:
 
 def normalised_adjacency(graph: Graph) -> sp.csr_array:
     """Return D^{-1/2} A D^{-1/2}, zero at isolated vertices."""
-    scale = inverse_root_degrees(graph)
-    adjacency = graph.adjacency
-    data = adjacency.data * scale[graph.indices]
-    data *= np.repeat(scale, np.diff(graph.indptr))
-    return sp.csr_array((data, graph.indices, graph.indptr), shape=adjacency.shape)
+    scale, indptr = inverse_root_degrees(graph), graph.indptr
+    shape = (graph.n_vertices, graph.n_vertices)
+    data = np.empty(len(graph.indices))
+    # In blocks of rows: the adjacency may take most of the memory there is.
+    for start in range(0, graph.n_vertices, _ROWS_AT_ONCE):
+        stop = min(start + _ROWS_AT_ONCE, graph.n_vertices)
+        block = slice(int(indptr[start]), int(indptr[stop]))
+        values = scale[graph.indices[block]]
+        if graph.weights is not None:
+            values = graph.weights[block].astype(np.float64) * values
+        np.multiply(
+            values, np.repeat(scale[start:stop], np.diff(indptr[start : stop + 1])), out=data[block]
+        )
+    return sp.csr_array((data, graph.indices, indptr), shape=shape)
 
 
 def inverse_root_degrees(graph: Graph) -> NDArray[np.float64]:
@@ -233,7 +243,9 @@ def _sparse_quotients(graph: Graph, signal: Any) -> NDArray[np.float64]:
     norm = _column_sums(x.indices, squares, d)
     form = _column_sums(x.indices, squares * np.repeat(connected, np.diff(x.indptr)), d)
     # Row v of A X costs the stored entries of v's neighbours; blocks of rows bound the sum.
-    cost = np.concatenate([[0], np.cumsum(graph.adjacency.astype(bool) @ np.diff(x.indptr))])
+    links = (np.ones(len(graph.indices), dtype=bool), graph.indices, graph.indptr)
+    reached = sp.csr_array(links, shape=(n, n)) @ np.diff(x.indptr)
+    cost = np.concatenate([[0], np.cumsum(reached)])
     start = 0
     while start < n:
         reach = np.searchsorted(cost, cost[start] + _SPARSE_PRODUCTS, side="right") - 1

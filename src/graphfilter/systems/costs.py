@@ -31,8 +31,9 @@ PROGRAM = 600 * 2**20
 # what is kept for the gradient, of each further layer, and while gradients are made; of each
 # feature; of each column that is filtered after the head.
 KEPT, KEPT_PER_LAYER, GRADIENTS, PER_FEATURE, PER_LOGIT = 3.0, 3.25, 2.5, 2.0, 7.0
-# Bytes of each class's column when every vertex is answered.
-ANSWERED = 20
+# Bytes of each class's column when every vertex is answered, and of an entry of the adjacency when
+# frequencies are measured for the report.
+ANSWERED, MEASURED_ENTRY = 20, 9
 # Bytes of a stored value of sparse features, which are kept by rows and by columns.
 SPARSE_VALUE = 66
 # Bytes per vertex and class of a kernel's landmark, of an entry that averages are taken over, and
@@ -121,7 +122,7 @@ def _alone(system: System, sizes: Sizes, memory: int) -> Cost:
     held = Memory(
         structure=per_entry * sizes.n_entries + 48 * n,
         features=_features(system, sizes),
-        answers=ANSWERED * n * sizes.n_classes,
+        answers=ANSWERED * n * sizes.n_classes + MEASURED_ENTRY * sizes.n_entries,
     )
     if isinstance(model, KernelConfig | ForestConfig | TreesConfig):
         return Cost(system, replace(held, hidden=_fitted(model, sizes)))
