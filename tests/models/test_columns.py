@@ -11,7 +11,7 @@ from torch import Tensor
 
 from graphfilter.data import make_csbm
 from graphfilter.filters import IdentityFilterConfig, StackedFilter
-from graphfilter.models import FilterNetwork, FilterNetworkConfig, columns
+from graphfilter.models import FilterNetwork, FilterNetworkConfig, column_dropout, columns
 from graphfilter.models.layers import Input
 from graphfilter.operators import SparseFeatures, augmented_adjacency
 from graphfilter.runtime.memory import VARIABLE
@@ -38,7 +38,7 @@ def make_networks(seeds: tuple[int, ...] = (0, 1), **setting: Any) -> list[Filte
 def width(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """The width of blocks where there is next to no memory."""
     monkeypatch.setattr(columns, "LANES", request.param)
-    monkeypatch.setattr(columns, "DROPPED_AT_A_TIME", 16)
+    monkeypatch.setattr(column_dropout, "DROPPED_AT_A_TIME", 16)
     return request.param
 
 

@@ -14,24 +14,21 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from graphfilter.filters.base import polynomials_of
+from graphfilter.models.column_dropout import DroppedProduct, copies_of, draw_columns
 from graphfilter.models.layers import (
-    Draws,
     Generators,
     Input,
     Weights,
     apply_heads,
-    drop,
     linear_side_by_side,
 )
 from graphfilter.operators import Operator
-from graphfilter.operators.dropout import Drawn, draw
 from graphfilter.operators.polynomial import Basis, apply_polynomial
 from graphfilter.runtime import processes
 from graphfilter.runtime.memory import gpu_memory, memory_of_process
@@ -39,8 +36,6 @@ from graphfilter.runtime.memory import gpu_memory, memory_of_process
 if TYPE_CHECKING:
     from graphfilter.models.network import FilterNetwork, FilterNetworkConfig
 
-# Numbers that are dropped at a time on a CPU, where a row has so many or fewer.
-DROPPED_AT_A_TIME = 2**20
 # Of a hidden column in a training step in float32, at its peak, per vertex: benchmarks/blocks.py.
 BYTES_PER_ENTRY = 32
 # Blocks are multiples of so many columns: the compiled kernel pads them, so fewer cost the same.
@@ -177,7 +172,7 @@ class _Part:
 
     def copies(self, generators: Generators) -> Generators:
         """Return generators that draw what these will draw, where something is drawn."""
-        return _copies(generators, self._operator.device) if self._network.rate else generators
+        return copies_of(generators, self._operator.device) if self._network.rate else generators
 
     def __call__(self, block: Columns, generators: Generators, *tensors: Tensor) -> Tensor:
         """Return (n, R, C), from the filters' weights (K + 1, R) and W_in, b and W_out of each."""
@@ -188,7 +183,7 @@ class _Part:
         hidden = hidden if relu else network.activate(hidden)
         if self._basis is not None:
             hidden = _apply_filter(self._operator, self._basis, weights, hidden)
-        drawn = _draw_columns(len(hidden), block, network.rate, generators, hidden.device)
+        drawn = draw_columns(len(hidden), block, network.rate, generators, hidden.device)
         no_bias = hidden.new_zeros(layers[2].shape[1])
         return apply_heads([Weights(w, no_bias) for w in layers[2::3]], hidden, drawn)
 
@@ -247,73 +242,9 @@ def _encode(
     if not isinstance(x, Tensor) or rate == 0:
         return linear_side_by_side(layers, x, rate, generators, relu=relu)
     pairs = zip(layers, generators, strict=True)
-    columns = [_DroppedProduct.apply(layer.weight, x, rate, draws) for layer, draws in pairs]
+    columns = [DroppedProduct.apply(layer.weight, x, rate, draws) for layer, draws in pairs]
     made = torch.stack(columns, dim=1) + torch.stack([layer.bias for layer in layers])
     return torch.relu(made) if relu else made
-
-
-def _draw_columns(
-    n: int, columns: Columns, rate: float, generators: Generators, device: torch.device
-) -> Drawn | None:
-    """Draw the dropout of all columns, as for a whole layer, and keep that of some: (n, c)."""
-    if rate == 0:
-        return None
-    size = n * columns.width
-    words = torch.empty(len(generators), (size + 3) // 4, dtype=torch.int64, device=device)
-    own = words.view(torch.int16)[:, :size].view(len(generators), n, columns.width)
-    drawn = None
-    for rows in _blocks_of_rows(n, columns.total, device):
-        shape = (rows.stop - rows.start, columns.total)
-        drawn = draw(shape, rate, generators, device)
-        if drawn is None:
-            return None
-        own[:, rows] = drawn.numbers()[:, :, columns.first : columns.last]
-    return None if drawn is None else replace(drawn, words=words, shape=(n, columns.width))
-
-
-def _blocks_of_rows(n: int, width: int, device: torch.device) -> list[slice]:
-    """Divide rows into blocks whose draws, one after another, are the bits of a single draw.
-
-    On a CPU, where four entries are drawn at a time; a GPU draws in an order of its own.
-    """
-    step = max(DROPPED_AT_A_TIME // max(width, 1) // 4, 1) * 4 if device.type == "cpu" else n
-    return [slice(start, min(start + step, n)) for start in range(0, n, max(step, 1))]
-
-
-class _DroppedProduct(torch.autograd.Function):
-    """drop(x) W, where what is dropped is drawn again for the gradient: no copy of x is kept."""
-
-    @staticmethod
-    def forward(ctx: Any, weight: Tensor, x: Tensor, rate: float, generator: Draws) -> Tensor:
-        ctx.save_for_backward(x)
-        ctx.rate = rate
-        (ctx.generator,) = _copies([generator], x.device)
-        out = x.new_empty(len(x), weight.shape[1])
-        for rows in _blocks_of_rows(len(x), x.shape[1], x.device):
-            torch.mm(drop(x[rows], rate, generator), weight, out=out[rows])
-        return out
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        (x,) = ctx.saved_tensors
-        (generator,) = _copies([ctx.generator], x.device)
-        total = x.new_zeros(x.shape[1], grad.shape[1])
-        for rows in _blocks_of_rows(len(x), x.shape[1], x.device):
-            total.addmm_(drop(x[rows], ctx.rate, generator).T, grad[rows])
-        return total, None, None, None
-
-
-def _copies(generators: Generators, device: torch.device) -> list[torch.Generator]:
-    """Return generators that draw what these will draw; of None, what torch's own will."""
-    made = [torch.Generator(device) for _ in generators]
-    for copied, generator in zip(made, generators, strict=True):
-        copied.set_state(_state_of_torch(device) if generator is None else generator.get_state())
-    return made
-
-
-def _state_of_torch(device: torch.device) -> Tensor:
-    return torch.get_rng_state() if device.type == "cpu" else torch.cuda.get_rng_state(device)
 
 
 class _Sum(torch.autograd.Function):
