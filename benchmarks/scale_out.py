@@ -205,8 +205,8 @@ def _time_sums(group: processes.Group, seconds: list[float]) -> None:
 
 def table(record: Record) -> str:
     """Show a row for every number of processes."""
-    head = ["processes", "s per epoch", "1 / N", "computing", "1 / N", "exchanging",
-            "MB per step", "computed", "peak memory"]  # fmt: skip
+    head = ["processes", "s per epoch", "speed-up", "computing", "speed-up", "exchanging",
+            "MB per step", "by the formula", "peak memory"]  # fmt: skip
     rows = []
     for row in record["rows"]:
         computed = 4 * record["numbers_per_step"] if row["processes"] > 1 else 0

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from graphfilter.errors import ConfigError
+from graphfilter.runtime import devices
 from graphfilter.runtime.devices import device_title, pick_device
+from graphfilter.runtime.launched import Launched
 
 
 @pytest.fixture(params=[0, 2])
@@ -40,3 +42,14 @@ def test_gpu_must_be_one_that_there_is(n_gpus: int) -> None:
 
 def test_a_cpu_has_no_model() -> None:
     assert device_title("cpu") == "cpu"
+
+
+def test_each_process_of_a_machine_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    monkeypatch.setattr(devices, "current", lambda: object())
+    monkeypatch.setattr(devices, "launched", lambda: Launched(3, 4, 1, 2))
+    assert pick_device("auto") == "cuda:1"
+    monkeypatch.setattr(devices, "launched", lambda: Launched(3, 4, 3, 4))
+    with pytest.raises(ConfigError, match="one GPU per process of a machine; got 4 processes"):
+        pick_device("auto")

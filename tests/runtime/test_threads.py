@@ -14,6 +14,7 @@ import torch
 
 from graphfilter.errors import ConfigError
 from graphfilter.runtime import threads
+from graphfilter.runtime.launched import Launched
 
 NAMES = (*threads.WAITING, "OMP_NUM_THREADS", threads.VARIABLE)
 LARGE = 2 * threads.WORTH_A_THREAD
@@ -168,6 +169,7 @@ import torch
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
 from graphfilter.runtime import threads
+from graphfilter.runtime.launched import Launched
 threads.WORTH_A_THREAD = 1
 
 def fit(seed):
@@ -189,3 +191,16 @@ def test_a_forked_child_fits_on_one_thread_after_its_parent_fitted() -> None:
     parent, children = map(eval, done.stdout.splitlines())
     assert parent == (2, 2, (2000, 2))
     assert children == [(1, 1, (2000, 2))] * 2
+
+
+@pytest.mark.parametrize(("before", "after"), [(None, "4"), ("1", "4"), ("3", "3")])
+def test_cores_are_divided_among_the_processes_of_a_machine(
+    before: str | None, after: str, clean: pytest.MonkeyPatch
+) -> None:
+    """Not so where the user has set them; 1 is torchrun's setting where there is none."""
+    clean.setattr(threads, "launched", lambda: Launched(0, 2, 0, 2))
+    clean.setattr(threads, "usable_cores", lambda: 8)
+    if before is not None:
+        os.environ["OMP_NUM_THREADS"] = before
+    threads.prepare_threads()
+    assert os.environ["OMP_NUM_THREADS"] == after
