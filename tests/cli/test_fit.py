@@ -270,8 +270,9 @@ def test_fit_interrupted_resumes_to_the_same_bits(graphfilter, tmp_path: Path, g
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     assert graphfilter(*words, whole).code == 0
     command = [sys.executable, "-m", "graphfilter", *words, str(stopped)]
-    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, **pipes) as process:
+    with subprocess.Popen(
+        command, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as process:
         while not stopped.exists() and process.poll() is None:
             time.sleep(0.01)
         time.sleep(0.2)
