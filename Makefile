@@ -66,6 +66,7 @@ format: $(STAMP)  ## Format the code and fix what ruff can
 bench: $(STAMP)  ## Measure time and memory on the CPU beside peers, and write docs/performance.md
 	$(BIN)/python benchmarks/epoch.py --threads 1 --out $(RESULTS)/epoch-cpu.json
 	$(BIN)/python benchmarks/turns.py --threads 1 --out $(RESULTS)/turns-cpu.json
+	$(BIN)/python benchmarks/walk.py --threads 1 --out $(RESULTS)/walk-cpu.json
 	$(BIN)/python benchmarks/pyg_conv.py --threads 1 --out $(RESULTS)/pyg_conv-cpu.json
 	for name in layer memory growth loading contention; do \
 		$(BIN)/python benchmarks/$$name.py --out $(RESULTS)/$$name-cpu.json || exit 1; done

@@ -19,7 +19,8 @@ def table(records: dict[str, Record]) -> str:
 def _rows(records: dict[str, Record]) -> Iterator[list[str]]:
     # What a careful user would run comes first; its times are left out, being of a busy machine.
     for row in records.get("turns-cpu", {}).get("epochs", []):
-        for kind, ratio in row["ratios"].items():
+        for kind in ("plain_csr", "pyg_compiled"):
+            ratio = row["ratios"][kind]
             name = f"CPU, {row['dataset'].capitalize()}: epoch of training, turn by turn"
             yield [name, "", turns.PEERS[kind], show_ratio(ratio["median"])]
     for device, title in DEVICES.items():

@@ -3,10 +3,9 @@
     python benchmarks/turns.py
     python benchmarks/turns.py --small    Cora only, and nothing compiled
 
-The model is that of epoch.py, on a CPU. The peers are the same model in plain torch with dense
-features and a CSR adjacency, and PyTorch Geometric's under torch.compile. Ours and the peers take
-turns, so that whatever else the machine does slows all of them; a ratio is the median over turns
-of the peer's time over ours in the same turn.
+The model and its peers are those of epoch.py, on a CPU. Ours and the peers take turns, so that
+whatever else the machine does slows all of them; a ratio is the median over turns of the peer's
+time over ours in the same turn. Predictions are compared in the same way.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from collections.abc import Callable
 
 import torch
 
-from epoch import DATASETS, Case
+from epoch import DATASETS, EPOCH_GOALS, HIDDEN, PEERS, PREDICTION_GOALS, Case
 from graphfilter.training import TrainConfig, train
 from harness import (
     Record,
@@ -29,12 +28,6 @@ from harness import (
     show_ratio,
     stage,
 )
-
-# Peers by their names in epoch.py, the one a careful user would run first.
-PEERS = {"plain_csr": "plain torch, CSR adjacency", "pyg_compiled": "PyG, torch.compile"}
-
-# Epoch ratios wanted of the first peer, one thread.
-GOALS = {"cora": 25, "citeseer": 60, "pubmed": 14, "computers": 6}
 
 Clock = Callable[[], float]
 
@@ -55,9 +48,7 @@ def our_clock(case: Case, n_epochs: int) -> Clock:
 
 def peer_clock(case: Case, kind: str, n_epochs: int) -> Clock:
     """Return a call that gives the seconds of one epoch of a peer, which has compiled before."""
-    # Without what was compiled for other graphs: beyond eight versions torch stops compiling.
-    torch.compiler.reset()
-    epoch = case.pyg_epoch(kind)
+    epoch = case.peer_epoch(kind)
     epoch()
 
     def epochs() -> None:
@@ -67,6 +58,28 @@ def peer_clock(case: Case, kind: str, n_epochs: int) -> Clock:
     return lambda: seconds_of(epochs, case.device) / n_epochs
 
 
+def prediction_clocks(case: Case) -> dict[str, Clock]:
+    """Return calls that give the seconds of a prediction: ours, on hidden columns, two peers'."""
+    calls: dict[str, Callable[[], object]] = {
+        "ours": case.prediction(narrow=True),
+        "hidden": case.prediction(narrow=False),
+    }
+    calls |= {kind: case.peer_prediction(kind) for kind in ("plain_csr", "pyg")}
+
+    def clock(call: Callable[[], object], n_calls: int) -> float:
+        def several() -> None:
+            for _ in range(n_calls):
+                call()
+
+        return seconds_of(several, case.device) / n_calls
+
+    # Ours take little longer than the clock is exact.
+    return {
+        name: lambda call=call, n=20 if name in ("ours", "hidden") else 2: clock(call, n)
+        for name, call in calls.items()
+    }
+
+
 def measure(case: Case, kinds: list[str], n_turns: int, seconds: float) -> Record:
     """Let ours and the peers take turns; return times, and ratios turn by turn."""
     estimate = max(our_clock(case, 5)(), 1e-4)
@@ -74,9 +87,16 @@ def measure(case: Case, kinds: list[str], n_turns: int, seconds: float) -> Recor
     clocks = {"ours": our_clock(case, n_ours)}
     clocks |= {kind: peer_clock(case, kind, max(1, n_ours // 10)) for kind in kinds}
     turns = [{name: clock() for name, clock in clocks.items()} for _ in range(n_turns)]
-    row: Record = {name: Timing.of([turn[name] for turn in turns]).to_json() for name in clocks}
+    return _compared(turns)
+
+
+def _compared(turns: list[dict[str, float]]) -> Record:
+    """Return the times of each, and the ratios to ours turn by turn."""
+    row: Record = {name: Timing.of([turn[name] for turn in turns]).to_json() for name in turns[0]}
     row["ratios"] = {
-        kind: Timing.of([turn[kind] / turn["ours"] for turn in turns]).to_json() for kind in kinds
+        kind: Timing.of([turn[kind] / turn["ours"] for turn in turns]).to_json()
+        for kind in turns[0]
+        if kind != "ours"
     }
     return row
 
@@ -89,8 +109,11 @@ def run(options: argparse.Namespace, device: torch.device) -> Record:
     rows = []
     for name in names[:1] if options.small else names:
         with stage(f"{name}: turn by turn"):
-            measured = measure(Case(name, device), kinds, 3 if options.small else 7, 0.4)
-        rows.append({"dataset": name, **measured})
+            case, n_turns = Case(name, device), 3 if options.small else 5
+            measured = measure(case, kinds, n_turns, 0.4)
+            clocks = prediction_clocks(case)
+            turns = [{kind: clock() for kind, clock in clocks.items()} for _ in range(n_turns)]
+        rows.append({"dataset": name, **measured, "prediction": _compared(turns)})
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     return {"epochs": rows, "load": load}
 
@@ -100,16 +123,27 @@ def table(record: Record) -> str:
     rows = []
     for row in record["epochs"]:
         for kind, ratio in row["ratios"].items():
-            goal = GOALS.get(row["dataset"]) if kind == "plain_csr" else None
+            goal = EPOCH_GOALS["cpu"].get(kind, {}).get(row["dataset"])
             spread = f"{show_ratio(ratio['low'])} to {show_ratio(ratio['high'])}"
             shown = [f"**{show_ratio(ratio['median'])}**", spread, f"≥ {goal}×" if goal else ""]
             rows.append([row["dataset"], PEERS[kind], *shown])
     head = ["an epoch", "peer", "peer / ours", "least and greatest turn", "goal"]
+    others = {"hidden": f"ours, on {HIDDEN} hidden columns", **PEERS}
+    predicted = []
+    for row in record["epochs"]:
+        for kind, ratio in row.get("prediction", {"ratios": {}})["ratios"].items():
+            goal = PREDICTION_GOALS.get(row["dataset"]) if kind == "pyg" else None
+            spread = f"{show_ratio(ratio['low'])} to {show_ratio(ratio['high'])}"
+            shown = [f"**{show_ratio(ratio['median'])}**", spread, f"≥ {goal}×" if goal else ""]
+            predicted.append([row["dataset"], others[kind], *shown])
     load = record["load"]
     note = (
         "" if load is None else f"\n\nAverage load of the machine meanwhile: {load:.1f} processes."
     )
-    return markdown(head, rows) + note
+    tables = [markdown(head, rows)]
+    if predicted:
+        tables.append(markdown(["a prediction", *head[1:]], predicted))
+    return "\n\n".join(tables) + note
 
 
 if __name__ == "__main__":

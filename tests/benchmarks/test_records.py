@@ -46,7 +46,7 @@ def measured(device: torch.device, method: str, degree: int, *size: int) -> memo
     return memory.Measurement(method, degree, peak, [1.0], 1.0)
 
 
-BENCHMARKS = ("epoch", "layer", "memory", "growth", "huge", "loading", "pyg_conv", "turns")
+BENCHMARKS = ("epoch", "layer", "memory", "growth", "huge", "loading", "pyg_conv", "turns", "walk")
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
@@ -64,7 +64,7 @@ def test_benchmark_shows_and_draws_its_record(
     assert write_docs.render(written, {f"{name}-cpu": record}) == written
     write_docs.draw_all({f"{name}-cpu": record}, tmp_path)
     drawn = tmp_path / write_docs.picture(f"{name}-cpu")
-    assert (drawn.name in written) == drawn.is_file() == (name not in ("loading", "turns"))
+    assert (drawn.name in written) == drawn.is_file() == (name not in ("loading", "turns", "walk"))
 
 
 def test_epoch_table_divides_the_peers_time_by_ours() -> None:

@@ -45,6 +45,8 @@ KERNELS = [
     pytest.param(TorchKernel, torch.float64, 1e-12, id="torch-float64"),
     pytest.param(TorchKernel, torch.float32, 1e-5, id="torch-float32"),
     pytest.param(NativeKernel, torch.float32, 1e-5, id="native-float32", marks=NOT_BUILT),
+    pytest.param(TorchKernel, torch.bfloat16, 2e-2, id="torch-bfloat16"),
+    pytest.param(NativeKernel, torch.bfloat16, 2e-2, id="native-bfloat16", marks=NOT_BUILT),
     pytest.param(make_triton, torch.float32, 1e-5, id="triton-float32", marks=MISSING),
     pytest.param(make_triton, torch.bfloat16, 2e-2, id="triton-bfloat16", marks=MISSING),
 ]
@@ -232,6 +234,15 @@ def test_bits_do_not_depend_on_how_many_columns_walk_together(
     for blocked in results[1:]:
         for got, at_once in zip(blocked, results[0], strict=True):
             assert torch.equal(got, at_once)
+
+
+@NOT_BUILT
+def test_compiled_walk_is_not_cut_where_rows_are_gathered_from_nearby() -> None:
+    ring = Graph.from_edges([[v, (v + 1) % 5000] for v in range(5000)])
+    anywhere = Graph.from_edges(np.random.default_rng(0).integers(0, 5000, (5000, 2)))
+    for graph, near in ((ring, True), (anywhere, False)):
+        kernel = NativeKernel(matrix_of("adjacency", graph), torch.float32)
+        assert kernel._gathers_nearby is near
 
 
 def test_columns_walk_in_blocks_where_a_cache_holds_those_and_not_all(monkeypatch) -> None:

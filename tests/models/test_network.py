@@ -203,3 +203,18 @@ def test_linear_starts_within_the_bound_of_torchs() -> None:
 def test_network_refuses_impossible_settings(options: dict, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         FilterNetwork(4, 2, StackedFilter(), **options)
+
+
+def test_network_on_an_operator_in_half_precision_is_near_the_one_in_single() -> None:
+    """Eight bits a term: logits and gradients within a few parts in a hundred of the largest."""
+    graph = make_csbm(n_vertices=200, mean_degree=8, n_features=20, seed=0)
+    x = torch.tensor(graph.features)
+    network = FilterNetwork(20, 2, StackedFilter(6), hidden_size=16, dropout=0.0).train()
+    found = []
+    for dtype in (torch.float32, torch.bfloat16):
+        logits = network(augmented_adjacency(graph, dtype=dtype), x)
+        assert logits.dtype == torch.float32
+        found.append([logits, *torch.autograd.grad(logits.square().sum(), [*network.parameters()])])
+    for single, half in zip(*found, strict=True):
+        assert (single - half).abs().max() <= 0.05 * single.abs().max()
+        assert not torch.equal(single, half)

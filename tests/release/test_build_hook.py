@@ -50,7 +50,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("CC", raising=False)
     kernels = tmp_path / KERNELS.relative_to(ROOT)
     kernels.mkdir(parents=True)
-    for name in ("native.c", "native_layers.h"):
+    for name in ("native.c", "native_layers.h", "native_products.h"):
         shutil.copy(KERNELS / name, kernels)
     return kernels
 
@@ -75,7 +75,7 @@ def test_wheel_with_the_kernel_serves_every_python_of_its_platform(
     assert data["artifacts"] == ["/src/graphfilter/operators/kernels/native.so"]
     assert not said
     assert [path.name for path in sorted(folder.iterdir())] == [
-        "native.c", "native.so", "native_layers.h",
+        "native.c", "native.so", "native_layers.h", "native_products.h",
     ]  # fmt: skip
 
 

@@ -247,4 +247,6 @@ def _filter(
             dim=1,
         )
     filters = [model.filter for model in models]
-    return apply_filters(filters, operator, columns.flatten(1)).view(columns.shape)
+    # An operator may store columns in less precision than the network has.
+    stored = columns.flatten(1).to(operator.dtype)
+    return apply_filters(filters, operator, stored).view(columns.shape).to(columns.dtype)

@@ -7,7 +7,7 @@ runs is decided once per matrix, by :func:`make_kernel`:
 kernel              runs                                                     precisions
 =================== ======================================================== ===================
 ``triton_kernel``   on CUDA, where Triton is installed and works             float32, bfloat16
-``native_kernel``   on a CPU, where ``native.c`` was compiled at install     float32
+``native_kernel``   on a CPU, where ``native.c`` was compiled at install     float32, bfloat16
 ``torch_kernel``    everywhere else, and wherever float64 is asked for       all
 ``gram_kernel``     for a matrix kept as B Bᵀ: two products by one of those  all
 =================== ======================================================== ===================

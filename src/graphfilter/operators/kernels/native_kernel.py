@@ -1,13 +1,14 @@
 """Products on a CPU by the compiled kernel of ``native.c``.
 
-It runs for float32 on a CPU wherever it was built at install; torch's products run otherwise.
+It runs for float32 and bfloat16 on a CPU wherever it was built at install; torch's products run
+otherwise.
 """
 
 from __future__ import annotations
 
 import ctypes
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -24,17 +25,23 @@ from graphfilter.runtime.threads import threads_worth
 LIBRARY = Path(__file__).with_name("native.so")
 
 # The number that native.c gives for what its functions take.
-INTERFACE = 4
+INTERFACE = 5
 # Columns are padded to a multiple of this: one vector register, one line of a cache.
 LANES = 16
 # Columns walk in blocks where there are at least so many terms, and so many entries per row.
 TERMS_WORTH_A_COPY, ENTRIES_WORTH_A_BLOCK = 4, 5
+# Whether rows are gathered from nearby, within so many rows, is seen of so many entries.
+NEAR, SAMPLED = 2**9, 2**12
 
+# The ending of functions for columns that are stored so.
+STORED = {torch.float32: "float", torch.bfloat16: "half"}
 # What the functions of native.c take: pointers, counts and numbers.
 _ARGUMENTS = {"p": ctypes.c_void_p, "c": ctypes.c_int64, "n": ctypes.c_double}
 _FUNCTIONS = {
-    "walk": "cccppppppppppcp",
-    "multiply": "ccpppppnncp",
+    "walk_float": "cccpppppppppppcp",
+    "walk_half": "cccpppppppppppcp",
+    "multiply_float": "ccpppppnncp",
+    "multiply_half": "ccpppppnncp",
     "encode": "cppppccnpppppcpccp",
     "encode_gradient": "ccppppppcppc",
     "head": "ccpcpcnpppccp",
@@ -63,36 +70,36 @@ def native_library() -> ctypes.CDLL | None:
 
 
 class NativeKernel(TorchKernel):
-    """See :class:`~graphfilter.operators.kernels.ProductKernel`; float32 on a CPU.
+    """See :class:`~graphfilter.operators.kernels.ProductKernel`; float32 and bfloat16 on a CPU.
 
     What the compiled kernel does not take (other widths, wide indices) torch multiplies.
     """
 
     def __init__(self, matrix: FactoredMatrix, dtype: torch.dtype) -> None:
         super().__init__(matrix, dtype)
-        assert dtype == torch.float32
+        assert dtype in STORED
         self._cuts: dict[int, Tensor] = {}
 
-    @staticmethod
-    def _library() -> ctypes.CDLL:
-        """Return the library; not kept in the object, which may be copied and pickled."""
-        library = native_library()
-        assert library is not None
-        return library
+    def _compiled(self, name: str) -> Callable[..., None]:
+        """Return a function of the library for columns of this precision.
+
+        Not kept in the object, which may be copied and pickled.
+        """
+        return getattr(native_library(), f"graphfilter_{name}_{STORED[self.dtype]}")
 
     def _multiply(
         self, x: Tensor, out: Tensor, scale: float, keep: float, values: Tensor | None
     ) -> None:
         offsets, columns, stored = self.csr_parts
-        entries = stored[None] if values is None else values
+        entries = stored[None] if values is None else values.float()
         width = x.shape[1] // len(entries)
         if width % LANES or not self.takes(x, out, entries):
             super()._multiply(x, out, scale, keep, values)
             return
         parts, cuts = self.divide_rows(width)
         for group, own in enumerate(entries):
-            place = 4 * group * width
-            self._library().graphfilter_multiply(
+            place = x.element_size() * group * width
+            self._compiled("multiply")(
                 width, x.shape[1], offsets.data_ptr(), columns.data_ptr(), own.data_ptr(),
                 x.data_ptr() + place, out.data_ptr() + place, scale, keep, parts, cuts.data_ptr(),
             )  # fmt: skip
@@ -106,10 +113,15 @@ class NativeKernel(TorchKernel):
         n_columns = groups * width
         padding = -n_columns % LANES
         in_all = n_columns + padding
-        block = block_width(n, len(self.csr_parts[1]), in_all, len(steps))
-        # Arrays of their own for terms, sum and input, unless all columns walk as they lie.
-        n_arrays = 2 if block == n_columns else 4 if against is None else 5
-        total, room = x.new_empty(n, n_columns), x.new_empty(n_arrays, n * block)
+        block = block_width(n, len(self.csr_parts[1]), in_all, len(steps), x.element_size())
+        if block < n_columns and self._gathers_nearby:
+            block = in_all
+        # Arrays of their own for terms, input and sums, unless all columns walk as they lie.
+        together = block == n_columns
+        total, room = x.new_empty(n, n_columns), x.new_empty(2 if together else 4, n * block)
+        sums = None
+        if not together or self.dtype != torch.float32:
+            sums = x.new_empty(n, block, dtype=torch.float32)
         by_column = pad(weights.repeat_interleave(width, 1), (0, padding))
         # The rows are divided as for all columns at once: inner products are summed part by part.
         parts, cuts = self.divide_rows(in_all)
@@ -117,11 +129,11 @@ class NativeKernel(TorchKernel):
         if against is not None:
             dots = x.new_zeros(parts, len(weights), in_all, dtype=torch.float64)
         factors = (ctypes.c_double * (3 * len(steps)))(*itertools.chain.from_iterable(steps))
-        self._library().graphfilter_walk(
+        self._compiled("walk")(
             n_columns, block, len(steps), *(part.data_ptr() for part in self.csr_parts),
-            x.data_ptr(), None if against is None else against.data_ptr(), by_column.data_ptr(),
-            ctypes.addressof(factors), total.data_ptr(), room.data_ptr(),
-            None if dots is None else dots.data_ptr(), parts, cuts.data_ptr(),
+            x.data_ptr(), _pointer(against), by_column.data_ptr(), ctypes.addressof(factors),
+            total.data_ptr(), room.data_ptr(), _pointer(sums), _pointer(dots), parts,
+            cuts.data_ptr(),
         )  # fmt: skip
         if dots is None:
             return total, None
@@ -131,8 +143,23 @@ class NativeKernel(TorchKernel):
     @cached_property
     @made_to_be_kept
     def csr_parts(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Offsets, columns and values of M."""
-        return self.csr.crow_indices(), self.csr.col_indices(), self.csr.values()
+        """Offsets, columns and values of M, which are floats whatever the columns are stored in."""
+        csr = self.matrix.to_csr_tensor(torch.float32) if self.dtype != torch.float32 else self.csr
+        return csr.crow_indices(), csr.col_indices(), csr.values()
+
+    @cached_property
+    def _gathers_nearby(self) -> bool:
+        """Whether most entries lie near their own row.
+
+        A core's own cache then holds most of what is gathered, however many rows there are. By a
+        sample of the entries.
+        """
+        offsets, columns, _ = self.csr_parts
+        every = -(-len(columns) // SAMPLED)
+        # On the CPU, whatever torch's default device.
+        entries = torch.arange(0, len(columns), every, dtype=offsets.dtype, device="cpu")
+        rows = torch.searchsorted(offsets, entries, right=True) - 1
+        return bool(((rows - columns[::every]).abs() <= NEAR).double().mean() > 0.5)
 
     def takes(self, *tensors: Tensor) -> bool:
         """Return whether the compiled kernel reads this matrix, and these are not empty."""
@@ -154,16 +181,20 @@ class NativeKernel(TorchKernel):
         return parts, self._cuts[parts]
 
 
-def block_width(n: int, n_entries: int, n_columns: int, n_terms: int) -> int:
+def block_width(n: int, n_entries: int, n_columns: int, n_terms: int, n_bytes: int = 4) -> int:
     """Return how many columns walk together, so that a cache holds the rows that are gathered.
 
     Columns do not meet in a walk, so its bits do not depend on this. A block reads the matrix once
     more and copies its columns, which pays only where rows are gathered often and fit then.
     """
-    caches, column = processor_caches(), 4 * n
+    caches, column = processor_caches(), n_bytes * n
     often = n_terms >= TERMS_WORTH_A_COPY and n_entries >= ENTRIES_WORTH_A_BLOCK * n
     fit_anyway = n_columns * column <= caches.own
     # The rest of the last cache is for the other arrays, which are streamed, and other processes.
     if not often or fit_anyway or LANES * column > caches.last // 2:
         return n_columns
     return min(n_columns, 2 * LANES if 2 * LANES * column <= caches.last // 4 else LANES)
+
+
+def _pointer(tensor: Tensor | None) -> int | None:
+    return None if tensor is None else tensor.data_ptr()

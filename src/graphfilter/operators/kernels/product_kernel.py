@@ -193,7 +193,8 @@ def make_kernel(matrix: FactoredMatrix | GramMatrix, dtype: torch.dtype) -> Prod
         from graphfilter.operators.kernels.triton_kernel import TritonKernel
 
         return TritonKernel(matrix, dtype)
-    if matrix.device.type == "cpu" and dtype == torch.float32 and native_library() is not None:
+    compiled = matrix.device.type == "cpu" and native_library() is not None
+    if compiled and dtype in (torch.float32, torch.bfloat16):
         return NativeKernel(matrix, dtype)
     return TorchKernel(matrix, dtype)
 

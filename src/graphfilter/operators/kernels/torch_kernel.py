@@ -6,6 +6,8 @@ without a C compiler or Triton.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import torch
 from torch import Tensor
 
@@ -19,6 +21,10 @@ class TorchKernel(ProductKernel):
     def _multiply(
         self, x: Tensor, out: Tensor, scale: float, keep: float, values: Tensor | None
     ) -> None:
+        if self.dtype == torch.bfloat16 and not x.is_cuda:
+            # torch has no such product on a CPU: in float32, and rounded.
+            self._multiply_in_float(x, out, scale, keep, values)
+            return
         if values is None:
             torch.addmm(out, self.csr, x, beta=keep, alpha=scale, out=out)
             return
@@ -30,6 +36,18 @@ class TorchKernel(ProductKernel):
                 torch.addmm(out, csr, x, beta=keep, alpha=scale, out=out)
                 return
             target.copy_(torch.addmm(target, csr, part.contiguous(), beta=keep, alpha=scale))
+
+    def _multiply_in_float(
+        self, x: Tensor, out: Tensor, scale: float, keep: float, values: Tensor | None
+    ) -> None:
+        made = out.float() if keep else torch.zeros(out.shape, device=out.device)
+        entries = None if values is None else values.float()
+        self._in_float._multiply(x.float(), made, scale, keep, entries)
+        out.copy_(made)
+
+    @cached_property
+    def _in_float(self) -> TorchKernel:
+        return TorchKernel(self.matrix, torch.float32)
 
     def _advance(
         self,
