@@ -21,12 +21,21 @@ from graphfilter.models import (
     ResidualConfig,
     TreesConfig,
 )
-from graphfilter.models.columns import BYTES_PER_ENTRY, LANES, can_be_divided
+from graphfilter.models.columns import (
+    BYTES_OF_PROCESS,
+    BYTES_PER_EDGE_ENTRY,
+    BYTES_PER_ENTRY,
+    BYTES_PER_FEATURE,
+    BYTES_PER_SPARSE_FEATURE,
+    BYTES_PER_VERTEX,
+    LANES,
+    can_be_divided,
+)
 from graphfilter.systems.committee import Committee
 from graphfilter.systems.system import System
 
 # Python, torch and their libraries, with what their threads hold; the report draws pictures.
-PROGRAM = 600 * 2**20
+PROGRAM = 680 * 2**20
 # Numbers of four bytes per vertex that a training step holds at its peak: of each hidden column
 # what is kept for the gradient, of each further layer, and while gradients are made; of each
 # feature; of each column that is filtered after the head.
@@ -142,14 +151,16 @@ def _alone(system: System, sizes: Sizes, memory: int) -> Cost:
         optimizer=16 * weights,
     )
     if isinstance(model, FilterNetworkConfig) and can_be_divided(model):
-        return _in_blocks(Cost(system, made, at_once=width), width, n, memory)
+        return _in_blocks(Cost(system, made, at_once=width), width, sizes, memory)
     return Cost(system, made, at_once=width)
 
 
-def _in_blocks(cost: Cost, width: int, n: int, memory: int) -> Cost:
-    """Cut the hidden columns into blocks where all of them do not fit."""
-    made = cost.memory
-    free = memory - (made.program + made.structure + made.features)
+def _in_blocks(cost: Cost, width: int, sizes: Sizes, memory: int) -> Cost:
+    """Cut the hidden columns into blocks as training does, where all of them do not fit."""
+    made, n = cost.memory, sizes.n_vertices
+    features = BYTES_PER_SPARSE_FEATURE * sizes.n_values or BYTES_PER_FEATURE * n * sizes.n_features
+    structure = BYTES_PER_EDGE_ENTRY * sizes.n_entries + BYTES_PER_VERTEX * n
+    free = memory - BYTES_OF_PROCESS - structure - features
     fit = max(free, 0) // (BYTES_PER_ENTRY * max(n, 1))
     at_once = min(width, max(fit // LANES, 1) * LANES)
     share = at_once / width

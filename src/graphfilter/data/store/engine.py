@@ -6,6 +6,7 @@ holds what the graph in memory would, and no name of a file or column is ever pa
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,6 +40,8 @@ def open_engine(folder: Path, memory: int) -> Generator[Engine]:
     import duckdb
 
     spill = folder / "spill"
+    # What a killed process left there is of no use to anybody.
+    shutil.rmtree(spill, ignore_errors=True)
     settings: dict[str, Any] = {
         "memory_limit": f"{int(memory * ENGINE_SHARE) >> 20}MiB",
         "temp_directory": str(spill),
