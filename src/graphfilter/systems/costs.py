@@ -40,9 +40,9 @@ PROGRAM = 680 * 2**20
 # what is kept for the gradient, of each further layer, and while gradients are made; of each
 # feature; of each column that is filtered after the head.
 KEPT, KEPT_PER_LAYER, GRADIENTS, PER_FEATURE, PER_LOGIT = 3.0, 3.25, 2.5, 2.0, 7.0
-# Bytes of each class's column when every vertex is answered, and of an entry of the adjacency when
-# frequencies are measured for the report.
-ANSWERED, MEASURED_ENTRY = 20, 9
+# Bytes of each vertex and class when all are answered and reported, and of an entry of the
+# adjacency when frequencies are measured for the report.
+ANSWERED, MEASURED_ENTRY = 70, 9
 # Bytes of a stored value of sparse features, which are kept by rows and by columns.
 SPARSE_VALUE = 66
 # Bytes per vertex and class of a kernel's landmark, of an entry that averages are taken over, and
