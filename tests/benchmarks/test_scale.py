@@ -1,35 +1,57 @@
-"""The benchmarks of a store's build and of the estimate before a fit, at a size of no time."""
+"""The benchmarks of docs/scale.md run at a small size, and the page holds the tables on record."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 
 import pytest
 import torch
 
-import dry_run
-import store_build
+import blocks
+import scale_out
+import write_docs
+from graphfilter.runtime.memory import VARIABLE
 
 CPU = torch.device("cpu")
+FOLDER = write_docs.RESULTS / "scale"
+PAGE = write_docs.PAGE.with_name("scale.md")
 
 
-def test_build_benchmark_shows_speed_memory_and_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("duckdb", reason="stores are built by duckdb")
-    monkeypatch.setattr(store_build, "apart", lambda call, *arguments: call(*arguments))
-    options = argparse.Namespace(small=False, edges=2000, memory="1GB", folder=None)
-    record = json.loads(json.dumps(store_build.run(options, CPU), allow_nan=False))
-    assert record["n_edges"] == 2000
-    assert record["store_bytes"] > 2 * 4 * 1900
-    shown = store_build.table(record)
-    for word in ("edges per second", "peak memory", "disk at most", "seconds: sorting"):
-        assert word in shown
+def test_scale_out_compares_each_turn_with_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = scale_out.work(200, 2000)
+    assert alone["bytes_per_step"] == 0
+
+    def launch(count: int, n: int, n_entries: int, mbit: int | None) -> list[scale_out.Record]:
+        numbers = scale_out.numbers_per_step(n) if count > 1 else 0
+        done = {**alone, "seconds": 8.0 / count, "computing": 4.0, "bytes_per_step": 4 * numbers}
+        return [done] * count
+
+    monkeypatch.setattr(scale_out, "launch", launch)
+    options = argparse.Namespace(small=True, network=None)
+    record = scale_out.run(options, CPU)
+    shown = scale_out.table(json.loads(json.dumps(record)))
+    assert [row["seconds_ratio"] for row in record["rows"]] == [1, 2, 4]
+    assert all(row["loss_difference"] == 0 for row in record["rows"])
+    assert shown.splitlines()[-1].startswith("| 4 | 2.00 | 4.00× | 4.00 s | 1.00× |")
 
 
-def test_dry_run_benchmark_compares_estimate_and_peak(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(dry_run.PLANS, "small", [(300, 900, 4, 2, ("sgf",))])
-    monkeypatch.setattr(dry_run, "measure", lambda folder, system: 10**9)
-    record = json.loads(json.dumps(dry_run.run(argparse.Namespace(small=True), CPU)))
-    (fit,) = record["fits"]
-    assert fit["estimated"] <= sum(fit["parts"].values())
-    assert "sgf: 300 vertices" in dry_run.table(record)
+def test_blocks_learn_the_same_within_any_memory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(VARIABLE, "")  # Set by every measurement, and set back by this.
+    monkeypatch.setattr(blocks, "apart", lambda call, *arguments: call(*arguments))
+    monkeypatch.setitem(blocks.SIZES, "small", (200, 2000))
+    record = blocks.run(argparse.Namespace(small=True, large=False), CPU)
+    assert [row["n_blocks"] for row in record["rows"]] == [1, 4]
+    first, second = record["rows"]
+    assert first["loss"] == pytest.approx(second["loss"], abs=1e-6)
+    assert "| 1M | 4 |" in blocks.table(json.loads(json.dumps(record)))
+
+
+def test_scale_page_holds_the_tables_of_the_records() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    records = write_docs.read_records(FOLDER)
+    wanted = f"run: python benchmarks/write_docs.py --results {FOLDER.name} --page docs/scale.md"
+    assert write_docs.render(page, records) == page, wanted
