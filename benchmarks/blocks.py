@@ -40,8 +40,10 @@ SIZES = {
 }
 # All columns at once, and as many blocks as 64 columns make.
 LIMITS = {"cpu": ("100G", "1500M", "1M"), "small": ("100G", "1M"), "large": ("4G",)}
-N_FEATURES, HIDDEN, N_CLASSES, K = 16, 64, 8, 16
+N_FEATURES, HIDDEN, N_CLASSES = 16, 64, 8
 EPOCHS = 2
+# K. Memory does not depend on it.
+DEGREE = 16
 MIB = 2**20
 
 
@@ -55,12 +57,14 @@ def run(options: argparse.Namespace, device: torch.device) -> Record:
             apart(write_graph, folder, n, n_entries)
         for limit in LIMITS[size]:
             with stage(limit):
-                rows.append({"limit": limit, **apart(measure, folder, limit)})
+                rows.append({"limit": limit, **apart(measure, folder, limit, options.degree)})
     chosen = "" if size == "cpu" else f" --{size}"
+    chosen += "" if options.degree == DEGREE else f" --degree {options.degree}"
     return {
         "command": f"python benchmarks/blocks.py{chosen}",
         "n_vertices": n,
         "n_entries": n_entries,
+        "degree": options.degree,
         "rows": rows,
     }
 
@@ -72,7 +76,7 @@ def write_graph(folder: str, n: int, n_entries: int) -> None:
         np.save(Path(folder) / f"{name}.npy", tensor.numpy())
 
 
-def measure(folder: str, limit: str) -> Record:
+def measure(folder: str, limit: str, degree: int) -> Record:
     """Train within a limit; return blocks, seconds of an epoch, the peak of memory, the loss."""
     os.environ[VARIABLE] = limit
     operator = Operator.from_csr(mapped(folder, "offsets"), mapped(folder, "columns"), check=False)
@@ -81,7 +85,7 @@ def measure(folder: str, limit: str) -> Record:
     x = torch.randn(n, N_FEATURES, generator=draws)
     labels = torch.randint(N_CLASSES, (n,), generator=draws)
     network = FilterNetwork(
-        N_FEATURES, N_CLASSES, StackedFilter(K), hidden_size=HIDDEN, generator=draws
+        N_FEATURES, N_CLASSES, StackedFilter(degree), hidden_size=HIDDEN, generator=draws
     )
     half = np.arange(n // 2)
     split = Split(half[: n // 4], half[n // 4 :], np.arange(n // 2, n))
@@ -129,7 +133,8 @@ def table(record: Record) -> str:
     ]
     about = (
         f"{record['n_vertices']:,} vertices, {record['n_entries']:,} entries, {HIDDEN} columns, "
-        f"K = {K}; one column of all vertices is {4 * record['n_vertices'] / MIB:,.1f} MiB."
+        f"K = {record.get('degree', DEGREE)}; one column of all vertices is "
+        f"{4 * record['n_vertices'] / MIB:,.1f} MiB."
     )
     return f"{about}\n\n{markdown(head, rows)}"
 
@@ -137,4 +142,5 @@ def table(record: Record) -> str:
 if __name__ == "__main__":
     parser = option_parser(__doc__)
     parser.add_argument("--large", action="store_true", help="200 million entries in 4 GB")
+    parser.add_argument("--degree", type=int, default=DEGREE, metavar="K", help="16 unless given")
     main("blocks", parser, run, table)

@@ -228,7 +228,7 @@ def table(record: Record) -> str:
     about = (
         f"{record['n_vertices']:,} vertices, {record['n_entries']:,} entries, {HIDDEN} columns, "
         f"K = {K}, {N_CLASSES} classes, one thread each; {between}. An epoch is a step and a "
-        "scoring, each with a sum of the logits; exchanging is that of the one that waits least."
+        "scoring, each with a sum of the logits; exchanging includes waiting for the others."
     )
     return f"{about}\n\n{markdown(head, rows)}"
 

@@ -1,0 +1,57 @@
+"""The benchmarks of columns in parts, at a small size; docs/scale.md holds their tables."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+import blocks
+import scale_out
+import write_docs
+from graphfilter.runtime.memory import VARIABLE
+
+CPU = torch.device("cpu")
+FOLDER = write_docs.RESULTS / "scale"
+PAGE = write_docs.PAGE.with_name("scale.md")
+
+
+def test_scale_out_compares_each_turn_with_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = scale_out.work(200, 2000)
+    assert alone["bytes_per_step"] == 0
+
+    def launch(count: int, n: int, n_entries: int, mbit: int | None) -> list[scale_out.Record]:
+        numbers = scale_out.numbers_per_step(n) if count > 1 else 0
+        done = {**alone, "seconds": 8.0 / count, "computing": 4.0, "bytes_per_step": 4 * numbers}
+        return [done] * count
+
+    monkeypatch.setattr(scale_out, "launch", launch)
+    options = argparse.Namespace(small=True, network=None)
+    record = scale_out.run(options, CPU)
+    shown = scale_out.table(json.loads(json.dumps(record)))
+    assert [row["seconds_ratio"] for row in record["rows"]] == [1, 2, 4]
+    assert all(row["loss_difference"] == 0 for row in record["rows"])
+    assert shown.splitlines()[-1].startswith("| 4 | 2.00 | 4.00× | 4.00 s | 1.00× |")
+
+
+def test_blocks_learn_the_same_within_any_memory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(VARIABLE, "")  # Set by every measurement, and set back by this.
+    monkeypatch.setattr(blocks, "apart", lambda call, *arguments: call(*arguments))
+    monkeypatch.setitem(blocks.SIZES, "small", (200, 2000))
+    record = blocks.run(argparse.Namespace(small=True, large=False, degree=2), CPU)
+    assert [row["n_blocks"] for row in record["rows"]] == [1, 4]
+    first, second = record["rows"]
+    assert first["loss"] == pytest.approx(second["loss"], abs=1e-6)
+    assert "| 1M | 4 |" in blocks.table(json.loads(json.dumps(record)))
+
+
+def test_scale_page_holds_the_tables_of_the_records() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    records = write_docs.read_records(FOLDER)
+    wanted = f"run: python benchmarks/write_docs.py --results {FOLDER.name} --page docs/scale.md"
+    assert write_docs.render(page, records) == page, wanted
