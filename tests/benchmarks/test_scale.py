@@ -43,7 +43,7 @@ def test_blocks_learn_the_same_within_any_memory(
     monkeypatch.setenv(VARIABLE, "")  # Set by every measurement, and set back by this.
     monkeypatch.setattr(blocks, "apart", lambda call, *arguments: call(*arguments))
     monkeypatch.setitem(blocks.SIZES, "small", (200, 2000))
-    record = blocks.run(argparse.Namespace(small=True, large=False), CPU)
+    record = blocks.run(argparse.Namespace(small=True, large=False, degree=2), CPU)
     assert [row["n_blocks"] for row in record["rows"]] == [1, 4]
     first, second = record["rows"]
     assert first["loss"] == pytest.approx(second["loss"], abs=1e-6)
