@@ -80,7 +80,7 @@ def check_same(tables: tuple[Any, Any], folder: Path, **options: Any) -> gf.Grap
         {"columns": Columns(drop=("joined", "split"), kinds=(("age", "category"),))},
     ],
 )
-def test_store_of_tables_is_the_graph_in_memory(tables, tmp_path, options):
+def test_store_of_tables_is_the_graph_in_memory(tables: tuple[Path, Path], tmp_path, options):
     check_same(tables, tmp_path / "store", **options)
 
 
@@ -102,7 +102,9 @@ def test_store_of_parquet_and_of_a_file_without_header_is_the_graph_in_memory(tm
     check_same((tmp_path / "calls.txt", both[1]), tmp_path / "other")
 
 
-def test_edges_to_unknown_vertices_stop_the_build_or_are_left_out(tables, tmp_path):
+def test_edges_to_unknown_vertices_stop_the_build_or_are_left_out(
+    tables: tuple[Path, Path], tmp_path
+):
     tables[0].write_text(CALLS + "Ann,bob,1\n", "utf-8")
     with pytest.raises(DataFileError) as in_memory:
         gf.read_tables(*tables)
@@ -136,10 +138,12 @@ def test_mistakes_in_tables_are_said_as_in_memory(tmp_path, calls, people):
         gf.open_store(tmp_path / "store")
 
 
-def test_vertices_without_a_table_are_the_ids_of_the_edges_sorted(tables, tmp_path):
+def test_vertices_without_a_table_are_the_ids_of_the_edges_sorted(
+    tables: tuple[Path, Path], tmp_path
+):
     build_store(tables[0], None, tmp_path / "store", memory=MEMORY)
     opened = gf.open_store(tmp_path / "store")
-    assert list(opened.vertex_names) == ["007", "7", "Ann", "Bob", "Zoë"]
+    assert list(opened.vertex_names or ()) == ["007", "7", "Ann", "Bob", "Zoë"]
     assert opened.n_edges == 3
     assert opened.features is None
     assert opened.name == "calls"
@@ -193,7 +197,9 @@ STAGES = ["understand_vertices", "encode_features", "number_ends", "sort_pairs",
 
 
 @pytest.mark.parametrize("killed", range(len(STAGES)))
-def test_killed_build_resumes_after_its_last_stage(tables, tmp_path, monkeypatch, killed):
+def test_killed_build_resumes_after_its_last_stage(
+    tables: tuple[Path, Path], tmp_path, monkeypatch, killed
+):
     ran: list[str] = []
     for stage in STAGES:
         monkeypatch.setattr(build, stage, counted(stage, getattr(build, stage), ran))
@@ -210,7 +216,9 @@ def test_killed_build_resumes_after_its_last_stage(tables, tmp_path, monkeypatch
     assert gf.open_store(tmp_path / "store").checksum() == gf.read_tables(*tables)[0].checksum()
 
 
-def test_interrupt_while_edges_are_read_stops_the_build(tables, tmp_path, monkeypatch):
+def test_interrupt_while_edges_are_read_stops_the_build(
+    tables: tuple[Path, Path], tmp_path, monkeypatch
+):
     monkeypatch.setattr("graphfilter.data.store.vertices.read_edge_blocks", die)
     with pytest.raises(KeyboardInterrupt):
         build_store(*tables, tmp_path / "store", memory=MEMORY)
@@ -230,7 +238,7 @@ def die(*args: Any, **options: Any) -> None:
     raise KeyboardInterrupt
 
 
-def test_build_of_changed_files_starts_anew(tables, tmp_path, monkeypatch):
+def test_build_of_changed_files_starts_anew(tables: tuple[Path, Path], tmp_path, monkeypatch):
     monkeypatch.setattr(build, "write_header", die)
     with pytest.raises(KeyboardInterrupt):
         build_store(*tables, tmp_path / "store", memory=MEMORY)
@@ -313,7 +321,9 @@ def test_engine_reaches_neither_files_nor_the_network(tmp_path):
             opened.row(query)
 
 
-def test_what_a_store_cannot_hold_is_said_before_anything_is_written(tables, tmp_path):
+def test_what_a_store_cannot_hold_is_said_before_anything_is_written(
+    tables: tuple[Path, Path], tmp_path
+):
     folder = tmp_path / "store"
     with pytest.raises(ConfigError, match="leave out --edge-kind"):
         build_store(*tables, folder, columns=Columns(edge_kind="weight"))
@@ -327,7 +337,7 @@ def test_what_a_store_cannot_hold_is_said_before_anything_is_written(tables, tmp
     assert not folder.exists()
 
 
-def test_store_is_replaced_only_where_that_is_asked_for(tables, tmp_path):
+def test_store_is_replaced_only_where_that_is_asked_for(tables: tuple[Path, Path], tmp_path):
     check_same(tables, tmp_path / "store")
     with pytest.raises(ConfigError, match="--overwrite"):
         build_store(*tables, tmp_path / "store", memory=MEMORY)
@@ -336,7 +346,9 @@ def test_store_is_replaced_only_where_that_is_asked_for(tables, tmp_path):
         build_store(*tables, tmp_path, memory=MEMORY)
 
 
-def test_disk_that_is_too_small_is_refused_beforehand(tables, tmp_path, monkeypatch):
+def test_disk_that_is_too_small_is_refused_beforehand(
+    tables: tuple[Path, Path], tmp_path, monkeypatch
+):
     monkeypatch.setattr("shutil.disk_usage", lambda path: type("Usage", (), {"free": 10}))
     with pytest.raises(DataFileError, match=r"building needs about .* of disk"):
         build_store(*tables, tmp_path / "store", memory=MEMORY)
