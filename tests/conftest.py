@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 from pathlib import Path
 
 from graphfilter.runtime.threads import prepare_threads
@@ -13,6 +14,9 @@ from graphfilter.runtime.threads import prepare_threads
 # before torch loads, and inherited by every process that a test starts.
 os.environ.setdefault("GRAPHFILTER_THREADS", "1")
 prepare_threads()
+# A shell lets what it starts in the background ignore Ctrl-C, and so would the processes that tests
+# start, and send it to.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import numpy as np
 import pytest

@@ -94,7 +94,7 @@ def test_store_round_trip_holds_for_any_graph(names, data, tmp_path_factory):
         np.array(edges, dtype=np.int64).reshape(-1, 2),
         n,
         features={"none": None, "dense": dense, "sparse": sp.csr_array(dense)}[kind],
-        labels=data.draw(st.sampled_from([labels, None, [str(v) for v in labels]])),
+        labels=data.draw(st.sampled_from([labels, None, [f"class {v}" for v in labels]])),
         weights=data.draw(st.sampled_from([None, [0.5] * len(edges)])),
         vertex_names=names,
         directed=data.draw(st.booleans()),

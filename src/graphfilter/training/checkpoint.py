@@ -145,6 +145,8 @@ def fingerprint(
     return digest.hexdigest()
 
 
-def _content(tensor: Tensor) -> memoryview:
+def _content(tensor: Tensor) -> memoryview | bytes:
     """Return the bytes of a tensor, where they lie: a large graph is not copied to be hashed."""
+    if not tensor.numel():  # Its strides may be 0, which torch sees no bytes in.
+        return b""
     return tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data
