@@ -26,6 +26,8 @@ UPLOAD_LIMIT_MB = 64
 SECONDS_TO_END = 1.0
 # The exit code of a process that ends by SIGTERM.
 TERMINATED = 128 + signal.SIGTERM
+STOPPING = (signal.SIGINT, signal.SIGTERM)
+SECONDS_BETWEEN_LOOKS = 0.2
 
 
 class Studio:
@@ -83,10 +85,12 @@ class Studio:
         self._thread = threading.Thread(target=self._serve, name="studio-server", daemon=True)
         self._thread.start()
 
-    def wait(self) -> None:
-        """Wait until serving ends."""
-        if self._thread is not None:
-            self._thread.join()
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until serving ends, or for so long; return whether it has ended."""
+        if self._thread is None:
+            return True
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
 
     def close(self) -> None:
         """Stop serving and training, and remove what was uploaded and trained."""
@@ -122,18 +126,15 @@ def serve(studio: Studio, on_start: Callable[[], None] | None = None) -> None:
     Python cannot end a thread that is in the middle of an epoch or reads a table. One that goes
     on for longer than ``SECONDS_TO_END`` is given up, and the process with it.
     """
-    before = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
-    signal.signal(signal.SIGTERM, _raise_exit)
-    code = 0
-    try:
-        studio.start()
-        if on_start is not None:
-            on_start()
-        studio.wait()
-    except KeyboardInterrupt:
+    asked: list[int] = []
+    # Noted, not raised: an exception may come where nobody lets it pass.
+    before = {n: signal.signal(n, lambda number, _: asked.append(number)) for n in STOPPING}
+    studio.start()
+    if on_start is not None:
+        on_start()
+    while not asked and not studio.wait(SECONDS_BETWEEN_LOOKS):
         pass
-    except SystemExit:
-        code = TERMINATED
+    code = TERMINATED if signal.SIGTERM in asked[:1] else 0
     # A second signal must not break off the cleaning.
     for number in before:
         signal.signal(number, signal.SIG_IGN)
@@ -146,10 +147,6 @@ def serve(studio: Studio, on_start: Callable[[], None] | None = None) -> None:
         signal.signal(number, handler)
     if code:
         raise SystemExit(code)
-
-
-def _raise_exit(number: int, frame: object) -> None:
-    raise SystemExit(TERMINATED)
 
 
 def _give_up(studio: Studio, code: int) -> None:
