@@ -471,3 +471,8 @@ def test_read_graph_chooses_by_suffix(tmp_path):
         np.testing.assert_array_equal(got.edges, graph.edges)
     with pytest.raises(ConfigError, match=r"did you mean '\.npz'"):
         readers.read_graph(Path("a.npy"))
+
+
+def test_path_that_leads_nowhere_is_said_to() -> None:
+    with pytest.raises(DataFileError, match="no such file or graph store"):
+        readers.read_graph("nowhere")

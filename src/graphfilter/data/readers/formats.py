@@ -50,6 +50,8 @@ def read_graph(path: AnyPath, *, directed: bool = False) -> Graph:
     ``.npz`` (the package's own format), ``.mtx``, ``.graphml``, ``.gml``, ``.edges`` and ``.txt``.
     """
     suffix = Path(path).suffix.lower()
+    if not suffix and not Path(path).exists():
+        raise DataFileError(path, "there is no such file or graph store. Check the path.")
     return GRAPHS[check_name(f"file type for {str(path)!r}:", suffix, GRAPHS)](
         path, directed=directed
     )
