@@ -59,6 +59,20 @@ def test_fit_by_two_processes_is_that_of_one(model: str, words: list[str], tmp_p
     assert two["processes"]["bytes_per_step"] == 4 * numbers
 
 
+def test_dry_run_by_two_processes_says_what_each_takes(words: list[str], tmp_path: Path):
+    asked = [*words, "--model", "sgf", "--out", str(tmp_path / "run"), "--quiet", "--dry-run"]
+    codes, said, errors = fit(2, asked, tmp_path / "said")
+    assert codes == [0, 0], errors
+    assert not said[1]
+    told = " ".join(said[0].split())
+    for words_of_it in (
+        "by one of 2 processes", "The 2 processes of a machine take",
+        f"exchange {4 * (60 * 2 + 17 + 2)} bytes per step", "An epoch takes", "It fits",
+    ):  # fmt: skip
+        assert words_of_it in told
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize("problem", ["column", "folder", "option"])
 def test_bad_input_gives_one_line_and_one_code(problem: str, words: list[str], tmp_path: Path):
     asked = [*words, "--model", "sgf", "--out", str(tmp_path / "run"), "--quiet"]

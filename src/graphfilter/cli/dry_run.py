@@ -29,28 +29,50 @@ def show_dry_run(
     from graphfilter.data.store import say_bytes
     from graphfilter.run_folder import time_epoch
 
-    graph, cost = plan.graph, found.cost
+    graph, cost, place = plan.graph, found.cost, found.place
     largest = max(cost.members, key=lambda member: member[1].peak, default=None)
     of = "" if largest is None else f" of its largest member, {largest[0]!r}"
+    by = "" if place.size == 1 else f", by one of {place.size} processes"
     rows = [[_PARTS[part], say_bytes(size)] for part, size in cost.memory.parts().items()]
     rows.append(["at the peak", say_bytes(cost.memory.peak)])
     title = (
         f"{graph.name}: {graph.n_vertices:,} vertices, {graph.n_edges:,} edges, "
         f"{graph.n_features:,} features, {graph.n_classes} classes"
     )
-    show_table([f"{cost.system.title}{of}", "memory"], rows, title=title)
+    show_table([f"{cost.system.title}{of}{by}", "memory"], rows, title=title)
     for name, memory in cost.members:
         say(f"{name}: {say_bytes(memory.peak)}.")
     width = cost.system.settings().get("hidden_size")
-    if width and 0 < cost.at_once < width:
+    if width and 0 < cost.at_once < -(-width // place.size):
         say(f"Hidden columns are computed {cost.at_once} at a time, as memory is short.")
+    _say_together(found)
     say(f"Disk: about {say_bytes(found.disk)} for the run folder.")
     if found.fits:
         with waiting("timing an epoch on a smaller graph", quiet=quiet):
-            seconds = time_epoch(plan, classifier)
+            seconds = time_epoch(plan, classifier, place.size)
+        without = "" if place.size == 1 else ", without what is exchanged"
         say(
-            f"An epoch takes about {duration(seconds) if seconds >= 1 else f'{seconds:.2g} s'}; "
-            f"there are at most {found.max_epochs:,}, mostly fewer."
+            f"An epoch takes about {duration(seconds) if seconds >= 1 else f'{seconds:.2g} s'}"
+            f"{without}; there are at most {found.max_epochs:,}, mostly fewer."
         )
     fits = "It fits" if found.fits else "It does not fit"
-    say(f"{fits}: there are {say_bytes(found.available)} of memory.")
+    say(f"{fits}: there are {say_bytes(found.on_machine)} of memory.")
+
+
+def _say_together(found: DryRun) -> None:
+    """Print what several processes divide, take together and exchange."""
+    from graphfilter.cli.together import say_division
+    from graphfilter.data.store import say_bytes
+
+    cost, place = found.cost, found.place
+    if place.size == 1:
+        return
+    say(say_division(cost.system, place.size))
+    if place.local_size > 1:
+        together = say_bytes(cost.machine)
+        say(f"The {place.local_size} processes of a machine take {together} together.")
+    if cost.per_step:
+        say(
+            f"They exchange {cost.per_step:,} bytes per step: the logits, and the gradients of the "
+            "filter and of the bias."
+        )

@@ -15,6 +15,7 @@ from graphfilter.runtime.launched import launched
 if TYPE_CHECKING:
     from graphfilter.estimators.vertex import VertexEstimator
     from graphfilter.runtime.processes import Group
+    from graphfilter.systems import System
 
 T = TypeVar("T")
 
@@ -37,17 +38,21 @@ def note_division(group: Group | None, estimator: VertexEstimator) -> list[str]:
     """Say what the processes divide among them."""
     if group is None:
         return []
+    return [say_division(estimator.build_system(), group.size)]
+
+
+def say_division(system: System, n_processes: int) -> str:
+    """Return what so many processes divide among them, in words."""
     from graphfilter.systems.committee import Committee
     from graphfilter.systems.pipeline import is_divided
 
-    system = estimator.build_system()
     what = "members" if isinstance(system, Committee) else "hidden columns"
     if is_divided(system):
-        return [f"{group.size} processes: the {what} of {system.title} are divided among them."]
-    return [
-        f"{system.title} is trained by one of the {group.size} processes: what can be divided are "
+        return f"{n_processes} processes: the {what} of {system.title} are divided among them."
+    return (
+        f"{system.title} is trained by one of the {n_processes} processes: what can be divided are "
         "the hidden columns of a filter network (sgf) and the members of a committee."
-    ]
+    )
 
 
 def say_communicated(metrics: Mapping[str, Any]) -> None:

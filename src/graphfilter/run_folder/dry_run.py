@@ -12,11 +12,14 @@ from graphfilter.errors import ConfigError
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.graph import Graph
 from graphfilter.run_folder.plan import Plan
+from graphfilter.runtime.launched import Launched, launched
 from graphfilter.runtime.memory import memory_of_process
+from graphfilter.runtime.processes import alone
 from graphfilter.splits import Split
 from graphfilter.systems import Prepared, System, train_system
 from graphfilter.systems.committee import Committee
 from graphfilter.systems.costs import Cost, estimate_cost
+from graphfilter.systems.pipeline import is_divided
 from graphfilter.training import Progress
 
 # Refused is what takes more than there is even if the estimate is this much too high.
@@ -34,34 +37,44 @@ class DryRun:
     Attributes
     ----------
     cost : Cost
-        Memory by part, of the largest member where there are several.
+        Memory by part, of the largest member where there are several; and of all processes of a
+        machine.
     available : int
-        Bytes of memory that there are.
+        Bytes of memory that there are for each process.
     disk : int
         Bytes of the run folder.
     max_epochs : int
         At most so many; training mostly stops before.
+    place : Launched
+        The processes that train together.
     """
 
     cost: Cost
     available: int
     disk: int
     max_epochs: int
+    place: Launched
+
+    @property
+    def on_machine(self) -> int:
+        """Bytes of memory that there are for all processes of a machine."""
+        return self.available * self.place.local_size
 
     @property
     def fits(self) -> bool:
-        return self.cost.memory.peak <= self.available
+        return self.cost.machine <= self.on_machine
 
     def check(self) -> None:
         """Raise where the fit would be killed."""
-        needed = self.cost.memory.peak
-        if needed * (1 - ERROR) <= self.available:
+        needed, n_local = self.cost.machine, self.place.local_size
+        if needed * (1 - ERROR) <= self.on_machine:
             return
         large = max(self.cost.members, key=lambda member: member[1].peak, default=None)
         of = "" if large is None else f", for the member {large[0]!r}"
+        by = f" by the {n_local} processes of a machine" if n_local > 1 else ""
         raise ConfigError(
-            f"the fit would take about {_gib(needed)} of memory{of}; there are "
-            f"{_gib(self.available)}. {self._remedy()}"
+            f"the fit would take about {_gib(needed)} of memory{of}{by}; there are "
+            f"{_gib(self.on_machine)}. {self._remedy()}"
         )
 
     def _remedy(self) -> str:
@@ -72,6 +85,8 @@ class DryRun:
             tries.append("fewer features (--features, --drop)")
         elif settings.get("hidden_size"):
             tries.append("a smaller --hidden" if alone else "a smaller hidden_size")
+        if self.place.local_size > 1:
+            tries.append("fewer processes per machine")
         tries.append("torchrun over several machines, or a machine with more memory")
         return f"Try {'; '.join(tries)}. GRAPHFILTER_MEMORY says how much there is, where it errs."
 
@@ -80,17 +95,19 @@ def plan_dry_run(plan: Plan, classifier: VertexClassifier) -> DryRun:
     """Estimate what fitting a classifier to a planned graph takes; nothing is allocated."""
     graph, system, available = plan.graph, classifier.build_system(), memory_of_process()
     rows = graph.n_vertices * (_ROW_BYTES + _CELL_BYTES * graph.n_classes)
-    cost = estimate_cost(system, graph, len(plan.split.train), available)
-    return DryRun(
-        cost, available, rows + 2 * cost.memory.optimizer, system.settings()["max_epochs"]
-    )
+    n_train, place = len(plan.split.train), launched()
+    cost = estimate_cost(system, graph, n_train, available, place)
+    # A checkpoint holds the columns of all processes.
+    disk = rows + 2 * cost.memory.optimizer * (place.size if cost.per_step else 1)
+    return DryRun(cost, available, disk, system.settings()["max_epochs"], place)
 
 
-def time_epoch(plan: Plan, classifier: VertexClassifier) -> float:
+def time_epoch(plan: Plan, classifier: VertexClassifier, n_processes: int = 1) -> float:
     """Return about how many seconds an epoch takes, of all members together.
 
     It is measured on a random graph of the same degrees and columns but fewer vertices, and
-    multiplied: larger graphs are somewhat slower than that, as less of them is in a cache.
+    multiplied: larger graphs are somewhat slower than that, as less of them is in a cache. Of
+    several processes it is what the slowest computes; what they exchange is not timed.
     """
     graph, system = plan.graph, classifier.build_system()
     n = min(graph.n_vertices, TIMED_VERTICES)
@@ -100,12 +117,23 @@ def time_epoch(plan: Plan, classifier: VertexClassifier) -> float:
     train = rng.permutation(n)[: max(graph.n_classes, round(share * n))]
     rest = np.setdiff1d(np.arange(n), train)
     split = Split(train, rest[: max(1, len(train) // 3)], [])
-    members = [system]
+    members = [_part_of(system, n_processes)]
     if isinstance(system, Committee):
         members = list(system.sitting(graph, len(plan.split.train)))
     prepared = Prepared.of(small)
-    seconds = sum(_seconds(prepared, member, split) for member in members if not member.is_fitted)
-    return seconds * graph.n_vertices / n
+    with alone():
+        seconds = [
+            0.0 if member.is_fitted else _seconds(prepared, member, split) for member in members
+        ]
+    slowest = max(sum(seconds[rank::n_processes]) for rank in range(n_processes))
+    return slowest * graph.n_vertices / n
+
+
+def _part_of(system: System, n_processes: int) -> System:
+    """Return a system with the hidden columns that one of the processes has."""
+    if n_processes == 1 or isinstance(system, Committee) or not is_divided(system):
+        return system
+    return system.with_(hidden_size=-(-system.settings()["hidden_size"] // n_processes))
 
 
 def _seconds(prepared: Prepared, system: System, split: Split) -> float:

@@ -1,112 +1,64 @@
-"""What training a system will take: memory by part, before anything of that size is made.
+"""What training a system will take, of each process and of a machine, before anything is made.
 
-Bytes are counted from sizes alone. The factors were measured: ``benchmarks/dry_run.py`` compares
-the whole with the peak of a process that then trains.
+:mod:`~graphfilter.systems.system_memory` counts the bytes of one system in one process.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
-import scipy.sparse as sp
+import numpy as np
 
 from graphfilter.graph import Graph
-from graphfilter.graph.places import MOST_PLACES
-from graphfilter.graph.views import MOST_AVERAGED, MOST_HOPS
-from graphfilter.models import (
-    FilterNetworkConfig,
-    ForestConfig,
-    KernelConfig,
-    ResidualConfig,
-    TreesConfig,
-)
-from graphfilter.models.columns import (
-    BYTES_OF_PROCESS,
-    BYTES_PER_EDGE_ENTRY,
-    BYTES_PER_ENTRY,
-    BYTES_PER_FEATURE,
-    BYTES_PER_SPARSE_FEATURE,
-    BYTES_PER_VERTEX,
-    LANES,
-    can_be_divided,
-)
+from graphfilter.models import FilterNetworkConfig
+from graphfilter.runtime.launched import Launched
 from graphfilter.systems.committee import Committee
+from graphfilter.systems.pipeline import is_divided
 from graphfilter.systems.system import System
+from graphfilter.systems.system_memory import Memory, Sizes, memory_of
 
-# Python, torch and their libraries, with what their threads hold; the report draws pictures.
-PROGRAM = 680 * 2**20
-# Numbers of four bytes per vertex that a training step holds at its peak: of each hidden column
-# what is kept for the gradient, of each further layer, and while gradients are made; of each
-# feature; of each column that is filtered after the head.
-KEPT, KEPT_PER_LAYER, GRADIENTS, PER_FEATURE, PER_LOGIT = 3.0, 3.25, 2.5, 2.0, 7.0
-# Bytes of each vertex and class when all are answered and reported, and of an entry of the
-# adjacency when frequencies are measured for the report.
-ANSWERED, MEASURED_ENTRY = 70, 9
-# Bytes of a stored value of sparse features, which are kept by rows and by columns.
-SPARSE_VALUE = 66
-# Bytes per vertex and class of a kernel's landmark, of an entry that averages are taken over, and
-# of a column that trees are grown on.
-LANDMARK, AVERAGED_ENTRY, GROWN = 46, 40, 16
-# Bytes of each vertex and column that a deep network keeps in each of its layers.
-DEEP = 41
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """The sizes that costs depend on; ``n_values`` of sparse features, 0 where they are dense."""
-
-    n_vertices: int
-    n_entries: int
-    n_features: int
-    n_values: int
-    n_classes: int
-    n_train: int
-    weighted: bool = False
-
-    @classmethod
-    def of(cls, graph: Graph, n_train: int) -> Self:
-        x: Any = graph.features
-        n_values = x.nnz if sp.issparse(x) else 0
-        return cls(
-            graph.n_vertices, len(graph.indices), graph.n_features, n_values,
-            graph.n_classes, n_train, graph.weights is not None,
-        )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Memory:
-    """Bytes at the peak, by part; gradients and answers are not there at the same time."""
-
-    program: int = PROGRAM
-    structure: int = 0
-    features: int = 0
-    hidden: int = 0
-    gradients: int = 0
-    optimizer: int = 0
-    answers: int = 0
-
-    @property
-    def peak(self) -> int:
-        held = self.program + self.structure + self.features + self.optimizer
-        return held + max(self.hidden + self.gradients, self.answers)
-
-    def parts(self) -> dict[str, int]:
-        return {part.name: getattr(self, part.name) for part in fields(self)}
+ALONE = Launched()
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a system takes: that of its largest member, where it has several."""
+    """What a system takes.
+
+    Attributes
+    ----------
+    memory : Memory
+        Of the process that takes most; of its largest member, where a system has several.
+    members : tuple of (str, Memory)
+        Of every member, by title.
+    at_once : int
+        Hidden columns that a process computes at a time; 0 where there are none.
+    machine : int
+        Bytes that the processes of one machine take together. Pages of a mapped graph, which they
+        share, are counted once.
+    per_step : int
+        Bytes that are summed over the processes in a step; 0 where columns are not divided.
+    """
 
     system: System
     memory: Memory
-    members: tuple[tuple[str, Memory], ...] = ()
-    at_once: int = 0
+    members: tuple[tuple[str, Memory], ...]
+    at_once: int
+    machine: int
+    per_step: int = 0
 
 
-def estimate_cost(system: System, graph: Graph, n_train: int, memory: int) -> Cost:
-    """Estimate what training takes where there are ``memory`` bytes.
+def estimate_cost(
+    system: System, graph: Graph, n_train: int, memory: int, place: Launched = ALONE
+) -> Cost:
+    """Estimate what training takes where each process has ``memory`` bytes.
+
+    Parameters
+    ----------
+    place : Launched
+        How many processes there are, and how many on a machine: hidden columns, or the members of
+        a committee, are divided among them, as in training.
 
     Examples
     --------
@@ -117,88 +69,55 @@ def estimate_cost(system: System, graph: Graph, n_train: int, memory: int) -> Co
     True
     """
     sizes = Sizes.of(graph, n_train)
-    if not isinstance(system, Committee):
-        return _alone(system, sizes, memory)
-    costs = [_alone(member, sizes, memory) for member in system.sitting(graph, n_train)]
-    largest = max(costs, key=lambda cost: cost.memory.peak)
-    members = tuple((cost.system.title, cost.memory) for cost in costs)
-    return Cost(system, largest.memory, members, largest.at_once)
+    if isinstance(system, Committee):
+        members = system.sitting(graph, n_train)
+        found = [memory_of(member, sizes, memory) for member in members]
+        named = tuple((m.title, each) for m, (each, _) in zip(members, found, strict=True))
+        peaks = _peaks([each for each, _ in found], place.size)
+    else:
+        n_parts = place.size if is_divided(system) else 1
+        found, named = [memory_of(system, sizes, memory, n_parts)], ()
+        peaks = _peaks([found[0][0]] * n_parts, place.size)
+    largest, at_once = max(found, key=lambda each: each[0].peak)
+    machine = _largest_machine(peaks, place.local_size, mapped_bytes(graph))
+    return Cost(system, largest, named, at_once, machine, _summed(system, sizes, place.size))
 
 
-def _alone(system: System, sizes: Sizes, memory: int) -> Cost:
-    n, model = sizes.n_vertices, system.model
-    per_entry = 28 if sizes.weighted else 4
-    held = Memory(
-        structure=per_entry * sizes.n_entries + 48 * n,
-        features=_features(system, sizes),
-        answers=ANSWERED * n * sizes.n_classes + MEASURED_ENTRY * sizes.n_entries,
-    )
-    if isinstance(model, KernelConfig | ForestConfig | TreesConfig):
-        return Cost(system, replace(held, hidden=_fitted(model, sizes)))
-    if isinstance(model, ResidualConfig):
-        kept = DEEP * n * model.hidden_size * model.n_layers
-        return Cost(system, replace(held, hidden=kept), at_once=model.hidden_size)
-    width, layers = _shape(system)
-    filtered = isinstance(model, FilterNetworkConfig) and model.filter_on == "hidden"
-    last = GRADIENTS * width if filtered else PER_LOGIT * sizes.n_classes
-    kept = KEPT * width + KEPT_PER_LAYER * width * (layers - 1)
-    inputs = 0 if sizes.n_values else PER_FEATURE * sizes.n_features
-    weights = (sizes.n_features + width * (layers - 1) + sizes.n_classes) * width
-    made = replace(
-        held,
-        hidden=int(4 * n * kept),
-        gradients=int(4 * n * (last + inputs)),
-        optimizer=16 * weights,
-    )
-    if isinstance(model, FilterNetworkConfig) and can_be_divided(model):
-        return _in_blocks(Cost(system, made, at_once=width), width, sizes, memory)
-    return Cost(system, made, at_once=width)
+def _peaks(parts: Sequence[Memory], n_processes: int) -> list[int]:
+    """Return what each process takes that trains parts i, i + N, … one after another."""
+    own = [[part.peak for part in parts[rank::n_processes]] for rank in range(n_processes)]
+    first = parts[0]
+    # One that trains none holds what all hold.
+    idle = first.program + first.structure + first.features
+    return [max(peaks, default=idle) for peaks in own]
 
 
-def _in_blocks(cost: Cost, width: int, sizes: Sizes, memory: int) -> Cost:
-    """Cut the hidden columns into blocks as training does, where all of them do not fit."""
-    made, n = cost.memory, sizes.n_vertices
-    features = BYTES_PER_SPARSE_FEATURE * sizes.n_values or BYTES_PER_FEATURE * n * sizes.n_features
-    structure = BYTES_PER_EDGE_ENTRY * sizes.n_entries + BYTES_PER_VERTEX * n
-    free = memory - BYTES_OF_PROCESS - structure - features
-    fit = max(free, 0) // (BYTES_PER_ENTRY * max(n, 1))
-    at_once = min(width, max(fit // LANES, 1) * LANES)
-    share = at_once / width
-    smaller = replace(made, hidden=int(made.hidden * share), gradients=int(made.gradients * share))
-    return replace(cost, memory=smaller, at_once=at_once)
+def _largest_machine(peaks: Sequence[int], n_local: int, shared: int) -> int:
+    """Return what the machine with most of the processes' bytes takes; ranks follow machines."""
+    machines = [peaks[i : i + n_local] for i in range(0, len(peaks), n_local)]
+    return max(sum(own) - shared * (len(own) - 1) for own in machines)
 
 
-def _shape(system: System) -> tuple[int, int]:
-    """Return the width of the hidden layers and how many there are, by the names of settings."""
-    settings = system.settings()
-    width = next((settings[k] for k in ("hidden_size", "hidden") if settings.get(k)), 64)
+def _summed(system: System, sizes: Sizes, n_processes: int) -> int:
+    """Return the bytes of a step's sums: logits, and gradients of the filter and of the bias."""
     model = system.model
-    if isinstance(model, FilterNetworkConfig):
-        return int(model.hidden_size or 1), model.encoder_layers
-    return int(width), max(1, int(settings.get("n_layers") or 2))
+    if n_processes == 1 or not is_divided(system) or not isinstance(model, FilterNetworkConfig):
+        return 0
+    degree = model.filter.build().degree
+    return 4 * (sizes.n_vertices * sizes.n_classes + degree + 1 + sizes.n_classes)
 
 
-def _features(system: System, sizes: Sizes) -> int:
-    """Return the bytes of what a system sees of the vertices, with the features it is made of."""
-    n, d, own = sizes.n_vertices, sizes.n_features, sizes.n_values
-    plain = SPARSE_VALUE * own if own else 8 * n * d
-    values = own or n * d
-    if system.view == "unit":
-        return plain + (SPARSE_VALUE * own if own else 12 * n * d)
-    if system.view == "unit+links":
-        return plain + SPARSE_VALUE * (values + sizes.n_entries)
-    if system.view == "averages":
-        hops = max(0, min(MOST_HOPS, MOST_AVERAGED // max(d, 1) - 1))
-        return plain + AVERAGED_ENTRY * sizes.n_entries + GROWN * n * (d * (1 + hops) + 1)
-    if system.view == "places":
-        columns = 3 * min(d, MOST_PLACES) + MOST_PLACES
-        return plain + AVERAGED_ENTRY * sizes.n_entries + 2 * GROWN * n * columns
-    if system.view in ("neighbours", "links"):
-        return plain + AVERAGED_ENTRY * sizes.n_entries
-    return plain
+def mapped_bytes(graph: Graph) -> int:
+    """Return the bytes of a graph's structure and features that are mapped from a file."""
+    x: Any = graph.features
+    arrays: list[Any] = [graph.indptr, graph.indices, graph.weights]
+    arrays += [x] if x is None or isinstance(x, np.ndarray) else [x.data, x.indices, x.indptr]
+    return sum(array.nbytes for array in arrays if array is not None and _is_mapped(array))
 
 
-def _fitted(model: Any, sizes: Sizes) -> int:
-    if isinstance(model, KernelConfig):
-        return LANDMARK * sizes.n_train * min(sizes.n_train, model.most_landmarks)
-    return GROWN * sizes.n_train * sizes.n_classes
+def _is_mapped(array: Any) -> bool:
+    while isinstance(array, np.ndarray):
+        if isinstance(array, np.memmap):
+            return True
+        array = array.base
+    return False

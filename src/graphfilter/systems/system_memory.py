@@ -1,0 +1,181 @@
+"""What one process takes to train one system: memory by part.
+
+Bytes are counted from sizes alone. The factors were measured: ``benchmarks/dry_run.py`` compares
+the whole with the peak of a process that then trains.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import scipy.sparse as sp
+
+from graphfilter.graph import Graph
+from graphfilter.graph.places import MOST_PLACES
+from graphfilter.graph.views import MOST_AVERAGED, MOST_HOPS
+from graphfilter.models import (
+    FilterNetworkConfig,
+    ForestConfig,
+    KernelConfig,
+    ResidualConfig,
+    TreesConfig,
+)
+from graphfilter.models.columns import (
+    BYTES_OF_PROCESS,
+    BYTES_PER_EDGE_ENTRY,
+    BYTES_PER_ENTRY,
+    BYTES_PER_FEATURE,
+    BYTES_PER_SPARSE_FEATURE,
+    BYTES_PER_VERTEX,
+    LANES,
+    can_be_divided,
+)
+from graphfilter.systems.system import System
+
+# Python, torch and their libraries, with what their threads hold; the report draws pictures.
+PROGRAM = 680 * 2**20
+# Numbers of four bytes per vertex that a training step holds at its peak: of each hidden column
+# what is kept for the gradient, of each further layer, and while gradients are made; of each
+# feature; of each column that is filtered after the head.
+KEPT, KEPT_PER_LAYER, GRADIENTS, PER_FEATURE, PER_LOGIT = 3.0, 3.25, 2.5, 2.0, 7.0
+# Bytes of each vertex and class when all are answered and reported, and of an entry of the
+# adjacency when frequencies are measured for the report.
+ANSWERED, MEASURED_ENTRY = 70, 9
+# Bytes of a stored value of sparse features, which are kept by rows and by columns.
+SPARSE_VALUE = 66
+# Bytes per vertex and class of a kernel's landmark, of an entry that averages are taken over, and
+# of a column that trees are grown on.
+LANDMARK, AVERAGED_ENTRY, GROWN = 46, 40, 16
+# Bytes of each vertex and column that a deep network keeps in each of its layers.
+DEEP = 41
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes that costs depend on; ``n_values`` of sparse features, 0 where they are dense."""
+
+    n_vertices: int
+    n_entries: int
+    n_features: int
+    n_values: int
+    n_classes: int
+    n_train: int
+    weighted: bool = False
+
+    @classmethod
+    def of(cls, graph: Graph, n_train: int) -> Self:
+        x: Any = graph.features
+        n_values = x.nnz if sp.issparse(x) else 0
+        return cls(
+            graph.n_vertices, len(graph.indices), graph.n_features, n_values,
+            graph.n_classes, n_train, graph.weights is not None,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes at the peak, by part; gradients and answers are not there at the same time."""
+
+    program: int = PROGRAM
+    structure: int = 0
+    features: int = 0
+    hidden: int = 0
+    gradients: int = 0
+    optimizer: int = 0
+    answers: int = 0
+
+    @property
+    def peak(self) -> int:
+        held = self.program + self.structure + self.features + self.optimizer
+        return held + max(self.hidden + self.gradients, self.answers)
+
+    def parts(self) -> dict[str, int]:
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+
+def memory_of(
+    system: System, sizes: Sizes, memory: int, n_processes: int = 1
+) -> tuple[Memory, int]:
+    """Return what a process takes at most, where it has ``memory`` bytes, by part.
+
+    And how many hidden columns it computes at a time. Those of a network that can be divided are
+    divided among ``n_processes``.
+    """
+    n, model = sizes.n_vertices, system.model
+    per_entry = 28 if sizes.weighted else 4
+    held = Memory(
+        structure=per_entry * sizes.n_entries + 48 * n,
+        features=_features(system, sizes),
+        answers=ANSWERED * n * sizes.n_classes + MEASURED_ENTRY * sizes.n_entries,
+    )
+    if isinstance(model, KernelConfig | ForestConfig | TreesConfig):
+        return replace(held, hidden=_fitted(model, sizes)), 0
+    if isinstance(model, ResidualConfig):
+        kept = DEEP * n * model.hidden_size * model.n_layers
+        return replace(held, hidden=kept), model.hidden_size
+    width, layers = _shape(system)
+    own, at_once = width, width
+    if isinstance(model, FilterNetworkConfig) and can_be_divided(model):
+        own = -(-width // n_processes)
+        at_once = min(own, _columns_at_once(sizes, memory))
+    filtered = isinstance(model, FilterNetworkConfig) and model.filter_on == "hidden"
+    last = GRADIENTS * at_once if filtered else PER_LOGIT * sizes.n_classes
+    kept = (KEPT + KEPT_PER_LAYER * (layers - 1)) * at_once
+    # Parts of the columns draw the dropout of dense features again, and keep no copy of them.
+    copied = not sizes.n_values and at_once == width
+    inputs = PER_FEATURE * sizes.n_features if copied else 0
+    weights = (sizes.n_features + width * (layers - 1) + sizes.n_classes) * own
+    made = replace(
+        held,
+        hidden=int(4 * n * kept),
+        gradients=int(4 * n * (last + inputs)),
+        optimizer=16 * weights,
+    )
+    return made, at_once
+
+
+def _columns_at_once(sizes: Sizes, memory: int) -> int:
+    """Return how many hidden columns are computed at a time, as training chooses it."""
+    n = sizes.n_vertices
+    features = BYTES_PER_SPARSE_FEATURE * sizes.n_values or BYTES_PER_FEATURE * n * sizes.n_features
+    structure = BYTES_PER_EDGE_ENTRY * sizes.n_entries + BYTES_PER_VERTEX * n
+    free = memory - BYTES_OF_PROCESS - structure - features
+    fit = max(free, 0) // (BYTES_PER_ENTRY * max(n, 1))
+    return max(fit // LANES, 1) * LANES
+
+
+def _shape(system: System) -> tuple[int, int]:
+    """Return the width of the hidden layers and how many there are, by the names of settings."""
+    settings = system.settings()
+    width = next((settings[k] for k in ("hidden_size", "hidden") if settings.get(k)), 64)
+    model = system.model
+    if isinstance(model, FilterNetworkConfig):
+        return int(model.hidden_size or 1), model.encoder_layers
+    return int(width), max(1, int(settings.get("n_layers") or 2))
+
+
+def _features(system: System, sizes: Sizes) -> int:
+    """Return the bytes of what a system sees of the vertices, with the features it is made of."""
+    n, d, own = sizes.n_vertices, sizes.n_features, sizes.n_values
+    plain = SPARSE_VALUE * own if own else 8 * n * d
+    values = own or n * d
+    if system.view == "unit":
+        return plain + (SPARSE_VALUE * own if own else 12 * n * d)
+    if system.view == "unit+links":
+        return plain + SPARSE_VALUE * (values + sizes.n_entries)
+    if system.view == "averages":
+        hops = max(0, min(MOST_HOPS, MOST_AVERAGED // max(d, 1) - 1))
+        return plain + AVERAGED_ENTRY * sizes.n_entries + GROWN * n * (d * (1 + hops) + 1)
+    if system.view == "places":
+        columns = 3 * min(d, MOST_PLACES) + MOST_PLACES
+        return plain + AVERAGED_ENTRY * sizes.n_entries + 2 * GROWN * n * columns
+    if system.view in ("neighbours", "links"):
+        return plain + AVERAGED_ENTRY * sizes.n_entries
+    return plain
+
+
+def _fitted(model: Any, sizes: Sizes) -> int:
+    if isinstance(model, KernelConfig):
+        return LANDMARK * sizes.n_train * min(sizes.n_train, model.most_landmarks)
+    return GROWN * sizes.n_train * sizes.n_classes
