@@ -1,12 +1,14 @@
 """Building a graph store from a CSV of edges with ids of text.
 
     python benchmarks/store_build.py                       ten million edges
-    python benchmarks/store_build.py --edges 100000000     more; 24 bytes of CSV each
+    python benchmarks/store_build.py --edges 100000000     more; 30 bytes of CSV each
+    python benchmarks/store_build.py --vertices 50000000   with as many ids as a billion edges have
     python benchmarks/store_build.py --small               a hundred thousand
 
-Random edges, twenty a vertex, ids such as user-000001234. Edges per second, the peak of the
+Random edges, twenty per vertex, ids such as user-000001234. Edges per second, the peak of the
 memory that the process itself took (files that it mapped can be given up at any time, and are not
-counted), and disk: the store, and the most that lay beside it while it was built. The goal: a
+counted), and disk: the store, and the most that lay beside it while it was built. Seconds and peak
+are also shown by stage: those of vertices grow with them, the others with the edges. The goal: a
 billion edges on two cores within an hour in 4 GB, so 278,000 edges per second. Linux only: it
 reads /proc.
 """
@@ -18,6 +20,7 @@ import re
 import tempfile
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -36,27 +39,29 @@ GIB, MIB = 2**30, 2**20
 def run(options: argparse.Namespace, device: torch.device) -> Record:
     """Write the tables in one process and build the store in another."""
     n_edges = 100_000 if options.small else getattr(options, "edges", 10_000_000)
+    n_vertices = getattr(options, "vertices", None) or max(2, n_edges // EDGES_PER_VERTEX)
     memory = parse_bytes(getattr(options, "memory", "4GB"))
     with tempfile.TemporaryDirectory(dir=getattr(options, "folder", None)) as name:
         folder = Path(name)
         with stage(f"writing a CSV of {n_edges:,} edges"):
-            apart(make_tables, folder, n_edges)
+            apart(make_tables, folder, n_edges, n_vertices)
         with stage("building the store"):
             measured = apart(measure, folder, memory)
         sizes = {
             "csv_bytes": (folder / "edges.csv").stat().st_size,
             "store_bytes": sum(p.stat().st_size for p in (folder / "store").iterdir()),
         }
-    return {"n_edges": n_edges, "memory": memory, **sizes, **measured}
+    return {
+        "n_edges": n_edges, "n_vertices": n_vertices, "memory": memory, **sizes, **measured
+    }  # fmt: skip
 
 
-def make_tables(folder: Path, n_edges: int) -> None:
+def make_tables(folder: Path, n_edges: int, n: int) -> None:
     """Write random edges and their vertices, in blocks."""
     import pyarrow as pa
     from pyarrow import csv
 
     rng = np.random.default_rng(0)
-    n = max(2, n_edges // EDGES_PER_VERTEX)
     kinds = pa.schema([("source", pa.string()), ("target", pa.string())])
     with csv.CSVWriter(folder / "edges.csv", kinds) as writer:
         for start in range(0, n_edges, BLOCK):
@@ -81,28 +86,27 @@ def make_ids(numbers: np.ndarray) -> object:
 
 def measure(folder: Path, memory: int) -> Record:
     """Build the store; watch memory and disk from a thread of its own."""
-    watch, stages = _Watch(folder / "store"), {}
-    started = last = time.perf_counter()
-    stage_now = ""
+    watch, peaks = _Watch(folder / "store"), list[int]()
+    names, times = ["opening the tables"], [time.perf_counter()]
 
     def report(what: str, done: int, total: int) -> None:
-        nonlocal last, stage_now
-        if what != stage_now:
-            now = time.perf_counter()
-            stages[stage_now or "start"] = now - last
-            stage_now, last = what, now
+        if what != names[-1]:
+            peaks.append(watch.take_peak())
+            names.append(what)
+            times.append(time.perf_counter())
 
     with watch:
         build_store(
             folder / "edges.csv", folder / "vertices.csv", folder / "store", memory=memory,
             report=report,
         )  # fmt: skip
-    now = time.perf_counter()
-    stages[stage_now] = now - last
+    times.append(time.perf_counter())
+    peaks.append(watch.take_peak())
+    seconds = [b - a for a, b in pairwise(times)]
     return {
-        "seconds": now - started,
-        "stages": stages,
-        "peak_bytes": watch.memory,
+        "seconds": sum(seconds),
+        "stages": [list(stage) for stage in zip(names, seconds, peaks, strict=True)],
+        "peak_bytes": max(peaks),
         "disk_bytes": watch.disk,
     }
 
@@ -121,6 +125,11 @@ class _Watch(threading.Thread):
     def __exit__(self, *_: object) -> None:
         self._ended.set()
         self.join()
+
+    def take_peak(self) -> int:
+        """Return the most memory since this was last asked."""
+        peak, self.memory = self.memory, 0
+        return peak
 
     def run(self) -> None:
         while not self._ended.wait(0.05):
@@ -146,6 +155,7 @@ def table(record: Record) -> str:
     rate = record["n_edges"] / record["seconds"]
     rows = [
         ["edges", f"{record['n_edges']:,}", f"{GOAL_EDGES:,}"],
+        ["vertices", f"{record['n_vertices']:,}", f"{GOAL_EDGES // EDGES_PER_VERTEX:,}"],
         ["seconds", three_digits(record["seconds"]), f"{GOAL_SECONDS:,}"],
         ["edges per second", f"{rate:,.0f}", f"{GOAL_EDGES / GOAL_SECONDS:,.0f}"],
         ["a billion edges, at this speed", f"{GOAL_EDGES / rate / 60:.0f} min", "60 min"],
@@ -154,13 +164,17 @@ def table(record: Record) -> str:
         ["store", f"{record['store_bytes'] / MIB:,.0f} MiB", ""],
         ["disk at most while building", f"{record['disk_bytes'] / MIB:,.0f} MiB", ""],
     ]
-    rows += [[f"seconds: {what}", three_digits(s), ""] for what, s in record["stages"].items()]
+    for what, seconds, peak in record["stages"]:
+        rows.append(
+            [f"seconds: {what}", f"{three_digits(seconds)} (peak {peak / MIB:,.0f} MiB)", ""]
+        )
     return markdown(["store", "measured", "goal"], rows)
 
 
 def parser() -> argparse.ArgumentParser:
     options = option_parser(__doc__)
     options.add_argument("--edges", type=int, default=10_000_000)
+    options.add_argument("--vertices", type=int, help="otherwise one per twenty edges")
     options.add_argument("--memory", default="4GB")
     options.add_argument("--folder", help="where the tables and the store are written")
     return options

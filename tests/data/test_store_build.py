@@ -219,7 +219,7 @@ def test_killed_build_resumes_after_its_last_stage(
 def test_interrupt_while_edges_are_read_stops_the_build(
     tables: tuple[Path, Path], tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("graphfilter.data.store.vertices.read_edge_blocks", die)
+    monkeypatch.setattr("graphfilter.data.store.edges.read_edge_blocks", die)
     with pytest.raises(KeyboardInterrupt):
         build_store(*tables, tmp_path / "store", memory=MEMORY)
     monkeypatch.undo()
@@ -318,7 +318,7 @@ def test_engine_reaches_neither_files_nor_the_network(tmp_path):
             pytest.raises(DataFileError, match="DuckDB could not go on"),
             open_engine(tmp_path, MEMORY) as opened,
         ):
-            opened.row(query)
+            next(opened.query(query))
 
 
 def test_what_a_store_cannot_hold_is_said_before_anything_is_written(

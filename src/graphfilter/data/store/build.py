@@ -16,8 +16,9 @@ from typing import Any
 from graphfilter.data.readers.formats import open_table
 from graphfilter.data.readers.parquet_table import ParquetTable
 from graphfilter.data.readers.text_format import TextOptions
-from graphfilter.data.store.arrays import StoredArray, map_array
+from graphfilter.data.store.arrays import StoredArray
 from graphfilter.data.store.edges import EdgeFacts, PairFacts, number_ends, sort_pairs
+from graphfilter.data.store.ends import list_ends
 from graphfilter.data.store.engine import LEAST_MEMORY, check_engine
 from graphfilter.data.store.features import encode_features
 from graphfilter.data.store.header import (
@@ -28,13 +29,12 @@ from graphfilter.data.store.header import (
     is_store,
     write_header,
 )
-from graphfilter.data.store.names import BYTES, OFFSETS, StoredNames
+from graphfilter.data.store.names import map_names
 from graphfilter.data.store.needs import estimate_build, say_bytes
 from graphfilter.data.store.vertices import (
     ColumnsOnDisk,
     Report,
     VertexFacts,
-    list_ends,
     spill_table,
     understand_vertices,
 )
@@ -92,8 +92,8 @@ def build_store(
     """Build a graph store from a table of edges and a table of vertices of any size.
 
     The graph is the one that :func:`~graphfilter.data.read_tables` would make. Vertices are
-    numbered in the order of their table. Memory is needed for one column of it at a time, and for
-    DuckDB, which joins and sorts on disk.
+    numbered in the order of their table. Memory is needed for one column of it at a time, for 8 to
+    12 bytes per id, and for DuckDB, which sorts on disk.
 
     A build that was stopped goes on after its last finished stage when it is asked for again.
 
@@ -204,7 +204,7 @@ class _Build:
             self._report("understanding columns", 0, 1)
             facts, encoder = understand_vertices(
                 table, vertices, self._edges, self._columns, self._encoder, self._folder,
-                self._scratch, self._memory, self._notes,
+                self._notes,
             )  # fmt: skip
             self._kept.keep(vertices=facts)
         encoder = self._encoder or TableEncoder.from_dict(facts.encoder)
@@ -217,13 +217,10 @@ class _Build:
             self._kept.keep(features=features)
         pairs = self._kept.stages.pairs
         if pairs is None:
-            names = StoredNames(
-                *(map_array(self._folder, facts.arrays[r]) for r in (OFFSETS, BYTES))
-            )
+            names = map_names(self._folder, facts.arrays)
             pairs = number_ends(
                 self._edges, facts.edge_roles, vertices, names, facts.roles["id"], self._scratch,
-                memory=self._memory, allow_missing=allow_missing, report=self._report,
-                n_rows=self._n_rows[0],
+                allow_missing=allow_missing, report=self._report, n_rows=self._n_rows[0],
             )  # fmt: skip
             self._kept.keep(pairs=pairs)
         edges = self._kept.stages.edges

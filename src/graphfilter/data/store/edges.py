@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,22 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.store.arrays import StoredArray, writing_array
-from graphfilter.data.store.engine import ROWS_AT_ONCE, Engine, open_engine
+from graphfilter.data.store.engine import ROWS_AT_ONCE, open_engine
+from graphfilter.data.store.ids import IdIndex
 from graphfilter.data.store.names import StoredNames
-from graphfilter.data.store.vertices import Report, stream_edges
-from graphfilter.errors import GraphError
+from graphfilter.data.store.vertices import Report
 from graphfilter.graph.edges import Cleaned, check_weights, index_type
-from graphfilter.graph.tables.edges import (
-    EdgeRoles,
-    note_rows,
-    unknown_end,
-)
+from graphfilter.graph.tables.edges import EdgeRoles, check_ends, note_rows, read_edge_blocks
 from graphfilter.graph.tables.source import TableSource
 
 # An entry (u, v) as one number that sorts as the pair does: u, then v, then whether the file lists
 # it in this direction (1) or it is the mirror image of one that it lists (0).
 _SHIFT, _LOW = 32, (1 << 32) - 2
-MOST_VERTICES = 1 << 31
 # Of the ids, those that a spelling mistake is looked for in.
 _LOOKED_AT = 1_000_000
 
@@ -62,45 +58,35 @@ def number_ends(
     id_column: str,
     scratch: Path,
     *,
-    memory: int,
     allow_missing: bool,
     report: Report,
     n_rows: int,
 ) -> PairFacts:
-    """Write every edge as one number (and its weight), by a join with the ids."""
-    if len(names) >= MOST_VERTICES:
-        raise GraphError(
-            f"a store holds at most {MOST_VERTICES - 1:,} vertices; got {len(names):,}."
-        )
+    """Write every edge as one number (and its weight), in one pass over the edges."""
     seen, known, loops, zero = 0, 0, 0, 0
+    index, looked_at = IdIndex(names), names.as_arrow().slice(0, _LOOKED_AT)
     with ExitStack() as stack:
         keys = stack.enter_context(writing_array(scratch / "pairs.bin", np.int64))
         weights = None
         if roles.weight is not None:
             weights = stack.enter_context(writing_array(scratch / "weights.bin", np.float32))
-        engine = stack.enter_context(open_engine(scratch, memory))
-        _add_ids(engine, names)
-        count = [0]
-        engine.add_stream("edges", *stream_edges(edges, roles, count))
+        # One thread for each end.
+        pool = stack.enter_context(ThreadPoolExecutor(2))
         report("numbering ends", 0, n_rows)
-        for batch in engine.query(_NUMBERED):
-            u, v = (batch.column(i).to_numpy(zero_copy_only=False) for i in (0, 1))
-            w = None if weights is None else batch.column(2).to_numpy(zero_copy_only=False)
-            known += len(u)
-            keep = u != v
-            loops += len(u) - int(np.count_nonzero(keep))
-            if w is not None:
-                zero += int(np.count_nonzero(keep & (w == 0)))
-                keep &= w != 0
+        for block in read_edge_blocks(edges, roles):
+            u, v = pool.map(index.find, block.ends)
+            if not allow_missing:
+                check_ends(edges, roles, block, (u, v), vertices, looked_at, id_column)
+            keep = (u >= 0) & (v >= 0)
+            seen, known = seen + len(keep), known + int(np.count_nonzero(keep))
+            loops += int(np.count_nonzero(keep & (u == v)))
+            keep &= u != v
+            if weights is not None and block.weights is not None:
+                zero += int(np.count_nonzero(keep & (block.weights == 0)))
+                keep &= block.weights != 0
+                weights.append(block.weights[keep])
             keys.append((u[keep] << _SHIFT) | (v[keep] << 1) | 1)
-            if weights is not None and w is not None:
-                weights.append(w[keep])
-            report("numbering ends", known, max(known, n_rows))
-        seen = count[0]
-    if known < seen and not allow_missing:
-        raise _missing_end(
-            edges, roles, vertices, names, id_column, scratch, memory, any_known=known > 0
-        )
+            report("numbering ends", seen, max(seen, n_rows))
     arrays = {"pairs": keys.result} | ({} if weights is None else {"weights": weights.result})
     return PairFacts(seen, known, loops, zero, arrays, note_rows(edges, vertices, seen, known))
 
@@ -117,17 +103,6 @@ def write_pairs(blocks: Iterator[NDArray[np.int64]], scratch: Path, report: Repo
             loops += len(block) - int(np.count_nonzero(keep))
             report("reading edges", seen, 0)
     return PairFacts(seen, seen, loops, 0, {"pairs": keys.result})
-
-
-_NUMBERED = (
-    "SELECT s.number, t.number, edges.weight FROM edges "
-    "JOIN ids s ON s.name = edges.source JOIN ids t ON t.name = edges.target"
-)
-_FIRST_UNKNOWN = (
-    "SELECT edges.row, coalesce(s.number, -1), edges.source, edges.target FROM edges "
-    "LEFT JOIN ids s ON s.name = edges.source LEFT JOIN ids t ON t.name = edges.target "
-    "WHERE s.number IS NULL OR t.number IS NULL ORDER BY edges.row LIMIT 1"
-)
 
 
 def sort_pairs(
@@ -233,14 +208,6 @@ def _by_entry(keys: NDArray[np.int64], sums: NDArray[np.float64], n_read: int) -
     return _Block(entry[first], there, back, n_read)
 
 
-def _add_ids(engine: Engine, names: StoredNames) -> None:
-    import pyarrow as pa
-
-    # In batches, which threads can share.
-    table = pa.table({"name": names.as_arrow(), "number": np.arange(len(names), dtype=np.int64)})
-    engine.add("ids", pa.Table.from_batches(table.to_batches(ROWS_AT_ONCE)))
-
-
 def _both_ways(pairs: PairFacts, scratch: Path) -> tuple[Any, Iterator[Any]]:
     """Return every edge and its mirror image as batches; the files are read, not mapped."""
     import pyarrow as pa
@@ -266,25 +233,3 @@ def _both_ways(pairs: PairFacts, scratch: Path) -> tuple[Any, Iterator[Any]]:
                     yield pa.record_batch(arrays, schema=schema)
 
     return schema, batches()
-
-
-def _missing_end(
-    edges: TableSource,
-    roles: EdgeRoles,
-    vertices: TableSource,
-    names: StoredNames,
-    id_column: str,
-    scratch: Path,
-    memory: int,
-    *,
-    any_known: bool,
-) -> Exception:
-    """Read the edges once more, to say which is the first that names no vertex."""
-    with open_engine(scratch, memory) as engine:
-        _add_ids(engine, names)
-        engine.add_stream("edges", *stream_edges(edges, roles, [0]))
-        row, number, source, target = next(engine.query(_FIRST_UNKNOWN)).to_pylist()[0].values()
-    ids = names.as_arrow().slice(0, _LOOKED_AT)
-    name = source if number < 0 else target
-    any_known = any_known or row > 0
-    return unknown_end(edges, roles, row, name, vertices, ids, id_column, any_known=any_known)

@@ -1,4 +1,4 @@
-"""DuckDB, which sorts and joins what does not fit in memory; it sees no file of the user's.
+"""DuckDB, which sorts what does not fit in memory; it sees no file of the user's.
 
 Tables are read by this package's own readers and handed over as Arrow batches, so that a store
 holds what the graph in memory would, and no name of a file or column is ever part of a query.
@@ -76,15 +76,11 @@ def open_engine(folder: Path, memory: int) -> Generator[Engine]:
 
 
 class Engine:
-    """Runs queries over Arrow tables and streams."""
+    """Runs queries over streams of Arrow batches."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
         self._failed: GraphFilterError | KeyboardInterrupt | None = None
-
-    def add(self, name: str, table: Any) -> None:
-        """Let queries use an Arrow table by this name, without a copy."""
-        self._connection.register(name, table)
 
     def add_stream(self, name: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
         """Let one query read batches by this name, as they come."""
@@ -110,7 +106,3 @@ class Engine:
             if self._failed is not None:
                 raise self._failed from None
             raise
-
-    def row(self, text: str) -> tuple[Any, ...] | None:
-        """Return the first row that a query gives."""
-        return next(iter(self._connection.sql(text).fetchall()), None)

@@ -11,7 +11,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.data.store.arrays import StoredArray, writing_array
+from graphfilter.data.store.arrays import StoredArray, map_array, writing_array
 from graphfilter.errors import GraphError
 
 OFFSETS, BYTES = "names_offsets", "names_bytes"
@@ -78,6 +78,11 @@ class StoredNames(Sequence[Any]):
 
         buffers = [None, pa.py_buffer(self._offsets), pa.py_buffer(self._content)]
         return pa.LargeStringArray.from_buffers(len(self), *buffers[1:])
+
+
+def map_names(folder: Path, arrays: dict[str, StoredArray]) -> StoredNames:
+    """Map ids that are text into memory."""
+    return StoredNames(*(map_array(folder, arrays[role]) for role in (OFFSETS, BYTES)))
 
 
 def write_names(folder: Path, names: Sequence[Any]) -> tuple[dict[str, StoredArray], bool]:

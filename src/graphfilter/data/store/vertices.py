@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from graphfilter.data.store.arrays import StoredArray, write_array
-from graphfilter.data.store.engine import open_engine
-from graphfilter.data.store.names import write_text
+from graphfilter.data.store.ids import IdIndex
+from graphfilter.data.store.names import map_names, write_text
 from graphfilter.errors import DataFileError
 from graphfilter.graph.labels import UNLABELLED
 from graphfilter.graph.tables.build import asked_features, read_attributes, suggest_labels
 from graphfilter.graph.tables.cells import as_ids
 from graphfilter.graph.tables.columns import Columns, is_index
-from graphfilter.graph.tables.edges import EdgeRoles, read_edge_blocks
+from graphfilter.graph.tables.edges import EdgeRoles
 from graphfilter.graph.tables.encoding import TableEncoder
-from graphfilter.graph.tables.frames import FrameTable
 from graphfilter.graph.tables.roles import (
     choose_edge_roles,
     guess_vertex_roles,
@@ -33,8 +29,6 @@ from graphfilter.storage import atomic_file
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# The column of a table of vertices that is made of the edges.
-ID = "id"
 _CELLS_AT_ONCE = 1 << 21
 Report = Callable[[str, int, int], None]
 
@@ -111,60 +105,6 @@ def spill_table(source: TableSource, path: Path, report: Report, n_rows: int) ->
     return path
 
 
-def list_ends(
-    edges: TableSource, columns: Columns, path: Path, memory: int, report: Report, n_rows: int
-) -> None:
-    """Write the different ids that edges name, sorted as text, as a table of vertices."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    with reading_table(edges):
-        sample = edges.peek()
-    names = sample.column_names[:2]
-    words = [chunk for name in names for chunk in as_ids(sample[name]).chunks]
-    seen = pa.chunked_array(words, type=pa.string()).combine_chunks()
-    nothing = FrameTable({ID: []}, "the vertices")
-    roles, _ = choose_edge_roles(edges, nothing, seen, columns, {})
-    schema = pa.schema([(ID, pa.string())])
-    done = 0
-    with (
-        atomic_file(path) as temporary,
-        parquet.ParquetWriter(temporary, schema, compression="lz4") as writer,
-        open_engine(path.parent, memory) as engine,
-    ):
-        engine.add_stream("edges", *stream_edges(edges, roles, [0]))
-        query = f"SELECT DISTINCT unnest([source, target]) AS {ID} FROM edges ORDER BY {ID}"
-        for batch in engine.query(query):
-            if not done and len(batch) and not batch.column(0)[0].as_py():
-                raise DataFileError(edges, "an end of an edge is empty. Fill it in.")
-            writer.write_batch(pa.record_batch([batch.column(0).cast(pa.string())], schema=schema))
-            done += len(batch)
-            report("listing vertices", done, max(done, n_rows))
-
-
-def stream_edges(
-    edges: TableSource, roles: EdgeRoles, count: list[int]
-) -> tuple[Any, Iterator[Any]]:
-    """Return the edges as batches of ids and a weight; ``count`` says how many rows went by."""
-    import pyarrow as pa
-
-    kinds = {
-        "source": pa.string(), "target": pa.string(), "weight": pa.float32(), "row": pa.int64()
-    }  # fmt: skip
-    schema = pa.schema(list(kinds.items()))
-
-    def batches() -> Iterator[Any]:
-        for block in read_edge_blocks(edges, roles):
-            n = len(block.ends[0])
-            weights = np.ones(n, np.float32) if block.weights is None else block.weights
-            rows = np.arange(block.row, block.row + n)
-            arrays = [*block.ends, pa.array(weights), pa.array(rows)]
-            count[0] += n
-            yield pa.record_batch(arrays, schema=schema)
-
-    return schema, batches()
-
-
 def understand_vertices(
     table: ColumnsOnDisk,
     vertices: TableSource,
@@ -172,8 +112,6 @@ def understand_vertices(
     columns: Columns,
     encoder: TableEncoder | None,
     folder: Path,
-    scratch: Path,
-    memory: int,
     notes: list[str],
 ) -> tuple[VertexFacts, TableEncoder]:
     """Settle roles, ids, labels and encoding; write ids, labels and split to ``folder``.
@@ -192,12 +130,13 @@ def understand_vertices(
         asked |= {name for name in table.column_names if name not in taken and not is_index(name)}
     with reading_table(vertices):
         ids = as_ids(table.column(roles["id"]))
-    _check_ids(ids, vertices, scratch, memory)
+    n_vertices, arrays = len(ids), _write_ids(ids, vertices, folder)
     edge_roles, said = choose_edge_roles(
         edges, vertices, _seen_in(ids, edges), columns, remembered
     )  # fmt: skip
     notes += said
-    arrays = write_text(folder, ids)
+    # Other columns need the memory.
+    del ids
     unlabelled = columns.unlabelled or UNLABELLED
     cells: Any = table
     found = read_attributes(cells, vertices, roles, unlabelled, notes, check=encoder is None)
@@ -216,7 +155,7 @@ def understand_vertices(
     sizes = [[len(s.train), len(s.val), len(s.test)] for s in splits]
     classes = found["classes"].tolist() if "classes" in found else []
     facts = VertexFacts(
-        len(ids), roles, edge_roles, arrays, classes, sizes, encoder.to_dict(), notes
+        n_vertices, roles, edge_roles, arrays, classes, sizes, encoder.to_dict(), notes
     )
     return facts, encoder
 
@@ -231,36 +170,20 @@ def _fit(
     )  # fmt: skip
 
 
-def _check_ids(ids: Any, source: TableSource, scratch: Path, memory: int) -> None:
-    """Check that every vertex has an id of its own, with a hash table that may be on disk."""
-    import pyarrow as pa
-
+def _write_ids(ids: Any, source: TableSource, folder: Path) -> dict[str, StoredArray]:
+    """Write the ids, and check that every vertex has one of its own."""
     if not len(ids):
         raise DataFileError(source, "a table of vertices must have at least one row; got none.")
     if (row := ids.index("").as_py()) >= 0:
         raise at_row(source, row, "the vertex id is empty. Give every vertex an id of its own.")
-    with open_engine(scratch, memory) as engine:
-        engine.add("ids", pa.table({"name": ids, "number": _row_numbers(ids)}))
-        repeated = engine.row(
-            "SELECT min(number), first FROM ids JOIN (SELECT name, min(number) AS first FROM ids "
-            "GROUP BY name HAVING count(*) > 1) USING (name) WHERE number > first "
-            "GROUP BY first ORDER BY 1 LIMIT 1"
-        )
+    arrays = write_text(folder, ids)
+    repeated = IdIndex(map_names(folder, arrays)).first_repeated()
     if repeated is not None:
         row, first = repeated
         word, number = place_of_row(source, first)
         problem = f"{ids[row].as_py()!r} is also on {word} {number}"
         raise at_row(source, row, f"vertex id {problem}. Keep one, or name another column by --id.")
-
-
-def _row_numbers(ids: Any) -> Any:
-    import pyarrow as pa
-
-    starts = [0]
-    for chunk in ids.chunks:
-        starts.append(starts[-1] + len(chunk))
-    numbers = [pa.array(np.arange(a, b)) for a, b in pairwise(starts)]
-    return pa.chunked_array(numbers, type=pa.int64())
+    return arrays
 
 
 def _seen_in(ids: Any, edges: TableSource) -> pa.Array:

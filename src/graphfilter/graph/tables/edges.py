@@ -102,14 +102,9 @@ def read_edges(
     row = 0
     for block in read_edge_blocks(table, roles):
         numbers = index_in(pa.chunked_array(block.ends), ids).reshape(2, -1)
+        if not allow_missing:
+            check_ends(table, roles, block, (numbers[0], numbers[1]), vertices, ids, id_column)
         known = (numbers >= 0).all(axis=0)
-        if not (allow_missing or known.all()):
-            bad = int(known.argmin())
-            name = block.ends[int(numbers[0, bad] >= 0)][bad].as_py()
-            any_known = bool(row or (numbers >= 0).any())
-            raise unknown_end(
-                table, roles, row + bad, name, vertices, ids, id_column, any_known=any_known
-            )
         pairs.append(numbers.T[known])
         if block.weights is not None:
             weights.append(block.weights[known])
@@ -126,20 +121,25 @@ def read_edges(
     )
 
 
-def unknown_end(
+def check_ends(
     table: TableSource,
     roles: EdgeRoles,
-    row: int,
-    name: str,
+    block: EdgeBlock,
+    numbers: tuple[NDArray[Any], NDArray[Any]],
     vertices: TableSource,
     ids: pa.Array,
     id_column: str,
-    *,
-    any_known: bool,
-) -> DataFileError:
-    """Make the error for an edge to a vertex that is not in the table of vertices."""
+) -> None:
+    """Raise for the first edge of a block to a vertex that is not in the table of vertices."""
+    known = np.stack(numbers) >= 0
+    if known.all():
+        return
+    bad = int(known.all(axis=0).argmin())
+    name = block.ends[int(known[0, bad])][bad].as_py()
+    any_known = bool(block.row or known.any())
     problem = explain_missing(name, ids, vertices.name, vertices.names, id_column, any_known)
-    return at_row(table, row, f"{problem}, or pass --allow-missing.", header=roles.header)
+    row = block.row + bad
+    raise at_row(table, row, f"{problem}, or pass --allow-missing.", header=roles.header)
 
 
 def note_rows(table: TableSource, vertices: TableSource, n_rows: int, n_known: int) -> list[str]:
