@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from graphfilter.filters.base import polynomials_of
 from graphfilter.models.column_dropout import DroppedProduct, copies_of, draw_columns
+from graphfilter.models.column_sums import Sum, SumOfGradients
 from graphfilter.models.layers import (
     Generators,
     Input,
@@ -30,7 +31,6 @@ from graphfilter.models.layers import (
 )
 from graphfilter.operators import Operator
 from graphfilter.operators.polynomial import Basis, apply_polynomial
-from graphfilter.runtime import processes
 from graphfilter.runtime.memory import gpu_memory, memory_of_process
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def forward_in_parts(
         logits = made if logits is None else logits + made
     assert logits is not None
     if first.columns is not None:
-        logits = _Sum.apply(logits)
+        logits = Sum.apply(logits)
     if last:
         logits = _apply_filter(operator, basis, weights, logits)
     return logits + biases
@@ -230,7 +230,7 @@ def _polynomials(
     # The gradient of the biases is that of the logits, which every process has whole.
     together = torch.cat([weights.to(biases.dtype).flatten(), biases.flatten()])
     if models[0].columns is not None:
-        together = _SumOfGradients.apply(together, weights.numel())
+        together = SumOfGradients.apply(together, weights.numel())
     flat_weights, flat_biases = together.split([weights.numel(), biases.numel()])
     return basis, flat_weights.view(weights.shape), flat_biases.view(biases.shape)
 
@@ -245,41 +245,3 @@ def _encode(
     columns = [DroppedProduct.apply(layer.weight, x, rate, draws) for layer, draws in pairs]
     made = torch.stack(columns, dim=1) + torch.stack([layer.bias for layer in layers])
     return torch.relu(made) if relu else made
-
-
-class _Sum(torch.autograd.Function):
-    """The sum over the processes; each part's gradient is that of the sum."""
-
-    @staticmethod
-    def forward(ctx: Any, part: Tensor) -> Tensor:
-        group = processes.current()
-        if group is None:
-            return part
-        purpose = "step" if ctx.needs_input_grad[0] else "scoring"
-        return group.sum_(part.clone(memory_format=torch.contiguous_format), purpose)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return grad
-
-
-class _SumOfGradients(torch.autograd.Function):
-    """Numbers that every process has; the gradients of the first ``n_summed`` are summed.
-
-    The others have the same gradient in every process: it is the first one's, to the bit.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, numbers: Tensor, n_summed: int) -> Tensor:
-        ctx.n_summed = n_summed
-        return numbers.view_as(numbers)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        group = processes.current()
-        if group is None:
-            return grad, None
-        grad = grad.clone()
-        if not group.is_first:
-            grad[ctx.n_summed :] = 0
-        return group.sum_(grad, "step"), None
