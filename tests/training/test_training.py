@@ -19,9 +19,8 @@ from graphfilter.graph import Graph
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import adjacency, augmented_adjacency
 from graphfilter.splits import Split, stratified
-from graphfilter.training import Monitor, Progress, TrainConfig, train
+from graphfilter.training import Monitor, Progress, TrainConfig, cohorts, train
 from graphfilter.training import epoch as epoch_module
-from graphfilter.training import loop as loop_module
 from graphfilter.training.run import FitResult, Run, keep_best
 
 QUICK = TrainConfig(max_epochs=30)
@@ -99,7 +98,7 @@ def test_runs_side_by_side_equal_runs_alone(
 
     One, two or all four of them share tensors.
     """
-    monkeypatch.setattr(loop_module, "VERTICES_IN_CACHE", in_cache)
+    monkeypatch.setattr(cohorts, "VERTICES_IN_CACHE", in_cache)
     config = TrainConfig(max_epochs=120, patience=8)
     seeds = [0, 1, 2, 3]
     networks = setting.networks(seeds, dropout_on=dropout_on)

@@ -29,7 +29,7 @@ from graphfilter.training import (
     runs_in_a_cohort,
     train,
 )
-from graphfilter.training.loop import multiplications
+from graphfilter.training.cohorts import multiplications
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,8 +3,9 @@
 Takes any network of ``models``; knows no system, no dataset and no estimator.
 """
 
+from graphfilter.training.cohorts import runs_in_a_cohort
 from graphfilter.training.config import TrainConfig
-from graphfilter.training.loop import runs_in_a_cohort, train
+from graphfilter.training.loop import train
 from graphfilter.training.monitors import MONITORS, Monitor
 from graphfilter.training.progress import OnEpoch, Progress
 from graphfilter.training.run import FitResult, Run

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +12,7 @@ import torch
 from torch import Tensor
 
 from graphfilter.errors import ConfigError, GraphError
-from graphfilter.models import Network, SideBySide
+from graphfilter.models import Network
 from graphfilter.models.columns import DIVIDED
 from graphfilter.operators import Operator
 from graphfilter.operators.sparse import SparseFeatures
@@ -21,6 +20,7 @@ from graphfilter.runtime.allocator import keep_freed_memory
 from graphfilter.runtime.threads import threads_for
 from graphfilter.splits import Split
 from graphfilter.training.checkpoint import Checkpoint, fingerprint
+from graphfilter.training.cohorts import cohorts_of, multiplications
 from graphfilter.training.config import TrainConfig
 from graphfilter.training.division import Division, Next, divide
 from graphfilter.training.epoch import Epoch
@@ -29,8 +29,6 @@ from graphfilter.training.run import FitResult, Run
 from graphfilter.training.task import Task
 from graphfilter.training.tasks import CLASSIFICATION
 
-# Of runs side by side on a CPU: more make it wait for memory, fewer for Python.
-VERTICES_IN_CACHE = 4096
 # Of seconds: whoever is killed early finds something to resume, too.
 FIRST_CHECKPOINT = 1.0
 
@@ -138,7 +136,7 @@ def train(
                     [runs[r] for r in part], [generators[r] for r in part],
                     operator, x, labels, class_weight, optimizer, division,
                 )
-                for part in _cohorts(members, trained, operator)
+                for part in cohorts_of(members, trained, operator)
             ]  # fmt: skip
         with threads_for(work):
             for epoch in epochs:
@@ -200,49 +198,6 @@ def _whole(
         state = division.whole(result.state, DIVIDED)
         made.append(replace(result, state=state, communicated=per_epoch))
     return made
-
-
-def runs_in_a_cohort(operator: Operator) -> float:
-    """Return how many runs of one config share tensors: on a CPU, what fits a cache.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> g = gf.load_dataset("karate")
-    >>> gf.training.runs_in_a_cohort(gf.operators.adjacency(g)) >= 1
-    True
-    """
-    if operator.device.type != "cpu":
-        return math.inf
-    return max(1, VERTICES_IN_CACHE // max(operator.n, 1))
-
-
-def multiplications(
-    models: Sequence[Network[Any]], operator: Operator, x: Tensor | SparseFeatures
-) -> int:
-    """Return the size of the largest product of these networks, in sparse multiplications."""
-    weights = [p for model in models for p in model.parameters() if p.ndim == 2]
-    width = max((min(weight.shape) for weight in weights), default=1)
-    runs = int(min(runs_in_a_cohort(operator), len(models)))
-    # A row is read and written besides its entries; a dense product does sixteen at a time.
-    rows = operator.kernel.matrix.n_entries + 4 * operator.n
-    inputs = x.numel() // 16 if isinstance(x, Tensor) else len(x.values)
-    return runs * width * max(rows, inputs)
-
-
-def _cohorts(
-    members: list[int], models: Sequence[Network[Any]], operator: Operator
-) -> list[list[int]]:
-    """Divide runs into those that run side by side: networks of one config."""
-    by_config: dict[object, list[int]] = {}
-    for r in members:
-        network = models[r]
-        by_config.setdefault(network.config if isinstance(network, SideBySide) else r, []).append(r)
-    cohorts = []
-    for alike in by_config.values():
-        size = int(min(runs_in_a_cohort(operator), len(alike)))
-        cohorts += [alike[i : i + size] for i in range(0, len(alike), size)]
-    return cohorts
 
 
 def _make_optimizer(models: Sequence[Network[Any]], config: TrainConfig) -> torch.optim.Optimizer:

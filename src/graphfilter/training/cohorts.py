@@ -1,0 +1,59 @@
+"""Cohorts: runs of one config that share tensors, as many as a cache holds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
+from graphfilter.models import Network, SideBySide
+from graphfilter.operators import Operator
+from graphfilter.operators.sparse import SparseFeatures
+
+# Of runs side by side on a CPU: more make it wait for memory, fewer for Python.
+VERTICES_IN_CACHE = 4096
+
+
+def runs_in_a_cohort(operator: Operator) -> float:
+    """Return how many runs of one config share tensors: on a CPU, what fits a cache.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> gf.training.runs_in_a_cohort(gf.operators.adjacency(g)) >= 1
+    True
+    """
+    if operator.device.type != "cpu":
+        return math.inf
+    return max(1, VERTICES_IN_CACHE // max(operator.n, 1))
+
+
+def multiplications(
+    models: Sequence[Network[Any]], operator: Operator, x: Tensor | SparseFeatures
+) -> int:
+    """Return the size of the largest product of these networks, in sparse multiplications."""
+    weights = [p for model in models for p in model.parameters() if p.ndim == 2]
+    width = max((min(weight.shape) for weight in weights), default=1)
+    runs = int(min(runs_in_a_cohort(operator), len(models)))
+    # A row is read and written besides its entries; a dense product does sixteen at a time.
+    rows = operator.kernel.matrix.n_entries + 4 * operator.n
+    inputs = x.numel() // 16 if isinstance(x, Tensor) else len(x.values)
+    return runs * width * max(rows, inputs)
+
+
+def cohorts_of(
+    members: list[int], models: Sequence[Network[Any]], operator: Operator
+) -> list[list[int]]:
+    """Divide runs into those that run side by side: networks of one config."""
+    by_config: dict[object, list[int]] = {}
+    for r in members:
+        network = models[r]
+        by_config.setdefault(network.config if isinstance(network, SideBySide) else r, []).append(r)
+    cohorts = []
+    for alike in by_config.values():
+        size = int(min(runs_in_a_cohort(operator), len(alike)))
+        cohorts += [alike[i : i + size] for i in range(0, len(alike), size)]
+    return cohorts
