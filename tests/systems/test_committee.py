@@ -12,7 +12,8 @@ from graphfilter.graph import Graph
 from graphfilter.models import KernelConfig, ResidualConfig, TreesConfig
 from graphfilter.splits import stratified
 from graphfilter.systems import Prepared, committee, get_system, train_system
-from graphfilter.systems.committee import Committee, CommitteeOutcome, repeated_seed
+from graphfilter.systems.committee import Committee, repeated_seed
+from graphfilter.systems.committee_training import CommitteeOutcome
 from graphfilter.systems.committees import COMMITTEE, GROUPS
 from graphfilter.systems.pooling import log_probabilities
 from graphfilter.systems.prior import prior_weights

@@ -19,7 +19,8 @@ from graphfilter.graph import Graph
 from graphfilter.models import FilterNetworkConfig, Network
 from graphfilter.models.columns import can_be_divided
 from graphfilter.splits import Split
-from graphfilter.systems.committee import Committee, train_committee
+from graphfilter.systems.committee import Committee
+from graphfilter.systems.committee_training import train_committee
 from graphfilter.systems.networks import Outcome, predict_networks, train_networks
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System

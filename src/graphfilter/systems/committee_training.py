@@ -1,0 +1,214 @@
+"""Training a committee: its members one after another, weighed on validation vertices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.errors import ConfigError
+from graphfilter.splits import Split
+from graphfilter.systems.committee import Committee, repeated_seed, repeats
+from graphfilter.systems.networks import Outcome, check_is_of_classes, train_networks
+from graphfilter.systems.pooling import Pool, fit_pool, log_probabilities, together
+from graphfilter.systems.prepared import Prepared
+from graphfilter.systems.prior import prior_weights
+from graphfilter.systems.system import System
+from graphfilter.training import OnEpoch, Progress
+from graphfilter.training.progress import shared
+
+# With less than this share of the weights a member is left out.
+LEAST = 0.01
+
+Weigh = Callable[[NDArray[np.bool_]], Pool]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What a member of a committee ended with: its runs from several seeds, which count the same.
+
+    ``probabilities`` (n, n_classes) are those of all runs together.
+    """
+
+    system: System
+    runs: tuple[Outcome, ...]
+    probabilities: NDArray[np.float64]
+
+    @property
+    def seconds(self) -> float:
+        return sum(run.seconds for run in self.runs)
+
+    @property
+    def n_epochs(self) -> int:
+        return sum(run.n_epochs for run in self.runs)
+
+
+@dataclass(frozen=True, eq=False)
+class CommitteeOutcome(Outcome):
+    """What a committee ended with; ``network`` and ``result`` are of the member with most weight.
+
+    Attributes
+    ----------
+    parts : tuple of Part
+        Of the members that were trained.
+    pool : Pool
+        Their weights.
+    elsewhere : Pool
+        Their weights on another graph, where those that keep theirs have none.
+    weigh : callable
+        From which of them are heard to their weights.
+    """
+
+    parts: tuple[Part, ...]
+    pool: Pool
+    elsewhere: Pool
+    weigh: Weigh
+
+    @property
+    def n_epochs(self) -> int:
+        return sum(part.n_epochs for part in self.parts)
+
+    def without(self, *names: str) -> NDArray[np.float64] | None:
+        """Return the probabilities of the committee without members; None where none is left."""
+        heard = np.array([part.system.name not in names for part in self.parts])
+        if not heard.any():
+            return None
+        return self.weigh(heard).answer(
+            log_probabilities([part.probabilities for part in self.parts])
+        )
+
+
+def train_committee(
+    prepared: Prepared,
+    committee: System,
+    splits: Sequence[Split],
+    seeds: Sequence[int],
+    *,
+    class_weight: NDArray[np.float64] | None = None,
+    on_epoch: OnEpoch | None = None,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+) -> list[CommitteeOutcome]:
+    """Train every member on every split, and weigh them on its validation vertices.
+
+    Each member keeps its own checkpoint; one that has ended is not trained again. Several processes
+    divide the members among them.
+    """
+    if not isinstance(committee, Committee):
+        raise ConfigError(f"{committee.name} must be a committee; it is one system.")
+    check_is_of_classes(prepared, committee)
+    n_train = min(len(split.train) for split in splits)
+    sitting = committee.sitting(prepared.graph, n_train)
+    if not sitting:
+        raise ConfigError(f"no member of {committee.name} can be trained on this graph.")
+    watch = _Watch(on_epoch, len(sitting))
+
+    def work(number: int) -> list[Part] | None:
+        if watch.stopped:
+            return None
+        system = sitting[number]
+        n_seeds = repeats(system, prepared.graph)
+        if system.is_fitted:
+            watch.announce(number, system.title)
+        outcomes = train_networks(
+            prepared,
+            system,
+            [split for split in splits for _ in range(n_seeds)],
+            [repeated_seed(seed, r) for seed in seeds for r in range(n_seeds)],
+            class_weight=class_weight,
+            on_epoch=watch.of(number, system.title),
+            checkpoint=None if checkpoint is None else member_file(checkpoint, system.name),
+            resume=resume,
+        )
+        grouped = [outcomes[i : i + n_seeds] for i in range(0, len(outcomes), n_seeds)]
+        return [_together(system, runs) for runs in grouped]
+
+    trained = shared(len(sitting), work, on_epoch)
+    by_member = [parts for parts in trained if parts is not None]
+    return [
+        _weighed(prepared, committee, parts, split, class_weight)
+        for parts, split in zip(zip(*by_member, strict=True), splits, strict=True)
+    ]
+
+
+def _together(system: System, runs: Sequence[Outcome]) -> Part:
+    return Part(system, tuple(runs), together([run.probabilities for run in runs]))
+
+
+def member_file(checkpoint: str | Path, name: str) -> Path:
+    """Return where a member keeps the state of its training."""
+    path = Path(checkpoint)
+    return path.with_name(f"{path.stem}-{name}{path.suffix}")
+
+
+def _weighed(
+    prepared: Prepared,
+    committee: Committee,
+    parts: Sequence[Part],
+    split: Split,
+    class_weight: NDArray[np.float64] | None,
+) -> CommitteeOutcome:
+    labels = prepared.labels
+    logits = log_probabilities([part.probabilities for part in parts])
+    prior = prior_weights([part.system for part in parts], prepared.graph, split)
+
+    def fit(heard: NDArray[np.bool_]) -> Pool:
+        weights, temperatures, spreads = (np.full(len(parts), x) for x in (0.0, 1.0, 0.0))
+        pool = fit_pool(
+            logits[heard][:, split.val],
+            labels[split.val],
+            prior=prior[heard],
+            class_weight=class_weight,
+        )
+        weights[heard], temperatures[heard] = pool.weights, pool.temperatures
+        spreads[heard] = pool.spreads
+        return Pool(weights, temperatures, spreads)
+
+    def weigh(heard: NDArray[np.bool_]) -> Pool:
+        shares = fit(heard).shares
+        return fit(heard & (shares >= min(LEAST, shares.max())))
+
+    pool = weigh(np.ones(len(parts), dtype=bool))
+    movable = np.array([not part.system.keeps_graph for part in parts])
+    leading = parts[int(pool.shares.argmax())].runs[0]
+    return CommitteeOutcome(
+        committee,
+        leading.network,
+        leading.result,
+        pool.answer(logits),
+        sum(part.seconds for part in parts),
+        min(run.side_by_side for part in parts for run in part.runs),
+        tuple(parts),
+        pool,
+        weigh(movable) if movable.any() else pool,
+        weigh,
+    )
+
+
+class _Watch:
+    """Passes on the progress of each member, and remembers whether training was stopped."""
+
+    def __init__(self, on_epoch: OnEpoch | None, n_members: int) -> None:
+        self._on_epoch = on_epoch
+        self._n_members = n_members
+        self.stopped = False
+
+    def announce(self, number: int, title: str) -> None:
+        """Say that a member is fitted that has no epochs."""
+        self.of(number, title)(Progress(0, 1, math.nan, math.nan, math.nan, 1, []))
+
+    def of(self, number: int, title: str) -> Callable[[Progress], bool | None]:
+        stage = f"{title} ({number + 1} of {self._n_members})"
+
+        def report(progress: Progress) -> bool | None:
+            if self._on_epoch is None:
+                return None
+            asked = self._on_epoch(replace(progress, stage=stage))
+            self.stopped = self.stopped or bool(asked)
+            return asked
+
+        return report
