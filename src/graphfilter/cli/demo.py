@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean, pstdev
 from typing import TYPE_CHECKING, Annotated
@@ -89,8 +89,15 @@ def demo(
         rows.append([name, range_name, f"{frequency.mean():.2f}", *cells])
     save_figure(draw_filters(views), out / "filters.png")
     write_json(out / RESULTS_FILE, records)
+    _show(rows, shapes, [system.title for system in systems], runs)
+    say(f"Pictures in {out} (start with filters.png), {time.perf_counter() - started:.0f} s.")
+
+
+def _show(
+    rows: Sequence[list[str]], shapes: Mapping[str, str], titles: Sequence[str], runs: int
+) -> None:
     show_table(
-        ["graph", "frequency", "r(Y)", *(system.title for system in systems)],
+        ["graph", "frequency", "r(Y)", *titles],
         rows,
         title=f"Test accuracy in %, mean ± deviation over {runs} stratified 60/20/20 splits",
         text_columns=2,
@@ -103,7 +110,6 @@ def demo(
         "of the adjacency, which lets some of the highest frequency through: on a denser "
         "bipartite graph (graphfilter bench --datasets bipartite) that is enough."
     )
-    say(f"Pictures in {out} (start with filters.png), {time.perf_counter() - started:.0f} s.")
 
 
 def _view(
