@@ -14,8 +14,8 @@ from graphfilter.cli.stopping import command_line
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
-    from graphfilter.data.store import Header
-    from graphfilter.data.store.vertices import Report
+    from graphfilter.data import Columns
+    from graphfilter.graph.tables.encoding import TableEncoder
 
 _NOT_HERE = ("edges", "vertices", "dataset", "graph", "edge_kind")
 
@@ -55,10 +55,10 @@ def store(
 
     Example:  graphfilter store edges.csv vertices.csv --label kind --out kinds --memory 4GB
     """
-    from graphfilter.data.store import parse_bytes
+    from graphfilter.data import TextOptions, build_store
+    from graphfilter.data.store import build_ogb_store, estimate_build, open_tables, parse_bytes
     from graphfilter.graph.edges import count
 
-    build = _from_ogb if edges.is_dir() else _from_tables
     size = parse_bytes(memory)
     try:
         with progress("{done}/{total}", show=not given.quiet) as move:
@@ -66,7 +66,18 @@ def store(
             def report(what: str, done: int, total: int) -> None:
                 move(what, done, total, row=what, ended=0 < total <= done)
 
-            made = build(given, edges, vertices, out, size, like, overwrite, report)
+            if edges.is_dir():
+                _check_ogb(edges, with_own=bool(vertices or like or given.words()))
+                made = build_ogb_store(edges, out, memory=size, overwrite=overwrite, report=report)
+            else:
+                columns, encoder = _encoding(given, like)
+                text = TextOptions(given.delimiter, given.encoding, given.decimal)
+                needs = estimate_build(*open_tables(edges, vertices, text), out)
+                tell(needs.sentences(size), quiet=given.quiet)
+                made = build_store(
+                    edges, vertices, out, columns=columns, allow_missing=given.allow_missing,
+                    encoder=encoder, text=text, memory=size, overwrite=overwrite, report=report,
+                )  # fmt: skip
     except KeyboardInterrupt as stop:
         kept = f"what was done is kept. Resume with: {command_line()}"
         raise typer.Exit(end_stopped(stop, kept)) from None
@@ -76,51 +87,24 @@ def store(
     say(f"Use it with --graph {out}.")
 
 
-def _from_tables(
-    given: FitOptions,
-    edges: Path,
-    vertices: Path | None,
-    out: Path,
-    memory: int,
-    like: Path | None,
-    overwrite: bool,
-    report: Report,
-) -> Header:
-    from graphfilter.data import TextOptions, build_store
-    from graphfilter.data.store import estimate_build, open_tables
+def _check_ogb(folder: Path, *, with_own: bool) -> None:
+    """Raise unless a folder is a dataset of OGB, given without vertices or columns of one's own."""
+    from graphfilter.data.store import is_ogb
 
-    encoder, columns = None, given.columns()
-    if like is not None:
-        from graphfilter.run_folder import read_description
-
-        about, encoder = read_description(like)
-        columns = given.columns(about.columns)
-    text = TextOptions(given.delimiter, given.encoding, given.decimal)
-    needs = estimate_build(*open_tables(edges, vertices, text), out)
-    tell(needs.sentences(memory), quiet=given.quiet)
-    return build_store(
-        edges, vertices, out, columns=columns, allow_missing=given.allow_missing, encoder=encoder,
-        text=text, memory=memory, overwrite=overwrite, report=report,
-    )  # fmt: skip
-
-
-def _from_ogb(
-    given: FitOptions,
-    edges: Path,
-    vertices: Path | None,
-    out: Path,
-    memory: int,
-    like: Path | None,
-    overwrite: bool,
-    report: Report,
-) -> Header:
-    from graphfilter.data.store import build_ogb_store, is_ogb
-
-    if not is_ogb(edges):
+    if not is_ogb(folder):
         raise ConfigError(
-            f"{edges}: must be a table of edges, or the folder of an OGB dataset with its raw "
+            f"{folder}: must be a table of edges, or the folder of an OGB dataset with its raw "
             "files; it is another folder."
         )
-    if vertices is not None or like is not None or given.words():
+    if with_own:
         raise ConfigError("a dataset of OGB knows its own vertices and columns; leave those out.")
-    return build_ogb_store(edges, out, memory=memory, overwrite=overwrite, report=report)
+
+
+def _encoding(given: FitOptions, like: Path | None) -> tuple[Columns, TableEncoder | None]:
+    """Return what the columns are and, ``like`` a run, how that one encoded them."""
+    if like is None:
+        return given.columns(), None
+    from graphfilter.run_folder import read_description
+
+    about, encoder = read_description(like)
+    return given.columns(about.columns), encoder
