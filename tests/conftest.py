@@ -1,4 +1,4 @@
-"""Small named graphs, and the real datasets where they are at hand."""
+"""Small named graphs, the real datasets where they are at hand, and the command line."""
 
 # ruff: noqa: E402 - threads are set before torch loads.
 from __future__ import annotations
@@ -6,6 +6,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from graphfilter.runtime.threads import prepare_threads
@@ -25,6 +28,7 @@ import torch
 from hypothesis import settings
 from tests.documentation import NEEDED, build_site
 
+from graphfilter.cli import main
 from graphfilter.graph import Graph
 from graphfilter.storage.locks import lock
 
@@ -104,3 +108,30 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if not folder.exists():
             build_site(folder)
     return folder / "site"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def graphfilter(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., Outcome]:
+    """Run the command in this process; give its exit code and what it printed."""
+
+    def run(*words: object) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["graphfilter", *map(str, words)])
+        capfd.readouterr()
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+        captured = capfd.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return run

@@ -1,14 +1,21 @@
-"""Several processes that work together, as torchrun starts them, but without its start."""
+"""Processes that tests start: forked off one that has imported the package, which is imported once.
+
+Together as torchrun starts them, but without its start, or each with a command of its own.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import pickle
+import signal
 import sys
+import tempfile
+import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -16,33 +23,48 @@ import pytest
 from torch.distributed import TCPStore  # pyright: ignore[reportPrivateImportUsage]
 
 SECONDS = 60
+# What a fit imports when it comes to it; torch's optimizers import the second when they first step.
+PRELOADED = (
+    "graphfilter.run_folder",
+    "torch._dynamo",
+    "tests.processes",
+    "graphfilter.cli.app",
+    "rich.progress",
+    "rich.table",
+    "networkx",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.figure",
+    "jinja2",
+    "pyarrow.csv",
+)
 
 
-def run_together(size: int, work: Callable[..., Any], *arguments: object) -> list[Any]:
-    """Call a function in so many processes; return what each returned, or its exit code.
-
-    They are forked off a process that has imported the package once.
-    """
+def forked(work: Callable[..., Any], *arguments: object) -> BaseProcess:
+    """Start a function in a process of its own."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         pytest.skip("processes cannot be forked off a server here")
     context = multiprocessing.get_context("forkserver")
-    # torch's optimizers import the last of these when they first step.
-    context.set_forkserver_preload(["graphfilter.run_folder", "tests.processes", "torch._dynamo"])
+    context.set_forkserver_preload(list(PRELOADED))
+    process = context.Process(target=work, args=arguments)
+    process.start()
+    return process
+
+
+def run_together(size: int, work: Callable[..., Any], *arguments: object) -> list[Any]:
+    """Call a function in so many processes; return what each returned, or its exit code."""
     # As torchrun has one, which lives as long as any of its processes.
     store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     started = []
     for rank in range(size):
-        receiver, sender = context.Pipe(duplex=False)
+        receiver, sender = multiprocessing.Pipe(duplex=False)
         place = {
             "RANK": rank, "WORLD_SIZE": size, "LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": size,
             "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": store.port, "GRAPHFILTER_THREADS": 1,
             "TORCHELASTIC_USE_AGENT_STORE": True,
         }  # fmt: skip
         words = {name: str(value) for name, value in place.items()}
-        process = context.Process(target=_begin, args=(words, sender, work, arguments))
-        process.start()
+        started.append((forked(_begin, words, sender, work, arguments), receiver))
         sender.close()
-        started.append((process, receiver))
     results = []
     for process, receiver in started:
         try:
@@ -57,16 +79,80 @@ def run_together(size: int, work: Callable[..., Any], *arguments: object) -> lis
     return results
 
 
+class Command:
+    """The command line in a process of its own; what it prints goes to files in a folder."""
+
+    def __init__(
+        self, words: Sequence[object], folder: Path, environment: Mapping[str, str] | None = None
+    ) -> None:
+        folder.mkdir(exist_ok=True)
+        self._folder = folder
+        given = [str(word) for word in words]
+        self._process = forked(_run_alone, dict(environment or {}), given, str(folder))
+
+    def __enter__(self) -> Command:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._process.kill()
+        self._process.join()
+
+    @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
+
+    @property
+    def out(self) -> str:
+        return (self._folder / "out0").read_text()
+
+    @property
+    def err(self) -> str:
+        return (self._folder / "err0").read_text()
+
+    @property
+    def code(self) -> int | None:
+        """The exit code; None while it runs."""
+        return self._process.exitcode
+
+    def send(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def wait(self, seconds: float = SECONDS) -> bool:
+        """Wait until it ends; return whether it did."""
+        self._process.join(seconds)
+        return not self._process.is_alive()
+
+    def wait_for(self, path: Path, *, content: bool = False) -> None:
+        """Wait until there is a file, or that and a line in it."""
+        while not path.exists() or (content and "\n" not in path.read_text()):
+            assert self._process.is_alive(), self.err
+            time.sleep(0.02)
+
+    def first_line(self) -> str:
+        """Return the first line that it prints, as soon as it does."""
+        self.wait_for(self._folder / "out0", content=True)
+        return self.out.splitlines()[0]
+
+
 def run_command(words: list[str], folder: str) -> None:
-    """Run the command line in one of several processes; what it prints goes to files there."""
-    rank = os.environ["RANK"]
+    """Run the command line in this process; what it prints goes to files there."""
+    rank = os.environ.get("RANK", "0")
     for number, name in ((1, "out"), (2, "err")):
         kept = os.open(Path(folder) / f"{name}{rank}", os.O_CREAT | os.O_WRONLY)
         os.dup2(kept, number)
     sys.argv = ["graphfilter", *words]
-    from graphfilter.cli import main
+    from graphfilter.__main__ import main
 
     main()
+
+
+def _run_alone(environment: dict[str, str], words: list[str], folder: str) -> None:
+    os.environ.update(environment)
+    tempfile.tempdir = None  # Where that is is asked for again.
+    # As in a process that a shell has started.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    run_command(words, folder)
 
 
 def _begin(

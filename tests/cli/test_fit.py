@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.processes import Command
 
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm, readers, write_tables
@@ -269,17 +269,13 @@ def test_fit_interrupted_resumes_to_the_same_bits(graphfilter, tmp_path: Path, g
              "--patience", "400", "--layers", "8", "--no-baselines", *SGF, "--out"]  # fmt: skip
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     assert graphfilter(*words, whole).code == 0
-    command = [sys.executable, "-m", "graphfilter", *words, str(stopped)]
-    with subprocess.Popen(
-        command, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    ) as process:
-        while not stopped.exists() and process.poll() is None:
-            time.sleep(0.01)
+    with Command([*words, stopped], tmp_path / "said") as command:
+        command.wait_for(stopped)
         time.sleep(0.2)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=120)
-    assert process.returncode == 130, err
-    assert "--resume" in err
+        command.send(signal.SIGINT)
+        assert command.wait()
+    assert command.code == 130, command.err
+    assert "--resume" in command.err
     assert {p.name for p in stopped.iterdir()} == {"checkpoint.safetensors"}
     again = graphfilter(*words, stopped)
     assert again.code == 2

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.processes import Command
 
 from graphfilter.errors import ConfigError
 from graphfilter.run_folder import CHECKPOINT_FILE, RUN_FILES, check_folder
@@ -23,52 +21,38 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no locks there"
 FIT = ("fit", "--dataset", "karate", "--no-baselines", "--layers", "2", "--quiet", "--model", "sgf")
 
 
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "graphfilter", *words]
-    return subprocess.run(command, capture_output=True, text=True, env=wide(), check=False)
-
-
-def wide() -> dict[str, str]:
-    return {**os.environ, "COLUMNS": "300"}
-
-
 @contextmanager
-def fitting(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+def fitting(folder: Path) -> Iterator[Command]:
     """Start a fit that does not end by itself, and wait until it trains."""
-    words = (*FIT, "--epochs", "1000000", "--patience", "1000000", "--out", str(folder))
-    command = [sys.executable, "-m", "graphfilter", *words]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    try:
-        while not (folder / CHECKPOINT_FILE).exists():
-            assert process.poll() is None, process.communicate()
-            time.sleep(0.02)
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
+    words = (*FIT, "--epochs", 1_000_000, "--patience", 1_000_000, "--out", folder)
+    with Command(words, folder.with_name("said")) as command:
+        command.wait_for(folder / CHECKPOINT_FILE)
+        yield command
 
 
-def test_second_fit_into_a_folder_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+def test_second_fit_into_a_folder_is_refused_and_changes_nothing(
+    graphfilter, tmp_path: Path
+) -> None:
     folder = tmp_path / "run"
     with fitting(folder):
-        done = run(*FIT, "--epochs", "3", "--out", str(folder))
-        assert done.returncode == 2
-        assert "another fit is writing to it" in done.stderr
-        assert "another --out" in done.stderr
+        done = graphfilter(*FIT, "--epochs", 3, "--out", folder)
+        assert done.code == 2
+        assert "another fit is writing to it" in done.err
+        assert "another --out" in done.err
         for overwrite in (False, True):
             with pytest.raises(ConfigError, match="another fit is writing"):
                 check_folder(folder, overwrite=overwrite, resume=not overwrite)
         assert (folder / CHECKPOINT_FILE).exists()
 
 
-def test_killed_fit_leaves_no_lock_and_its_leftovers_go(tmp_path: Path) -> None:
+def test_killed_fit_leaves_no_lock_and_its_leftovers_go(graphfilter, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    with fitting(folder) as process:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+    with fitting(folder) as command:
+        command.send(signal.SIGKILL)
+        assert command.wait()
     (folder / f"{TEMPORARY}1-abc.json").write_text("half")
-    done = run(*FIT, "--epochs", "3", "--out", str(folder), "--overwrite")
-    assert done.returncode == 0, done.stderr
+    done = graphfilter(*FIT, "--epochs", 3, "--out", folder, "--overwrite")
+    assert done.code == 0, done.err
     assert {p.name for p in folder.iterdir()} == set(RUN_FILES) - {CHECKPOINT_FILE}
 
 

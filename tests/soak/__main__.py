@@ -11,13 +11,16 @@ import argparse
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
+from multiprocessing.util import get_temp_dir
 from pathlib import Path
 
 from tests.soak.growth import soak_fits, soak_studio
 from tests.soak.kills import kill_bench, kill_fit
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> list[str]:
+    """Soak as these words say; return what went wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fits", type=int, default=0, help="small fits in one process")
     parser.add_argument("--requests", type=int, default=0, help="requests to one studio")
@@ -26,8 +29,10 @@ def main() -> None:
     parser.add_argument(
         "--most-growth", type=float, default=24.0, help="of memory, in MB; caches need some"
     )
-    options = parser.parse_args()
+    options = parser.parse_args(words)
     problems: list[str] = []
+    # What starts processes keeps a folder of its own for as long as this process lives.
+    get_temp_dir()
     with tempfile.TemporaryDirectory(prefix="soak-") as name:
         # Whatever anything below leaves in the temporary folder is found there.
         os.environ["TMPDIR"] = name
@@ -42,8 +47,8 @@ def main() -> None:
             problems += kill_bench(folder, options.kills, options.seed)
     for problem in problems:
         print(f"PROBLEM: {problem}")
-    sys.exit(1 if problems else 0)
+    return problems
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(1 if main() else 0)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from tests.processes import Command
 
 from graphfilter.bench import Record, read_records
 
 # Each run is killed several times on its way.
 KILLS_PER_RUN = 5
+# Seconds after which a command is taken to hang.
+HANGS = 300
 SAME_FILES = ("predictions.csv", "model.safetensors")
 FIT = (
     "fit", "--dataset", "karate", "--epochs", "400", "--patience", "400", "--layers", "4",
@@ -87,17 +89,14 @@ def _kill(
     while done < n_kills:
         in_this = 0
         while done < n_kills and in_this < KILLS_PER_RUN:
-            process, began = start(command(runs)), time.perf_counter()
-            try:
-                process.wait(timeout=moments.uniform(0.2, 1.0) * seconds)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-                done, in_this = done + 1, in_this + 1
-            else:
+            with start(command(runs)) as process:
+                began = time.perf_counter()
+                ended = process.wait(moments.uniform(0.2, 1.0) * seconds)
+            if ended:
                 # The machine is less busy than it was: kill earlier from now on.
                 early, seconds = early + 1, min(seconds, time.perf_counter() - began)
                 break
+            done, in_this = done + 1, in_this + 1
         found = check(runs, in_this)
         print(f"{what} {runs}: {in_this} kills, {found or 'the same in the end'}", flush=True)
         problems += found
@@ -106,16 +105,16 @@ def _kill(
     return problems
 
 
-def start(words: Sequence[str]) -> subprocess.Popen[bytes]:
-    quiet = subprocess.DEVNULL
-    command = [sys.executable, "-m", "graphfilter", *words]
-    return subprocess.Popen(command, stdout=quiet, stderr=quiet, env=dict(os.environ))
+def start(words: Sequence[str]) -> Command:
+    """Start a command, which is killed at the end of the block."""
+    return Command(words, Path(tempfile.gettempdir()) / "said", {"TMPDIR": tempfile.gettempdir()})
 
 
 def finish(words: Sequence[str]) -> float:
     """Run a command to its end; return the seconds it took."""
-    began = time.perf_counter()
-    process = start(words)
-    if process.wait() != 0:
-        raise RuntimeError(f"graphfilter {' '.join(words)} ended with code {process.returncode}")
+    with start(words) as process:
+        began = time.perf_counter()
+        process.wait(HANGS)
+    if process.code != 0:
+        raise RuntimeError(f"graphfilter {' '.join(words)} ended with code {process.code}")
     return time.perf_counter() - began

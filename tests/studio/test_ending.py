@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-import os
+import itertools
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.processes import Command
 
 pytest.importorskip("starlette", reason="the studio's packages are not installed")
 pytest.importorskip("uvicorn", reason="the studio's packages are not installed")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such signals and locks there")
 
 
+WORDS = ("studio", "--dataset", "karate", "--no-browser")
+NUMBERS = itertools.count()
+
+
 @contextmanager
-def started(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def started(folder: Path) -> Iterator[tuple[Command, str]]:
     """Start a studio whose temporary files are in a folder of their own; give its address."""
-    command = [sys.executable, "-m", "graphfilter", "studio", "--dataset", "karate"]
-    environment = {**os.environ, "TMPDIR": str(folder), "COLUMNS": "300"}
-    process = subprocess.Popen(
-        [*command, "--no-browser"], env=environment, text=True, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )  # fmt: skip
-    try:
-        assert process.stdout is not None
-        yield process, process.stdout.readline().split()[-1]
-    finally:
-        process.kill()
-        process.communicate()
+    environment = {"TMPDIR": str(folder), "COLUMNS": "300"}
+    with Command(WORDS, folder / f"said{next(NUMBERS)}", environment) as command:
+        yield command, command.first_line().split()[-1]
 
 
 def studio_folders(folder: Path) -> list[Path]:
@@ -44,28 +39,28 @@ def test_signal_ends_the_studio_and_leaves_no_files(
     tmp_path: Path, connect: Callable, number: signal.Signals, code: int
 ) -> None:
     """In the middle of a run, with an upload that nobody has read."""
-    with started(tmp_path) as (process, url):
+    with started(tmp_path) as (command, url):
         client = connect(url)
         key = client.train(client.dataset("karate"), max_epochs=10_000, baselines=False)
         client.wait_for(key, lambda run: run["epoch"] > 1)
         client("POST", "api/uploads", body=b"a", headers={"X-File-Name": "e.csv"})
-        process.send_signal(number)
-        _, said = process.communicate(timeout=60)
-        assert process.returncode == code
-        assert "Traceback" not in said
+        command.send(number)
+        assert command.wait()
+        assert command.code == code
+        assert "Traceback" not in command.err
     assert studio_folders(tmp_path) == []
 
 
 def test_files_of_a_killed_studio_are_removed_by_the_next(tmp_path: Path) -> None:
-    with started(tmp_path) as (process, _):
-        process.kill()
-        process.wait()
+    with started(tmp_path) as (command, _):
+        command.send(signal.SIGKILL)
+        assert command.wait()
     (left,) = studio_folders(tmp_path)
-    with started(tmp_path) as (process, _):
+    with started(tmp_path) as (command, _):
         assert len(studio_folders(tmp_path)) == 1
         assert not left.exists()
-        process.send_signal(signal.SIGTERM)
-        process.wait(timeout=60)
+        command.send(signal.SIGTERM)
+        assert command.wait()
     assert studio_folders(tmp_path) == []
 
 

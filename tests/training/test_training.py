@@ -1,16 +1,15 @@
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
+import multiprocessing
 import sys
-import textwrap
 from dataclasses import replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from tests.processes import forked
 
 from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError, GraphError, ModelFileError
@@ -19,6 +18,7 @@ from graphfilter.graph import Graph
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import adjacency, augmented_adjacency
 from graphfilter.splits import Split, stratified
+from graphfilter.storage import write_tensors
 from graphfilter.training import Monitor, Progress, TrainConfig, cohorts, train
 from graphfilter.training import epoch as epoch_module
 from graphfilter.training.run import FitResult, Run, keep_best
@@ -205,51 +205,36 @@ def test_resume_without_a_checkpoint_starts_at_the_beginning(
     assert same_bits(one, same)
 
 
-SCRIPT = """
-import sys, torch
-from graphfilter.training import epoch as epoch_module
-from graphfilter.training import loop as loop_module
-from graphfilter.data import make_csbm
-from graphfilter.filters import StackedFilter
-from graphfilter.models import FilterNetwork
-from graphfilter.operators import augmented_adjacency
-from graphfilter.splits import stratified
-from graphfilter.storage import write_tensors
-from graphfilter.training import TrainConfig, train
-
-torch.set_num_threads(1)
-graph = make_csbm(n_vertices=300, mean_degree=6, n_features=10)
-network = FilterNetwork(10, 2, StackedFilter(8), generator=torch.Generator().manual_seed(0))
-(result,) = train(
-    [network], augmented_adjacency(graph), torch.tensor(graph.features),
-    torch.tensor(graph.labels), [stratified(graph.labels, 0)],
-    TrainConfig(max_epochs=120, patience=120), seeds=[0], checkpoint=sys.argv[1],
-    checkpoint_seconds=0.02, resume=True, on_epoch=lambda p: print(p.epoch, flush=True),
-)
-write_tensors(sys.argv[2], result.state, {"best_epoch": result.best_epoch})
-"""
+def train_into(checkpoint: Path, out: Path, epochs: Connection | None = None) -> None:
+    """Train a network, from its checkpoint if there is one; send the number of each epoch."""
+    graph = make_csbm(n_vertices=300, mean_degree=6, n_features=10)
+    network = FilterNetwork(10, 2, StackedFilter(8), generator=torch.Generator().manual_seed(0))
+    (result,) = train(
+        [network], augmented_adjacency(graph), torch.tensor(graph.features),
+        torch.tensor(graph.labels), [stratified(graph.labels, 0)],
+        TrainConfig(max_epochs=120, patience=120), seeds=[0], checkpoint=checkpoint,
+        checkpoint_seconds=0.02, resume=True,
+        on_epoch=None if epochs is None else lambda progress: epochs.send(progress.epoch),
+    )  # fmt: skip
+    write_tensors(out, result.state, {"best_epoch": result.best_epoch})
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills a process with SIGKILL")
 def test_killed_run_resumes_to_the_same_bits(tmp_path: Path) -> None:
-    script = tmp_path / "run.py"
-    script.write_text(textwrap.dedent(SCRIPT))
-
-    def start(name: str) -> list[str]:
-        return [sys.executable, str(script), str(tmp_path / f"{name}.ckpt"), str(tmp_path / name)]
-
-    subprocess.run(start("whole"), check=True, stdout=subprocess.DEVNULL)
-    for kill_at in (37, 91):
-        with subprocess.Popen(start("killed"), stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            for line in process.stdout:
-                if int(line) >= kill_at:
-                    os.kill(process.pid, signal.SIGKILL)
-                    break
-        assert not (tmp_path / "killed").exists()
-        assert (tmp_path / "killed.ckpt").exists()
-    subprocess.run(start("killed"), check=True, stdout=subprocess.DEVNULL)
-    assert (tmp_path / "killed").read_bytes() == (tmp_path / "whole").read_bytes()
+    train_into(tmp_path / "whole.ckpt", tmp_path / "whole")
+    checkpoint, out = tmp_path / "killed.ckpt", tmp_path / "killed"
+    for kill_at in (31, 73):
+        receiver, sender = multiprocessing.Pipe(duplex=False)
+        process = forked(train_into, checkpoint, out, sender)
+        sender.close()
+        while receiver.recv() < kill_at:
+            pass
+        process.kill()
+        process.join()
+        assert not out.exists()
+        assert checkpoint.exists()
+    train_into(checkpoint, out)
+    assert out.read_bytes() == (tmp_path / "whole").read_bytes()
 
 
 def test_checkpoint_of_another_run_is_refused(setting: Setting, tmp_path: Path) -> None:
