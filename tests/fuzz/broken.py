@@ -7,7 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-from tests.fuzz import formats, worker
+from tests.fuzz import worker
+from tests.fuzz.samples import Format
 
 
 def write(folder: Path) -> None:
@@ -38,5 +39,5 @@ class Reader:
 
 if __name__ == "__main__":
     start = int(sys.argv[1].split(":")[1])
-    formats.FORMATS["broken"] = formats.Format(write, Reader(start))
-    worker.main(*sys.argv[1:])
+    broken = Format(write, Reader(start))
+    worker.main(*sys.argv[1:], formats={"broken": broken})

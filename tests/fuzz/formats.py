@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -15,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 from tests import samples
+from tests.fuzz.samples import Format
 
 from graphfilter.bench.record import Record, read_records
 from graphfilter.data import make_csbm, read_tables, readers
@@ -33,14 +33,6 @@ VERTICES = (
 )
 EDGES = "source,target,weight\na,b,1\nb,c,0.5\nc,d,2\n"
 SMALL = samples.make_sample(24)
-
-
-@dataclass(frozen=True)
-class Format:
-    """How a sample is written into a folder, and read from it again."""
-
-    write: Callable[[Path], Any]
-    read: Callable[[Path], Any]
 
 
 def check_graph(graph: Graph) -> None:

@@ -14,8 +14,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import torch
-
 from graphfilter.storage import read_tensors, write_tensors
 from graphfilter.storage.json_files import CHECKSUM, read_checked_json, write_checked_json
 
@@ -126,6 +124,8 @@ def _mutate_json(path: Path, random: Random) -> None:
 
 def _mutate_tensors(path: Path, random: Random) -> None:
     """Change the shape, type or values of one tensor, or the metadata, and sign again."""
+    import torch
+
     tensors, metadata = read_tensors(path)
     name = random.choice(sorted(tensors))
     tensor = tensors[name]

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -38,12 +38,12 @@ class Finding:
         return f"{self.format} {self.number}: {self.problem}"
 
 
-def run(names: Sequence[str], start: int, budget: int) -> list[Finding]:
-    """Read ``budget`` mutants of each format; return those that did harm."""
+def run(budgets: Mapping[str, int], start: int = 0) -> list[Finding]:
+    """Read so many mutants of each format; return those that did harm."""
     findings: list[Finding] = []
-    left = [(name, start) for name in names]
+    left = [(name, start, start + budget) for name, budget in budgets.items()]
     while left and len(findings) < MOST_FINDINGS:
-        left, found = _run_worker(left, start + budget)
+        left, found = _run_worker(left)
         findings += found
     return findings
 
@@ -59,10 +59,10 @@ def save(finding: Finding, folder: Path) -> Path:
 
 
 def _run_worker(
-    jobs: list[tuple[str, int]], stop: int
-) -> tuple[list[tuple[str, int]], list[Finding]]:
+    jobs: list[tuple[str, int, int]],
+) -> tuple[list[tuple[str, int, int]], list[Finding]]:
     """Read mutants until the worker ends, by itself or by a mutant; return the jobs left."""
-    command = [*WORKER, *(f"{name}:{number}:{stop}" for name, number in jobs)]
+    command = [*WORKER, *(f"{name}:{number}:{stop}" for name, number, stop in jobs)]
     findings: list[Finding] = []
     at: tuple[str, int] | None = None
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as worker:
@@ -86,8 +86,8 @@ def _run_worker(
         raise RuntimeError(f"the worker did not start (exit code {code})")
     end = "took too long" if code == -signal.SIGKILL else f"ended the process ({code})"
     findings.append(Finding(*at, end))
-    place = [name for name, _ in jobs].index(at[0])
-    return [(at[0], at[1] + 1), *jobs[place + 1 :]], findings
+    place = [name for name, *_ in jobs].index(at[0])
+    return [(at[0], at[1] + 1, jobs[place][2]), *jobs[place + 1 :]], findings
 
 
 def _pump(stream: IO[str]) -> queue.Queue[str | None]:
@@ -112,7 +112,7 @@ def main() -> int:
     options = parser.parse_args()
     n_findings = 0
     for name in options.format:
-        findings = run([name], options.start, options.budget)
+        findings = run({name: options.budget}, options.start)
         print(f"{name}: {options.budget:,} mutants, {len(findings)} findings", flush=True)
         for finding in findings:
             print(f"  {finding}; saved to {save(finding, options.save)}", flush=True)

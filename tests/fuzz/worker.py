@@ -13,15 +13,13 @@ import sys
 import tempfile
 import traceback
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
-from random import Random
 
 os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
 
-import torch
-from tests.fuzz.formats import FORMATS
 from tests.fuzz.memory import PeakMemory
-from tests.fuzz.mutate import mutate_file
+from tests.fuzz.samples import Format, Samples
 
 from graphfilter.errors import GraphFilterError
 
@@ -31,34 +29,9 @@ MOST_CHARACTERS = 5000
 CEILING_BYTES = 3 << 30
 
 
-class Samples:
-    """A good sample, and damaged copies of it."""
-
-    def __init__(self, name: str, folder: Path) -> None:
-        self.name, self._good, self.copy = name, folder / "good", folder / "copy"
-        self._good.mkdir()
-        FORMATS[name].write(self._good)
-        shutil.copytree(self._good, self.copy)
-        self._files = sorted(
-            path.relative_to(self._good) for path in self._good.rglob("*") if path.is_file()
-        )
-        self._contents = [(self._good / file).read_bytes() for file in self._files]
-
-    def restore(self) -> None:
-        """Make the copy as good as the sample: reading a checkpoint writes it too."""
-        shutil.rmtree(self.copy)
-        shutil.copytree(self._good, self.copy)
-
-    def mutate(self, number: int) -> None:
-        """Make the copy the mutant of this number."""
-        self.restore()
-        random = Random(f"{self.name} {number}")
-        mutate_file(self.copy / random.choice(self._files), self._contents, random)
-
-
 def read_mutants(samples: Samples, start: int, stop: int) -> None:
     """Read mutants, and print those that end in anything but a sound result or our error."""
-    name, read = samples.name, FORMATS[samples.name].read
+    name, read = samples.name, samples.read
     for number in range(start, stop):
         print(f"at {name} {number}", flush=True)
         samples.mutate(number)
@@ -87,21 +60,29 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
-def main(*jobs: str) -> None:
+def all_formats() -> Mapping[str, Format]:
+    import torch
+    from tests.fuzz.formats import FORMATS
+
     torch.set_num_threads(1)
+    return FORMATS
+
+
+def main(*jobs: str, formats: Mapping[str, Format] | None = None) -> None:
+    formats = all_formats() if formats is None else formats
     if jobs[0].count(":") == 1:
         name, number = jobs[0].split(":")
         with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-            samples = Samples(name, Path(folder))
+            samples = Samples(name, formats[name], Path(folder))
             samples.mutate(int(number))
             shutil.copytree(samples.copy, jobs[1])
         return
     limit_memory()
     for name, start, stop in (job.split(":") for job in jobs):
         with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-            samples = Samples(name, Path(folder))
+            samples = Samples(name, formats[name], Path(folder))
             # Imports whatever it needs, which is not a mutant's doing; and the sample is sound.
-            FORMATS[name].read(samples.copy)
+            samples.read(samples.copy)
             samples.restore()
             read_mutants(samples, int(start), int(stop))
 
