@@ -155,6 +155,21 @@ def _run_alone(environment: dict[str, str], words: list[str], folder: str) -> No
     run_command(words, folder)
 
 
+def peaks_of_fits(fits: list[tuple[str, int]]) -> list[int]:
+    """Fit networks of some widths to stores; return the most bytes of memory so far after each."""
+    import graphfilter as gf
+
+    peaks = []
+    for store, width in fits:
+        graph = gf.open_store(store)
+        classifier = gf.SGFClassifier(n_layers=2, hidden_size=width, max_epochs=2, random_state=0)
+        classifier.fit(graph=graph).predict_proba()
+        del graph, classifier
+        status = Path("/proc/self/status").read_text()
+        peaks.append(1024 * int(status.partition("VmHWM:")[2].split()[0]))
+    return peaks
+
+
 def _begin(
     place: dict[str, str], sender: Connection, work: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> None:

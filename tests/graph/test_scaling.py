@@ -56,7 +56,7 @@ def test_standardise_makes_sparse_features_dense_alike() -> None:
 
 @pytest.mark.parametrize("width", [1, 2, 3, 64])
 def test_standardise_in_blocks_has_the_bits_of_numpy(monkeypatch, width: int) -> None:
-    monkeypatch.setattr(scaling_module, "_ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(scaling_module, "_NUMBERS_AT_ONCE", 7 * width)
     rng = np.random.default_rng(width)
     table = (rng.standard_normal((1000, width)) * rng.lognormal(0, 5, width)).astype(np.float32)
     scaler = FeatureScaler.fit(table, "standardise")

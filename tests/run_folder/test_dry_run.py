@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from tests.processes import peaks_of_fits, run_together
 
 import graphfilter as gf
 from graphfilter.errors import ConfigError
@@ -114,6 +115,26 @@ def test_fit_by_several_processes_is_refused_by_what_the_machine_has(monkeypatch
         found.check()
     monkeypatch.setenv("GRAPHFILTER_MEMORY", "1G")
     plan_dry_run(plan, classifier).check()
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
+def test_estimate_is_near_the_measured_peak(tmp_path: Path) -> None:
+    """Without what the program takes itself, which depends on libraries and threads."""
+    # Each larger than the one before: hardly anything, then features, then hidden columns.
+    plans = [(make_graph(2000), 16), (make_graph(12_000, 768), 16), (make_graph(12_000), 1024)]
+    fits, estimated = [], []
+    for number, (graph, width) in enumerate(plans):
+        store = tmp_path / f"store{number}"
+        gf.data.write_store(graph, store)
+        fits.append((str(store), width))
+        system, n_train = get_system("sgf").with_(hidden_size=width), 3 * graph.n_vertices // 5
+        estimated.append(estimate_cost(system, graph, n_train, 64 * GIB).memory.peak)
+    (measured,) = run_together(1, peaks_of_fits, fits)
+    assert isinstance(measured, list), measured
+    expected, found = (np.subtract(peaks[1:], peaks[0]) for peaks in (estimated, measured))
+    assert expected[0] > 2**27
+    assert expected == pytest.approx(found, rel=0.2)
+    assert measured[0] < PROGRAM
 
 
 def test_fit_that_does_not_fit_is_refused_with_the_remedy(monkeypatch) -> None:

@@ -179,7 +179,8 @@ def _join(X: Any, features: Any, graph: Any, held: Any) -> Graph:
     made = Graph.of(held, n) if rows is None else Graph.of(held, n, vertex_names=rows)
     if X is not None and graph is not None:
         made = align(X, made, has_names=graph is not held)
-    return made.replace(features=features)
+    # Its own are neither copied nor read once more: they may be mapped from a store.
+    return made if features is made.features else made.replace(features=features)
 
 
 def _named_like(graph: Graph, codes: Index, classes: NDArray[Any]) -> Graph:

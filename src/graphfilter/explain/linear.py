@@ -83,13 +83,16 @@ class _Parts:
         for layer in network.encoders():
             inputs, at_mean = layer(hidden), layer(self.reference)
             hidden, self.reference = network.activate(inputs), network.activate(at_mean)
+            # Few arrays of this size at a time: a report must not take more than training did.
+            away = inputs - at_mean
+            del inputs
+            still = away.abs() <= 1e-12
             self.moved = hidden - self.reference
             # The mean slope of each unit between the average features and these: of one layer,
             # integrated gradients in closed form; of several, DeepLIFT's rescale rule. A unit that
             # does not move adds nothing.
-            away = inputs - at_mean
-            still = away.abs() <= 1e-12
-            self.slopes.append(torch.where(still, 0.0, self.moved / torch.where(still, 1.0, away)))
+            slopes = torch.div(self.moved, away.masked_fill_(still, 1), out=away)
+            self.slopes.append(slopes.masked_fill_(still, 0))
 
     def values(self, heads: Tensor) -> Tensor:
         """Return ``(hidden - reference) @ heads`` (n, m): what each vertex has to say."""

@@ -13,7 +13,7 @@ from graphfilter.errors import GraphError, check_name
 from graphfilter.graph.graph import Features
 
 SCALINGS = ("auto", "none", "row", "standardise")
-_ROWS_AT_ONCE = 1 << 16
+_NUMBERS_AT_ONCE = 1 << 20
 # A table rather than a bag of words: this many columns, and this share of entries.
 FEW_COLUMNS = 64
 HARDLY_SPARSE = 0.1
@@ -117,8 +117,9 @@ def _deviation(dense: NDArray[np.float32], mean: NDArray[np.float64]) -> NDArray
     if dense.shape[1] < 2:
         return dense.std(axis=0, dtype=np.float64)
     total = np.zeros((1, dense.shape[1]))
-    for start in range(0, len(dense), _ROWS_AT_ONCE):
-        block = dense[start : start + _ROWS_AT_ONCE] - mean
+    step = max(1, _NUMBERS_AT_ONCE // dense.shape[1])
+    for start in range(0, len(dense), step):
+        block = dense[start : start + step] - mean
         np.multiply(block, block, out=block)
         total = np.add.reduce(np.concatenate([total, block]), axis=0, keepdims=True)
     return np.sqrt(total[0] / len(dense))

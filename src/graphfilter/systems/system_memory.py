@@ -38,7 +38,7 @@ PROGRAM = 680 * 2**20
 # Numbers of four bytes per vertex that a training step holds at its peak: of each hidden column
 # what is kept for the gradient, of each further layer, and while gradients are made; of each
 # feature; of each column that is filtered after the head.
-KEPT, KEPT_PER_LAYER, GRADIENTS, PER_FEATURE, PER_LOGIT = 3.0, 3.25, 2.5, 2.0, 7.0
+KEPT, KEPT_PER_LAYER, GRADIENTS, PER_FEATURE, PER_LOGIT = 3.0, 3.25, 2.5, 2.75, 7.0
 # Bytes of each vertex and class when all are answered and reported, and of an entry of the
 # adjacency when frequencies are measured for the report.
 ANSWERED, MEASURED_ENTRY = 70, 9
