@@ -21,6 +21,7 @@ from graphfilter.paper.published_accuracy import (
     LOW,
     MIDDLE_AND_HIGH,
     ROW_TITLES,
+    TABLE_4,
 )
 from graphfilter.paper.records import read_json_lines, read_target_records
 
@@ -149,12 +150,28 @@ def test_text_says_how_figure_3_ends() -> None:
 
 
 def test_text_says_what_horizontal_stacking_loses() -> None:
-    def lost(dataset: str) -> float:
-        shallow = mean("table4", dataset, "sgf-horizontal")
-        return shallow - mean("table4", dataset, "sgf-horizontal-64")
+    def at(dataset: str, depth: str, rule: str = "stratified") -> float:
+        return mean("table4", dataset, f"sgf-horizontal{depth}", split_rule=rule)
 
-    assert says(f"Wisconsin by {lost('wisconsin'):.1f} points from 16 to 64 filters")
-    assert says(f"Cornell by {lost('cornell_geomgcn'):.1f} (8.1)")
+    lost = at("wisconsin", "") - at("wisconsin", "-64")
+    assert says(f"Wisconsin by {lost:.1f} points from 16 to 64 filters")
+    lost = at("cornell_geomgcn", "", "fixed") - at("cornell_geomgcn", "-64", "fixed")
+    assert says(f"Cornell by {lost:.1f} on the authors' splits (8.1)")
+    above = (
+        at("cornell_geomgcn", "", "fixed")
+        - TABLE_4["sgf-horizontal"]["cornell_geomgcn"].accuracies[16].mean
+    )
+    assert says(f"from a level that is {above:.0f} points above the printed one")
+
+
+def test_text_says_what_depth_gives_on_the_authors_splits() -> None:
+    deep = ("sgf", "sgf-32", "sgf-64")
+    means = [mean("table4", "cornell_geomgcn", name, split_rule="fixed") for name in deep]
+    assert says(f"all three are at {means[0]:.1f}, four to six points below")
+    printed_there = TABLE_4["sgf"]["cornell_geomgcn"].accuracies
+    gaps = [cell.mean - ours for cell, ours in zip(printed_there.values(), means, strict=True)]
+    assert max(means) == min(means)
+    assert (round(min(gaps)), round(max(gaps))) == (4, 6)
 
 
 def test_text_counts_the_large_alphas() -> None:

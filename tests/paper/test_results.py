@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 from collections import Counter
 from dataclasses import asdict
@@ -73,7 +74,7 @@ def test_tables_are_rebuilt_from_their_records(target: str, rebuilt: Path) -> No
 def test_page_holds_every_target_on_record_and_its_figure(rebuilt: Path) -> None:
     page = (rebuilt / "report.html").read_text(encoding="utf-8")
     on_record = {path.name.partition(".")[0] for path in RESULTS.glob("*.json*")}
-    on_record -= {"systems", "decay", "sgc", "fixed-own"}  # of bench
+    on_record -= {"systems", "decay", "sgc", "fixed-own", "others"}  # of bench
     assert len(on_record) >= 10
     for name in on_record:
         assert f'<section id="{name}"' in page
@@ -87,14 +88,16 @@ def test_page_holds_every_target_on_record_and_its_figure(rebuilt: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "n_tables"), [("systems", 1), ("decay", 1), ("sgc", 1), ("fixed-own", 1)]
+    ("name", "n_tables"),
+    [("systems", 1), ("decay", 1), ("sgc", 1), ("fixed-own", 1), ("others", 2)],
 )
 def test_records_of_a_benchmark_give_their_tables(name: str, n_tables: int) -> None:
     records = read_records(RESULTS / f"{name}.jsonl.gz")
     assert all(record.status == "ok" for record in records)
-    (summary,) = summarise(records)
+    summaries = summarise(records)
+    assert len(summaries) == n_tables
     table = (RESULTS / f"{name}.md").read_text(encoding="utf-8")
-    assert to_markdown(make_table(summary)).strip() in table
+    assert all(to_markdown(make_table(summary)).strip() in table for summary in summaries)
 
 
 def test_half_the_dropout_closes_most_of_the_gap_to_the_paper() -> None:
@@ -139,6 +142,7 @@ def test_sgf_solves_bipartite_where_an_mlp_is_at_chance() -> None:
         "decay",
         "sgc",
         "fixed-own",
+        "others",
         "settings",
         "theta",
         "table2",
@@ -187,6 +191,17 @@ def test_first_table_of_the_readme_is_that_of_the_records() -> None:
         cells = [recorded[dataset][column] for dataset in datasets]
         shown = ["" if isinstance(cell, str) else f"{cell.mean:.1f}" for cell in cells]
         assert [cell.strip() for cell in line.split("|")[2:-1]] == shown
+
+
+def test_readme_says_how_the_committee_stands_beside_all_others() -> None:
+    blocks = committee_table.build(RESULTS, Options()).blocks
+    counts = [re.findall(r"\d+", str(row.cells[0])) for row in blocks[1].rows]
+    sums = [sum(map(int, found)) for found in counts]
+    assert all(len(found) == 3 and found[2] == "0" for found in counts)
+    readme = " ".join((RESULTS.parent / "README.md").read_text(encoding="utf-8").split())
+    assert f"the best of the {min(sums)} to {max(sums)} other systems and settings" in readme
+    assert f"worse than none of them, on any of {len(counts)} datasets" in readme
+    assert blocks[2].rows[0].label == get_system("committee").title
 
 
 def test_committee_on_record_is_todays() -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from graphfilter.bench import OnProgress, Record
+from graphfilter.paper.accuracy_table import GEOM_GCN_SPLITS
 from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
-from graphfilter.paper.comparison import compare_accuracy, select
+from graphfilter.paper.comparison import FIXED, compare_accuracy, select
 from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import DATASET_TITLES, DEPTHS, TABLE_4
 from graphfilter.paper.records import read_target_records
@@ -21,6 +22,7 @@ from graphfilter.systems import System, get_system
 NAME = "table4"
 DATASETS = ("pubmed", "cora", "wisconsin", "cornell_geomgcn")
 QUICK = ("wisconsin",)
+HEADINGS = {"stratified": "stratified 0.6/0.2/0.2 splits", "fixed": GEOM_GCN_SPLITS}
 TIME_NOTE = (
     "#Iteration and Time are those of 64 filters. Time is an epoch's, evaluation included, as a "
     "run's share of the runs trained side by side with it, on {devices}; the paper trained one "
@@ -47,6 +49,9 @@ def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> l
     datasets, notes = at_hand(QUICK if options.quick else DATASETS)
     systems = [stacking_system(base, depth) for depth in reversed(DEPTHS) for base in TABLE_4]
     pairs = pairs_of(datasets, systems, options)
+    if options.variants:
+        authors = [d for d in datasets if d in FIXED]
+        pairs += pairs_of(authors, systems, options, split_rule="fixed")
     collect_runs(folder, NAME, pairs, options, on_progress)
     return notes
 
@@ -55,14 +60,16 @@ def build(folder: Path, options: Options) -> Rendered:
     """Build the table from the records of a folder."""
     records = read_target_records(folder, options.file_name(NAME))
     devices = ", ".join(sorted({record.device for record in records}))
+    rules = [r for r in HEADINGS if any(record.split_rule == r for record in records)]
     return Rendered(
         "Table 4: accuracy of vertical and horizontal stacking by the number of filters",
-        tuple(_block(records, base) for base in TABLE_4),
+        tuple(_block(records, base, rule) for rule in rules for base in TABLE_4),
         notes=(TIME_NOTE.format(devices=devices),),
     )
 
 
-def _block(records: Sequence[Record], base: str) -> Block:
+def _block(records: Sequence[Record], base: str, split_rule: str) -> Block:
+    records = [record for record in records if record.split_rule == split_rule]
     there = {record.dataset for record in records}
     columns = (*(str(depth) for depth in DEPTHS), "#Iteration", "Time")
     rows = []
@@ -73,21 +80,24 @@ def _block(records: Sequence[Record], base: str) -> Block:
         printed = TABLE_4[base].get(dataset)
         cells = []
         for depth in DEPTHS:
-            runs = _runs(records, dataset, base, depth)
+            runs = _runs(records, dataset, base, depth, split_rule)
             cells.append(compare_accuracy(runs, printed and printed.accuracies[depth]))
-        deepest = [r for r in _runs(records, dataset, base, DEPTHS[-1]) if r.ok]
+        deepest = [r for r in _runs(records, dataset, base, DEPTHS[-1], split_rule) if r.ok]
         epochs = [r.epochs for r in deepest]
         times = [1000 * r.seconds_per_epoch for r in deepest if r.seconds_per_epoch is not None]
         cells.append(_beside(epochs, "", printed and printed.iterations))
         cells.append(_beside(times, " ms", printed and printed.milliseconds))
         rows.append(Row(DATASET_TITLES.get(dataset, dataset), tuple(cells)))
-    heading = f"{get_system(base).title}, stratified 0.6/0.2/0.2 splits"
+    heading = f"{get_system(base).title}, {HEADINGS[split_rule]}"
     return Block(heading, columns, tuple(rows), first_column="Datasets")
 
 
-def _runs(records: Sequence[Record], dataset: str, base: str, depth: int) -> list[Record]:
+def _runs(
+    records: Sequence[Record], dataset: str, base: str, depth: int, split_rule: str
+) -> list[Record]:
     system = stacking_system(base, depth)
-    return select(records, dataset, system if isinstance(system, str) else system.name)
+    name = system if isinstance(system, str) else system.name
+    return select(records, dataset, name, split_rule=split_rule)
 
 
 def _beside(values: Sequence[float], unit: str, printed: float | None) -> str:
