@@ -16,9 +16,10 @@ from pyarrow import parquet
 import graphfilter as gf
 from graphfilter.data import build_store
 from graphfilter.data.store import ends, ids
-from graphfilter.data.store.ids import IdIndex, hash_text
+from graphfilter.data.store.ids import IdIndex
 from graphfilter.data.store.names import map_names, write_text
 from graphfilter.errors import DataFileError
+from graphfilter.graph.tables.hashes import hash_text
 
 ODD_ONES = ["a", "a\0", "\0", "", "b" * 8, "b" * 9, "Zoë", "7", "007", " 7", "c" * 512]
 LONG_ONES = ["c" * 600, "c" * 599 + "d", "c" * 512 + "d", "c" * 513]
@@ -62,24 +63,6 @@ def test_index_of_many_ids_is_made_and_asked_in_pieces(tmp_path, monkeypatch):
     index = index_of(words, tmp_path)
     check_found(index, words, words[::-1] + [f"user-{i:08d}" for i in range(5000)])
     assert index.first_repeated() is None
-
-
-def test_hash_of_a_text_does_not_depend_on_its_place():
-    words = ODD_ONES + LONG_ONES
-    whole = hash_text(pa.array(words))
-    alone = [int(hash_text(pa.array([word]))[0]) for word in words]
-    assert whole.tolist() == alone
-    assert hash_text(pa.array(words).slice(3, 5)).tolist() == alone[3:8]
-    assert hash_text(pa.array(words, pa.large_string())).tolist() == alone
-    assert len(set(alone)) == len(words)
-
-
-def test_hashes_of_ids_that_count_up_fill_all_places_evenly():
-    hashes = hash_text(pa.array([f"user-{i:09d}" for i in range(1 << 14)]))
-    for shift in (0, 32, 52):
-        counts = np.bincount(hashes.astype(np.int64) >> shift & 4095, minlength=4096)
-        # Independent throws of 4 on average: a variance of 4, give or take 3 %.
-        assert counts.var() == pytest.approx(4, rel=0.15)
 
 
 @pytest.mark.parametrize("hashing", [None, *COLLIDING])

@@ -72,9 +72,9 @@ def writing_array(path: Path, dtype: Any, row: tuple[int, ...] = ()) -> Generato
             writer.close()
 
 
-def write_array(path: Path, array: NDArray[Any]) -> StoredArray:
+def write_array(path: Path, array: NDArray[Any], dtype: Any = None) -> StoredArray:
     """Write a whole array, a piece at a time: one that is mapped is never all in memory."""
-    with writing_array(path, array.dtype, array.shape[1:]) as writer:
+    with writing_array(path, dtype or array.dtype, array.shape[1:]) as writer:
         bytes_per_row = max(1, array.nbytes // max(1, len(array)))
         step = max(1, _PIECE_BYTES // bytes_per_row)
         for start in range(0, len(array), step):

@@ -57,8 +57,8 @@ def encode_features(
             matrix, note = _encode(table, how, vertices)
             together.append(matrix)
             notes += [note] if note else []
-        joined = sp.csr_array(sp.hstack(together, format="csr"))
-        columns.append(_keep(joined, scratch / f"columns{first}"))
+        table.release()
+        columns.append(_keep(_join(together), scratch / f"columns{first}"))
     if not columns:
         return {}, notes
     n_cells = table.num_rows * sum(column.width for column in columns)
@@ -79,12 +79,19 @@ def _encode(
     return sp.csc_array((data, index, indptr), shape=(table.num_rows, len(counts))), note
 
 
+def _join(columns: list[sp.csc_array]) -> sp.csr_array:
+    """Put columns side by side; they are given up as they are taken, for their memory."""
+    joined = columns.pop() if len(columns) == 1 else sp.hstack(columns, format="csc")
+    columns.clear()
+    return sp.csr_array(joined.tocsr())
+
+
 def _keep(matrix: sp.csr_array, path: Path) -> _Encoded:
-    arrays = (matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data)
+    parts = {"indptr": np.int64, "indices": np.int32, "data": np.float32}
     mapped: list[Any] = []
-    for part, array in zip(("indptr", "indices", "values"), arrays, strict=True):
+    for part, kind in parts.items():
         file = path.with_name(f"{path.name}_{part}.bin")
-        mapped.append(map_array(path.parent, write_array(file, array)))
+        mapped.append(map_array(path.parent, write_array(file, getattr(matrix, part), kind)))
     return _Encoded(*mapped, width=matrix.shape[1])
 
 

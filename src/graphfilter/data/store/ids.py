@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import numpy as np
@@ -10,18 +9,11 @@ from numpy.typing import NDArray
 
 from graphfilter.data.store.names import StoredNames
 from graphfilter.errors import GraphError
+from graphfilter.graph.tables.hashes import hash_text
 
 MOST_VERTICES = 1 << 31
 # Ids that are hashed together; what is made of them on the way stays near the processor.
 _AT_ONCE = 1 << 18
-# Bytes of an id that are mixed word by word, for all ids at once; longer ids are rare, and the
-# rest of each is hashed by itself.
-_MIXED_BYTES = 512
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-_OTHER_ODD = np.uint64(0xD6E8FEB86659FD93)
-_HALF = np.uint64(32)
-# Of a word, the bytes that belong to an id of which so many are left.
-_MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
 
 
 class IdIndex:
@@ -109,44 +101,3 @@ class IdIndex:
         own = self._text.take(pa.array(numbers))
         equal = pc.call_function("equal", [asked.cast(pa.large_string()), own])
         return equal.to_numpy(zero_copy_only=False)
-
-
-def hash_text(text: Any) -> NDArray[np.uint64]:
-    """Return a hash of 64 bits for each of an Arrow array of strings."""
-    import pyarrow.types as is_type
-
-    if not len(text):
-        return np.empty(0, dtype=np.uint64)
-    _, places, data = text.buffers()
-    kind = np.int64 if is_type.is_large_string(text.type) else np.int32
-    offsets = np.frombuffer(places, dtype=kind)[text.offset :][: len(text) + 1].astype(np.int64)
-    offsets, first, last = offsets - offsets[0], offsets[0], offsets[-1]
-    # A word may be read beyond the last id.
-    content = np.zeros(last - first + 8, dtype=np.uint8)
-    if data is not None:
-        content[:-8] = np.frombuffer(data, dtype=np.uint8)[first:last]
-    return _mix(offsets[:-1], np.diff(offsets), content)
-
-
-def _mix(
-    starts: NDArray[np.int64], lengths: NDArray[np.int64], content: NDArray[np.uint8]
-) -> NDArray[np.uint64]:
-    # Eight bytes from anywhere are one number.
-    words = np.ndarray(len(content) - 7, "<u8", content.data, strides=(1,))
-    state = lengths.astype(np.uint64) * _OTHER_ODD
-    for k in range(0, min(int(lengths.max()), _MIXED_BYTES), 8):
-        rows = np.flatnonzero(lengths > k)
-        own = words[starts[rows] + k]
-        own &= _MASKS[np.minimum(lengths[rows] - k, 8)]
-        own ^= state[rows]
-        own *= _ODD
-        own ^= own >> _HALF
-        state[rows] = own
-    for row in np.flatnonzero(lengths > _MIXED_BYTES):
-        rest = content[starts[row] + _MIXED_BYTES : starts[row] + lengths[row]]
-        digest = hashlib.blake2b(rest.data, digest_size=8).digest()
-        state[row] ^= np.uint64(int.from_bytes(digest, "little"))
-    state *= _OTHER_ODD
-    state ^= state >> _HALF
-    state *= _ODD
-    return state

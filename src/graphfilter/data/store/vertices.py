@@ -14,7 +14,7 @@ from graphfilter.data.store.names import map_names, write_text
 from graphfilter.errors import DataFileError
 from graphfilter.graph.labels import UNLABELLED
 from graphfilter.graph.tables.build import asked_features, read_attributes, suggest_labels
-from graphfilter.graph.tables.cells import as_ids
+from graphfilter.graph.tables.cells import as_ids, only_in
 from graphfilter.graph.tables.columns import Columns, is_index
 from graphfilter.graph.tables.edges import EdgeRoles
 from graphfilter.graph.tables.encoding import TableEncoder
@@ -41,8 +41,7 @@ class ColumnsOnDisk:
 
         self._path, self._source = path, source
         with reading_table(source):
-            self._file: Any = parquet.ParquetFile(path)
-            self.num_rows: int = self._file.metadata.num_rows
+            self.num_rows: int = parquet.read_metadata(path).num_rows
         # Columns that share a name cannot be told apart.
         every = [name for name, n in Counter(source.names).items() if n == 1]
         self.column_names = every if names is None else names
@@ -54,18 +53,31 @@ class ColumnsOnDisk:
         return max(1, _CELLS_AT_ONCE // max(1, self.num_rows))
 
     def column(self, name: str) -> pa.ChunkedArray:
+        from pyarrow import parquet
+
         if self._held is None or name not in self._held.column_names:
             first = self.column_names.index(name) // self.at_once * self.at_once
             names = self.column_names[first : first + self.at_once]
-            self._held = None
+            self.release()
             with reading_table(self._source):
                 # The user's own file is read through its reader, which checks it.
                 own = self._path == Path(self._source)
-                self._held = self._source.read(names) if own else self._file.read(columns=names)
+                if own:
+                    self._held = self._source.read(names)
+                else:
+                    with parquet.ParquetFile(self._path) as file:
+                        self._held = file.read(columns=names)
         return self._held.column(name)
 
     def __getitem__(self, name: str) -> pa.ChunkedArray:
         return self.column(name)
+
+    def release(self) -> None:
+        """Give up the columns that are held, and what Arrow kept of earlier ones."""
+        import pyarrow as pa
+
+        self._held = None
+        pa.default_memory_pool().release_unused()
 
     def select(self, names: list[str]) -> ColumnsOnDisk:
         return ColumnsOnDisk(self._path, self._source, names)
@@ -148,6 +160,7 @@ def understand_vertices(
             arrays[f"split_{part}"] = write_array(
                 folder / f"split_{part}.bin", getattr(splits[0], part)
             )
+    table.release()
     if encoder is None:
         encoder = _fit(table, vertices, columns, asked)
         notes += encoder.notes
@@ -189,7 +202,6 @@ def _write_ids(ids: Any, source: TableSource, folder: Path) -> dict[str, StoredA
 def _seen_in(ids: Any, edges: TableSource) -> pa.Array:
     """Return the ids that the beginning of the edges names: as good as all to guess columns by."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     with reading_table(edges):
         sample = edges.peek()
@@ -199,5 +211,4 @@ def _seen_in(ids: Any, edges: TableSource) -> pa.Array:
             continue
         words += as_ids(column).chunks
     seen = pa.chunked_array(words, type=pa.string()).combine_chunks()
-    mask = pc.call_function("is_in", [ids], pc.SetLookupOptions(value_set=seen))
-    return ids.filter(mask).combine_chunks()
+    return only_in(ids, seen)

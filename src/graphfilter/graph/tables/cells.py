@@ -71,6 +71,14 @@ def index_in(text: pa.ChunkedArray, known: pa.Array) -> NDArray[np.int32]:
     return found.fill_null(-1).to_numpy()
 
 
+def only_in(text: pa.ChunkedArray, some: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return the strings that are among some, few, others: no hash table of all is made."""
+    import pyarrow.compute as pc
+
+    mask = pc.call_function("is_in", [text], pc.SetLookupOptions(value_set=some))
+    return text.filter(mask).combine_chunks()
+
+
 def value_type(column: Any) -> Any:
     """Return the type of a column's cells, also where repeated ones are stored once."""
     import pyarrow.types as is_type

@@ -144,16 +144,16 @@ _ENCODE: dict[str, Callable[..., tuple[Entries, str]]] = {
 def _filled(values: NDArray[np.float64], how: EncodedColumn, n_words: int) -> tuple[Entries, str]:
     """Put the remembered values where some are missing, and mark those."""
     gone = np.isnan(values).any(axis=1)
-    filled = np.where(np.isnan(values), np.array(how.fill or (0.0,)), values)
+    filled = np.where(np.isnan(values), np.array(how.fill or (0.0,)), values).astype(np.float32)
     if how.marks_missing:
-        filled = np.column_stack([filled, gone])
+        filled = np.column_stack([filled, gone.astype(np.float32)])
     note = ""
     if gone.any() and (n_words or not how.marks_missing):
         other = f", {n_words:,} of them other words" if n_words else ""
         unmarked = "" if how.marks_missing else " None was when the model was fitted."
         n = count(int(gone.sum()), "value is", "values are")
         note = f"column {how.name!r}: {n} missing{other}; the median stands for them.{unmarked}"
-    return _entries(filled.astype(np.float32)), note
+    return _entries(filled), note
 
 
 def _check_readable(
@@ -178,6 +178,9 @@ def _check_readable(
 
 
 def _entries(values: NDArray[np.float32]) -> Entries:
-    features, rows = np.nonzero(values.T)
-    counts = np.bincount(features, minlength=values.shape[1])
-    return rows.astype(np.int32), np.ascontiguousarray(values.T)[features, rows], counts
+    # One feature after another, for the memory of long columns.
+    rows = [np.flatnonzero(feature).astype(np.int32) for feature in values.T]
+    data = [feature[own] for feature, own in zip(values.T, rows, strict=True)]
+    counts = np.array([len(own) for own in rows], dtype=np.int64)
+    none = np.empty(0, np.int32), np.empty(0, np.float32)
+    return np.concatenate([none[0], *rows]), np.concatenate([none[1], *data]), counts

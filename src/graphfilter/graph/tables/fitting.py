@@ -199,7 +199,7 @@ def read_list(column: Any) -> NDArray[np.float64] | None:
 def fill_of(values: NDArray[np.float64]) -> dict[str, Any]:
     """Return what stands for missing values: the median, and a mark where there are any."""
     known = values[np.isfinite(values)]
-    median = float(np.median(known)) if len(known) else 0.0
+    median = float(np.median(known, overwrite_input=True)) if len(known) else 0.0
     return {"fill": (median,), "marks_missing": bool(np.isnan(values).any())}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphfilter.errors import DataFileError
-from graphfilter.graph.tables.cells import as_ids, index_in, is_text, value_type
+from graphfilter.graph.tables.cells import as_ids, index_in, is_text, only_in, value_type
 from graphfilter.graph.tables.columns import (
     END_NAMES,
     ID_NAMES,
@@ -26,6 +26,7 @@ from graphfilter.graph.tables.columns import (
     say_guesses,
 )
 from graphfilter.graph.tables.edges import EdgeRoles
+from graphfilter.graph.tables.hashes import all_differ
 from graphfilter.graph.tables.source import TableSource, reading_table
 
 # A column holds ends of edges, or ids, where so many of the edges' cells are among them.
@@ -165,10 +166,11 @@ def _share_in(column: Any, ends: list[Any]) -> float:
     """Return the largest share of an end's cells that a column holds, if its own all differ."""
     if not _may_be_id(column):
         return 0.0
-    ids = as_ids(column).combine_chunks().unique()
-    if len(ids) < len(column):
+    ids = as_ids(column)
+    if not all_differ(ids):
         return 0.0
-    return max(float(np.mean(index_in(end, ids) >= 0)) for end in ends) if ends else 0.0
+    shares = [float(np.mean(index_in(end, only_in(ids, end)) >= 0)) for end in ends]
+    return max(shares, default=0.0)
 
 
 def _may_be_id(column: Any) -> bool:

@@ -85,8 +85,9 @@ _FIT: dict[str, Any] = {
 def _looks_like_an_id(values: NDArray[np.float64], name: str) -> str:
     """Say why a column of numbers is left out, '' where it is not: a number for each row."""
     named = name.startswith("Unnamed: ") or _ID_NAME.search(name) or _CAMEL_ID.search(name)
-    whole = not np.isnan(values).any() and bool((values == np.floor(values)).all())
-    if not (named and whole and len(values) > words.FEW_ROWS):
+    if not named or len(values) <= words.FEW_ROWS:
+        return ""
+    if np.isnan(values).any() or (values != np.floor(values)).any():
         return ""
     if len(np.unique(values)) < len(values):
         return ""
