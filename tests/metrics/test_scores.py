@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphfilter.metrics import METRICS, calibration_error, score, score_parts
+from graphfilter.metrics import (
+    METRICS,
+    calibration_by_chance,
+    calibration_error,
+    score,
+    score_parts,
+)
 from graphfilter.splits import Split
 
 
@@ -42,6 +48,24 @@ def test_calibration_error_is_the_gap_between_confidence_and_accuracy() -> None:
     assert calibration_error(probabilities, np.array([0, 0, 0, 0])) == pytest.approx(0.25)
 
 
+def test_calibration_by_chance_is_the_mean_error_of_labels_drawn_from_the_probabilities() -> None:
+    rng = np.random.default_rng(0)
+    probabilities = rng.dirichlet([2.0, 1.0, 1.0], 300)
+    draws = np.cumsum(probabilities, axis=1)
+    errors = [
+        calibration_error(probabilities, (rng.random((300, 1)) > draws).sum(axis=1))
+        for _ in range(400)
+    ]
+    spread = np.std(errors) / np.sqrt(len(errors))
+    expected = calibration_by_chance(probabilities)
+    # The normal approximation itself is off by a few per cent where a bin has few vertices.
+    assert np.mean(errors) == pytest.approx(expected, abs=4 * spread + 0.03 * expected)
+
+
+def test_certain_answers_have_no_calibration_error_by_chance() -> None:
+    assert calibration_by_chance(np.eye(2)[[0, 1, 0]]) == 0.0
+
+
 def test_parts_are_scored_apart_without_their_unlabelled_vertices() -> None:
     split = Split(np.array([0, 1]), np.array([2]), np.array([3, 4]))
     labels = np.array([0, 1, -1, 1, -1])
@@ -59,7 +83,7 @@ def test_two_classes_are_scored_as_scikit_learn_does() -> None:
     labels = rng.integers(0, 2, 50)
     rare = rng.integers(1, 5, 50) / 5
     got = score(np.stack([1 - rare, rare], axis=1), labels)
-    assert set(got) == {"n_vertices", *METRICS}
+    assert set(got) == {"n_vertices", "calibration_by_chance", *METRICS}
     answer = (rare > 0.5).astype(int)
     assert got["balanced_accuracy"] == reference.balanced_accuracy_score(labels, answer)
     assert got["roc_auc"] == reference.roc_auc_score(labels, rare)

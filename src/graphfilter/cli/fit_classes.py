@@ -13,6 +13,8 @@ from graphfilter.cli.stopping import command_line, stoppable, what_is_kept
 from graphfilter.cli.together import ending_lost, note_division, on_first, say_communicated
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from graphfilter.cli.target_options import TargetOptions
     from graphfilter.estimators.base import VertexClassifier
     from graphfilter.graph import Graph
@@ -99,6 +101,13 @@ def _stages(graph: Graph, classifier: VertexClassifier, repeats: int) -> list[st
     return titles + [f"comparing: {get_system(name).title}" for name in BASELINES]
 
 
+def _value(scores: Mapping[str, float], name: str) -> str:
+    """Return a score as it is shown; of calibration with what chance alone would show."""
+    chance = scores.get("calibration_by_chance") if name == "calibration_error" else None
+    beside = "" if chance is None else f" (by chance {chance:.3f})"
+    return f"{scores[name]:.3f}{beside}" if name in scores else ""
+
+
 def _show(summary: FitSummary) -> None:
     from graphfilter.graph.edges import count
     from graphfilter.report.spread import view_spread
@@ -118,7 +127,7 @@ def _show(summary: FitSummary) -> None:
             titles[part],
             f"{scores['n_vertices']:,}",
             f"{scores['accuracy']:.1%}",
-            *(f"{scores[name]:.3f}" if name in scores else "" for name in shown),
+            *(_value(scores, name) for name in shown),
         ]
         for part, scores in metrics["scores"].items()
     ]

@@ -5,7 +5,14 @@ intervals. A new metric goes into ``scores.score`` and ``scores.METRICS``. Numbe
 beyond ``errors`` and ``splits``, nothing of this package is imported.
 """
 
-from graphfilter.metrics.scores import METRICS, Metric, calibration_error, score, score_parts
+from graphfilter.metrics.scores import (
+    METRICS,
+    Metric,
+    calibration_by_chance,
+    calibration_error,
+    score,
+    score_parts,
+)
 from graphfilter.metrics.significance import (
     FEWEST_RUNS,
     LEVEL,
@@ -24,6 +31,7 @@ __all__ = [
     "METRICS",
     "SIGNIFICANCE",
     "Metric",
+    "calibration_by_chance",
     "calibration_error",
     "corrected_t_test",
     "holm",

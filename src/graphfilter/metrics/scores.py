@@ -65,6 +65,7 @@ def score_parts(
 def score(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> dict[str, Any]:
     """Return the number of vertices and every one of ``METRICS`` that is defined.
 
+    Beside the calibration error is the one that right probabilities would show by chance.
     Balanced accuracy and macro F1 average over the classes present. ROC AUC and average precision
     are of the second of two classes, and left out where only one is present.
 
@@ -99,6 +100,7 @@ def score(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> dict
         "macro_f1": f1_score(labels, predicted, **over_present),
         "log_loss": log_loss(labels, normalised, labels=classes),
         "calibration_error": calibration_error(probabilities, labels),
+        "calibration_by_chance": calibration_by_chance(probabilities),
     }
     if len(classes) == len(present) == 2:
         scores["roc_auc"] = roc_auc_score(labels, probabilities[:, 1])
@@ -124,6 +126,37 @@ def calibration_error(
     """
     confidence = probabilities.max(axis=1)
     right = probabilities.argmax(axis=1) == labels
-    bins = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
-    gaps = np.bincount(bins, weights=right - confidence, minlength=n_bins)
+    gaps = np.bincount(_bins(confidence, n_bins), weights=right - confidence, minlength=n_bins)
     return float(np.abs(gaps).sum() / len(labels))
+
+
+def calibration_by_chance(probabilities: NDArray[np.float64], n_bins: int = 10) -> float:
+    r"""Return the calibration error that these probabilities would show if they were right.
+
+    A bin whose vertices are right with their probabilities p has a sum of gaps of variance
+    :math:`v_b = \sum p (1 - p)`, so that, in the normal approximation,
+
+    .. math:: E[\mathrm{ECE}] \approx \frac{1}{n} \sum_b \sqrt{2 v_b / \pi}
+
+    It falls with the square root of the number of vertices: an error about as large says nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import graphfilter as gf
+    >>> sure = np.tile([0.9, 0.1], (100, 1))
+    >>> round(gf.metrics.calibration_by_chance(sure), 3)
+    0.024
+    >>> round(gf.metrics.calibration_by_chance(np.tile(sure, (100, 1))), 4)
+    0.0024
+    """
+    confidence = probabilities.max(axis=1)
+    variance = np.bincount(
+        _bins(confidence, n_bins), weights=confidence * (1 - confidence), minlength=n_bins
+    )
+    # Rows may add up to a little more than 1.
+    return float(np.sqrt(2 / np.pi * variance.clip(0)).sum() / len(confidence))
+
+
+def _bins(confidence: NDArray[np.float64], n_bins: int) -> NDArray[np.int64]:
+    return np.minimum((confidence * n_bins).astype(np.int64), n_bins - 1)

@@ -213,7 +213,12 @@ def _calibration(runs: Sequence[Record]) -> str:
     mean, deviation = float(errors.mean()), float(errors.std())
     low, high = mean_interval(mean, deviation, len(errors), _test_per_train(runs))
     interval = "" if np.isnan(low) else f" ({max(low, 0):.1f} to {high:.1f})"
-    return f"{errors.mean():.1f}{interval}"
+    parts = [r.scores["test"] for r in runs]
+    chance = [
+        100 * part["calibration_by_chance"] for part in parts if "calibration_by_chance" in part
+    ]
+    by_chance = f", by chance {np.mean(chance):.1f}" if len(chance) == len(runs) else ""
+    return f"{errors.mean():.1f}{interval}{by_chance}"
 
 
 def _test_per_train(runs: Sequence[Record]) -> float:

@@ -77,7 +77,7 @@ def _spread(
         # Splits of one graph share vertices, so that their scores are not independent.
         ratios = [len(getattr(split, part)) / len(split.train) for split in splits]
         ratio = 0.0 if same else float(np.mean(ratios))
-        names = set.intersection(*(set(s[part]) for s in scores)) - {"n_vertices"}
+        names = set.intersection(*(set(s[part]) for s in scores)) & set(METRICS)
         found[part] = {
             name: _summary(name, [s[part][name] for s in scores], ratio)
             for name in scores[0][part]

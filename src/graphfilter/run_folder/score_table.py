@@ -15,6 +15,8 @@ from graphfilter.run_folder.layout import METRICS_FILE
 from graphfilter.storage import matches, read_json
 
 PARTS = {"train": "training", "val": "validation", "test": "test"}
+# Of use beside another score only.
+NOT_SHOWN = ("calibration_by_chance",)
 CSV_HEADS = ("run", "part", "metric", "value")
 
 
@@ -46,7 +48,8 @@ def _read(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def _block(heading: str, scores: dict[str, dict[str, Any]]) -> Block[Cell]:
-    metrics = list(dict.fromkeys(name for values in scores.values() for name in values))
+    every = (name for values in scores.values() for name in values)
+    metrics = [name for name in dict.fromkeys(every) if name not in NOT_SHOWN]
     rows = [
         Row(PARTS.get(part, part), tuple(Cell(_text(name, values.get(name))) for name in metrics))
         for part, values in scores.items()
