@@ -224,11 +224,13 @@ def _made(name: str, summary: str, source: str) -> Dataset:
     )
 
 
-def _ogb(name: str, summary: str, licence: str, counts: Counts | None = None) -> Dataset:
+def _ogb(
+    name: str, archive: str, summary: str, licence: str, counts: Counts | None = None
+) -> Dataset:
     return Dataset(
         name=name,
         summary=summary,
-        source="Open Graph Benchmark, through the package ogb",
+        source=f"Open Graph Benchmark, https://snap.stanford.edu/ogb/data/nodeproppred/{archive}",
         version="Hu et al. 2020",
         licence=licence,
         reader="ogb",
@@ -347,10 +349,14 @@ _UNDIRECTED = {
         _made("digits", "Images of digits and their nearest neighbours", "scikit-learn"),
         _made("karate", "Zachary's karate club", "networkx"),
         _ogb(
-            "ogbn-arxiv", "arXiv papers in computer science", "ODC-BY", (169343, 1157799, 128, 40)
+            "ogbn-arxiv",
+            "arxiv.zip",
+            "arXiv papers in computer science",
+            "ODC-BY",
+            (169343, 1157799, 128, 40),
         ),
-        _ogb("ogbn-products", "Amazon products bought together", "Amazon"),
-        _ogb("ogbn-papers100M", "Papers that cite each other", "ODC-BY"),
+        _ogb("ogbn-products", "products.zip", "Amazon products bought together", "Amazon"),
+        _ogb("ogbn-papers100M", "papers100M-bin.zip", "Papers that cite each other", "ODC-BY"),
     )
 }
 

@@ -25,7 +25,6 @@ from graphfilter.data.readers.npz import drop_from_splits, note_unlabelled
 from graphfilter.data.store import is_store, open_store
 from graphfilter.errors import ConfigError, DataFileError, check_name
 from graphfilter.graph import Graph
-from graphfilter.splits import Split
 from graphfilter.storage import scratch_folder
 
 
@@ -218,30 +217,14 @@ def _make(name: str) -> Graph:
 
 
 def _load_ogb(entry: Dataset, folder: AnyPath | None) -> Graph:
-    """Open the store that was built of a dataset, else load it through the package ogb."""
+    """Open the store that was built of a dataset: the package ogb would unpickle it."""
     for place in _places(folder):
         if is_store(place / entry.name):
             graph = open_store(place / entry.name).replace(name=entry.name)
             check_counts(graph, entry, place / entry.name)
             return graph
-    try:
-        from ogb.nodeproppred import NodePropPredDataset  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        raise ConfigError(
-            f"{entry.name} must be loaded through the package ogb, which is not installed. "
-            "Install it: pip install ogb. Or, of its raw files: graphfilter store FOLDER --out "
-            f"{cache_folder() / entry.name}"
-        ) from None
-    dataset = NodePropPredDataset(name=entry.name, root=str(cache_folder() / "ogb"))
-    content, labels = dataset[0]
-    parts = dataset.get_idx_split()
-    graph = Graph.from_edges(
-        content["edge_index"].T,
-        content["num_nodes"],
-        features=content["node_feat"],
-        labels=labels.ravel(),
-        splits=[Split(parts["train"], parts["valid"], parts["test"], rule="public")],
-        name=entry.name,
+    raise ConfigError(
+        f"{entry.name} must be built as a graph store first; there is none. Fetch and unpack its "
+        f"raw files ({entry.source}), then: graphfilter store FOLDER --out "
+        f"{cache_folder() / entry.name}"
     )
-    check_counts(graph, entry, entry.name)
-    return graph
