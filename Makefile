@@ -13,6 +13,8 @@ PYTEST := python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 # Threads that wait must not take a core from those that work; OpenMP reads this when it loads.
 export OMP_WAIT_POLICY ?= PASSIVE
 export KMP_BLOCKTIME ?= 0
+# Python compiles a module once, and not again in every process that a test starts.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test coverage fuzz soak lint format bench bench-gpu docs docs-dynamics docs-picture clean

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
 import torch
+from tests.conftest import SMALL_GRAPHS, make_small_graph
 
 from graphfilter.errors import ConfigError
 from graphfilter.filters import (
@@ -43,19 +46,25 @@ FILTERS = {
 PAIRS = [(f, o) for f in FILTERS for o in OPERATORS if (f, o) != ("pagerank exact", "laplacian")]
 
 
-@pytest.fixture(params=PAIRS, ids=" on ".join)
-def pair(request: pytest.FixtureRequest) -> tuple[str, str]:
-    return request.param
+@cache
+def operator_on(kind: str, graph: str) -> Operator:
+    return make_operator(kind, make_small_graph(graph), dtype=torch.float64)
 
 
-@pytest.fixture
-def filter_(pair: tuple[str, str]) -> Filter:
-    return FILTERS[pair[0]]().double()
+def on_every_graph(test: Callable[[Filter, Operator], None]) -> Callable[[str, str], None]:
+    """Run a test of each filter on each of its operators, on one small graph after another."""
 
+    @pytest.mark.parametrize(("name", "kind"), PAIRS, ids=map(" on ".join, PAIRS))
+    def run(name: str, kind: str) -> None:
+        for graph in SMALL_GRAPHS:
+            try:
+                test(FILTERS[name]().double(), operator_on(kind, graph))
+            except Exception as error:
+                error.add_note(f"on the graph {graph!r}")
+                raise
 
-@pytest.fixture
-def operator(pair: tuple[str, str], small_graph: Graph) -> Operator:
-    return make_operator(pair[1], small_graph, dtype=torch.float64)
+    run.__name__ = test.__name__
+    return run
 
 
 def columns(n: int, c: int = 3, seed: int = 0) -> torch.Tensor:
@@ -63,6 +72,7 @@ def columns(n: int, c: int = 3, seed: int = 0) -> torch.Tensor:
     return torch.randn(n, c, generator=generator, dtype=torch.float64)
 
 
+@on_every_graph
 def test_filter_equals_its_response_in_the_eigenbasis(filter_: Filter, operator: Operator) -> None:
     lam, vectors = np.linalg.eigh(operator.matrix.toarray())
     x = columns(operator.n)
@@ -83,12 +93,14 @@ def test_filter_response_equals_its_coefficients(name: str) -> None:
     assert (error <= 1e-10 * terms.sum(0) + 1e-12).all()
 
 
+@on_every_graph
 def test_filter_is_linear(filter_: Filter, operator: Operator) -> None:
     x, z = columns(operator.n), columns(operator.n, seed=1)
     together = filter_(operator, 2 * x - 3 * z)
     torch.testing.assert_close(together, 2 * filter_(operator, x) - 3 * filter_(operator, z))
 
 
+@on_every_graph
 def test_filter_is_permutation_equivariant(filter_: Filter, operator: Operator) -> None:
     order = np.random.default_rng(0).permutation(operator.n)
     matrix = operator.matrix[order][:, order]
@@ -97,6 +109,7 @@ def test_filter_is_permutation_equivariant(filter_: Filter, operator: Operator) 
     torch.testing.assert_close(filter_(moved, x[order]), filter_(operator, x)[order])
 
 
+@on_every_graph
 def test_filter_gradients_equal_finite_differences(filter_: Filter, operator: Operator) -> None:
     x = columns(operator.n, 2).requires_grad_()
     parameters = tuple(filter_.parameters())
@@ -107,6 +120,7 @@ def test_filter_gradients_equal_finite_differences(filter_: Filter, operator: Op
     assert torch.autograd.gradcheck(run, (x, *parameters), atol=1e-6, rtol=1e-5, fast_mode=True)
 
 
+@on_every_graph
 def test_filter_without_dropout_equals_dropout_of_nothing(
     filter_: Filter, operator: Operator
 ) -> None:
@@ -125,6 +139,7 @@ def test_filter_state_round_trips(name: str) -> None:
     np.testing.assert_array_equal(other.response(lam), filter_.response(lam))
 
 
+@on_every_graph
 def test_filter_leaves_its_input_unchanged(filter_: Filter, operator: Operator) -> None:
     x = columns(operator.n)
     before = x.clone()
@@ -132,6 +147,7 @@ def test_filter_leaves_its_input_unchanged(filter_: Filter, operator: Operator) 
     assert torch.equal(x, before)
 
 
+@on_every_graph
 def test_filters_side_by_side_equal_each_alone(filter_: Filter, operator: Operator) -> None:
     others = [copy.deepcopy(filter_) for _ in range(3)]
     generator = torch.Generator().manual_seed(0)

@@ -20,7 +20,7 @@ from graphfilter.storage import read_checked_json, write_checked_json
 from graphfilter.training import Progress
 
 
-@parametrize_with_checks([SGFClassifier(max_epochs=40, n_layers=4, random_state=0)])
+@parametrize_with_checks([SGFClassifier(max_epochs=20, n_layers=2, random_state=0)])
 def test_estimator_passes_the_checks_of_scikit_learn(estimator, check) -> None:
     check(estimator)
 
@@ -31,7 +31,7 @@ def bipartite() -> Graph:
 
 
 def quick(**parameters) -> SGFClassifier:
-    return SGFClassifier(**{"max_epochs": 80, "random_state": 0, **parameters})
+    return SGFClassifier(**{"max_epochs": 20, "random_state": 0, **parameters})
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +137,7 @@ def test_classifier_balanced_weights_raise_the_recall_of_a_rare_class() -> None:
     X = rng.normal(size=(600, 5)) + 0.8 * y[:, None]
     recalls = []
     for weight in (None, "balanced", {1: 20.0}):
-        clf = quick(class_weight=weight).fit(X, y)
+        clf = quick(class_weight=weight, max_epochs=80).fit(X, y)
         recalls.append((clf.predict() == y)[y == 1].mean())
     assert recalls[1] > recalls[0]
     assert recalls[2] > recalls[0]
@@ -148,7 +148,8 @@ def test_classifier_bound_to_a_graph_works_in_cross_validation(bipartite: Graph)
     assert clone(clf).graph is bipartite
     scores = cross_val_score(clf, np.arange(200), bipartite.labels, cv=3)
     assert scores.mean() > 0.95
-    search = GridSearchCV(clf, {"operator": ["laplacian", "adjacency"]}, cv=2)
+    briefly = clf.set_params(max_epochs=5)
+    search = GridSearchCV(briefly, {"operator": ["laplacian", "adjacency"]}, cv=2)
     search.fit(np.arange(200)[:, None], bipartite.labels)
     assert search.best_params_["operator"] in ("laplacian", "adjacency")
 

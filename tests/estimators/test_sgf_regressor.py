@@ -18,7 +18,7 @@ from graphfilter.splits import Split
 
 
 @pytest.mark.filterwarnings("ignore::graphfilter.errors.NoGraphWarning")
-@parametrize_with_checks([SGFRegressor(max_epochs=80, n_layers=4, random_state=0)])
+@parametrize_with_checks([SGFRegressor(max_epochs=30, n_layers=2, random_state=0)])
 def test_estimator_passes_the_checks_of_scikit_learn(estimator, check) -> None:
     check(estimator)
 
@@ -36,7 +36,7 @@ def filtered(graph: Graph) -> np.ndarray:
 
 def quick(**parameters) -> SGFRegressor:
     return SGFRegressor(
-        **{"max_epochs": 150, "n_layers": 4, "random_state": 0, "learning_rate": 0.01, **parameters}
+        **{"max_epochs": 50, "n_layers": 4, "random_state": 0, "learning_rate": 0.01, **parameters}
     )
 
 
