@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,6 +30,10 @@ MOST_LINKS = 10**7
 
 Make = Callable[[Features], Features]
 Found = Mapping[str, NDArray[np.float32]]
+# From a graph, columns and a number of steps to the averages after each step.
+Hops = Callable[[Graph, NDArray[Any], int], list[NDArray[Any]]]
+# The view of the averages, which a store may keep.
+AVERAGES = "averages"
 
 
 def _nothing(graph: Graph, features: Features) -> Found:
@@ -110,22 +115,31 @@ def two_steps_of_links(graph: Graph) -> Features:
     return beside(first, unit_rows(second))
 
 
-def averages(graph: Graph, features: Features) -> Features:
+def averages(graph: Graph, features: Features, hops: Hops | None = None) -> Features:
     """Return the features, their averages over neighbours, over theirs, …, and log degrees.
 
     As many steps as keep the columns below ``MOST_AVERAGED``, at most three. Dense, for trees,
-    which know gaps: a vertex's own missing values are NaN.
+    which know gaps: a vertex's own missing values are NaN. ``hops`` gives the averages; they are
+    made by :func:`average_hops` unless given.
     """
     columns = features.toarray() if sp.issparse(features) else np.asarray(features)
-    degrees = graph.degrees.astype(np.float64)
-    mean = sp.csr_array(sp.diags_array(1 / _or_one(degrees)) @ graph.adjacency).astype(np.float32)
     n_hops = min(MOST_HOPS, MOST_AVERAGED // max(columns.shape[1], 1) - 1) if graph.n_edges else 0
     own = columns if graph.feature_names is None else with_gaps(columns, graph.feature_names)
+    degrees = graph.degrees.astype(np.float64)
     found = [own, np.log1p(degrees)[:, None].astype(np.float32)]
+    found += (hops or average_hops)(graph, columns, max(n_hops, 0))
+    return np.hstack(found).astype(np.float32)
+
+
+def average_hops(graph: Graph, columns: NDArray[Any], n_hops: int) -> list[NDArray[Any]]:
+    """Return the averages of columns over neighbours, over neighbours of those, and so on."""
+    degrees = graph.degrees.astype(np.float64)
+    mean = sp.csr_array(sp.diags_array(1 / _or_one(degrees)) @ graph.adjacency).astype(np.float32)
+    found: list[NDArray[Any]] = []
     for _ in range(n_hops):
         columns = mean @ columns
         found.append(columns)
-    return np.hstack(found).astype(np.float32)
+    return found
 
 
 def beside(*parts: Features) -> Features:
@@ -159,7 +173,7 @@ def _links(make: Callable[[Graph], Features]) -> View:
 VIEWS: dict[str, View] = {
     "features": View(lambda *_: lambda features: features),
     "unit": View(lambda *_: unit_rows),
-    "averages": View(lambda graph, _: lambda features: averages(graph, features)),
+    AVERAGES: View(lambda graph, _: lambda features: averages(graph, features)),
     "neighbours": _links(link_features),
     "places": View(fix_places, find_places, keeps_graph=True),
     "links": _links(two_steps_of_links),

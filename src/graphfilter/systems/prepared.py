@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from graphfilter.data.store.hops import kept_hops
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
 from graphfilter.graph.scaling import FeatureScaler
-from graphfilter.graph.views import Found, find_view, fix_view
+from graphfilter.graph.views import AVERAGES, Found, averages, find_view, fix_view
 from graphfilter.operators import Operator, SparseFeatures, make_operator, to_tensor
 from graphfilter.training import CLASSIFICATION, Task
 
@@ -88,7 +89,10 @@ class Prepared:
             assert self.graph.features is not None
             features = self.scaler.transform(self.graph.features)
             kept = find_view(self.graph, features, view) if found is None else found
-            columns = fix_view(self.graph, view, kept)(features)
+            if view == AVERAGES:
+                columns = averages(self.graph, features, kept_hops)
+            else:
+                columns = fix_view(self.graph, view, kept)(features)
             made = self._views[view] = replace(
                 self,
                 graph=replace(self.graph, features=columns),

@@ -9,6 +9,7 @@ What belongs here is the format and what writes it:
   :mod:`.ends`), :mod:`.features` and :mod:`.edges`; :mod:`.ids` finds numbers, :mod:`.engine`,
   which is DuckDB, sorts;
 - :mod:`.ogb`, :mod:`.build_ogb`: the same from the raw files of OGB's datasets;
+- :mod:`.hops`: averages of features over neighbours, kept when they were needed once;
 - :mod:`.needs`: what a build will take, said beforehand.
 """
 
