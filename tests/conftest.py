@@ -43,8 +43,26 @@ if not torch.cuda.is_available():
     os.environ.setdefault("TRITON_INTERPRET", "1")
 
 
+# The files that take longest, at the beginning: at the end one process would be left with one.
+LONGEST = (
+    "test_results.py",
+    "test_kernel_contract.py",
+    "test_report_in_browser.py",
+    "test_targets.py",
+    "test_sanitizers.py",
+    "test_site_in_browser.py",
+    "test_soak.py",
+    "test_fit.py",
+    "test_sgf_classifier.py",
+    "test_start_up.py",
+    "test_docs.py",
+)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the examples of networks whose layers are PyTorch Geometric's where it is missing."""
+    """Run the longest files first, and skip the examples of layers that are not installed."""
+    place = {name: i for i, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.name, len(place)))
     if importlib.util.find_spec("torch_geometric"):
         return
     missing = pytest.mark.skip(reason="torch_geometric is not installed")
@@ -55,6 +73,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(missing)
 
 
+RESULTS = Path(__file__).resolve().parents[1] / "results"
 SMALL_GRAPHS = ("path", "cycle", "star", "two_components", "isolated", "weighted", "edgeless")
 
 
@@ -99,15 +118,35 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in NEEDED:
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"{name} is not installed: pip install 'graphfilter[docs]'")
-    shared = tmp_path_factory.getbasetemp()
+    return made_once(tmp_path_factory, "documentation", build_site) / "site"
+
+
+@pytest.fixture(scope="session")
+def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all that is on record in results/, built again without training."""
+
+    def build(folder: Path) -> None:
+        words = ["reproduce", "all", "--from-records", RESULTS, "--out", folder, "--quiet"]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "argv", ["graphfilter", *map(str, words)])
+            with pytest.raises(SystemExit) as stop:
+                main()
+        assert stop.value.code in (0, None)
+
+    return made_once(tmp_path_factory, "rebuilt", build)
+
+
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """Return a folder that is made once for all the processes that run tests."""
+    shared = factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         shared = shared.parent
-    folder = shared / "documentation"
-    with (shared / "documentation.lock").open("w") as file:
+    folder = shared / name
+    with (shared / f"{name}.lock").open("w") as file:
         lock(file.fileno(), wait=True)
         if not folder.exists():
-            build_site(folder)
-    return folder / "site"
+            make(folder)
+    return folder
 
 
 @dataclass(frozen=True)

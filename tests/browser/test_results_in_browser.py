@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from graphfilter.bench import read_records
-from graphfilter.paper.reproduction_page import write_reproduction
 from graphfilter.report.benchmark_page import write_benchmark
 from graphfilter.report.learned_filters import learned_filters
 
@@ -16,12 +15,10 @@ RESULTS = Path(__file__).resolve().parents[2] / "results"
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    folder = tmp_path_factory.mktemp("pages")
-    records = read_records(RESULTS / "systems.jsonl.gz")
-    write_benchmark(folder / "bench.html", records, name="systems.jsonl.gz")
-    write_reproduction(folder / "reproduce.html", RESULTS)
-    return {path.stem: path.as_uri() for path in folder.iterdir()}
+def pages(tmp_path_factory: pytest.TempPathFactory, rebuilt: Path) -> dict[str, str]:
+    bench = tmp_path_factory.mktemp("pages") / "bench.html"
+    write_benchmark(bench, read_records(RESULTS / "systems.jsonl.gz"), name="systems.jsonl.gz")
+    return {"bench": bench.as_uri(), "reproduce": (rebuilt / "report.html").as_uri()}
 
 
 @pytest.mark.parametrize("name", ["bench", "reproduce"])

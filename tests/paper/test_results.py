@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import sys
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 
 from graphfilter.bench import make_table, read_records, summarise, to_markdown
-from graphfilter.cli import main
 from graphfilter.paper import committee_table
 from graphfilter.paper.accuracy_table import CHOSEN
 from graphfilter.paper.comparison import compare_accuracy, compare_chosen, select
@@ -32,19 +30,6 @@ from graphfilter.paper.table4 import stacking_system
 from graphfilter.systems import System, find_system, get_system
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
-
-
-@pytest.fixture(scope="module")
-def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All that is on record, built again without training."""
-    folder = tmp_path_factory.mktemp("rebuilt")
-    words = ["reproduce", "all", "--from-records", str(RESULTS), "--out", str(folder), "--quiet"]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["graphfilter", *words])
-        with pytest.raises(SystemExit) as stop:
-            main()
-    assert stop.value.code in (0, None)
-    return folder
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
+from tests.processes import Command
 
 N_SAMPLES = 50
 # A studio keeps its runs, and so their memory: a few, at the beginning.
@@ -116,11 +115,10 @@ VERTICES = "id,x,label\n" + "".join(f"v{i},{i / 10},{'ab'[i % 2]}\n" for i in ra
 
 def soak_studio(folder: Path, n: int, most_growth_mb: float) -> list[str]:
     """Send a studio requests of every kind, good and bad, and end it by SIGTERM."""
-    command = [sys.executable, "-m", "graphfilter", "studio", "--no-browser", "--upload-limit", "1"]
-    environment = {**os.environ, "COLUMNS": "300"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as studio:
-        assert studio.stdout is not None
-        ask = Asker(studio.stdout.readline().split()[-1])
+    words = ("studio", "--no-browser", "--upload-limit", 1)
+    environment = {"TMPDIR": str(folder), "COLUMNS": "300"}
+    with Command(words, folder / "said", environment) as studio:
+        ask = Asker(studio.first_line().split()[-1])
         kinds = ask.kinds()
         every_kind = itertools.cycle(kinds)
         try:
@@ -133,8 +131,9 @@ def soak_studio(folder: Path, n: int, most_growth_mb: float) -> list[str]:
             if len(uploads) > 8:
                 problems.append(f"requests: {len(uploads)} uploads kept")
         finally:
-            studio.send_signal(signal.SIGTERM)
-            studio.wait(timeout=60)
+            studio.send(signal.SIGTERM)
+            studio.wait()
+    shutil.rmtree(folder / "said")
     return problems + left_files(folder, "requests")
 
 

@@ -23,6 +23,10 @@ from graphfilter.storage import read_tensors
 from graphfilter.training import FitResult, Progress, TrainConfig, train
 
 GRAPH = make_csbm(n_vertices=40, mean_degree=4, n_features=5)
+OPERATOR = augmented_adjacency(GRAPH)
+X, LABELS = torch.tensor(GRAPH.features), torch.tensor(GRAPH.labels)
+SEEDS = [0, 1]
+SPLITS = [stratified(GRAPH.labels, seed) for seed in SEEDS]
 # The patience is short enough for one of the runs to have stopped at the interruption.
 CONFIG = TrainConfig(max_epochs=12, patience=3, learning_rate=0.1)
 STOP_AT = 8
@@ -37,18 +41,15 @@ class Interrupt(Exception):  # noqa: N818 - not an error
 
 
 def resume(path: Path | None, on_epoch: Callable[[Progress], Any] | None = None) -> list[FitResult]:
-    seeds = [0, 1]
     networks = [
         FilterNetwork(
             5, 2, StackedFilter(2), hidden_size=3, generator=torch.Generator().manual_seed(seed)
         )
-        for seed in seeds
+        for seed in SEEDS
     ]
-    splits = [stratified(GRAPH.labels, seed) for seed in seeds]
-    x, labels = torch.tensor(GRAPH.features), torch.tensor(GRAPH.labels)
     return train(
-        networks, augmented_adjacency(GRAPH), x, labels, splits, CONFIG,
-        seeds=seeds, checkpoint=path, resume=True, on_epoch=on_epoch, checkpoint_seconds=1e9,
+        networks, OPERATOR, X, LABELS, SPLITS, CONFIG,
+        seeds=SEEDS, checkpoint=path, resume=True, on_epoch=on_epoch, checkpoint_seconds=1e9,
     )  # fmt: skip
 
 

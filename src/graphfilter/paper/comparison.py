@@ -157,5 +157,11 @@ def select(
     split_rule: str = "stratified",
 ) -> list[Record]:
     """Return the runs of one cell of a table."""
-    wanted = (dataset, model, scaling, split_rule)
-    return [r for r in records if (r.dataset, r.model, r.scaling, r.split_rule) == wanted]
+    return [
+        r
+        for r in records
+        if r.model == model
+        and r.dataset == dataset
+        and r.scaling == scaling
+        and r.split_rule == split_rule
+    ]
