@@ -47,7 +47,7 @@ def list_ends(
         parquet.ParquetWriter(temporary, schema, compression="lz4") as writer,
         open_engine(path.parent, memory) as engine,
     ):
-        engine.add_stream("ids", schema, found.batches(schema))
+        engine.add_stream("ids", found.schema, found.batches())
         for batch in engine.query(f"FROM ids ORDER BY {ID}"):
             if not done and len(batch) and not batch.column(0)[0].as_py():
                 raise DataFileError(edges, "an end of an edge is empty. Fill it in.")
@@ -94,15 +94,19 @@ class _FoundIds:
         if len(new):
             self._append(new)
 
-    def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    @property
+    def schema(self) -> pa.Schema:
+        import pyarrow as pa
+
+        return pa.schema([(ID, pa.large_string())])
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield all ids."""
         import pyarrow as pa
 
         for known in self._lists:
-            text = known.names.as_arrow()
-            for start in range(0, len(text), ROWS_AT_ONCE):
-                column = text.slice(start, ROWS_AT_ONCE).cast(pa.string())
-                yield pa.record_batch([column], schema=schema)
+            table = pa.table([known.names.as_arrow()], schema=self.schema)
+            yield from table.to_batches(ROWS_AT_ONCE)
 
     def _leave_new(self, text: Any) -> Any:
         import pyarrow as pa

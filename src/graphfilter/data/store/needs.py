@@ -18,7 +18,7 @@ _PAIR_BYTES, _SORT_BYTES, _ENTRY_BYTES = 12, 40, 8
 # Per vertex: where its row and its id begin, and its label.
 _VERTEX_BYTES = 24
 # Per vertex, the largest column with what is made of it, and the number of neighbours.
-_COLUMN_BYTES = 48
+_COLUMN_BYTES = 52
 
 
 @dataclass(frozen=True)
