@@ -17,10 +17,13 @@ from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from torch.distributed import TCPStore  # pyright: ignore[reportPrivateImportUsage]
+
+if TYPE_CHECKING:
+    from multiprocessing.context import ForkServerContext
 
 SECONDS = 60
 # What a fit imports when it comes to it; torch's optimizers import the second when they first step.
@@ -39,13 +42,18 @@ PRELOADED = (
 )
 
 
-def forked(work: Callable[..., Any], *arguments: object) -> BaseProcess:
-    """Start a function in a process of its own."""
+def forking(method: str = "") -> ForkServerContext:
+    """Return what starts processes, whatever way of starting them is asked for."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         pytest.skip("processes cannot be forked off a server here")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(PRELOADED))
-    process = context.Process(target=work, args=arguments)
+    return context
+
+
+def forked(work: Callable[..., Any], *arguments: object) -> BaseProcess:
+    """Start a function in a process of its own."""
+    process = forking().Process(target=work, args=arguments)
     process.start()
     return process
 

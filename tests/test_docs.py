@@ -15,6 +15,8 @@ from graphfilter.systems import committee
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("README.md",)
+# Of the members and of what they are compared with, for time.
+FEW_EPOCHS = ("--epochs", "5")
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -27,10 +29,10 @@ def test_commands_and_code_of_the_pages_run_one_after_another(
 ) -> None:
     """In one folder, as a reader would: no step is in another's way."""
     monkeypatch.chdir(tmp_path)
-    # As many seeds as on a large graph, and few epochs, for time.
+    # As many seeds as on a large graph, and few epochs in the code too.
     monkeypatch.setattr(committee, "MOST_REPEATS", 1)
     monkeypatch.setattr(
-        committee, "_decayed", lambda member, _: replace(member.config, max_epochs=30)
+        committee, "_decayed", lambda member, _: replace(member.config, max_epochs=5)
     )
     for page in PAGES:
         commands = [
@@ -43,6 +45,7 @@ def test_commands_and_code_of_the_pages_run_one_after_another(
         for command in commands:
             words = shlex.split(command)
             assert words[0] == "graphfilter"
+            words += FEW_EPOCHS if words[1] == "fit" else ()
             monkeypatch.setattr(sys, "argv", words)
             with pytest.raises(SystemExit) as stop:
                 main()

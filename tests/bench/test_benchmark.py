@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import torch
+from tests.processes import forking
 
 from graphfilter.bench import BenchProgress, Record, read_records, run_benchmark
 from graphfilter.data import load_dataset, make_csbm
@@ -233,7 +234,10 @@ def test_dataset_that_cannot_be_read_fails_its_runs_only(tmp_path: Path) -> None
     assert str(absent) in records[0].reason
 
 
-def test_benchmark_in_processes_gives_the_same(tmp_path: Path, csbm: str) -> None:
+def test_benchmark_in_processes_gives_the_same(
+    tmp_path: Path, csbm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphfilter.bench.processes.get_context", forking)
     options: dict[str, Any] = QUICK | {"models": ["sgf", "mlp"], "datasets": [csbm]}
     one = run_benchmark(out=tmp_path / "one.jsonl", **options)
     seen: list[BenchProgress] = []

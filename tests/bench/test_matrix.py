@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.processes import forking
 
 from graphfilter.bench import (
     BenchProgress,
@@ -44,7 +45,10 @@ def test_matrix_is_refused_while_another_process_writes_its_records(tmp_path: Pa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_matrix_takes_a_graph_from_a_file_under_another_name(tmp_path: Path) -> None:
+def test_matrix_takes_a_graph_from_a_file_under_another_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphfilter.bench.processes.get_context", forking)
     path = tmp_path / "graph.npz"
     write_npz(make_csbm(60, n_features=4), path)
     pairs = [make_pair("csbm~0", "sgf", file=str(path))]

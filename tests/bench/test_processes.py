@@ -1,4 +1,4 @@
-"""Pairs in processes."""
+"""Pairs in processes, started as users start them; other tests fork theirs, which is quicker."""
 
 from __future__ import annotations
 
