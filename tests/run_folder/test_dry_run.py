@@ -128,7 +128,7 @@ def test_estimate_is_near_the_measured_peak(tmp_path: Path) -> None:
         gf.data.write_store(graph, store)
         fits.append((str(store), width))
         system, n_train = get_system("sgf").with_(hidden_size=width), 3 * graph.n_vertices // 5
-        estimated.append(estimate_cost(system, graph, n_train, 64 * GIB).memory.peak)
+        estimated.append(estimate_cost(system, graph, n_train, 64 * GIB).memory.training)
     (measured,) = run_together(1, peaks_of_fits, fits)
     assert isinstance(measured, list), measured
     expected, found = (np.subtract(peaks[1:], peaks[0]) for peaks in (estimated, measured))

@@ -33,15 +33,16 @@ from graphfilter.models.columns import (
 )
 from graphfilter.systems.system import System
 
-# Python, torch and their libraries, with what their threads hold; the report draws pictures.
-PROGRAM = 680 * 2**20
+# Python, torch and their libraries, with what their threads hold; and of that what comes with the
+# report, which draws pictures, after training.
+PROGRAM, REPORT = 680 * 2**20, 150 * 2**20
 # Numbers of four bytes per vertex that a training step holds at its peak: of each hidden column
 # what is kept for the gradient, of each further layer, and while gradients are made; of each
 # feature; of each column that is filtered after the head.
 KEPT, KEPT_PER_LAYER, GRADIENTS, PER_FEATURE, PER_LOGIT = 3.0, 3.25, 2.5, 2.75, 7.0
 # Bytes of each vertex and class when all are answered and reported, and of an entry of the
 # adjacency when frequencies are measured for the report.
-ANSWERED, MEASURED_ENTRY = 70, 9
+ANSWERED, MEASURED_ENTRY = 70, 16
 # Bytes of a stored value of sparse features, which are kept by rows and by columns.
 SPARSE_VALUE = 66
 # Bytes per vertex and class of a kernel's landmark, of an entry that averages are taken over, and
@@ -75,7 +76,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes at the peak, by part; gradients and answers are not there at the same time."""
+    """Bytes at the peak, by part; answers are not there at the same time as hidden columns."""
 
     program: int = PROGRAM
     structure: int = 0
@@ -86,9 +87,15 @@ class Memory:
     answers: int = 0
 
     @property
+    def training(self) -> int:
+        """What training takes at most, before anything is reported."""
+        held = self.program - REPORT + self.structure + self.features + self.optimizer
+        return held + self.hidden + self.gradients
+
+    @property
     def peak(self) -> int:
-        held = self.program + self.structure + self.features + self.optimizer
-        return held + max(self.hidden + self.gradients, self.answers)
+        answering = self.program + self.structure + self.features + self.optimizer + self.answers
+        return max(self.training, answering)
 
     def parts(self) -> dict[str, int]:
         return {part.name: getattr(self, part.name) for part in fields(self)}
@@ -103,7 +110,7 @@ def memory_of(
     divided among ``n_processes``.
     """
     n, model = sizes.n_vertices, system.model
-    per_entry = 28 if sizes.weighted else 4
+    per_entry = 28 if sizes.weighted else 12
     held = Memory(
         structure=per_entry * sizes.n_entries + 48 * n,
         features=_features(system, sizes),
