@@ -80,7 +80,7 @@ def test_regression_loss_and_score_follow_their_definitions() -> None:
     loss = mse_loss(outputs[PARTS["val"]], targets[PARTS["val"]])
     assert got["val_loss"] == pytest.approx(loss.item(), rel=1e-5)
     for part, index in PARTS.items():
-        expected = reference.r2_score(targets[index], outputs[index])
+        expected = reference.r2_score(targets[index].numpy(), outputs[index].numpy())
         assert got[f"{part}_r2"] == pytest.approx(expected, rel=1e-5)
 
 
