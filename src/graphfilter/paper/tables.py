@@ -108,6 +108,11 @@ def _numbers(block: Block) -> Iterator[tuple[Any, ...]]:
                 printed = cell.published
                 yield (
                     *where, *numbers, cell.n, cell.n_failed, printed and printed.mean,
-                    printed and printed.deviation, cell.difference, cell.p_value,
+                    printed and printed.deviation, cell.difference, _rounded(cell.p_value),
                     VERDICTS[cell.mark], cell.n_cut, cell.scaling,
                 )  # fmt: skip
+
+
+def _rounded(p: float | None) -> float | None:
+    """Return a p-value without the last digits, which depend on the version of scipy."""
+    return None if p is None else float(f"{p:.6g}")
