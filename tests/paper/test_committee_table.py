@@ -73,3 +73,19 @@ def test_table_shows_low_effort_beside_the_committee(tmp_path: Path) -> None:
     file.append([record("committee-low", i, 0.85, {"features": member}) for i in range(10)])
     (row,) = committee_table.build(tmp_path, Options()).blocks[0].rows
     assert [str(row.cells[i]) for i in (0, 3)] == ["90.00 ± 0.00", "85.00 ± 0.00"]
+
+
+def test_systems_are_ranked_by_their_mean_test_scores(tmp_path: Path) -> None:
+    member = {"share": 1.0, "without": {}, "test": {"calibration_error": 0.1}}
+    ours = open_records(tmp_path, committee_table.NAME)
+    ours.append([record("committee", i, 0.9, {"features": member}) for i in range(10)])
+    others = open_records(tmp_path, "others")
+    for model, accuracy in {"mlp": 0.7, "gcn": 0.8, "gat": 0.8}.items():
+        others.append([record(model, i, accuracy) for i in range(10)])
+    others.append([record("sgc", i, 0.99) for i in range(9)])
+    ranked = committee_table.build(tmp_path, Options()).blocks[2]
+    assert ranked.heading == "Rank among 4 systems, 1 datasets"
+    assert {row.label: row.cells for row in ranked.rows} == {
+        "Committee of filters": ("1.0", "1"), "GCN": ("2.5", "0"), "GAT": ("2.5", "0"),
+        "MLP": ("4.0", "0"),
+    }  # fmt: skip

@@ -43,9 +43,9 @@ NOTES = (
     "Ten runs each; features scaled as the data ask (auto), stratified 60/20/20 splits; on the "
     "datasets filtered, Minesweeper and Tolokers their own splits. Minesweeper and Tolokers: ROC "
     "AUC in %; all others accuracy in %.",
-    "Best other: of all systems on record on the same splits (in the paper's tables, its settings "
-    "and `systems`), the one with the best mean *test* score, which no user could choose; empty "
-    "where none is on record. Another setting: one of `settings`.",
+    "Best other: of all systems on record on the same splits (in the paper's tables, `settings`, "
+    "`systems` and `others`), the one with the best mean *test* score, which no user could choose; "
+    "empty where none is on record. Another setting: one of `settings`.",
     "Against all others: of the same systems, how many it is better than, level with and worse "
     "than, in pairs of runs on the same split (t-test corrected for overlapping splits, p < 0.05 "
     "each, not corrected for their number).",

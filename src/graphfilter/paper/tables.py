@@ -95,7 +95,7 @@ def _has_published(rendered: Rendered) -> bool:
 
 
 def _numbers(block: Block) -> Iterator[tuple[Any, ...]]:
-    """List one line per cell, every number in full; what was printed is not what was measured."""
+    """List one line per cell, numbers in full but for p; what was printed was not measured."""
     for row in block.rows:
         for column, cell in zip(block.columns, row.cells, strict=True):
             where = (block.heading, row.label, column)
