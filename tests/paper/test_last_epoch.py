@@ -1,37 +1,154 @@
-"""The second training ends where the first one stopped."""
+"""The second training ends where the first one stopped; records go to the block of their system."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from graphfilter.bench import BenchProgress
 from graphfilter.data import load_dataset
+from graphfilter.errors import ConfigError
 from graphfilter.paper import last_epoch
-from graphfilter.splits import stratified
+from graphfilter.paper.comparison import ComparedAccuracy
+from graphfilter.paper.last_epoch import DATASETS, SYSTEM, SYSTEMS, VARIANTS, LastEpoch
+from graphfilter.paper.options import Options
+from graphfilter.paper.published_accuracy import LITERATURE_3
 from graphfilter.systems import Prepared, get_system, train_system
+from graphfilter.training import Progress
+
+QUICK = Options(quick=True, device="cpu")
 
 
-def test_training_without_looking_at_validation_goes_the_same_way() -> None:
-    """Its losses are those of the training that stopped by its validation loss, to the bit."""
-    graph = load_dataset("karate")
-    prepared = Prepared.of(graph)
-    system = get_system(last_epoch.SYSTEM)
-    system = replace(system, config=replace(system.config, patience=5))
-    split = stratified(graph.labels, 0)
-    (first,) = train_system(prepared, system, [split], [3])
-    n_epochs = first.result.n_epochs
-    blind = replace(system, config=replace(system.config, max_epochs=n_epochs))
-    (second,) = train_system(prepared, blind, [replace(split, val=split.val[:0])], [3])
+def write(folder: Path, records: list[LastEpoch], name: str = "last-epoch") -> None:
+    lines = [json.dumps(asdict(record)) + "\n" for record in records]
+    (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_training_without_looking_at_validation_goes_the_same_way(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends with the weights of the last epoch of the training that stopped, to the bit."""
+    if name == "gat-pei":
+        pytest.importorskip("torch_geometric")
+    outcomes: list[Any] = []
+    live: list[dict[str, torch.Tensor]] = []
+
+    def watched(*args: Any) -> Any:
+        live.append({})
+
+        def keep(progress: Progress) -> None:
+            state = progress.runs[0].model.state_dict()
+            live[-1].update({key: value.clone() for key, value in state.items()})
+
+        outcomes.extend(train_system(*args, on_epoch=keep))
+        return outcomes[-1:]
+
+    monkeypatch.setattr(last_epoch, "train_system", watched)
+    monkeypatch.setattr(last_epoch, "get_system", lambda name: get_system(name).with_(patience=5))
+    prepared = Prepared.of(load_dataset("karate"), scaling="row")
+    record = last_epoch.train_twice(prepared, name, "karate", 3)
+    first, second = outcomes
     np.testing.assert_array_equal(first.result.history["loss"], second.result.history["loss"])
-    assert second.result.best_epoch == n_epochs > first.result.best_epoch
+    assert second.result.best_epoch == record.epochs == first.result.best_epoch + 5
+    kept = second.network.state_dict()
+    assert live[0].keys() == kept.keys()
+    assert all(torch.equal(value, kept[key]) for key, value in live[0].items())
+    best = first.network.state_dict()
+    assert not all(torch.equal(value, best[key]) for key, value in live[0].items())
 
 
 @pytest.mark.usefixtures("tiny")
 def test_both_weights_are_scored_on_the_same_split() -> None:
-    graph = load_dataset("karate")
-    record = last_epoch.train_twice(Prepared.of(graph, scaling="row"), "karate", 0, 4)
-    assert record.epochs == 4
+    prepared = Prepared.of(load_dataset("karate"), scaling="row")
+    record = last_epoch.train_twice(prepared, "geom-gcn", "karate", 0, 4)
+    assert (record.system, record.epochs) == ("geom-gcn", 4)
     assert 0 <= record.best <= 1
     assert 0 <= record.last <= 1
+
+
+@pytest.mark.usefixtures("tiny")
+def test_collecting_resumes_each_system_where_it_is(tmp_path: Path) -> None:
+    last_epoch.collect(tmp_path, QUICK, None)
+    path = tmp_path / "last-epoch-quick.jsonl"
+    whole = path.read_bytes()
+    asked = [(r["system"], r["run"]) for r in map(json.loads, whole.splitlines())]
+    assert asked == [(name, run) for name in last_epoch.QUICK_SYSTEMS for run in (0, 1)]
+    path.write_bytes(b"".join(whole.splitlines(keepends=True)[::2]))
+    steps: list[BenchProgress] = []
+    last_epoch.collect(tmp_path, QUICK, steps.append)
+    assert sorted(path.read_bytes().splitlines()) == sorted(whole.splitlines())
+    assert {step.total for step in steps} == {len(last_epoch.QUICK_SYSTEMS)}
+
+
+@pytest.mark.usefixtures("tiny")
+def test_system_without_its_package_is_left_out_and_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def train_twice(prepared: Prepared, system: str, dataset: str, run: int, *_: Any) -> LastEpoch:
+        if system == "geom-gcn":
+            raise ConfigError("not installed.")
+        return LastEpoch(dataset, run, 1, 0.5, 0.5, system)
+
+    monkeypatch.setattr(last_epoch, "train_twice", train_twice)
+    notes = last_epoch.collect(tmp_path, QUICK, None)
+    assert notes == ["geom-gcn left out: not installed."]
+    assert len(last_epoch.build(tmp_path, QUICK).blocks) == 1
+
+
+def test_gcn_alone_is_on_directed_links_and_embeddings_are_variants(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(last_epoch, "at_hand", lambda names: (list(names), []))
+    pairs, _ = last_epoch.pairs_to_run(Options(variants=True))
+    for system in (*SYSTEMS, *VARIANTS):
+        expected = DATASETS if system == SYSTEM else DATASETS.values()
+        assert [dataset for name, dataset in pairs if name == system] == [*expected]
+    assert {name for name, _ in last_epoch.pairs_to_run(Options())[0]} == {*SYSTEMS}
+
+
+def test_record_without_a_system_is_of_gcn(tmp_path: Path) -> None:
+    old = {"dataset": "texas_directed", "run": 0, "epochs": 7, "best": 0.6, "last": 0.5}
+    (tmp_path / "last-epoch.jsonl").write_text(json.dumps(old) + "\n", encoding="utf-8")
+    rendered = last_epoch.build(tmp_path, Options())
+    (block,) = rendered.blocks
+    assert block.heading.startswith(get_system(SYSTEM).title)
+    assert rendered.title.startswith("The GCN row of")
+    assert rendered.notes == (last_epoch.NOTE,)
+
+
+def test_record_of_each_system_goes_to_its_block(tmp_path: Path) -> None:
+    systems = {**SYSTEMS, **VARIANTS}
+    records = []
+    for i, name in enumerate(systems):
+        dataset = "texas_directed" if name == SYSTEM else "texas"
+        records += [LastEpoch(dataset, run, 200, 0.6, i / 10, name) for run in range(2)]
+    write(tmp_path, records[::-1])
+    rendered = last_epoch.build(tmp_path, Options())
+    assert rendered.title.startswith("The GCN, GAT and Geom-GCN rows of")
+    assert rendered.notes == (last_epoch.NOTE, last_epoch.NOTE_ON_OTHERS)
+    for i, (name, block) in enumerate(zip(systems, rendered.blocks, strict=True)):
+        assert block.heading == f"{get_system(name).title}; the Geom-GCN splits"
+        best, last = (row.cells[0] for row in block.rows)
+        assert isinstance(best, ComparedAccuracy)
+        assert isinstance(last, ComparedAccuracy)
+        assert (best.mean, last.mean) == pytest.approx((60, 10 * i))
+        assert (best.n, best.n_cut) == (2, 0)
+        assert last.published == LITERATURE_3[systems[name]]["texas"]
+
+
+def test_run_that_the_limit_of_epochs_ended_is_said_to_be_cut(tmp_path: Path) -> None:
+    limit = get_system("gat-pei").config.max_epochs
+    write(tmp_path, [LastEpoch("cora", 0, epochs, 0.8, 0.7, "gat-pei") for epochs in (limit, 99)])
+    (block,) = last_epoch.build(tmp_path, Options()).blocks
+    assert [str(row.cells[0]) for row in block.rows] == [
+        "80.00 ± 0.00 (1 cut)",
+        "70.00 ± 0.00 (1 cut)",
+    ]
