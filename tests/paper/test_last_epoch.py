@@ -152,3 +152,11 @@ def test_run_that_the_limit_of_epochs_ended_is_said_to_be_cut(tmp_path: Path) ->
         "80.00 ± 0.00 (1 cut)",
         "70.00 ± 0.00 (1 cut)",
     ]
+
+
+def test_columns_are_in_one_order_whichever_ran_first(tmp_path: Path) -> None:
+    names = [*DATASETS.values()]
+    ran = ["karate", *reversed(names)]
+    write(tmp_path, [LastEpoch(name, 0, 99, 0.8, 0.7, "geom-gcn") for name in ran])
+    (block,) = last_epoch.build(tmp_path, Options()).blocks
+    assert list(block.columns) == [*names, "karate"]

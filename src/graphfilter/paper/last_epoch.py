@@ -9,6 +9,7 @@ keeps the directions of links, which of the three only GCN can take here.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -115,10 +116,15 @@ def pairs_to_run(options: Options) -> tuple[list[tuple[str, str]], list[str]]:
     pairs = [
         (system, dataset)
         for system in systems
-        for dataset in (chosen if system == SYSTEM else chosen.values())
+        for dataset in _datasets_of(system, chosen)
         if dataset in found
     ]
     return pairs, notes
+
+
+def _datasets_of(system: str, chosen: Mapping[str, str]) -> list[str]:
+    """Return the datasets of a system: with directions where it can take them."""
+    return list(chosen if system == SYSTEM else chosen.values())
 
 
 def train_twice(
@@ -127,8 +133,8 @@ def train_twice(
     """Train as usual, and again for as many epochs without looking at validation.
 
     The seed is the same, so that the second training goes the same way and ends with the weights
-    that the first one had when it stopped: to the bit on a CPU. On a GPU GAT sums in any order, and
-    its second training only ends after as many epochs.
+    that the first one had when it stopped: to the bit on a CPU. On a GPU sums of edges may be in
+    any order, and then only the number of epochs is sure to be the same.
     """
     trained = get_system(system).for_dataset(dataset).limited(max_epochs)
     split = draw_split(prepared.graph, SPLIT_RULE, run)
@@ -167,7 +173,10 @@ def _row_of(system: str) -> str:
 
 
 def _block(system: str, records: list[LastEpoch]) -> Block:
-    datasets = dict.fromkeys(record.dataset for record in records)
+    there = dict.fromkeys(record.dataset for record in records)
+    # In one order, whichever ran first; others come last.
+    known = _datasets_of(system, DATASETS)
+    datasets = [name for name in known if name in there] + [d for d in there if d not in known]
     row = _row_of(system)
     printed = {**LITERATURE_2[row], **LITERATURE_3[row]}
     limit = get_system(system).config.max_epochs
