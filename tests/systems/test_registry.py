@@ -44,6 +44,7 @@ NAMES = [
     "ap-gcn",
     "lanczosnet",
     "graphsaint",
+    "hop-mlp",
     "nlgnn",
     "geom-gcn",
     "label-propagation",

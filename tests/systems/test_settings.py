@@ -46,8 +46,11 @@ SETTINGS = {
     "ap-gcn": (0.01, 8e-3, 0.01, 5e-4),  # Spinelli et al. 2020
     "lanczosnet": OTHERS,
     "graphsaint": OTHERS,
+    "hop-mlp": OTHERS,
     "nlgnn": OTHERS,
 }
+# Epochs; of batches, which are many steps each, fewer.
+PATIENCE = {"hop-mlp": 50}
 
 AUGMENTED, ADJACENCY, LAPLACIAN = "augmented_adjacency", "adjacency", "laplacian"
 
@@ -116,6 +119,7 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
             "hidden_size": 64, "n_layers": 2,
         },
     ),
+    "hop-mlp": (AUGMENTED, {"dropout": 0.5, "n_hops": 4, "hidden_size": 64, "batch_size": 512}),
     "nlgnn": (AUGMENTED, {"dropout": 0.5, "hidden_size": 48, "kernel_size": 5, "local": "gcn"}),
 }  # fmt: skip
 
@@ -136,7 +140,7 @@ def test_system_is_trained_in_its_setting(name: str) -> None:
     learning_rate, weight_decay, filter_learning_rate, filter_weight_decay = SETTINGS[name]
     assert asdict(get_system(name).config) == {
         "max_epochs": 1500,
-        "patience": 200,
+        "patience": PATIENCE.get(name, 200),
         "monitor": "accuracy",
         "learning_rate": learning_rate,
         "weight_decay": weight_decay,

@@ -21,6 +21,7 @@ from graphfilter.models.geom_gcn import GeomGCN, GeomGCNConfig
 from graphfilter.models.gpr_gnn import GPRGNN, GPRGNNConfig
 from graphfilter.models.graphsage import GraphSAGE, GraphSAGEConfig
 from graphfilter.models.graphsaint import GraphSAINT, GraphSAINTConfig
+from graphfilter.models.hop_network import HopNetwork, HopNetworkConfig
 from graphfilter.models.jknet import JKNet, JKNetConfig
 from graphfilter.models.kernel import KernelConfig, KernelMachine
 from graphfilter.models.label_propagation import propagate_labels
@@ -71,6 +72,8 @@ __all__ = [
     "GraphSAGEConfig",
     "GraphSAINT",
     "GraphSAINTConfig",
+    "HopNetwork",
+    "HopNetworkConfig",
     "JKNet",
     "JKNetConfig",
     "KernelConfig",

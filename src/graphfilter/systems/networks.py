@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphfilter.errors import ConfigError
-from graphfilter.models import Fitted, Network, SideBySide
+from graphfilter.models import Fitted, HopNetworkConfig, Network, SideBySide
+from graphfilter.operators import SparseFeatures
 from graphfilter.runtime.threads import threads_for
 from graphfilter.runtime.torch_state import own_torch_state
 from graphfilter.splits import Split
@@ -94,7 +95,7 @@ def train_networks(
         results = train(
             networks,
             operator,
-            seen.x,
+            inputs_of(seen, system),
             torch.tensor(
                 prepared.labels if prepared.targets is None else prepared.targets, device=device
             ),
@@ -157,6 +158,13 @@ def _fit_at_once(
     return Outcome(system, network, result, probabilities, seconds, 1)
 
 
+def inputs_of(prepared: Prepared, system: System) -> Tensor | SparseFeatures:
+    """Return what the networks of a system read of a graph that is prepared with its view."""
+    if isinstance(system.model, HopNetworkConfig):
+        return prepared.hops(system.operator, system.model.n_hops)
+    return prepared.x
+
+
 def check_is_of_classes(prepared: Prepared, system: System) -> None:
     """Raise where a system that can only tell classes apart is to learn something else."""
     if prepared.task is not CLASSIFICATION:
@@ -187,12 +195,14 @@ def predict_networks(
     """
     kept = networks[0].kept_view() if isinstance(networks[0], Fitted) else None
     prepared = prepared.seen_as(system.view, kept)
-    operator, x = prepared.operator(system.operator), prepared.x
+    operator, x = prepared.operator(system.operator), inputs_of(prepared, system)
     predicted = []
     work = multiplications(networks, operator, x)
     if prepared.task is REGRESSION and isinstance(x, Tensor):
         # Numbers are read to more digits than float32 gives alike for one vertex and for many.
-        operator, x = operator.to(dtype=torch.float64), x.double()
+        operator = operator.to(dtype=torch.float64)
+        # Hops may be larger than memory: the network converts those it reads.
+        x = x if x.ndim == 3 else x.double()
         networks = [copy.deepcopy(network).double() for network in networks]
     with own_torch_state(gradients=False), threads_for(work):
         for network in networks:

@@ -12,6 +12,7 @@ from graphfilter.models import (
     GCNConfig,
     GCNIIConfig,
     GraphSAINTConfig,
+    HopNetworkConfig,
     JKNetConfig,
     LanczosNetConfig,
     LINKXConfig,
@@ -116,6 +117,15 @@ PEER_SYSTEMS = (
         config=_FAST,
         setting="adapted",
         reference="Zeng et al. 2020, GraphSAINT",
+    ),
+    System(
+        "hop-mlp",
+        "MLP on hops",
+        HopNetworkConfig(),
+        # An epoch is a pass over all batches, not one step.
+        config=replace(_FAST, patience=50),
+        setting="adapted",
+        reference="Frasca et al. 2020, SIGN: Scalable Inception Graph Neural Networks",
     ),
     System(
         "nlgnn",

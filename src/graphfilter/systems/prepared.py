@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -11,10 +12,11 @@ from torch import Tensor
 
 from graphfilter.data.store.hops import kept_hops
 from graphfilter.errors import GraphError
-from graphfilter.graph import Graph
+from graphfilter.graph import Features, Graph
 from graphfilter.graph.scaling import FeatureScaler
 from graphfilter.graph.views import AVERAGES, Found, averages, find_view, fix_view
 from graphfilter.operators import Operator, SparseFeatures, make_operator, to_tensor
+from graphfilter.systems.hops import make_hops
 from graphfilter.training import CLASSIFICATION, Task
 
 
@@ -22,9 +24,9 @@ from graphfilter.training import CLASSIFICATION, Task
 class Prepared:
     """A graph ready for training and prediction: scaled features, on a device, and operators.
 
-    Everything is made once: features when it is prepared, each kind of operator when it is first
-    asked for. ``found`` is what a view found in graph and features. What is learned is the labels'
-    classes, or ``targets`` (n, T) of another task; the graph's classes then name these.
+    Everything is made once, when it is first asked for. ``found`` is what a view found in graph and
+    features. What is learned is the labels' classes, or ``targets`` (n, T) of another task; the
+    graph's classes then name these.
 
     Examples
     --------
@@ -37,13 +39,13 @@ class Prepared:
 
     graph: Graph
     scaler: FeatureScaler
-    x: Tensor | SparseFeatures
     device: str
     task: Task = CLASSIFICATION
     targets: NDArray[np.float32] | None = None
     found: Found = field(default_factory=dict, repr=False)
     _operators: dict[str, Operator] = field(default_factory=dict, repr=False)
     _views: dict[str, Prepared] = field(default_factory=dict, repr=False)
+    _hops: dict[tuple[str, int], Tensor] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -68,8 +70,17 @@ class Prepared:
             raise GraphError(f"{graph.name} must have features to train on; it has no features.")
         fitted = isinstance(scaling, FeatureScaler)
         scaler = scaling if fitted else FeatureScaler.fit(graph.features, scaling)
-        x = to_tensor(scaler.transform(graph.features), device=device, share=True)
-        return cls(graph, scaler, x, device, task, targets)
+        return cls(graph, scaler, device, task, targets)
+
+    @cached_property
+    def x(self) -> Tensor | SparseFeatures:
+        """The scaled features, as networks take them."""
+        return to_tensor(self.scaled(), device=self.device, share=True)
+
+    def scaled(self) -> Features:
+        """Return the scaled features; made every time, as ``x`` is what is kept of them."""
+        assert self.graph.features is not None
+        return self.scaler.transform(self.graph.features)
 
     def operator(self, kind: str) -> Operator:
         """Return the operator of this kind, made when it is first asked for."""
@@ -86,8 +97,7 @@ class Prepared:
             return self
         made = self._views.get(view)
         if made is None or not (found is None or _equal(made.found, found)):
-            assert self.graph.features is not None
-            features = self.scaler.transform(self.graph.features)
+            features = self.scaled()
             kept = find_view(self.graph, features, view) if found is None else found
             if view == AVERAGES:
                 columns = averages(self.graph, features, kept_hops)
@@ -96,11 +106,21 @@ class Prepared:
             made = self._views[view] = replace(
                 self,
                 graph=replace(self.graph, features=columns),
-                x=to_tensor(columns, device=self.device, share=True),
+                scaler=FeatureScaler("none"),
                 found=kept,
                 _views={},
+                _hops={},
             )
         return made
+
+    def hops(self, kind: str, n_hops: int) -> Tensor:
+        """Return X, P X, …, P^K X of every vertex (n, K + 1, d), in main memory or mapped."""
+        if (kind, n_hops) not in self._hops:
+            on_cpu = self if self.device == "cpu" else replace(self, device="cpu", _operators={})
+            self._hops[kind, n_hops] = make_hops(
+                self.graph, self.scaler, on_cpu.operator(kind), n_hops
+            )
+        return self._hops[kind, n_hops]
 
     @property
     def labels(self) -> NDArray[np.int64]:

@@ -56,8 +56,9 @@ def check_checkpoint(
         expected[f"adam{i}.step"] = torch.float32, ()
     _check_tensors(tensors, expected)
     for i in content["adam"]:
-        if float(tensors[f"adam{i}.step"]) != lengths[owners[parameters[i]]]:
-            raise ValueError(f"adam{i}.step is not the number of epochs")
+        r = owners[parameters[i]]
+        if float(tensors[f"adam{i}.step"]) != lengths[r] * runs[r].n_steps:
+            raise ValueError(f"adam{i}.step is not the number of steps")
     for r, run in enumerate(runs):
         _check_counters(run, tensors, f"run{r}.", counters[r])
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from graphfilter.models import Network, SideBySide
+from graphfilter.models import HopNetwork, Network, SideBySide
 from graphfilter.operators import Operator
 from graphfilter.operators.sparse import SparseFeatures
 
@@ -37,6 +37,8 @@ def multiplications(
     """Return the size of the largest product of these networks, in sparse multiplications."""
     weights = [p for model in models for p in model.parameters() if p.ndim == 2]
     width = max((min(weight.shape) for weight in weights), default=1)
+    if isinstance(first := models[0], HopNetwork):
+        return first.config.batch_size * (first.config.n_hops + 1) * first.n_features * width // 16
     runs = int(min(runs_in_a_cohort(operator), len(models)))
     # A row is read and written besides its entries; a dense product does sixteen at a time.
     rows = operator.kernel.matrix.n_entries + 4 * operator.n

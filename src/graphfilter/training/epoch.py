@@ -16,13 +16,10 @@ from torch import Tensor
 
 from graphfilter.models import SideBySide
 from graphfilter.operators import Operator
-from graphfilter.operators.kernels.native_loss import CompiledLoss
 from graphfilter.operators.sparse import SparseFeatures
-from graphfilter.training.cross_entropy import accuracies, mean_cross_entropy
 from graphfilter.training.division import Division
 from graphfilter.training.run import Run, keep_best
-from graphfilter.training.task import Task, all_weights
-from graphfilter.training.tasks import CLASSIFICATION
+from graphfilter.training.vertices import Vertices
 
 
 class Epoch:
@@ -60,8 +57,8 @@ class Epoch:
         self._optimizer = optimizer
         self._models = [run.model for run in runs]
         task, train = runs[0].task, [run.train for run in runs]
-        self._train = _Vertices(train, None, labels, class_weight, task)
-        self._scored = _Vertices(train, [run.val for run in runs], labels, class_weight, task)
+        self._train = Vertices(train, None, labels, class_weight, task)
+        self._scored = Vertices(train, [run.val for run in runs], labels, class_weight, task)
         self._monitor = runs[0].monitor
         self._n_curves = len(runs[0].curves)
         first = self._models[0]
@@ -114,78 +111,6 @@ class Epoch:
         if isinstance(first, SideBySide):
             return first.forward_side_by_side(models, operator, x, generators)
         return first(operator, x, generators[0])[:, None]
-
-
-class _Vertices:
-    """The vertices a loss or score is taken over, by run, with their weights."""
-
-    def __init__(
-        self,
-        train: Sequence[Tensor],
-        val: Sequence[Tensor] | None,
-        labels: Tensor,
-        class_weight: Tensor | None,
-        task: Task,
-    ) -> None:
-        self._task = task
-        parts = [train] if val is None else [train, val]
-        self._rows = torch.cat([index for part in parts for index in part]).unique()
-        n_runs = len(train)
-        self._aligned = task.aligned(labels[self._rows], n_runs)
-        own = task.vertex_weights(labels, class_weight)
-        weights = torch.zeros(len(parts), len(labels), n_runs, device=labels.device)
-        for p, part in enumerate(parts):
-            for r, index in enumerate(part):
-                weights[p, index, r] = own[index].float()
-        self._weights = weights[:, self._rows]
-        self._sums = self._weights.sum(1, dtype=torch.float64)
-        self._compiled = None
-        if task is CLASSIFICATION and labels.device.type == "cpu":
-            self._compiled = CompiledLoss(
-                self._rows, labels[self._rows], self._weights.contiguous()
-            )
-        self._class_weight = class_weight
-        # The vertices of the last part, whatever their weights, and in which runs they are.
-        chosen = torch.zeros(len(labels), n_runs, dtype=torch.bool, device=labels.device)
-        for r, index in enumerate(parts[-1]):
-            chosen[index, r] = True
-        self._last = chosen.any(1).nonzero()[:, 0]
-        self._chosen, self._truth = chosen[self._last], labels[self._last]
-
-    def mean_loss(self, logits: Tensor, vertex_weight: Tensor | None = None) -> Tensor:
-        """Return the mean loss on the first part, by run: logits (n, R, C) give (R,).
-
-        ``vertex_weight`` (n,) multiplies the loss of every vertex.
-        """
-        compiled = self._compiled
-        if compiled is not None and vertex_weight is None and compiled.takes(logits):
-            return mean_cross_entropy(logits, compiled, self._sums[0])
-        losses = self._task.losses(logits.index_select(0, self._rows), self._aligned)
-        weighted = self._weights[0] * losses
-        if vertex_weight is not None:
-            weighted = weighted * vertex_weight[self._rows, None]
-        return weighted.sum(0) / self._sums[0].to(logits.dtype)
-
-    def scores(self, logits: Tensor, monitor: str) -> Tensor:
-        """Return training score, validation loss and score, and the monitored score.
-
-        (3, R), or (4, R) where the monitored score is another; NaN where there are no vertices.
-        """
-        task = self._task
-        if self._compiled is not None and self._compiled.takes(logits):
-            scores = accuracies(logits, self._compiled, self._sums)
-        else:
-            scored = logits.index_select(0, self._rows)
-            score = task.score(scored, self._aligned, self._weights)
-            losses = self._weights[1] * task.losses(scored, self._aligned)
-            loss = losses.sum(0, dtype=torch.float64)
-            scores = torch.stack([score[0], loss / self._sums[1], score[1]])
-        if monitor not in task.scores:
-            return scores
-        weight = all_weights(logits, self._class_weight)
-        last = logits.index_select(0, self._last)
-        monitored = task.scores[monitor](last, self._truth, self._chosen, weight)
-        return torch.cat([scores, monitored[None]])
 
 
 # What one thread captures must not contain what another one launches.

@@ -12,13 +12,14 @@ import torch
 from torch import Tensor
 
 from graphfilter.errors import ConfigError, GraphError
-from graphfilter.models import Network
+from graphfilter.models import HopNetwork, Network
 from graphfilter.models.columns import DIVIDED
 from graphfilter.operators import Operator
 from graphfilter.operators.sparse import SparseFeatures
 from graphfilter.runtime.allocator import keep_freed_memory
 from graphfilter.runtime.threads import threads_for
 from graphfilter.splits import Split
+from graphfilter.training.batch_epoch import BatchEpoch
 from graphfilter.training.checkpoint import Checkpoint, fingerprint
 from graphfilter.training.cohorts import cohorts_of, multiplications
 from graphfilter.training.config import TrainConfig
@@ -59,6 +60,7 @@ def train(
     models : sequence of R networks
         Trained in place; the results hold copies of their best weights.
     operator, x : as the networks take them
+        Of a :class:`~graphfilter.models.HopNetwork`, x may be its hops, in main memory or mapped.
     labels : int64 Tensor (n,)
         Class numbers, -1 where unknown; of another task its targets, as that says.
     splits : sequence of R splits
@@ -125,14 +127,14 @@ def train(
     saved = started + min(FIRST_CHECKPOINT - checkpoint_seconds, 0.0)
     members: list[int] = []
     work = multiplications(trained, operator, x)
-    epochs: list[Epoch] = []
+    epochs: list[Epoch | BatchEpoch] = []
     while state.epoch < config.max_epochs and any(run.training for run in runs):
         state.epoch += 1
         training = [r for r, run in enumerate(runs) if run.training]
         if training != members:
             members = training
             epochs = [
-                Epoch(
+                _make_epoch(
                     [runs[r] for r in part], [generators[r] for r in part],
                     operator, x, labels, class_weight, optimizer, division,
                 )
@@ -152,6 +154,24 @@ def train(
     if division is None:
         return results
     return _whole(division, models, results, state.epoch - first_epoch)
+
+
+def _make_epoch(
+    runs: Sequence[Run],
+    generators: Sequence[torch.Generator],
+    operator: Operator,
+    x: Tensor | SparseFeatures,
+    labels: Tensor,
+    class_weight: Tensor | None,
+    optimizer: torch.optim.Optimizer,
+    division: Division | None,
+) -> Epoch | BatchEpoch:
+    """Return the epoch of runs that are trained together: of batches where vertices stand alone."""
+    first = runs[0].model
+    if isinstance(first, HopNetwork):
+        hops = first.hops(operator, x)
+        return BatchEpoch(runs[0], generators[0], hops, labels, class_weight, optimizer)
+    return Epoch(runs, generators, operator, x, labels, class_weight, optimizer, division)
 
 
 def _after_epoch(

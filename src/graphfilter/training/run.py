@@ -12,8 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from graphfilter.models import Network
+from graphfilter.models import HopNetwork, Network
 from graphfilter.splits import Split
+from graphfilter.training.batches import Batches
 from graphfilter.training.task import Task
 from graphfilter.training.tasks import CLASSIFICATION
 
@@ -111,6 +112,9 @@ class Run:
         self.patience = patience
         self.train = torch.tensor(split.train, device=labels.device)
         self.val = torch.tensor(split.val, device=labels.device)
+        self.n_steps = 1
+        if isinstance(model, HopNetwork):
+            self.n_steps = Batches.of(model, split.train).n_steps
         train, val = labels[self.train], labels[self.val]
         self.chance = task.chance(train, class_weight)
         self.monitored_chance = task.monitored_chance(monitor, train, val, class_weight)

@@ -27,8 +27,8 @@ HOPS_FILE = "hops.json"
 # Fewer multiplications take less time than keeping what they give.
 WORTH_KEEPING = 10**8
 
-_LOGGER = logging.getLogger("graphfilter")
-_STRUCTURE = ("indptr", "indices", "weights")
+log_warning = logging.getLogger("graphfilter").warning
+STRUCTURE = ("indptr", "indices", "weights")
 
 Array = NDArray[np.float32]
 
@@ -54,14 +54,14 @@ def kept_hops(graph: Graph, columns: Array, n_hops: int) -> list[Array]:
     made_of = _checksum(folder, columns, n_hops)
     try:
         if (folder / HOPS_FILE).exists():
-            return _read(folder, made_of, columns.shape, n_hops)
+            return read_kept(folder / HOPS_FILE, made_of, [columns.shape] * n_hops)
     except (DataFileError, ModelFileError, TypeError) as error:
-        _LOGGER.warning("Averages of neighbours are made again: %s", error)
+        log_warning("Averages of neighbours are made again: %s", error)
     made = average_hops(graph, columns, n_hops)
     try:
         _write(folder, made_of, made)
     except DataFileError as error:
-        _LOGGER.warning("Averages of neighbours are not kept: %s", error)
+        log_warning("Averages of neighbours are not kept: %s", error)
     return made
 
 
@@ -74,7 +74,7 @@ def store_of(graph: Graph) -> Path | None:
         arrays = read_header(file.parent).arrays
     except DataFileError:
         return None  # It was changed since the graph was opened.
-    for role in _STRUCTURE:
+    for role in STRUCTURE:
         stored, own = arrays.get(role), getattr(graph, role)
         if stored is None and own is None:
             continue
@@ -92,24 +92,28 @@ def _file_of(array: Any) -> Path | None:
 
 
 def _checksum(folder: Path, columns: Array, n_hops: int) -> str:
-    """Return the checksum of edges, by those in the header, columns and the number of hops."""
-    arrays = read_header(folder).arrays
-    edges = [arrays[role].sha256 for role in _STRUCTURE if role in arrays]
-    digest = hashlib.sha256(repr((edges, columns.shape, n_hops)).encode())
+    """Return the checksum of edges, columns and the number of hops."""
+    digest = hashlib.sha256(repr((edges_of(folder), columns.shape, n_hops)).encode())
     digest.update(np.ascontiguousarray(columns).reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
 
 
-def _read(folder: Path, made_of: str, shape: tuple[int, ...], n_hops: int) -> list[Array]:
-    path = folder / HOPS_FILE
+def edges_of(folder: Path, roles: tuple[str, ...] = STRUCTURE) -> list[str]:
+    """Return the checksums of a store's edges, from its header."""
+    arrays = read_header(folder).arrays
+    return [arrays[role].sha256 for role in roles if role in arrays]
+
+
+def read_kept(path: Path, made_of: str, shapes: list[tuple[int, ...]]) -> list[Array]:
+    """Map the arrays of a header; raise where they are of something else, or damaged."""
     kept = convert(KeptHops, read_checked_json(path))
     if kept.made_of != made_of:
         raise DataFileError(path, "is of other features, edges or steps.")
-    if [(array.dtype, array.shape) for array in kept.arrays] != [("<f4", shape)] * n_hops:
-        raise DataFileError(path, f"must name {n_hops} arrays of the shape {shape}.")
-    hops = [map_array(folder, array) for array in kept.arrays]
+    if [(array.dtype, array.shape) for array in kept.arrays] != [("<f4", s) for s in shapes]:
+        raise DataFileError(path, f"must name {len(shapes)} arrays of the shape {shapes[:1]}.")
+    hops = [map_array(path.parent, array) for array in kept.arrays]
     for array in kept.arrays:
-        verify_array(folder, array)
+        verify_array(path.parent, array)
     return hops
 
 

@@ -1,0 +1,143 @@
+"""HopNetwork: a perceptron on features that were averaged over neighbours beforehand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from graphfilter.errors import check_count
+from graphfilter.graph import Graph
+from graphfilter.models.base import ModelConfig, Network
+from graphfilter.models.layers import Draws, Input, Linear, drop
+from graphfilter.operators import Operator
+from graphfilter.operators.powers import stack_powers
+
+# Bytes of hops that are read at a time. Not by the memory there is: the same seed must give the
+# same batches on every machine.
+READ_BYTES = 1 << 26
+
+
+@dataclass(frozen=True)
+class HopNetworkConfig(ModelConfig):
+    """Of :class:`HopNetwork`.
+
+    Parameters
+    ----------
+    dropout : float
+        On features, the same ones at every hop of a vertex, and on the hidden layer.
+    n_hops : int
+        K; at 0 neighbours are not seen at all.
+    hidden_size : int, optional
+        Columns of each hop's hidden layer; None for a linear model.
+    batch_size : int
+        Vertices of a training step, at most.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.HopNetworkConfig(n_hops=2)
+    HopNetworkConfig(dropout=0.5, n_hops=2, hidden_size=64, batch_size=512)
+    """
+
+    kind: ClassVar[str] = "HopNetwork"
+    n_hops: int = 4
+    hidden_size: int | None = 64
+    batch_size: int = 512
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("n_hops", self.n_hops, least=0)
+        check_count("batch_size", self.batch_size)
+        if self.hidden_size is not None:
+            check_count("hidden_size", self.hidden_size)
+
+    def build(self, graph: Graph, generator: torch.Generator) -> HopNetwork:
+        return HopNetwork(graph.n_features, graph.n_classes, self, generator=generator)
+
+
+class HopNetwork(Network[HopNetworkConfig]):
+    r"""The graph first, then a perceptron: one hidden layer per hop, and one head.
+
+    .. math:: \hat y = [H_0, \dots, H_K] W + b, \qquad
+              H_k = \mathrm{relu}(P^k X W_k + b_k)
+
+    The form of SIGN (Frasca et al. 2020, *Scalable Inception Graph Neural Networks*); SGC (Wu et
+    al. 2019) keeps the last hop alone, GAMLP (Zhang et al. 2022) weighs the hops by attention.
+    The hops :math:`P^k X` do not change in training, which therefore multiplies by no graph: it
+    sees vertices one by one, in batches, and its memory does not grow with their number. A weight
+    per hop, :math:`f(\lambda) = \sum_k w_k \lambda^k`, would be a filter to draw; layers of their
+    own were more accurate, so there is no one filter.
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+    config : HopNetworkConfig, optional
+    generator : torch.Generator, optional
+        For the initial weights.
+
+    Shapes
+    ------
+    x : (n, d), or the hops (n, K + 1, d);  output : (n, n_classes)
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.HopNetwork(34, 2)(operator, x).shape
+    torch.Size([34, 2])
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        config: HopNetworkConfig | None = None,
+        *,
+        generator: Draws = None,
+    ) -> None:
+        config = config or HopNetworkConfig()
+        super().__init__(config)
+        self.n_features = n_features
+        hidden, n_parts = config.hidden_size, config.n_hops + 1
+        self.encoders = nn.ModuleList(
+            []
+            if hidden is None
+            else [Linear(n_features, hidden, generator) for _ in range(n_parts)]
+        )
+        self.head = Linear(
+            n_parts * (n_features if hidden is None else hidden), n_classes, generator
+        )
+
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
+        """Return logits (n, n_classes); of hops, ``operator`` is not used."""
+        hops = self.hops(operator, x)
+        if self.training:
+            return self.rows(hops, generator)
+        return torch.cat([self.rows(part) for part in hops.split(self.rows_at_once(hops.shape[2]))])
+
+    def hops(self, operator: Operator, x: Input) -> Tensor:
+        """Return the hops (n, K + 1, d) of features; hops as they are."""
+        dense = x if isinstance(x, Tensor) else x.to_dense()
+        return dense if dense.ndim == 3 else stack_powers(operator, dense, self.config.n_hops)
+
+    def rows_at_once(self, n_features: int) -> int:
+        """Return how many vertices with so many features are read at a time."""
+        n_bytes = 4 * max(n_features, 1) * (self.config.n_hops + 1)
+        return max(READ_BYTES // n_bytes, self.config.batch_size)
+
+    def rows(self, hops: Tensor, generator: Draws = None) -> Tensor:
+        """Return the logits of some vertices from their hops (m, K + 1, d), wherever those lie."""
+        hops = hops.to(self.head.weight)
+        if self.rate:
+            hops = hops * drop(hops.new_ones(len(hops), 1, hops.shape[2]), self.rate, generator)
+        if not self.encoders:
+            return self.head(hops.flatten(1))
+        hidden = [layer(hops[:, k]) for k, layer in enumerate(self.encoders)]
+        return self.head(
+            torch.relu(torch.cat(hidden, dim=1)), dropout=self.rate, generator=generator
+        )
