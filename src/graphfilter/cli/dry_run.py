@@ -47,6 +47,9 @@ def show_dry_run(
         say(f"Hidden columns are computed {cost.at_once} at a time, as memory is short.")
     _say_together(found)
     say(f"Disk: about {say_bytes(found.disk)} for the run folder.")
+    if cost.kept:
+        said = say_bytes(cost.kept)
+        say(f"The store keeps {said} of hops, and twice as much while they are made.")
     if found.fits:
         with waiting("timing an epoch on a smaller graph", quiet=quiet):
             seconds = time_epoch(plan, classifier, place.size)

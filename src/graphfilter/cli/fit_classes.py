@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,7 @@ def fit_to_classes(
 ) -> None:
     """Fit a classifier and show its scores; of a dry run, show what that would take."""
     from graphfilter.run_folder import (
+        baselines_fit,
         check_folder,
         checkpoints,
         fit_folder,
@@ -57,6 +59,9 @@ def fit_to_classes(
         return
     if pick_device(classifier.device) == "cpu":
         costs.check()
+        if baselines and not baselines_fit(plan):
+            baselines, note = False, "plain models to compare with do not fit in memory: left out."
+            plan = replace(plan, notes=(*plan.notes, note))
     on_first(group, lambda: check_folder(out, overwrite=overwrite, resume=resume))
     tell(plan.notes[len(found.graph.notes) :], quiet=quiet)
     tell(note_division(group, classifier), quiet=quiet)

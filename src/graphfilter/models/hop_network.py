@@ -17,7 +17,7 @@ from graphfilter.operators.powers import stack_powers
 
 # Bytes of hops that are read at a time. Not by the memory there is: the same seed must give the
 # same batches on every machine.
-READ_BYTES = 1 << 26
+READ_BYTES = 1 << 25
 
 
 @dataclass(frozen=True)

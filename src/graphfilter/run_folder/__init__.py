@@ -21,7 +21,7 @@ It may import everything but the studio and the command line, which both fit thr
 from graphfilter.run_folder.asked import Asked
 from graphfilter.run_folder.channels import has_channels
 from graphfilter.run_folder.description import RunDescription
-from graphfilter.run_folder.dry_run import DryRun, plan_dry_run, time_epoch
+from graphfilter.run_folder.dry_run import DryRun, baselines_fit, plan_dry_run, time_epoch
 from graphfilter.run_folder.embeddings import check_embeddings_file, write_embeddings
 from graphfilter.run_folder.explain import explain_run
 from graphfilter.run_folder.fit import FitSummary, fit_folder, take_part
@@ -67,6 +67,7 @@ __all__ = [
     "ValuePlan",
     "ValueSummary",
     "as_fitted",
+    "baselines_fit",
     "check_embeddings_file",
     "check_folder",
     "checkpoints",

@@ -11,12 +11,13 @@ import scipy.sparse as sp
 from graphfilter.errors import ConfigError
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.graph import Graph
+from graphfilter.report.conclusion import BASELINES
 from graphfilter.run_folder.plan import Plan
 from graphfilter.runtime.launched import Launched, launched
 from graphfilter.runtime.memory import memory_of_process
 from graphfilter.runtime.processes import alone
 from graphfilter.splits import Split
-from graphfilter.systems import Prepared, System, train_system
+from graphfilter.systems import Prepared, System, get_system, train_system
 from graphfilter.systems.committee import Committee
 from graphfilter.systems.costs import Cost, estimate_cost
 from graphfilter.systems.pipeline import is_divided
@@ -81,6 +82,8 @@ class DryRun:
         memory, settings = self.cost.memory, self.cost.system.settings()
         alone = self.cost.system.name.startswith("sgf")
         tries = [] if alone else ["--model sgf, which cuts its hidden columns into blocks"]
+        if not self.cost.system.name.startswith("hop-mlp"):
+            tries.append("--model hop-mlp on a store, which reads vertices in batches")
         if memory.features > memory.structure + memory.hidden:
             tries.append("fewer features (--features, --drop)")
         elif settings.get("hidden_size"):
@@ -100,6 +103,17 @@ def plan_dry_run(plan: Plan, classifier: VertexClassifier) -> DryRun:
     # A checkpoint holds the columns of all processes.
     disk = rows + 2 * cost.memory.optimizer * (place.size if cost.per_step else 1)
     return DryRun(cost, available, disk, system.settings()["max_epochs"], place)
+
+
+def baselines_fit(plan: Plan) -> bool:
+    """Return whether the plain models of the report can be trained in the memory there is."""
+    available = memory_of_process()
+    costs = [
+        estimate_cost(get_system(name), plan.graph, len(plan.split.train), available, launched())
+        for name in BASELINES
+    ]
+    most = available * launched().local_size
+    return max(cost.machine for cost in costs) * (1 - ERROR) <= most
 
 
 def time_epoch(plan: Plan, classifier: VertexClassifier, n_processes: int = 1) -> float:

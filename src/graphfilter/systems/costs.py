@@ -17,7 +17,7 @@ from graphfilter.runtime.launched import Launched
 from graphfilter.systems.committee import Committee
 from graphfilter.systems.pipeline import is_divided
 from graphfilter.systems.system import System
-from graphfilter.systems.system_memory import Memory, Sizes, memory_of
+from graphfilter.systems.system_memory import Memory, Sizes, kept_hops_bytes, memory_of
 
 ALONE = Launched()
 
@@ -39,6 +39,8 @@ class Cost:
         share, are counted once.
     per_step : int
         Bytes that are summed over the processes in a step; 0 where columns are not divided.
+    kept : int
+        Bytes of what the graph's store keeps for it.
     """
 
     system: System
@@ -47,6 +49,7 @@ class Cost:
     at_once: int
     machine: int
     per_step: int = 0
+    kept: int = 0
 
 
 def estimate_cost(
@@ -80,7 +83,8 @@ def estimate_cost(
         peaks = _peaks([found[0][0]] * n_parts, place.size)
     largest, at_once = max(found, key=lambda each: each[0].peak)
     machine = _largest_machine(peaks, place.local_size, mapped_bytes(graph))
-    return Cost(system, largest, named, at_once, machine, _summed(system, sizes, place.size))
+    per_step, kept = _summed(system, sizes, place.size), kept_hops_bytes(system, sizes)
+    return Cost(system, largest, named, at_once, machine, per_step, kept)
 
 
 def _peaks(parts: Sequence[Memory], n_processes: int) -> list[int]:

@@ -11,12 +11,15 @@ from typing import Any, Self
 
 import scipy.sparse as sp
 
+from graphfilter.data.store.hops import store_of
+from graphfilter.data.store.powers import WORTH_KEEPING
 from graphfilter.graph import Graph
 from graphfilter.graph.places import MOST_PLACES
 from graphfilter.graph.views import MOST_AVERAGED, MOST_HOPS
 from graphfilter.models import (
     FilterNetworkConfig,
     ForestConfig,
+    HopNetworkConfig,
     KernelConfig,
     ResidualConfig,
     TreesConfig,
@@ -31,6 +34,8 @@ from graphfilter.models.columns import (
     LANES,
     can_be_divided,
 )
+from graphfilter.models.hop_network import READ_BYTES
+from graphfilter.operators.powers import COLUMNS
 from graphfilter.systems.system import System
 
 # Python, torch and their libraries, with what their threads hold; and of that what comes with the
@@ -50,11 +55,16 @@ SPARSE_VALUE = 66
 LANDMARK, AVERAGED_ENTRY, GROWN = 46, 40, 16
 # Bytes of each vertex and column that a deep network keeps in each of its layers.
 DEEP = 41
+# Bytes that a network on hops takes for the vertices it reads at a time, and of each vertex.
+READING, PER_VERTEX = 4 * READ_BYTES, 40
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes that costs depend on; ``n_values`` of sparse features, 0 where they are dense."""
+    """The sizes that costs depend on; ``n_values`` of sparse features, 0 where they are dense.
+
+    ``stored`` says whether the graph is mapped from a store.
+    """
 
     n_vertices: int
     n_entries: int
@@ -63,6 +73,7 @@ class Sizes:
     n_classes: int
     n_train: int
     weighted: bool = False
+    stored: bool = False
 
     @classmethod
     def of(cls, graph: Graph, n_train: int) -> Self:
@@ -70,7 +81,7 @@ class Sizes:
         n_values = x.nnz if sp.issparse(x) else 0
         return cls(
             graph.n_vertices, len(graph.indices), graph.n_features, n_values,
-            graph.n_classes, n_train, graph.weights is not None,
+            graph.n_classes, n_train, graph.weights is not None, store_of(graph) is not None,
         )  # fmt: skip
 
 
@@ -118,6 +129,8 @@ def memory_of(
     )
     if isinstance(model, KernelConfig | ForestConfig | TreesConfig):
         return replace(held, hidden=_fitted(model, sizes)), 0
+    if isinstance(model, HopNetworkConfig):
+        return _on_hops(held, model, sizes), model.hidden_size or 0
     if isinstance(model, ResidualConfig):
         kept = DEEP * n * model.hidden_size * model.n_layers
         return replace(held, hidden=kept), model.hidden_size
@@ -140,6 +153,31 @@ def memory_of(
         optimizer=16 * weights,
     )
     return made, at_once
+
+
+def kept_hops_bytes(system: System, sizes: Sizes) -> int:
+    """Return the bytes of the hops that a system keeps in the graph's store; 0 of most systems."""
+    if not isinstance(system.model, HopNetworkConfig) or not sizes.stored:
+        return 0
+    n_bytes = 4 * sizes.n_vertices * (system.model.n_hops + 1) * sizes.n_features
+    return n_bytes if n_bytes >= WORTH_KEEPING else 0
+
+
+def _on_hops(held: Memory, model: HopNetworkConfig, sizes: Sizes) -> Memory:
+    """Return what a network takes that reads some vertices at a time; of a store, without pages.
+
+    What is mapped from files the system takes back where it needs the memory.
+    """
+    n, d, n_parts = sizes.n_vertices, sizes.n_features, model.n_hops + 1
+    width = d if model.hidden_size is None else model.hidden_size
+    weights = n_parts * (d * (model.hidden_size or 0) + width * sizes.n_classes)
+    making = 8 * n * COLUMNS
+    features = 0
+    if not sizes.stored:
+        own = SPARSE_VALUE * sizes.n_values if sizes.n_values else 4 * n * d
+        features = own + 4 * n * n_parts * d
+    hidden = max(making, READING) + n * (PER_VERTEX + 4 * sizes.n_classes)
+    return replace(held, features=features, hidden=hidden, optimizer=16 * weights)
 
 
 def _columns_at_once(sizes: Sizes, memory: int) -> int:

@@ -55,6 +55,7 @@ class BatchEpoch:
             pool = self._hops.index_select(0, vertices)
             for places in batches:
                 self._step(vertices[places], pool.index_select(0, places))
+            del pool  # Before the next one is read.
         network.eval()
         with torch.no_grad():
             for vertices in run.val.cpu().sort().values.split(self._batches.pool):
