@@ -1,8 +1,9 @@
-"""Building a graph store from a CSV of edges with ids of text.
+"""Building a graph store from a table of edges with ids of text, CSV or Parquet.
 
     python benchmarks/store_build.py                       ten million edges
     python benchmarks/store_build.py --edges 100000000     more; 34 bytes of CSV each
     python benchmarks/store_build.py --vertices 50000000   with as many ids as a billion edges have
+    python benchmarks/store_build.py --parquet             from Parquet, 7 bytes for each edge
     python benchmarks/store_build.py --small               a hundred thousand
 
 Random edges, twenty per vertex, ids such as user-000001234. Edges per second, the peak of the
@@ -22,6 +23,7 @@ import threading
 import time
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -41,14 +43,16 @@ def run(options: argparse.Namespace, device: torch.device) -> Record:
     n_edges = 100_000 if options.small else getattr(options, "edges", 10_000_000)
     n_vertices = getattr(options, "vertices", None) or max(2, n_edges // EDGES_PER_VERTEX)
     memory = parse_bytes(getattr(options, "memory", "4GB"))
+    kind = "parquet" if getattr(options, "parquet", False) else "csv"
     with tempfile.TemporaryDirectory(dir=getattr(options, "folder", None)) as name:
         folder = Path(name)
-        with stage(f"writing a CSV of {n_edges:,} edges"):
-            apart(make_tables, folder, n_edges, n_vertices)
+        with stage(f"writing a table of {n_edges:,} edges"):
+            apart(make_tables, folder, n_edges, n_vertices, kind)
         with stage("building the store"):
-            measured = apart(measure, folder, memory)
+            measured = apart(measure, folder, memory, kind)
         sizes = {
-            "csv_bytes": (folder / "edges.csv").stat().st_size,
+            "table": kind,
+            "table_bytes": (folder / f"edges.{kind}").stat().st_size,
             "store_bytes": sum(p.stat().st_size for p in (folder / "store").iterdir()),
         }
     return {
@@ -56,24 +60,33 @@ def run(options: argparse.Namespace, device: torch.device) -> Record:
     }  # fmt: skip
 
 
-def make_tables(folder: Path, n_edges: int, n: int) -> None:
+def make_tables(folder: Path, n_edges: int, n: int, kind: str) -> None:
     """Write random edges and their vertices, in blocks."""
     import pyarrow as pa
-    from pyarrow import csv
 
     rng = np.random.default_rng(0)
     kinds = pa.schema([("source", pa.string()), ("target", pa.string())])
-    with csv.CSVWriter(folder / "edges.csv", kinds) as writer:
+    with open_writer(folder / f"edges.{kind}", kinds) as writer:
         for start in range(0, n_edges, BLOCK):
             ends = rng.integers(0, n, (2, min(BLOCK, n_edges - start)))
             writer.write_batch(pa.record_batch([make_ids(end) for end in ends], schema=kinds))
     kinds = pa.schema([("id", pa.string()), ("x", pa.float32()), ("label", pa.string())])
-    with csv.CSVWriter(folder / "vertices.csv", kinds) as writer:
+    with open_writer(folder / f"vertices.{kind}", kinds) as writer:
         for start in range(0, n, BLOCK):
             numbers = np.arange(start, min(start + BLOCK, n))
             x = pa.array(rng.random(len(numbers), dtype=np.float32))
             labels = pa.array(rng.choice(["a", "b"], len(numbers)))
             writer.write_batch(pa.record_batch([make_ids(numbers), x, labels], schema=kinds))
+
+
+def open_writer(path: Path, kinds: Any) -> Any:
+    """Return what writes batches to a file, by its suffix."""
+    from pyarrow import csv, parquet
+
+    if path.suffix == ".csv":
+        return csv.CSVWriter(path, kinds)
+    # Ids are hardly ever repeated in a block: a dictionary of them would only be in the way.
+    return parquet.ParquetWriter(path, kinds, compression="zstd", use_dictionary=False)
 
 
 def make_ids(numbers: np.ndarray) -> object:
@@ -88,7 +101,7 @@ def make_ids(numbers: np.ndarray) -> object:
     return pa.StringArray.from_buffers(len(numbers), *buffers)
 
 
-def measure(folder: Path, memory: int) -> Record:
+def measure(folder: Path, memory: int, kind: str) -> Record:
     """Build the store; watch memory and disk from a thread of its own."""
     watch, peaks = _Watch(folder / "store"), list[int]()
     names, times = ["opening the tables"], [time.perf_counter()]
@@ -101,8 +114,8 @@ def measure(folder: Path, memory: int) -> Record:
 
     with watch:
         build_store(
-            folder / "edges.csv", folder / "vertices.csv", folder / "store", memory=memory,
-            report=report,
+            folder / f"edges.{kind}", folder / f"vertices.{kind}", folder / "store",
+            memory=memory, report=report,
         )  # fmt: skip
     times.append(time.perf_counter())
     peaks.append(watch.take_peak())
@@ -166,7 +179,7 @@ def table(record: Record) -> str:
         ["edges per second", f"{rate:,.0f}", f"{GOAL_EDGES / GOAL_SECONDS:,.0f}"],
         ["a billion edges, at this speed", f"{GOAL_EDGES / rate / 60:.0f} min", "60 min"],
         ["peak memory", f"{record['peak_bytes'] / MIB:,.0f} MiB", f"{GOAL_BYTES / MIB:,.0f} MiB"],
-        ["CSV", f"{record['csv_bytes'] / MIB:,.0f} MiB", ""],
+        [f"{record['table']} of edges", f"{record['table_bytes'] / MIB:,.0f} MiB", ""],
         ["store", f"{record['store_bytes'] / MIB:,.0f} MiB", ""],
         ["disk at most while building", f"{record['disk_bytes'] / MIB:,.0f} MiB", ""],
     ]
@@ -182,6 +195,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--edges", type=int, default=10_000_000)
     options.add_argument("--vertices", type=int, help="otherwise one per twenty edges")
     options.add_argument("--memory", default="4GB")
+    options.add_argument("--parquet", action="store_true", help="tables of Parquet, not CSV")
     options.add_argument("--folder", help="where the tables and the store are written")
     return options
 

@@ -77,14 +77,15 @@ def _open(path: Path, names: list[str]) -> tuple[Any, int, Budget]:
     n_values, n_bytes = (sum(c.n_values for c in chosen), sum(c.n_bytes for c in chosen))
     what = f"{n_values:,} values, {n_bytes:,} bytes unpacked"
     budget.spend(2 * n_bytes + _BYTES_PER_CELL * n_values, what)
-    file = parquet.ParquetFile(path)
+    # What is read ahead would be kept until the end: of a long table, all of it.
+    file = parquet.ParquetFile(path, pre_buffer=False)
     n_rows = max(0, file.metadata.num_rows)
     budget.spend(_BYTES_PER_CELL * n_rows, f"it says that it has {n_rows:,} rows")
     if path.stat().st_size < _SMALL_FILE:
         # Arrow cannot leave words of the DELTA encodings as they are.
         delta = {chunk.name for chunk in chunks if chunk.is_delta}
         words = [f.name for f in file.schema_arrow if _is_text(f.type) and f.name not in delta]
-        file = parquet.ParquetFile(path, read_dictionary=words)
+        file = parquet.ParquetFile(path, read_dictionary=words, pre_buffer=False)
     # Few rows at a time where each may repeat most of a long word before it.
     shared = [chunk.n_bytes for chunk in chosen if chunk.shares_prefixes]
     most = budget.limit // (4 * max(shared)) if shared and max(shared) else _BATCH_ROWS

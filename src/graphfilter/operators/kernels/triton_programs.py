@@ -43,12 +43,16 @@ def _gather(
 ):  # fmt: skip
     """Sum the rows of x that the entries from start to end name, at these places."""
     total = tl.zeros([ENTRIES, WIDE], tl.float32)
-    for first in range(start, end, ENTRIES):
-        entry = first + tl.arange(0, ENTRIES)
-        present = entry < end
-        column = tl.load(columns + entry, mask=present, other=0).to(tl.int64)
+    entry = start + tl.arange(0, ENTRIES)
+    present = entry < end
+    column = tl.load(columns + entry, mask=present, other=0)
+    for _ in range(start, end, ENTRIES):
+        # Which rows come next is asked for before these are: a row's address is known in time.
+        coming = entry + ENTRIES
+        there = coming < end
+        following = tl.load(columns + coming, mask=there, other=0)
         row = tl.load(
-            x + column[:, None] * width + places[None, :],
+            x + column.to(tl.int64)[:, None] * width + places[None, :],
             mask=present[:, None] & inside[None, :],
             other=0.0,
         ).to(tl.float32)
@@ -57,6 +61,7 @@ def _gather(
         if HAS_SCALES:
             row *= tl.load(scales + column, mask=present, other=0.0)[:, None]
         total += row
+        entry, present, column = coming, there, following
     return tl.sum(total, 0)
 
 
