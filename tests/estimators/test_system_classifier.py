@@ -25,7 +25,7 @@ def test_system_classifier_of_sgf_is_sgf_classifier(graph) -> None:
     np.testing.assert_array_equal(named.predict_proba(), own.predict_proba())
 
 
-@pytest.mark.parametrize("model", ["mlp", "appnp", "gcn", "linkx", "nlgnn"])
+@pytest.mark.parametrize("model", ["mlp", "appnp", "gcn", "hop-mlp", "linkx", "nlgnn"])
 def test_system_classifier_takes_any_trained_system(graph, model: str) -> None:
     if model in ("gcn", "linkx"):
         pytest.importorskip("torch_geometric", exc_type=ImportError)
@@ -68,7 +68,9 @@ def test_system_classifier_explains_what_it_cannot_do(graph, tmp_path: Path) -> 
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("model", ["sgf-cheby", "mlp", "sgc", "ppnp", "gpr-gnn", "gcnii", "nlgnn"])
+@pytest.mark.parametrize(
+    "model", ["sgf-cheby", "mlp", "sgc", "ppnp", "gpr-gnn", "gcnii", "hop-mlp", "nlgnn"]
+)
 def test_system_classifier_predicts_alike_after_saving(graph, model: str, tmp_path: Path) -> None:
     clf = SystemClassifier(model=model, max_epochs=5, n_members=2, random_state=0).fit(graph=graph)
     clf.save(tmp_path)

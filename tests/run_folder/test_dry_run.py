@@ -11,7 +11,7 @@ from tests.processes import peaks_of_fits, run_together
 
 import graphfilter as gf
 from graphfilter.errors import ConfigError
-from graphfilter.run_folder import Source, plan_dry_run, plan_fit, time_epoch
+from graphfilter.run_folder import Source, baselines_fit, plan_dry_run, plan_fit, time_epoch
 from graphfilter.runtime.launched import Launched
 from graphfilter.systems import get_system
 from graphfilter.systems.costs import estimate_cost
@@ -28,7 +28,7 @@ def make_graph(n: int = 2000, n_features: int = 8, *, sparse: bool = False) -> g
     return gf.Graph.from_edges(rng.integers(0, n, (2 * n, 2)), n, features=features, labels=labels)
 
 
-@pytest.mark.parametrize("name", ["sgf", "mlp", "gcn", "gcnii", "appnp", "committee"])
+@pytest.mark.parametrize("name", ["sgf", "mlp", "gcn", "gcnii", "appnp", "hop-mlp", "committee"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_cost_grows_with_the_graph_and_is_the_sum_of_its_parts(name: str, sparse: bool) -> None:
     system = get_system(name)
@@ -148,6 +148,13 @@ def test_fit_that_does_not_fit_is_refused_with_the_remedy(monkeypatch) -> None:
     found = plan_dry_run(plan, gf.GraphClassifier())
     assert found.fits
     found.check()
+
+
+def test_plain_models_that_do_not_fit_are_known_beforehand(monkeypatch) -> None:
+    plan = plan_fit(Source(make_graph(n_features=20_000)), 0)
+    assert baselines_fit(plan)
+    monkeypatch.setenv("GRAPHFILTER_MEMORY", "800M")
+    assert not baselines_fit(plan)
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -23,6 +23,7 @@ from graphfilter.operators import augmented_adjacency
 from graphfilter.operators.powers import stack_powers
 from graphfilter.systems import Prepared, get_system, hops, train_system
 from graphfilter.systems.costs import estimate_cost
+from graphfilter.training import MULTILABEL, REGRESSION, Task
 
 KIND = "augmented_adjacency"
 GIB = 2**30
@@ -92,6 +93,23 @@ def test_training_from_a_store_gives_the_bits_of_training_in_memory(tmp_path: Pa
         for g in (graph, gf.open_store(folder), gf.open_store(folder))
     ]
     assert len({run.probabilities.tobytes() for run in runs}) == 1
+
+
+@pytest.mark.parametrize("task", [MULTILABEL, REGRESSION])
+def test_network_on_hops_learns_any_task(task: Task) -> None:
+    graph = make_graph()
+    assert isinstance(graph.features, np.ndarray)
+    targets = graph.features[:, :2]
+    targets = (targets > 0).astype(np.float32) if task is MULTILABEL else targets
+    prepared = Prepared.of(
+        graph.replace(labels=np.arange(60) % 2), task=task, targets=np.array(targets)
+    )
+    system = get_system("hop-mlp").with_(max_epochs=40, n_hops=1)
+    split = gf.splits.Split(np.arange(40), np.arange(40, 60), [])
+    (outcome,) = train_system(prepared, system, [split], [0])
+    curve = outcome.result.history[f"train_{task.score_name}"]
+    assert curve[-1] > curve[0]
+    assert outcome.probabilities.shape == (60, 2)
 
 
 @pytest.mark.parametrize("damage", ["flipped", "cut", "gone", "made of", "json", "outside"])

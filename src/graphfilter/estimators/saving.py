@@ -247,7 +247,7 @@ def _check_sizes(estimator: VertexEstimator, tensors: dict[str, torch.Tensor]) -
     _check_counts(estimator.build_system().settings(), tensors)
 
 
-_COUNTS = ("n_features", "n_members", "n_layers", "hidden_size", "degree")
+_COUNTS = ("n_features", "n_members", "n_layers", "n_hops", "hidden_size", "degree")
 
 
 def _check_counts(settings: Mapping[str, Any], tensors: dict[str, torch.Tensor]) -> None:
