@@ -10,7 +10,7 @@ import torch
 from graphfilter.data.synthetic import make_csbm
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
-from graphfilter.models import HopNetwork, HopNetworkConfig, hop_network
+from graphfilter.models import HopNetwork, HopNetworkConfig, Linear, hop_network
 from graphfilter.operators import augmented_adjacency, laplacian, to_tensor
 from graphfilter.operators.powers import stack_powers
 
@@ -46,6 +46,7 @@ def test_network_equals_its_closed_form(graph: Graph) -> None:
     network = make(graph, n_hops=2, hidden_size=3)
     p, hop, hidden = torch.from_numpy(operator.matrix.toarray()).float(), x, []
     for layer in network.encoders:
+        assert isinstance(layer, Linear)
         hidden.append(torch.relu(hop @ layer.weight + layer.bias))
         hop = p @ hop
     expected = torch.cat(hidden, dim=1) @ network.head.weight + network.head.bias
@@ -72,7 +73,7 @@ def test_network_reads_vertices_in_blocks(graph: Graph, monkeypatch) -> None:
     network = make(graph, batch_size=1).eval()
     whole = network(operator, x)
     monkeypatch.setattr(hop_network, "READ_BYTES", 7 * 70 * 5 * 4)
-    assert network.rows_at_once(70) == 7
+    assert network.rows_at_once == 7
     torch.testing.assert_close(network(operator, x), whole)
 
 

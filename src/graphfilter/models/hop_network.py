@@ -103,31 +103,28 @@ class HopNetwork(Network[HopNetworkConfig]):
         config = config or HopNetworkConfig()
         super().__init__(config)
         self.n_features = n_features
-        hidden, n_parts = config.hidden_size, config.n_hops + 1
-        self.encoders = nn.ModuleList(
-            []
-            if hidden is None
-            else [Linear(n_features, hidden, generator) for _ in range(n_parts)]
-        )
-        self.head = Linear(
-            n_parts * (n_features if hidden is None else hidden), n_classes, generator
-        )
+        self.encoders, width, n_parts = nn.ModuleList(), n_features, config.n_hops + 1
+        if config.hidden_size is not None:
+            width = config.hidden_size
+            self.encoders.extend(Linear(n_features, width, generator) for _ in range(n_parts))
+        self.head = Linear(n_parts * width, n_classes, generator)
 
     def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
         """Return logits (n, n_classes); of hops, ``operator`` is not used."""
         hops = self.hops(operator, x)
         if self.training:
             return self.rows(hops, generator)
-        return torch.cat([self.rows(part) for part in hops.split(self.rows_at_once(hops.shape[2]))])
+        return torch.cat([self.rows(part) for part in hops.split(self.rows_at_once)])
 
     def hops(self, operator: Operator, x: Input) -> Tensor:
         """Return the hops (n, K + 1, d) of features; hops as they are."""
         dense = x if isinstance(x, Tensor) else x.to_dense()
         return dense if dense.ndim == 3 else stack_powers(operator, dense, self.config.n_hops)
 
-    def rows_at_once(self, n_features: int) -> int:
-        """Return how many vertices with so many features are read at a time."""
-        n_bytes = 4 * max(n_features, 1) * (self.config.n_hops + 1)
+    @property
+    def rows_at_once(self) -> int:
+        """How many vertices are read at a time."""
+        n_bytes = 4 * max(self.n_features, 1) * (self.config.n_hops + 1)
         return max(READ_BYTES // n_bytes, self.config.batch_size)
 
     def rows(self, hops: Tensor, generator: Draws = None) -> Tensor:

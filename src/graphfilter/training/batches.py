@@ -42,7 +42,7 @@ class Batches:
     def of(cls, network: HopNetwork, train: NDArray[np.int64]) -> Self:
         """Divide training vertices as a network reads them."""
         vertices = torch.from_numpy(np.sort(train))
-        return cls(vertices, network.rows_at_once(network.n_features), network.config.batch_size)
+        return cls(vertices, network.rows_at_once, network.config.batch_size)
 
     @property
     def n_steps(self) -> int:
