@@ -114,7 +114,12 @@ class HopNetwork(Network[HopNetworkConfig]):
         hops = self.hops(operator, x)
         if self.training:
             return self.rows(hops, generator)
-        return torch.cat([self.rows(part) for part in hops.split(self.rows_at_once)])
+        # Not joined at the end: small results between large blocks leave holes in memory.
+        logits = self.head.weight.new_empty(len(hops), self.head.weight.shape[1])
+        for start in range(0, len(hops), self.rows_at_once):
+            here = slice(start, start + self.rows_at_once)
+            logits[here] = self.rows(hops[here])
+        return logits
 
     def hops(self, operator: Operator, x: Input) -> Tensor:
         """Return the hops (n, K + 1, d) of features; hops as they are."""

@@ -13,8 +13,12 @@ from graphfilter.operators.operator import Operator
 COLUMNS = 16
 
 
-def walk_powers(operator: Operator, columns: Tensor, n_hops: int) -> Iterator[Tensor]:
+def walk_powers(
+    operator: Operator, columns: Tensor, n_hops: int, buffers: Tensor | None = None
+) -> Iterator[Tensor]:
     """Yield P X, …, P^K X of at most 16 columns (n, c); each holds until the next is asked for.
+
+    They are made in ``buffers`` (2, n, 16), where some are given.
 
     Examples
     --------
@@ -25,8 +29,8 @@ def walk_powers(operator: Operator, columns: Tensor, n_hops: int) -> Iterator[Te
     [[0.0, 1.0], [1.0, 0.0]]
     """
     n, width = columns.shape
-    now, other = columns.new_zeros(n, COLUMNS), columns.new_empty(n, COLUMNS)
-    now[:, :width] = columns
+    now, other = columns.new_empty(2, n, COLUMNS) if buffers is None else buffers
+    now[:, :width], now[:, width:] = columns, 0
     for _ in range(n_hops):
         now, other = operator.multiply(now, out=other), now
         yield now[:, :width]
@@ -36,8 +40,9 @@ def stack_powers(operator: Operator, x: Tensor, n_hops: int) -> Tensor:
     """Return the hops of every vertex side by side: x (n, d) gives (n, K + 1, d)."""
     hops = x.new_empty(x.shape[0], n_hops + 1, x.shape[1])
     hops[:, 0] = x
+    buffers = x.new_empty(2, x.shape[0], COLUMNS)
     for start in range(0, x.shape[1], COLUMNS):
         here = slice(start, start + COLUMNS)
-        for k, hop in enumerate(walk_powers(operator, x[:, here], n_hops), 1):
+        for k, hop in enumerate(walk_powers(operator, x[:, here], n_hops, buffers), 1):
             hops[:, k, here] = hop
     return hops

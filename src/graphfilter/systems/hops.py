@@ -42,7 +42,8 @@ def make_hops(graph: Graph, scaler: FeatureScaler, operator: Operator, n_hops: i
     with torch.no_grad(), threads_for(len(graph.indices) * COLUMNS):
         if folder is not None and n_bytes >= WORTH_KEEPING:
             made_of = _checksum(folder, graph, rows(), operator, n_hops)
-            powers = partial(_powers, operator, n_hops)
+            buffers = torch.empty(2, shape[0], COLUMNS)
+            powers = partial(_powers, operator, n_hops, buffers)
             kept = kept_powers(folder, Recipe(made_of, shape, rows, powers, COLUMNS))
             if kept is not None:
                 return as_shared(kept)
@@ -54,8 +55,8 @@ def make_hops(graph: Graph, scaler: FeatureScaler, operator: Operator, n_hops: i
         return stack_powers(operator, torch.from_numpy(np.concatenate([*rows()])), n_hops)
 
 
-def _powers(operator: Operator, n_hops: int, columns: Array) -> Iterator[Array]:
-    for hop in walk_powers(operator, as_shared(columns), n_hops):
+def _powers(operator: Operator, n_hops: int, buffers: Tensor, columns: Array) -> Iterator[Array]:
+    for hop in walk_powers(operator, as_shared(columns), n_hops, buffers):
         yield hop.numpy()
 
 

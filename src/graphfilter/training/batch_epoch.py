@@ -44,6 +44,9 @@ class BatchEpoch:
         self._batches = Batches.of(run.model, run.train.cpu().numpy())
         self._trained = Vertices([run.train], None, labels, class_weight, task)
         self._scored = Vertices([run.train], [run.val], labels, class_weight, task)
+        self._validated = run.val.cpu().sort().values
+        most = min(self._batches.pool, max(len(run.train), len(run.val)))
+        self._pool = hops.new_empty(most, *hops.shape[1:])
         n_outputs = run.model.head.bias.shape[0]
         self._logits = torch.zeros(len(labels), 1, n_outputs, device=labels.device)
 
@@ -52,19 +55,22 @@ class BatchEpoch:
         run, network = self._run, self._network
         network.train()
         for vertices, batches in self._batches.draw(self._generator):
-            pool = self._hops.index_select(0, vertices)
+            pool = self._read(vertices)
             for places in batches:
                 self._step(vertices[places], pool.index_select(0, places))
-            del pool  # Before the next one is read.
         network.eval()
         with torch.no_grad():
-            for vertices in run.val.cpu().sort().values.split(self._batches.pool):
-                self._logits[vertices, 0] = network.rows(self._hops.index_select(0, vertices))
+            for vertices in self._validated.split(self._batches.pool):
+                self._logits[vertices, 0] = network.rows(self._read(vertices))
             loss = self._trained.mean_loss(self._logits)
             scores = self._scored.scores(self._logits, run.monitor)
             values = torch.cat([loss[None].double(), scores])[:, 0].cpu().numpy()
         if run.update(values, run.scalars().double().cpu().numpy()):
             keep_best([run])
+
+    def _read(self, vertices: Tensor) -> Tensor:
+        """Return the hops of some vertices, where those of others were before."""
+        return torch.index_select(self._hops, 0, vertices, out=self._pool[: len(vertices)])
 
     def _step(self, vertices: Tensor, hops: Tensor) -> None:
         task, rows = self._run.task, vertices.to(self._labels.device)
