@@ -55,8 +55,11 @@ def run(options: argparse.Namespace, device: torch.device) -> Record:
             "table_bytes": (folder / f"edges.{kind}").stat().st_size,
             "store_bytes": sum(p.stat().st_size for p in (folder / "store").iterdir()),
         }
+    chosen = " --small" if options.small else f" --edges {n_edges}"
+    chosen += " --parquet" if kind == "parquet" else ""
     return {
-        "n_edges": n_edges, "n_vertices": n_vertices, "memory": memory, **sizes, **measured
+        "command": f"python benchmarks/store_build.py{chosen}",
+        "n_edges": n_edges, "n_vertices": n_vertices, "memory": memory, **sizes, **measured,
     }  # fmt: skip
 
 

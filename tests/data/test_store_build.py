@@ -362,3 +362,10 @@ def test_build_needs_are_near_what_is_there(tmp_path):
     needs = estimate_build(*tables, tmp_path)
     assert needs.n_edges == pytest.approx(20_000, rel=0.1)
     assert needs.n_vertices == pytest.approx(5000, rel=0.1)
+    # What is numbered, sorted both ways and written grows by half, by half and to twice as much.
+    heavy = "u,v,w\n" + "".join(f"{line},1.5\n" for line in pairs.splitlines())
+    weighted = estimate_build(
+        *open_tables(*write(tmp_path, heavy, "id,x\n" + rows), None), tmp_path
+    )
+    assert weighted.scratch_bytes - needs.scratch_bytes == pytest.approx(16 * 20_000, rel=0.1)
+    assert weighted.store_bytes - needs.store_bytes == pytest.approx(8 * 20_000, rel=0.1)
