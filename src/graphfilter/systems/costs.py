@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,13 @@ from graphfilter.runtime.launched import Launched
 from graphfilter.systems.committee import Committee
 from graphfilter.systems.pipeline import is_divided
 from graphfilter.systems.system import System
-from graphfilter.systems.system_memory import Memory, Sizes, kept_hops_bytes, memory_of
+from graphfilter.systems.system_memory import (
+    JOINED,
+    Memory,
+    Sizes,
+    kept_hops_bytes,
+    memory_of,
+)
 
 ALONE = Launched()
 
@@ -74,7 +80,8 @@ def estimate_cost(
     sizes = Sizes.of(graph, n_train)
     if isinstance(system, Committee):
         members = system.sitting(graph, n_train)
-        found = [memory_of(member, sizes, memory) for member in members]
+        alone = [memory_of(member, sizes, memory) for member in members]
+        found = [(replace(each, program=each.program + JOINED), n) for each, n in alone]
         named = tuple((m.title, each) for m, (each, _) in zip(members, found, strict=True))
         peaks = _peaks([each for each, _ in found], place.size)
     else:

@@ -41,13 +41,15 @@ from graphfilter.systems.system import System
 # Python, torch and their libraries, with what their threads hold; and of that what comes with the
 # report, which draws pictures, after training.
 PROGRAM, REPORT = 680 * 2**20, 150 * 2**20
+# Of a committee, scikit-learn and what the members before leave behind.
+JOINED = 200 * 2**20
 # Numbers of four bytes per vertex that a training step holds at its peak: of each hidden column
 # what is kept for the gradient, of each further layer, and while gradients are made; of each
 # feature; of each column that is filtered after the head.
 KEPT, KEPT_PER_LAYER, GRADIENTS, PER_FEATURE, PER_LOGIT = 3.0, 3.25, 2.5, 2.75, 7.0
 # Bytes of each vertex and class when all are answered and reported, and of an entry of the
 # adjacency when frequencies are measured for the report.
-ANSWERED, MEASURED_ENTRY = 70, 16
+ANSWERED, MEASURED_ENTRY = 45, 16
 # Bytes of a stored value of sparse features, which are kept by rows and by columns.
 SPARSE_VALUE = 66
 # Bytes per vertex and class of a kernel's landmark, of an entry that averages are taken over, and
