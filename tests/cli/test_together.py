@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.processes import run_command, run_together
 
+from graphfilter.cli import main
 from graphfilter.cli.stopping import command_line
 from graphfilter.data import make_csbm, write_tables
 from graphfilter.runtime import launched as place
@@ -117,3 +118,17 @@ def test_place_is_read_from_torchruns_environment(monkeypatch: pytest.MonkeyPatc
     # Some schedulers set a part of it for programs of their own.
     monkeypatch.delenv("MASTER_ADDR")
     assert read() == Launched()
+
+
+def test_process_of_a_job_ends_without_shutting_python_down(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A thread of gloo may still need Python, and would abort a process that has succeeded."""
+    ended: list[int] = []
+    monkeypatch.setattr(place, "launched", lambda: Launched(0, 2, 0, 2))
+    monkeypatch.setattr("sys.argv", ["graphfilter", "--version"])
+    monkeypatch.setattr("os._exit", ended.append)
+    with pytest.raises(SystemExit):
+        main()
+    assert ended == [0]
+    assert capsys.readouterr().out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -203,3 +204,17 @@ def test_more_processes_than_columns_are_refused():
     group = processes.Group(0, WIDTH + 1)
     with pytest.raises(ConfigError, match="at least one hidden column per process"):
         Division(group, networks(torch.float32))
+
+
+def what_is_left_to_the_end() -> list[tuple[object, ...]]:
+    left: list[tuple[object, ...]] = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("atexit.register", lambda *call: left.append(call))
+        processes.start()
+        processes.start()
+    return [call for call in left if call[0] is time.sleep]
+
+
+def test_python_waits_for_the_threads_of_sums_before_it_shuts_down() -> None:
+    found = run_together(2, what_is_left_to_the_end)
+    assert found == [[(time.sleep, processes.SECONDS_TO_LET_GO)]] * 2

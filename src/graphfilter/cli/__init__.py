@@ -53,8 +53,9 @@ def main() -> NoReturn:
         where = f"{error.filename}: " if error.filename else ""
         complain(f"{where}{error.strerror or error}.")
     code = common_exit(code)
-    if code and launched().size > 1:
-        # At once: until Python has shut down, torchrun would end this process by a signal.
+    if launched().size > 1:
+        # At once. While Python shuts down, torchrun would end a failed process by a signal, and a
+        # thread of gloo that lets go of its last tensor would abort one that has succeeded.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

@@ -6,6 +6,7 @@ that torchrun has started. Within :func:`alone` a process works for itself again
 
 from __future__ import annotations
 
+import atexit
 import time
 from collections import Counter
 from collections.abc import Callable, Generator
@@ -23,6 +24,9 @@ from graphfilter.runtime.launched import SECONDS_TO_JOIN, job_store, launched
 # A process that has died is noticed at once, by its closed connection. This is for one that hangs,
 # and longer than any step of one that is only slower than the others.
 SECONDS_FOR_A_STEP = 1800
+# Before Python shuts down. A thread of gloo that still has a tensor of the last sum needs Python to
+# let go of it, and is aborted, with the process, while that shuts down (seen once in four times).
+SECONDS_TO_LET_GO = 0.2
 
 T = TypeVar("T")
 
@@ -156,6 +160,7 @@ def start() -> Group | None:
                 timeout=timedelta(seconds=SECONDS_FOR_A_STEP),
             )
         _current = Group(place.rank, place.size)
+        atexit.register(time.sleep, SECONDS_TO_LET_GO)
     return _current
 
 
