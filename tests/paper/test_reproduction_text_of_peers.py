@@ -161,6 +161,31 @@ def test_text_says_what_dropout_on_every_layer_gives() -> None:
     assert says(f"the nearest setting above has {nearest:.2f} over the same ten")
 
 
+def test_text_says_what_less_dropout_on_every_layer_gives() -> None:
+    runs, name = records("settings"), "sgf-authors@dropout=0.5"
+
+    def cell(dataset: str) -> ComparedAccuracy:
+        return compare_runs(runs, dataset, name, settings.printed(dataset), scaling="row")
+
+    there = [d for d in settings.DATASETS if cell(d).n]
+    assert len(there) == 8
+    assert {d for d in settings.DATASETS if d not in there} == {
+        "pubmed", "photo_lcc", "computers_lcc"
+    }  # fmt: skip
+    judged = [d for d in there if cell(d).mark]
+    assert [cell(d).mark for d in judged] == ["≈"] * 6
+    said = "Cora {:.1f}, Citeseer {:.1f}, Wisconsin {:.1f}, Chameleon {:.1f} and both bipartite"
+    named = ("cora", "citeseer", "wisconsin", "chameleon")
+    assert says(said.format(*(cell(d).mean for d in named)))
+    assert set(judged) == {*named, "bipartite_paper", "bipartite_sparse"}
+    sparse = [
+        r.scores["test"]["accuracy"]
+        for r in runs
+        if (r.model, r.dataset, r.scaling) == (name, "bipartite_sparse", "row")
+    ]
+    assert sum(accuracy < 0.55 for accuracy in sparse) == 1
+
+
 def test_text_says_how_near_pubmed_comes() -> None:
     cells = [
         compare_runs(records("settings"), "pubmed", name, settings.printed("pubmed"), scaling=s)
