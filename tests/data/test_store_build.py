@@ -369,3 +369,15 @@ def test_build_needs_are_near_what_is_there(tmp_path):
     )
     assert weighted.scratch_bytes - needs.scratch_bytes == pytest.approx(16 * 20_000, rel=0.1)
     assert weighted.store_bytes - needs.store_bytes == pytest.approx(8 * 20_000, rel=0.1)
+
+
+def test_parquet_that_was_cut_is_refused_before_anything_is_made(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "edges.parquet"
+    pq.write_table(pa.table({"source": ["a", "b"], "target": ["b", "c"]}), path)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(DataFileError, match=r"edges\.parquet"):
+        build_store(path, None, tmp_path / "store", memory=MEMORY)
+    assert not (tmp_path / "store").exists()

@@ -79,7 +79,8 @@ def _with_origin(given: GraphOptions, about: RunDescription) -> GraphOptions:
         name: value if name in words else name in flags or Path(value)
         for name, value in kept.items()
     }
-    label = None if about.columns is None else about.columns.label
+    # Only tables must be told: a store knows its own, whatever tables it was built from.
+    label = about.columns.label if about.columns is not None and "edges" in values else None
     return replace(given, **values, label=given.label or label)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphfilter.errors import ConfigError, DataFileError
-from graphfilter.graph.tables.source import TableSource
+from graphfilter.graph.tables.source import TableSource, reading_table
 
 _HEAD_BYTES = 1 << 20
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -97,7 +97,8 @@ def _count_rows(table: TableSource) -> tuple[int, int]:
     if path.suffix.lower() == ".parquet":
         from pyarrow import parquet
 
-        found = parquet.read_metadata(path)
+        with reading_table(path):
+            found = parquet.read_metadata(path)
         return found.num_rows, 8 * max(1, found.num_columns)
     with path.open("rb") as file:
         packed = path.suffix.lower() == ".gz"
