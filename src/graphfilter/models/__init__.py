@@ -31,26 +31,39 @@ from graphfilter.models.linkx import LINKX, LINKXConfig
 from graphfilter.models.mixhop import MixHop, MixHopConfig
 from graphfilter.models.network import FilterNetwork, FilterNetworkConfig
 from graphfilter.models.nlgnn import NLGNN, NLGNNConfig
+from graphfilter.models.peers.acm_gcn import ACMGCN, ACMGCNConfig
+from graphfilter.models.peers.block_gnn import BlockGNN, BlockGNNConfig
+from graphfilter.models.peers.classic_gnn import ClassicGNN, ClassicGNNConfig
+from graphfilter.models.peers.fsgnn import FSGNN, FSGNNConfig
+from graphfilter.models.peers.glo_gnn import GloGNN, GloGNNConfig
 from graphfilter.models.residual import ResidualConfig, ResidualNetwork
 from graphfilter.models.trees import Trees, TreesConfig
 
 __all__ = [
+    "ACMGCN",
     "APGCN",
     "ARMA",
+    "FSGNN",
     "GAT",
     "GCN",
     "GCNII",
     "GPRGNN",
     "LINKX",
     "NLGNN",
+    "ACMGCNConfig",
     "APGCNConfig",
     "ARMAConfig",
+    "BlockGNN",
+    "BlockGNNConfig",
     "ChannelNetwork",
     "ChannelNetworkConfig",
     "ChebNet",
     "ChebNetConfig",
+    "ClassicGNN",
+    "ClassicGNNConfig",
     "DirectedGCN",
     "DirectedGCNConfig",
+    "FSGNNConfig",
     "FastGCN",
     "FastGCNConfig",
     "FilterNetwork",
@@ -68,6 +81,8 @@ __all__ = [
     "GPRGNNConfig",
     "GeomGCN",
     "GeomGCNConfig",
+    "GloGNN",
+    "GloGNNConfig",
     "GraphSAGE",
     "GraphSAGEConfig",
     "GraphSAINT",

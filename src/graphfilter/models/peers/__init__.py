@@ -1,0 +1,1 @@
+"""Peers: networks of other authors, one per file, each with a typed config."""
