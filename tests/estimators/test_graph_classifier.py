@@ -15,7 +15,7 @@ from graphfilter import GraphClassifier, SGFClassifier
 from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError, ModelFileError
 from graphfilter.graph import Graph
-from graphfilter.graph.views import VIEWS
+from graphfilter.inputs.views import VIEWS
 from graphfilter.storage import read_checked_json, write_checked_json
 from graphfilter.systems import committee
 
