@@ -32,7 +32,7 @@ VIEWS = ("tests/graph/test_views.py",)
 GRAPH = ("tests/graph",)
 SPECTRAL = ("tests/spectral", "src/graphfilter/spectral")
 ESTIMATORS = ("tests/estimators/test_multilabel.py", CLASSIFIER)
-TABLES = ("tests/graph", "tests/data/test_tables.py")
+TABLES = ("tests/graph", "tests/data/test_messy_tables.py")
 
 
 @dataclass(frozen=True)
