@@ -86,7 +86,7 @@ class Import:
 
 
 def module_name(path: Path) -> str:
-    """Name a file by its place: ``data.registry``; ``data`` for the package, ``__init__`` on top."""
+    """Name a file by its place: ``data.export``; ``data`` for the package, ``__init__`` on top."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or "__init__"
 

@@ -1,8 +1,6 @@
-"""The file formats, by suffix: the one place to register a new one.
+"""The file formats of graphs, by suffix: the one place to register a new one.
 
-A graph in one file is read by a function that takes its path (``GRAPHS``). A table, of edges or
-of vertices, is a :class:`~graphfilter.tables.source.TableSource` (``TABLES``).
-Each format has its own file in this folder.
+A reader takes the path of a graph in one file; each format has its own file in this folder.
 """
 
 from __future__ import annotations
