@@ -28,7 +28,7 @@ from graphfilter.models import (
 )
 from graphfilter.models.peers.attention import attend
 from graphfilter.models.peers.correct_and_smooth import correct, smooth
-from graphfilter.models.pyg import graph_edges, pyg_nn
+from graphfilter.models.peers.pyg import graph_edges, pyg_nn
 from graphfilter.splits import Split, stratified
 from graphfilter.systems import get_system
 

@@ -1,1 +1,4 @@
-"""Peers: networks of other authors, one per file, each with a typed config."""
+"""Networks of other papers, one per file, to compare with on equal terms.
+
+Many are written on PyTorch Geometric's layers (``pyg.py``).
+"""
