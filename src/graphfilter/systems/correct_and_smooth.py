@@ -6,11 +6,11 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from graphfilter.filters import IdentityFilterConfig
 from graphfilter.graph import Graph
-from graphfilter.metrics import score_parts
 from graphfilter.models import FilterNetworkConfig
 from graphfilter.models.peers.correct_and_smooth import correct, smooth
 from graphfilter.runtime.devices import pick_device
@@ -18,6 +18,7 @@ from graphfilter.splits import Split
 from graphfilter.systems.networks import train_networks
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import PAPER, System
+from graphfilter.training.monitors import roc_auc
 
 # How much is taken from neighbours, of which validation chooses: the authors search (0, 1).
 ALPHAS = (0.2, 0.5, 0.8, 0.95)
@@ -58,7 +59,17 @@ def correct_and_smooth_mlp(
     ]
     if not len(split.val):
         return answers[0]
-    metric = "roc_auc" if graph.n_classes == 2 else "accuracy"
-    found = [score_parts(answer, prepared.labels, split)["val"] for answer in answers]
-    scores = [score.get(metric, score["accuracy"]) for score in found]
+    truth = prepared.labels[split.val]
+    scores = [_score(answer[split.val], truth) for answer in answers]
     return answers[int(np.argmax(scores))]
+
+
+def _score(answers: NDArray[np.float64], truth: NDArray[np.int64]) -> float:
+    """Return the accuracy of class probabilities (m, C), or of two classes the ROC AUC."""
+    if answers.shape[1] != 2 or len(np.unique(truth)) < 2:
+        return float((answers.argmax(axis=1) == truth).mean())
+    chosen = torch.ones(len(truth), 1, dtype=torch.bool)
+    ranked = roc_auc(
+        torch.from_numpy(answers)[:, None], torch.from_numpy(truth), chosen, torch.ones(2)
+    )
+    return float(ranked)

@@ -20,6 +20,7 @@ from graphfilter.models.layers import (
     Linear,
     Weights,
     linear_side_by_side,
+    matmul_side_by_side,
 )
 from graphfilter.models.peers.attention import attend
 from graphfilter.models.peers.neighbours import DegreeNetwork
@@ -92,12 +93,14 @@ class _Layer(nn.Module):
         if config.residual:
             self.residual = Linear(n_in, width, generator)
         self.norm = Norm(config.norm, width)
+        self.plain = ("neighbours", "own") if sage else ("neighbours",)
+        self.has_residual = config.residual
 
     def joined(self) -> Weights:
         """Return the weights of its parts side by side."""
-        parts = [getattr(self, name) for name in ("neighbours", "own") if hasattr(self, name)]
+        parts = [getattr(self, name) for name in self.plain]
         biases = [torch.zeros_like(part[0]) for part in parts]
-        if hasattr(self, "residual"):
+        if self.has_residual:
             parts.append(self.residual.weight)
             biases.append(self.residual.bias)
         return Weights(torch.cat(parts, dim=1), torch.cat(biases))
@@ -148,7 +151,11 @@ class ClassicGNN(DegreeNetwork[ClassicGNNConfig]):
         first, still = models[0], [None] * len(models)
         config, hidden = first.config, x
         for layers in zip(*(m.layers for m in models), strict=True):
-            joined = linear_side_by_side([layer.joined() for layer in layers], hidden, 0.0, still)
+            if hidden is x:
+                every = [layer.joined() for layer in layers]
+                joined = linear_side_by_side(every, hidden, 0.0, still)
+            else:
+                joined = _mapped(layers, hidden)
             seen, *others = joined.split(config.hidden_size, dim=2)
             new = first.convolve(operator, seen.contiguous(), layers)
             for other in others:
@@ -167,6 +174,18 @@ class ClassicGNN(DegreeNetwork[ClassicGNNConfig]):
             return attend(operator, to, of, x)
         spread = operator @ x if self.config.convolution == "gcn" else self.mean(operator, x)
         return spread + stacked(layers, "bias")
+
+
+def _mapped(layers: Sequence[_Layer], x: Tensor) -> Tensor:
+    """Multiply the columns of each run by all its weights, as :meth:`_Layer.joined` has them."""
+    first = layers[0]
+    parts = [stacked(layers, name) for name in first.plain]
+    if not first.has_residual:
+        return matmul_side_by_side(x, torch.cat(parts, dim=2))
+    residuals = [layer.residual for layer in layers]
+    made = matmul_side_by_side(x, torch.cat([*parts, stacked(residuals, "weight")], dim=2))
+    bias = stacked(residuals, "bias")
+    return made + nn.functional.pad(bias, (made.shape[2] - bias.shape[1], 0))
 
 
 def _drawn(
