@@ -125,18 +125,18 @@ def busy_processes(n: int) -> Iterator[None]:
 
 def table(record: Record) -> str:
     """Show times beside the fair ones and those on one thread, and the ratios."""
-    rows = [
-        [
-            f"{row['work']}, " + ("alone" if row["busy"] == 0 else f"beside {row['busy']} busy"),
-            f"{three_digits(row['seconds'])} s",
-            f"{three_digits(row['cpu_seconds'])} s",
-            f"{three_digits(row['fair_seconds'])} s",
-            show_ratio(row["ratio"]),
-            f"{three_digits(row['one_thread'])} s",
-            show_ratio(row["of_one_thread"]),
-        ]
-        for row in record["rows"]
-    ]
+    rows = []
+    for row in record["rows"]:
+        # Records made before other graphs and one thread were timed do not have them.
+        work, one = row.get("work", next(iter(WORKS))), row.get("one_thread")
+        beside = "alone" if row["busy"] == 0 else f"beside {row['busy']} busy"
+        times = [f"{three_digits(row[k])} s" for k in ("seconds", "cpu_seconds", "fair_seconds")]
+        of_one = (
+            ["", ""]
+            if one is None
+            else [f"{three_digits(one)} s", show_ratio(row["of_one_thread"])]
+        )
+        rows.append([f"{work}, {beside}", *times, show_ratio(row["ratio"]), *of_one])
     rows.append(["goal", "", "", "", f"≤ {GOAL}×", "", f"≤ {GOAL_OF_ONE}×"])
     title = f"{record['epochs']} epochs of SGF; {record['cores']} cores."
     head = ["processes", "time", "CPU time", "time on a fair share", "ratio"]
