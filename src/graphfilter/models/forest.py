@@ -20,7 +20,7 @@ from graphfilter.models.tree_nodes import NEVER, TreeNodes, dense, within
 
 # A leaf holds at least one of so many training vertices, so that a tree on many has few leaves.
 MOST_LEAVES = 4000
-# Bytes of a node that is kept, while all are joined; and of a node and class of the tree that grows.
+# Bytes of a node that is kept, while all are joined, and of a node and class where a tree grows.
 _KEPT_NODE, _GROWING_NODE = 100, 16
 
 
