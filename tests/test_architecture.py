@@ -38,6 +38,7 @@ ROOMS = [
     "training",
     "systems",
     "metrics",
+    "conformal",
     "explain",
     "estimators",
     "bench",
