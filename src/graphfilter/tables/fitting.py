@@ -120,6 +120,8 @@ def fit_date(column: Any, name: str, about: Context) -> tuple[EncodedColumn | No
         return None, f"column {name!r} left out: it is empty."
     known = seconds[~np.isnan(seconds)]
     days, hours = dates.days_and_hours(known)
+    if not all(map(dates.can_be_written, (days.min(), days.max()))):
+        return None, f"column {name!r} left out: its dates must be of the years 1 to 9999."
     is_time = spelling == dates.TIME or _is_time(value_type(column))
     parts = ("hours",) if is_time else ("days", "hours") if np.ptp(hours) else ("days",)
     origin = 0 if is_time else int(np.floor(days.min()))
