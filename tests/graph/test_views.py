@@ -44,6 +44,14 @@ def test_averages_are_those_of_neighbours_step_by_step() -> None:
     assert found.shape == (4, 2 + 1 + 3 * 2)
 
 
+def test_averages_of_more_steps_come_later() -> None:
+    """On a path whose end the other end's feature reaches in three steps, not in one."""
+    path = Graph.from_edges([[0, 1], [1, 2], [2, 3]], features=np.array([[0.0], [0], [0], [8]]))
+    found = averages(path, path.features)
+    np.testing.assert_allclose(found[0, 2:], [0, 0, 2], atol=1e-6)
+    np.testing.assert_allclose(found[2, 2:], [4, 0, 3], atol=1e-6)
+
+
 @pytest.mark.parametrize("scale", [1.0, 3.0])
 def test_own_gaps_are_shown_to_trees_and_filled_in_for_neighbours(scale: float) -> None:
     features = np.array([[7.0, 1], [2.0, 0], [3.0, 0]]) * scale - scale + 1
