@@ -27,7 +27,7 @@ from graphfilter.estimators.saving import load_estimator, save_estimator
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph
 from graphfilter.graph.checksum import links_checksum
-from graphfilter.graph.scaling import FeatureScaler
+from graphfilter.inputs.scaling import FeatureScaler
 from graphfilter.plot.responses import plot_view
 from graphfilter.runtime.devices import pick_device
 from graphfilter.splits import Split, stratified
