@@ -38,7 +38,9 @@ def test_numbers_of_every_kind_are_taken_as_they_are() -> None:
     }
     encoder = fit(**columns)
     assert encoder.feature_names == tuple(columns)
-    assert encoder.notes == ()
+    assert encoder.notes == (
+        "2 columns read as numbers ('text', 'packed'); otherwise: --column NAME=category.",
+    )
     expected = [[1, 1, 1, 1, 1, 7], [-25, 2, 2, 0, 0, 8], [3, 3, 3, 1, 1, 7]]
     np.testing.assert_array_equal(encode(encoder, **columns), expected)
 
@@ -65,9 +67,10 @@ def test_notes_say_what_was_encoded_and_what_was_left_out() -> None:
     )
     assert encoder.feature_names == ("colour=blue", "colour=green", "colour=red")
     assert encoder.notes == (
-        "column 'colour' has 3 values: one-hot encoded, empty cells as zeros.",
+        "column 'colour' has 3 values: one-hot encoded, empty cells as zeros (otherwise: "
+        "--column colour=drop).",
         "column 'comment' left out: 100 different values in 100 rows look like text or "
-        "identifiers.",
+        "identifiers (otherwise: --column comment=category).",
         "column 'nothing' left out: it is empty.",
         "column 'bytes' left out: binary is neither a number nor a word.",
     )
@@ -103,7 +106,7 @@ GAPS = [["1", "", "2"], ["1", "NA", "2"], [1, None, 2], [1.0, np.nan, 2]]
 def test_missing_numbers_are_the_median_and_marked(values: list[Any]) -> None:
     encoder = fit(age=["1", "7", "", "3"])
     assert encoder.feature_names == ("age", "age is missing")
-    assert "1 column has missing values ('age')" in encoder.notes[0]
+    assert "1 column has missing values ('age')" in encoder.notes[-1]
     np.testing.assert_array_equal(encode(encoder, age=values), [[1, 0], [3, 1], [2, 0]])
 
 

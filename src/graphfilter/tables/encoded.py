@@ -51,6 +51,8 @@ class EncodedColumn:
         Whether the user named the kind: what cannot be read as it is then missing.
     weights : tuple of float
         The inverse document frequency of each word of a text.
+    of_kinds : tuple of str
+        The kinds of vertices that have the column, where not all do: on others it is not missing.
     """
 
     name: str
@@ -65,6 +67,7 @@ class EncodedColumn:
     origin: int = 0
     told: bool = False
     weights: tuple[float, ...] = ()
+    of_kinds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_name("kind of column", self.kind, KINDS)
@@ -108,6 +111,7 @@ class EncodedColumn:
             ("parts", str),
             ("fill", float),
             ("weights", float),
+            ("of_kinds", str),
         ):
             given[name] = tuple(map(kind, given.get(name, ())))
         if "categories" not in values:
