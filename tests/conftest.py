@@ -70,7 +70,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return
     missing = pytest.mark.skip(reason="torch_geometric is not installed")
     for item in items:
-        if isinstance(item, pytest.DoctestItem) and "graphfilter.models.pyg" in (
+        if isinstance(item, pytest.DoctestItem) and "graphfilter.models.peers.pyg" in (
             item.path.read_text()
         ):
             item.add_marker(missing)
