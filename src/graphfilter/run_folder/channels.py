@@ -13,12 +13,12 @@ from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.graph import GraphClassifier
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.graph import Graph
-from graphfilter.graph.edges import count
 from graphfilter.models import ChannelNetwork
 from graphfilter.operators.channels import Channels
 from graphfilter.run_folder.layout import CHANNELS_CHECKPOINT_FILE, CHECKPOINT_FILE
 from graphfilter.run_folder.plan import Plan
 from graphfilter.training import OnEpoch
+from graphfilter.wording import count
 
 Classifier = TypeVar("Classifier", bound=VertexClassifier)
 
@@ -56,10 +56,10 @@ def fit_in_folder(
 
     plain = fit(classifier, CHECKPOINT_FILE)
     what = _describe(plan.graph)
+    if isinstance(plain, GraphClassifier):
+        return plain, plain.notes_  # Its weights say what directions and kinds are worth.
     if not has_channels(plan.graph) or plain.system_.operator == CHANNELS:
         return plain, ()
-    if isinstance(plain, GraphClassifier):
-        return plain, ()  # Its weights say what directions and kinds are worth.
     if not isinstance(plain, SGFClassifier):
         return plain, (f"{what} not used: {plain.system_.title} does without.",)
     if plain.operator != PLAIN:
