@@ -41,6 +41,7 @@ ROOMS = [
     "training",
     "systems",
     "metrics",
+    "conformal",
     "explain",
     "estimators",
     "bench",
