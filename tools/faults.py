@@ -28,11 +28,11 @@ POOLING = ("tests/systems/test_pooling.py",)
 SAVING = ("tests/estimators/test_saving.py",)
 KERNEL = ("tests/models/test_kernel.py",)
 CHANNELS = ("tests/models/test_channels.py",)
-VIEWS = ("tests/graph/test_views.py",)
-GRAPH = ("tests/graph",)
+VIEWS = ("tests/inputs/test_views.py",)
+GRAPH = ("tests/graph", "tests/inputs", "tests/tables/test_labels.py")
 SPECTRAL = ("tests/spectral", "src/graphfilter/spectral")
 ESTIMATORS = ("tests/estimators/test_multilabel.py", CLASSIFIER)
-TABLES = ("tests/graph", "tests/data/test_messy_tables.py")
+TABLES = ("tests/tables/test_messy_tables.py",)
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ FAULTS = (
           ("tests/paper/test_committee_table.py",)),
     Fault("the second cut of time ignores the first", "splits/by_use.py",
           "_nearest(changes[changes > first], wanted[1])", "_nearest(changes, wanted[1])", SPLITS),
-    Fault("averages of more steps come first", "graph/views.py",
+    Fault("averages of more steps come first", "inputs/views.py",
           "found.append(columns)", "found.insert(0, columns)", VIEWS),
     # Thirty that were written before looking at the tests.
     Fault("frequencies are divided by the number of vertices", "spectral/rayleigh.py",
@@ -246,7 +246,7 @@ FAULTS = (
           "w - 2 * share_w", "w - share_w", SPECTRAL),
     Fault("the smaller weight of two directions is kept", "graph/edges.py",
           "one_way.maximum(reverse)", "one_way.minimum(reverse)", GRAPH),
-    Fault("the label -1 is a class beside others", "graph/labels.py",
+    Fault("the label -1 is a class beside others", "tables/labels.py",
           "if known.any() and (values[known] == 1).all():", "if known.any():", GRAPH),
     Fault("a vertex is given two labels, and the last counts", "estimators/targets.py",
           "if len(twice):", "if False:", ESTIMATORS),
@@ -257,15 +257,15 @@ FAULTS = (
     Fault("rows of X are matched the other way round", "estimators/alignment.py",
           "np.array([place[row] for row in rows])",
           "np.argsort([place[row] for row in rows])", ("tests/estimators/test_alignment.py",)),
-    Fault("sparse columns are multiplied by their scale", "graph/scaling.py",
+    Fault("sparse columns are multiplied by their scale", "inputs/scaling.py",
           "sp.diags_array(1 / self.scale)", "sp.diags_array(self.scale)", GRAPH),
-    Fault("places are not scaled by their singular values", "graph/places.py",
+    Fault("places are not scaled by their singular values", "inputs/places.py",
           "[left * values]", "[left]", VIEWS),
     Fault("links to and from are exchanged", "graph/links.py",
           "[graph.out_links(), graph.in_links()]", "[graph.in_links(), graph.out_links()]", GRAPH),
-    Fault("percents are read as whole numbers", "graph/tables/numbers.py",
+    Fault("percents are read as whole numbers", "tables/numbers.py",
           "values / 100, values", "values, values", TABLES),
-    Fault("numbers in brackets are positive", "graph/tables/numbers.py",
+    Fault("numbers in brackets are positive", "tables/numbers.py",
           '["(", "-", "−", "–"]', '["-", "−", "–"]', TABLES),
     Fault("the threshold chosen is the farthest from one half", "metrics/thresholds.py",
           "best[np.abs(curve.thresholds[best] - 0.5).argmin()]",
