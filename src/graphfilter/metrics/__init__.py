@@ -10,6 +10,8 @@ from graphfilter.metrics.scores import (
     Metric,
     calibration_by_chance,
     calibration_error,
+    is_rare,
+    looked_for,
     score,
     score_parts,
 )
@@ -35,6 +37,8 @@ __all__ = [
     "calibration_error",
     "corrected_t_test",
     "holm",
+    "is_rare",
+    "looked_for",
     "mcnemar_test",
     "mean_interval",
     "score",
