@@ -11,6 +11,7 @@ from tests.processes import run_command, run_together
 
 from graphfilter.cli import main
 from graphfilter.cli.stopping import command_line
+from graphfilter.cli.together import ending_lost
 from graphfilter.data import make_csbm, write_tables
 from graphfilter.runtime import launched as place
 from graphfilter.runtime.launched import Launched
@@ -132,3 +133,13 @@ def test_process_of_a_job_ends_without_shutting_python_down(
         main()
     assert ended == [0]
     assert capsys.readouterr().out
+
+
+def test_failed_fit_says_how_to_resume_where_something_is_kept(tmp_path: Path) -> None:
+    with pytest.raises(MemoryError) as nothing, ending_lost(tmp_path):
+        raise MemoryError
+    assert not hasattr(nothing.value, "__notes__")
+    (tmp_path / "checkpoint-features.safetensors").touch()
+    with pytest.raises(MemoryError) as told, ending_lost(tmp_path):
+        raise MemoryError
+    assert told.value.__notes__[0].endswith("--resume")

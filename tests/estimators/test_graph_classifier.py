@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -16,6 +17,8 @@ from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError, ModelFileError
 from graphfilter.graph import Graph
 from graphfilter.graph.views import VIEWS
+from graphfilter.models import Trees
+from graphfilter.run_folder.run_metrics import measure_run
 from graphfilter.storage import read_checked_json, write_checked_json
 from graphfilter.systems import committee
 
@@ -51,6 +54,39 @@ def test_notes_of_members_are_those_of_all_that_were_trained(fitted: GraphClassi
     assert len(fitted.member_notes_) == 8
     assert sum(note.share for note in fitted.member_notes_) == pytest.approx(1)
     assert list(fitted.absent_.values()) == ["edges have neither directions nor kinds"]
+
+
+def test_column_empty_on_every_labelled_vertex_is_left_out_of_the_trees_with_a_note() -> None:
+    rng = np.random.default_rng(0)
+    account = np.arange(60) < 45
+    vertices = pd.DataFrame(
+        {
+            "id": np.arange(60),
+            "age": rng.normal(size=60),
+            "battery": np.where(account, np.nan, rng.normal(size=60)),
+            "fraud": np.where(account, np.where(rng.random(60) < 0.5, "yes", "no"), None),
+        }
+    )
+    edges = pd.DataFrame(GRAPH.edges, columns=["source", "target"])
+    graph = Graph.from_frames(vertices, edges, label="fraud")
+    fitted = GraphClassifier(max_epochs=2, random_state=0, device="cpu").fit(graph=graph)
+    (note,) = fitted.notes_
+    assert "trees" in note
+    assert "1 column without a value on any training vertex left out" in note
+    assert "trees" in {n.name for n in fitted.member_notes_}
+
+
+def test_failed_member_is_absent_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise ValueError("window shape cannot be larger than input array shape")
+
+    monkeypatch.setattr(Trees, "fit", fail)
+    fitted = GraphClassifier(max_epochs=2, random_state=0, device="cpu").fit(graph=GRAPH)
+    title = "trees on features and neighbours' averages"
+    assert fitted.absent_[title].startswith("ValueError: window shape")
+    assert fitted.notes_[0].startswith(f"{title} failed, and the others answer: ValueError")
+    measured = measure_run(fitted, GRAPH, fitted.predict_proba(), fitted.split_)
+    assert measured.get("absent") == fitted.absent_
 
 
 def test_saved_classifier_predicts_the_fitted_graph_to_the_bit(

@@ -86,3 +86,24 @@ def test_foreign_tensors_are_refused() -> None:
     trees, _, _ = fitted(2)
     with pytest.raises(ModelFileError, match="own tensors"):
         trees.load_state_dict({**trees.state_dict(), "more": torch.zeros(1)})
+
+
+def test_columns_without_a_value_in_training_are_left_out() -> None:
+    _, x, labels = fitted(3)
+    alone, beside = Trees(5, 3, TreesConfig(n_rounds=5)), Trees(7, 3, TreesConfig(n_rounds=5))
+    alone.fit(x, labels)
+    empty = np.full((len(x), 1), np.nan, dtype=np.float32)
+    beside.fit(np.hstack([empty, x, empty]), labels)
+    assert (alone.remark, beside.n_left_out) == ("", 2)
+    assert beside.remark.startswith("2 columns without a value")
+    # At prediction other vertices may have values there: no tree asks.
+    seven = np.full_like(empty, 7)
+    columns = torch.from_numpy(np.hstack([seven, x, seven]))
+    assert torch.equal(beside(OPERATOR, columns), alone(OPERATOR, torch.from_numpy(x)))
+
+
+def test_trees_without_any_value_answer_with_the_classes_shares() -> None:
+    trees = Trees(1, 2, TreesConfig(n_rounds=3))
+    trees.fit(np.full((30, 1), np.nan, dtype=np.float32), np.array([0] * 20 + [1] * 10))
+    share = trees(OPERATOR, torch.zeros(1, 1)).softmax(1)[0, 1]
+    assert float(share) == pytest.approx(1 / 3, abs=1e-3)

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from graphfilter.data import make_csbm
+from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.graph import Graph
-from graphfilter.models import KernelConfig, ResidualConfig, TreesConfig
+from graphfilter.models import KernelConfig, ModelConfig, ResidualConfig, TreesConfig
 from graphfilter.splits import stratified
 from graphfilter.systems import Prepared, committee, get_system, train_system
 from graphfilter.systems.committee import Committee, repeated_seed
-from graphfilter.systems.committee_training import CommitteeOutcome
+from graphfilter.systems.committee_training import DIVERGED, CommitteeOutcome, member_file
 from graphfilter.systems.committees import COMMITTEE, GROUPS
 from graphfilter.systems.pooling import log_probabilities
 from graphfilter.systems.prior import prior_weights
@@ -128,6 +129,82 @@ def test_asked_to_stop_it_weighs_what_it_has() -> None:
     outcome = train(short(), on_epoch=stop)
     assert [part.system.name for part in outcome.parts] == ["features", "filter"]
     assert outcome.parts[1].runs[0].result.stopped == "asked"
+
+
+class Broken(ModelConfig):
+    """A model that cannot be built."""
+
+    def __init__(self, error: Exception) -> None:
+        object.__setattr__(self, "error", error)
+
+    def build(self, graph: Graph, generator: Any) -> Any:
+        raise self.error
+
+
+def broken(names: set[str], error: Exception) -> Committee:
+    """The committee with members that raise."""
+    system = short()
+    members = tuple(
+        replace(m, model=Broken(error)) if m.name in names else m for m in system.members
+    )
+    return replace(system, members=members)
+
+
+@pytest.mark.parametrize("name", [m.name for m in COMMITTEE.sitting(GRAPH, 40)])
+def test_member_that_fails_leaves_the_answer_to_the_others(name: str) -> None:
+    outcome = train(broken({name}, ValueError("no such window\nof this size")))
+    title = next(m.title for m in COMMITTEE.members if m.name == name)
+    assert outcome.failed == {title: "ValueError: no such window"}
+    assert {part.system.name for part in outcome.parts} | {name} == {
+        m.name for m in COMMITTEE.sitting(GRAPH, 40)
+    }
+    np.testing.assert_allclose(outcome.probabilities.sum(axis=1), 1)
+
+
+def test_committee_of_which_all_members_fail_fails_in_one_line() -> None:
+    every = {m.name for m in COMMITTEE.members}
+    with pytest.raises(
+        GraphFilterError, match=r"no member of committee.*not enough memory"
+    ) as told:
+        train(broken(every, MemoryError()))
+    assert "\n" not in str(told.value)
+
+
+def test_what_a_user_or_the_caller_caused_is_no_failure_of_a_member() -> None:
+    with pytest.raises(ConfigError, match="impossible"):
+        train(broken({"filter"}, ConfigError("impossible")))
+
+    def stop(progress: Progress) -> None:
+        raise RuntimeError("the window was closed")
+
+    with pytest.raises(RuntimeError, match="window was closed"):
+        train(short(), on_epoch=stop)
+
+
+def test_member_that_diverges_at_once_has_no_part() -> None:
+    system = short()
+    members = tuple(
+        replace(m, config=replace(m.config, learning_rate=1e30)) if m.name == "smooth" else m
+        for m in system.members
+    )
+    outcome = train(replace(system, members=members))
+    assert outcome.failed == {"fixed low-pass filter": DIVERGED}
+    assert "smooth" not in {part.system.name for part in outcome.parts}
+
+
+def test_failed_fit_keeps_the_checkpoints_of_members_that_ended(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.safetensors"
+    with pytest.raises(ConfigError):
+        train(broken({"deep"}, ConfigError("impossible")), checkpoint=path)
+    assert member_file(path, "features").exists()
+    trained: list[str] = []
+
+    def note(progress: Progress) -> None:
+        trained.append(progress.stage)
+
+    train(short(), checkpoint=path, resume=True, on_epoch=note)
+    assert not any(stage.startswith("features alone") for stage in trained)
+    assert any(stage.startswith("deep network") for stage in trained)
 
 
 def test_without_edges_only_features_and_trees_are_trained() -> None:

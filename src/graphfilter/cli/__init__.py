@@ -36,13 +36,15 @@ def main() -> NoReturn:
         code = 1 if isinstance(error, ProcessError) else code
     except KeyboardInterrupt as stop:
         code = end_stopped(stop)
-    except MemoryError:
+    except MemoryError as error:
+        tell(getattr(error, "__notes__", ()))
         complain(NO_MEMORY)
         code = 1
     except RuntimeError as error:
         # What torch says in place of a MemoryError.
         if "allocate" not in str(error):
             raise
+        tell(getattr(error, "__notes__", ()))
         complain(NO_MEMORY)
         code = 1
     except BrokenPipeError:
@@ -50,6 +52,7 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         code = 0
     except OSError as error:
+        tell(getattr(error, "__notes__", ()))
         where = f"{error.filename}: " if error.filename else ""
         complain(f"{where}{error.strerror or error}.")
     code = common_exit(code)

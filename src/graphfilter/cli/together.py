@@ -67,9 +67,15 @@ def say_communicated(metrics: Mapping[str, Any]) -> None:
 
 @contextmanager
 def ending_lost(out: Path) -> Generator[None]:
-    """Say what is left of a run one of whose processes was lost."""
+    """Say what is left of a run that fails, or one of whose processes was lost."""
+    from graphfilter.run_folder import checkpoints
+
     try:
         yield
     except ProcessError as error:
         kept = what_is_kept(out)
         raise ProcessError(f"{error} {kept[:1].upper()}{kept[1:]}") from None
+    except Exception as error:
+        if checkpoints(out):
+            error.add_note(what_is_kept(out))
+        raise

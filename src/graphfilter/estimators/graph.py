@@ -33,6 +33,8 @@ class MemberNote:
         Of all its seeds.
     predicted : int array (n,)
         The class number it alone gives each vertex.
+    remark : str
+        What it did to its columns, where that is worth a note.
     """
 
     name: str
@@ -41,6 +43,7 @@ class MemberNote:
     seconds: float
     epochs: int
     predicted: NDArray[np.int64]
+    remark: str = ""
 
 
 EFFORTS = {"full": "committee", "low": "committee-low"}
@@ -75,7 +78,9 @@ class GraphClassifier(VertexClassifier):
     fitted_members_ : list of FittedMember
     member_notes_ : list of MemberNote
         What each member did in training; ``without_`` is what the others answer without those of
-        one kind, ``absent_`` why a member was not trained. Not kept when saved.
+        one kind, ``absent_`` why a member was not trained or has no part. Not kept when saved.
+    notes_ : tuple of str
+        What a reader should know of the training: members that failed, columns left out.
     filter_, filters_ : Filter and list of Filter
         The learned filters, that of the weightiest member first.
     split_, graph_, system_, prepared_
@@ -161,6 +166,7 @@ class GraphClassifier(VertexClassifier):
                 part.seconds,
                 part.n_epochs,
                 part.probabilities.argmax(axis=1),
+                part.remark,
             )
             for part, share in zip(outcome.parts, outcome.pool.shares, strict=True)
         ]
@@ -176,4 +182,11 @@ class GraphClassifier(VertexClassifier):
             member.title: reason
             for member in committee.members
             if (reason := committee.absence(member, graph, n_train))
-        }
+        } | outcome.failed
+        self.notes_ = (
+            *(
+                f"{title} failed, and the others answer: {why}."
+                for title, why in outcome.failed.items()
+            ),
+            *(f"{note.title}: {note.remark}." for note in self.member_notes_ if note.remark),
+        )

@@ -197,6 +197,11 @@ class Fitted(Network[ConfigT]):
     ) -> None:
         """Learn from rows (n, d), dense or sparse, and class numbers."""
 
+    @property
+    def remark(self) -> str:
+        """What was done to the rows to fit it, in words; empty where nothing was."""
+        return ""
+
     def keep_view(self, found: Mapping[str, NDArray[np.float32]]) -> None:
         """Keep what the view found whose columns the model was fitted to, if it found something."""
 

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from graphfilter.errors import check_count, check_number
 from graphfilter.graph import Features, Graph
+from graphfilter.graph.edges import count
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.tree_nodes import NEVER, TreeNodes, dense, within
 
@@ -60,6 +61,8 @@ class Trees(TreeNodes[TreesConfig]):
     outputs : Tensor (n_trees,)
         The class whose logit a tree adds to.
     start : Tensor (n_classes,)
+    n_left_out : int
+        Columns without a value on any training vertex, which no tree asks for. Not kept when saved.
 
     Examples
     --------
@@ -85,6 +88,7 @@ class Trees(TreeNodes[TreesConfig]):
 
     def __init__(self, n_features: int, n_classes: int, config: TreesConfig | None = None) -> None:
         super().__init__(n_features, n_classes, config or TreesConfig())
+        self.n_left_out = 0
 
     def fit(
         self,
@@ -96,6 +100,12 @@ class Trees(TreeNodes[TreesConfig]):
     ) -> None:
         from sklearn.ensemble import HistGradientBoostingClassifier
 
+        columns = dense(rows)
+        empty = np.isnan(columns).all(axis=0)
+        self.n_left_out = int(empty.sum())
+        if self.n_left_out:
+            # Boosting fails on a column without values, and never asks for a constant one.
+            columns = np.where(empty, np.float32(0), columns)
         model = HistGradientBoostingClassifier(
             max_iter=self.config.n_rounds,
             learning_rate=self.config.step,
@@ -103,8 +113,14 @@ class Trees(TreeNodes[TreesConfig]):
             early_stopping=False,
             random_state=seed,
         )
-        model.fit(dense(rows), labels, sample_weight=sample_weight)
+        model.fit(columns, labels, sample_weight=sample_weight)
         self._take(model)
+
+    @property
+    def remark(self) -> str:
+        if not self.n_left_out:
+            return ""
+        return f"{count(self.n_left_out, 'column')} without a value on any training vertex left out"
 
     def _take(self, model: Any) -> None:
         """Copy the trees of a fitted model."""

@@ -56,10 +56,10 @@ def fit_in_folder(
 
     plain = fit(classifier, CHECKPOINT_FILE)
     what = _describe(plan.graph)
+    if isinstance(plain, GraphClassifier):
+        return plain, plain.notes_  # Its weights say what directions and kinds are worth.
     if not has_channels(plan.graph) or plain.system_.operator == CHANNELS:
         return plain, ()
-    if isinstance(plain, GraphClassifier):
-        return plain, ()  # Its weights say what directions and kinds are worth.
     if not isinstance(plain, SGFClassifier):
         return plain, (f"{what} not used: {plain.system_.title} does without.",)
     if plain.operator != PLAIN:

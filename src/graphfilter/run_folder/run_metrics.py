@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.estimators.base import VertexClassifier
-from graphfilter.estimators.graph import GraphClassifier
+from graphfilter.estimators.graph import GraphClassifier, MemberNote
 from graphfilter.graph import Graph
 from graphfilter.metrics import score_parts
 from graphfilter.run_folder.channels import ChannelMetrics
@@ -27,6 +27,7 @@ class MemberMetrics(TypedDict):
     share: float
     seconds: float
     epochs: int
+    remark: NotRequired[str]
 
 
 class ProcessMetrics(TypedDict):
@@ -44,7 +45,8 @@ class RunMetrics(TypedDict):
     ``decision``, of two classes: the threshold, what it gives by part, and the lift.
     ``repeats``, where there are some: each score by mean, deviation, interval and values.
     ``channels``, where edges have kinds or directions: the share and the filter of each.
-    ``members``, of a committee: the share, the time and the epochs of each.
+    ``members``, of a committee: the share, the time and the epochs of each, and a ``remark`` where
+    there is one; ``absent``: why others have no part, by title.
     ``processes``, where there are several: how many, and what they exchange.
     ``filter`` holds the learned scalars of each member and its coefficients theta.
     """
@@ -63,6 +65,7 @@ class RunMetrics(TypedDict):
     repeats: NotRequired[dict[str, Any]]
     channels: NotRequired[list[ChannelMetrics]]
     members: NotRequired[dict[str, MemberMetrics]]
+    absent: NotRequired[dict[str, str]]
     processes: NotRequired[ProcessMetrics]
 
 
@@ -90,19 +93,24 @@ def measure_run(
         "peak_memory_mb": peak_memory_mb(),
     }
     if isinstance(classifier, GraphClassifier):
-        metrics["members"] = {
-            note.name: {
-                "title": note.title,
-                "share": note.share,
-                "seconds": note.seconds,
-                "epochs": note.epochs,
-            }
-            for note in classifier.member_notes_
-        }
+        metrics["members"] = {note.name: _measure_member(note) for note in classifier.member_notes_}
+        metrics["absent"] = classifier.absent_
         metrics["seconds"] = sum(note.seconds for note in classifier.member_notes_)
     if processes := measure_processes(results):
         metrics["processes"] = processes
     return metrics
+
+
+def _measure_member(note: MemberNote) -> MemberMetrics:
+    found: MemberMetrics = {
+        "title": note.title,
+        "share": note.share,
+        "seconds": note.seconds,
+        "epochs": note.epochs,
+    }
+    if note.remark:
+        found["remark"] = note.remark
+    return found
 
 
 def measure_processes(results: Sequence[FitResult]) -> ProcessMetrics | None:

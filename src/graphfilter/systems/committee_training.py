@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import ConfigError
+from graphfilter.errors import ConfigError, GraphFilterError
+from graphfilter.models import Fitted
 from graphfilter.splits import Split
 from graphfilter.systems.committee import Committee, repeated_seed, repeats
 from graphfilter.systems.networks import Outcome, check_is_of_classes, train_networks
@@ -23,6 +24,7 @@ from graphfilter.training.progress import shared
 
 # With less than this share of the weights a member is left out.
 LEAST = 0.01
+DIVERGED = "training diverged before anything was learned"
 
 Weigh = Callable[[NDArray[np.bool_]], Pool]
 
@@ -31,12 +33,18 @@ Weigh = Callable[[NDArray[np.bool_]], Pool]
 class Part:
     """What a member of a committee ended with: its runs from several seeds, which count the same.
 
-    ``probabilities`` (n, n_classes) are those of all runs together.
+    ``probabilities`` (n, n_classes) are those of all runs together; ``remark`` is what the member
+    did to its columns, in words.
     """
 
     system: System
     runs: tuple[Outcome, ...]
     probabilities: NDArray[np.float64]
+
+    @property
+    def remark(self) -> str:
+        network = self.runs[0].network
+        return network.remark if isinstance(network, Fitted) else ""
 
     @property
     def seconds(self) -> float:
@@ -61,12 +69,15 @@ class CommitteeOutcome(Outcome):
         Their weights on another graph, where those that keep theirs have none.
     weigh : callable
         From which of them are heard to their weights.
+    failed : dict of str to str
+        Why members that should have been trained have no part, by title.
     """
 
     parts: tuple[Part, ...]
     pool: Pool
     elsewhere: Pool
     weigh: Weigh
+    failed: dict[str, str] = field(default_factory=dict)
 
     @property
     def n_epochs(self) -> int:
@@ -97,6 +108,10 @@ def train_committee(
 
     Each member keeps its own checkpoint; one that has ended is not trained again. Several processes
     divide the members among them.
+
+    A member that raises, or learns nothing before it diverges, is left out, with the reason, and
+    the others answer. What a user can cause is raised, and so is everything where there are several
+    splits: whoever trains them at once may go on with one at a time.
     """
     if not isinstance(committee, Committee):
         raise ConfigError(f"{committee.name} must be a committee; it is one system.")
@@ -107,9 +122,17 @@ def train_committee(
         raise ConfigError(f"no member of {committee.name} can be trained on this graph.")
     watch = _Watch(on_epoch, len(sitting))
 
-    def work(number: int) -> list[Part] | None:
+    def work(number: int) -> list[Part] | str | None:
         if watch.stopped:
             return None
+        try:
+            return train_member(number)
+        except Exception as error:
+            if isinstance(error, GraphFilterError) or error is watch.raised or len(splits) > 1:
+                raise
+            return describe_failure(error)
+
+    def train_member(number: int) -> list[Part] | str:
         system = sitting[number]
         n_seeds = repeats(system, prepared.graph)
         if system.is_fitted:
@@ -125,18 +148,44 @@ def train_committee(
             resume=resume,
         )
         grouped = [outcomes[i : i + n_seeds] for i in range(0, len(outcomes), n_seeds)]
-        return [_together(system, runs) for runs in grouped]
+        parts = [_together(system, runs) for runs in grouped]
+        return DIVERGED if any(part is None for part in parts) else [p for p in parts if p]
 
     trained = shared(len(sitting), work, on_epoch)
-    by_member = [parts for parts in trained if parts is not None]
+    by_member = [parts for parts in trained if isinstance(parts, list)]
+    failed = {
+        system.title: reason
+        for system, reason in zip(sitting, trained, strict=False)
+        if isinstance(reason, str)
+    }
+    if not by_member:
+        reasons = "; ".join(f"{title}: {reason}" for title, reason in failed.items())
+        raise GraphFilterError(f"no member of {committee.name} could be trained ({reasons}).")
     return [
-        _weighed(prepared, committee, parts, split, class_weight)
+        _weighed(prepared, committee, parts, split, class_weight, failed)
         for parts, split in zip(zip(*by_member, strict=True), splits, strict=True)
     ]
 
 
-def _together(system: System, runs: Sequence[Outcome]) -> Part:
-    return Part(system, tuple(runs), together([run.probabilities for run in runs]))
+def _together(system: System, runs: Sequence[Outcome]) -> Part | None:
+    """Return what the runs of a member say that learned something; None where none did."""
+    learned = [run for run in runs if np.isfinite(run.probabilities).all() and not _is_lost(run)]
+    if not learned:
+        return None
+    return Part(system, tuple(learned), together([run.probabilities for run in learned]))
+
+
+def _is_lost(run: Outcome) -> bool:
+    return run.result.stopped == "diverged" and run.result.best_epoch == 0
+
+
+def describe_failure(error: Exception) -> str:
+    """Return an error in one line."""
+    if isinstance(error, MemoryError) or "out of memory" in str(error).lower():
+        return "not enough memory"
+    # Only the first line: torch's own errors carry its whole C++ stack.
+    line = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {line}" if line else type(error).__name__
 
 
 def member_file(checkpoint: str | Path, name: str) -> Path:
@@ -151,6 +200,7 @@ def _weighed(
     parts: Sequence[Part],
     split: Split,
     class_weight: NDArray[np.float64] | None,
+    failed: dict[str, str],
 ) -> CommitteeOutcome:
     labels = prepared.labels
     logits = log_probabilities([part.probabilities for part in parts])
@@ -186,16 +236,18 @@ def _weighed(
         pool,
         weigh(movable) if movable.any() else pool,
         weigh,
+        failed,
     )
 
 
 class _Watch:
-    """Passes on the progress of each member, and remembers whether training was stopped."""
+    """Passes on the progress of each member, and remembers how the caller ended training."""
 
     def __init__(self, on_epoch: OnEpoch | None, n_members: int) -> None:
         self._on_epoch = on_epoch
         self._n_members = n_members
         self.stopped = False
+        self.raised: Exception | None = None
 
     def announce(self, number: int, title: str) -> None:
         """Say that a member is fitted that has no epochs."""
@@ -207,7 +259,11 @@ class _Watch:
         def report(progress: Progress) -> bool | None:
             if self._on_epoch is None:
                 return None
-            asked = self._on_epoch(replace(progress, stage=stage))
+            try:
+                asked = self._on_epoch(replace(progress, stage=stage))
+            except Exception as error:
+                self.raised = error
+                raise
             self.stopped = self.stopped or bool(asked)
             return asked
 
