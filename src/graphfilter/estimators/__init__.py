@@ -7,9 +7,9 @@ import ``metrics`` and the rooms above it.
 
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.graph import GraphClassifier
-from graphfilter.estimators.regressor import SGFRegressor
+from graphfilter.estimators.regressor import SGFRegressor, VertexRegressor
 from graphfilter.estimators.sgf import SGFClassifier
-from graphfilter.estimators.system import FilterClassifier, SystemClassifier
+from graphfilter.estimators.system import FilterClassifier, SystemClassifier, SystemRegressor
 from graphfilter.estimators.vertex import VertexEstimator
 
 __all__ = [
@@ -18,6 +18,8 @@ __all__ = [
     "SGFClassifier",
     "SGFRegressor",
     "SystemClassifier",
+    "SystemRegressor",
     "VertexClassifier",
     "VertexEstimator",
+    "VertexRegressor",
 ]
