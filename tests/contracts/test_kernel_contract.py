@@ -28,6 +28,8 @@ from graphfilter.operators.operator import NORMALISED
 from graphfilter.operators.polynomial import Basis, apply_polynomial
 from graphfilter.runtime.caches import Caches
 
+pytestmark = pytest.mark.gpu
+
 WHERE = "cuda" if torch.cuda.is_available() else "cpu"
 HAS_TRITON = importlib.util.find_spec("triton") is not None
 MISSING = pytest.mark.skipif(not HAS_TRITON, reason="triton is not installed")

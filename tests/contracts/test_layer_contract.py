@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from graphfilter.errors import GraphError
 from graphfilter.models.layers import Linear, linear_side_by_side
-from graphfilter.models.pyg import Projection
+from graphfilter.models.peers.pyg import Projection
 from graphfilter.operators import SparseFeatures, to_tensor
 from graphfilter.operators.dropout import draw
 from graphfilter.operators.kernels import native_kernel, native_layers, native_loss

@@ -145,6 +145,7 @@ def test_train_leaves_no_gradients_behind(setting: Setting) -> None:
     assert all(p.grad is None for p in networks[0].parameters())
 
 
+@pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 @pytest.mark.parametrize("monitor", ["accuracy", "macro_f1", "roc_auc", "average_precision"])
 @pytest.mark.parametrize("seeds", [[0], [0, 1, 2]])

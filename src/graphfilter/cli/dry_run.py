@@ -8,8 +8,8 @@ from graphfilter.cli.progress import duration
 from graphfilter.cli.screen import say, show_table, waiting
 
 if TYPE_CHECKING:
-    from graphfilter.estimators.base import VertexClassifier
-    from graphfilter.run_folder import DryRun, Plan
+    from graphfilter.estimators import VertexEstimator
+    from graphfilter.fits import DryRun, Plan
 
 _PARTS = {
     "program": "program and libraries",
@@ -23,11 +23,16 @@ _PARTS = {
 
 
 def show_dry_run(
-    found: DryRun, plan: Plan, classifier: VertexClassifier, *, quiet: bool = False
+    found: DryRun,
+    plan: Plan,
+    estimator: VertexEstimator,
+    *,
+    baselines: bool = True,
+    quiet: bool = False,
 ) -> None:
     """Print sizes, memory by part, disk, time, and whether it fits."""
-    from graphfilter.data.store import say_bytes
-    from graphfilter.run_folder import time_epoch
+    from graphfilter.fits import time_fit
+    from graphfilter.store import say_bytes
 
     graph, cost, place = plan.graph, found.cost, found.place
     largest = max(cost.members, key=lambda member: member[1].peak, default=None)
@@ -52,11 +57,16 @@ def show_dry_run(
         say(f"The store keeps {said} of hops, and twice as much while they are made.")
     if found.fits:
         with waiting("timing an epoch on a smaller graph", quiet=quiet):
-            seconds = time_epoch(plan, classifier, place.size)
+            times = time_fit(plan, estimator, place.size, baselines=baselines)
         without = "" if place.size == 1 else ", without what is exchanged"
         say(
-            f"An epoch takes about {duration(seconds) if seconds >= 1 else f'{seconds:.2g} s'}"
-            f"{without}; there are at most {found.max_epochs:,}, mostly fewer."
+            f"An epoch takes about {_seconds(times.epoch)}{without}; there are at most "
+            f"{found.max_epochs:,}, mostly fewer."
+        )
+        what = "the plain models beside it included" if baselines else "no plain models beside it"
+        say(
+            f"The whole fit takes about {_seconds(times.least)}, where the first epochs are the "
+            f"best, to {_seconds(times.most)}, where all are trained; {what}."
         )
     fits = "It fits" if found.fits else "It does not fit"
     say(f"{fits}: there are {say_bytes(found.on_machine)} of memory.")
@@ -65,7 +75,7 @@ def show_dry_run(
 def _say_together(found: DryRun) -> None:
     """Print what several processes divide, take together and exchange."""
     from graphfilter.cli.together import say_division
-    from graphfilter.data.store import say_bytes
+    from graphfilter.store import say_bytes
 
     cost, place = found.cost, found.place
     if place.size == 1:
@@ -79,3 +89,7 @@ def _say_together(found: DryRun) -> None:
             f"They exchange {cost.per_step:,} bytes per step: the logits, and the gradients of the "
             "filter and of the bias."
         )
+
+
+def _seconds(seconds: float) -> str:
+    return duration(seconds) if seconds >= 1 else f"{seconds:.2g} s"

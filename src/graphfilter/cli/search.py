@@ -48,7 +48,7 @@ def search(
     """
     from graphfilter.bench.protocol import dataset_name
     from graphfilter.bench.search import search as run_search
-    from graphfilter.run_folder.plan import check_classes, with_features
+    from graphfilter.fits import check_classes, with_features
 
     if quick and max_epochs is not None:
         raise ConfigError("--quick and --max-epochs both bound the epochs: choose one.")

@@ -14,13 +14,13 @@ from graphfilter.estimators.targets import Target
 from graphfilter.estimators.vertex import Trained, VertexEstimator
 from graphfilter.filters import StackedFilterConfig
 from graphfilter.graph import Graph
-from graphfilter.graph.edges import count
 from graphfilter.models import ChannelNetworkConfig, FilterNetworkConfig, ModelConfig
 from graphfilter.models.network import DropoutOn
 from graphfilter.operators import OPERATORS
 from graphfilter.splits import Split
 from graphfilter.systems import Outcome, Prepared, System
 from graphfilter.training import TrainConfig
+from graphfilter.wording import count
 
 # The paper's rate is for classes of texts: of a few columns of numbers it leaves too little.
 DROPOUT_OF_CLASSES, DROPOUT = 0.7, 0.2

@@ -35,6 +35,8 @@ class MemberNote:
         The class number it alone gives each vertex.
     remark : str
         What it did to its columns, where that is worth a note.
+    second : float array (n,) or None
+        Of two classes, the probability that it alone gives the second.
     """
 
     name: str
@@ -44,6 +46,7 @@ class MemberNote:
     epochs: int
     predicted: NDArray[np.int64]
     remark: str = ""
+    second: NDArray[np.float64] | None = None
 
 
 EFFORTS = {"full": "committee", "low": "committee-low"}
@@ -63,7 +66,7 @@ class GraphClassifier(VertexClassifier):
     effort : {'full', 'low'}
         'low' trains the three cheapest members.
     feature_scaling : {'auto', 'none', 'row', 'standardise'}
-        See :class:`~graphfilter.graph.scaling.FeatureScaler`.
+        See :class:`~graphfilter.inputs.scaling.FeatureScaler`.
     max_epochs, patience, monitor : int, int and str, optional
         In place of the members' own, 1500, 120 and 'accuracy', or 'average_precision' where one of
         two classes is rare: see :class:`~graphfilter.training.TrainConfig`.
@@ -170,12 +173,13 @@ class GraphClassifier(VertexClassifier):
                 part.n_epochs,
                 part.probabilities.argmax(axis=1),
                 part.remark,
+                _of_second(part.probabilities),
             )
             for part, share in zip(outcome.parts, outcome.pool.shares, strict=True)
         ]
         without = {title: outcome.without(*names) for title, names in GROUPS.items()}
         self.without_ = {
-            title: None if found is None else found.argmax(axis=1)
+            title: None if found is None else (found.argmax(axis=1), _of_second(found))
             for title, found in without.items()
         }
         graph, n_train = self.prepared_.graph, len(self.split_.train)
@@ -193,3 +197,8 @@ class GraphClassifier(VertexClassifier):
             ),
             *(f"{note.title}: {note.remark}." for note in self.member_notes_ if note.remark),
         )
+
+
+def _of_second(probabilities: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Return the probability of the second of two classes; None where there are more."""
+    return probabilities[:, 1].copy() if probabilities.shape[1] == 2 else None

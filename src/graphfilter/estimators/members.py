@@ -68,7 +68,8 @@ def fitted_members(
 ) -> tuple[list[FittedMember], list[NDArray[np.float64]]]:
     """Return the members that runs ended with, and what each said of the vertices in the end.
 
-    Several runs count the same. Of a committee, those that count somewhere, and the adaptive filter, which is drawn in any case.
+    Several runs count the same. Of a committee, those that count somewhere, and the adaptive
+    filter, which is drawn in any case.
     """
     share = 1 / len(outcomes)
     made: list[tuple[FittedMember, NDArray[np.float64]]] = []

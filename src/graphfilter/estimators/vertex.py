@@ -28,7 +28,7 @@ from graphfilter.estimators.saving import load_estimator, save_estimator
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph
 from graphfilter.graph.checksum import links_checksum
-from graphfilter.graph.scaling import FeatureScaler
+from graphfilter.inputs.scaling import FeatureScaler
 from graphfilter.metrics import is_rare
 from graphfilter.plot.responses import plot_view
 from graphfilter.runtime.devices import pick_device
@@ -222,6 +222,7 @@ class VertexEstimator(BaseEstimator):
         self.links_checksum_ = links_checksum(fitted)
         self.results_ = results
         self.n_epochs_ = max(outcome.n_epochs for outcome in outcomes)
+        self.seconds_ = sum(outcome.seconds for outcome in outcomes)
         self.set_members(members)
         self.take_outcomes(outcomes)
         self.filter_results_ = [results[i] for i in self.drawn_members_]

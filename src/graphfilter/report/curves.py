@@ -15,7 +15,7 @@ from graphfilter.plot.axes import common_signs, eigenvalue_of
 from graphfilter.report.numbers import plain, spread_out
 from graphfilter.spectral import Density
 from graphfilter.spectral.words import HIGH_ABOVE, LOW_BELOW
-from graphfilter.training.run import FitResult
+from graphfilter.training import FitResult, Task
 
 FREQUENCIES = np.linspace(0.0, 2.0, 101)
 MOST_FRAMES = 60
@@ -110,15 +110,18 @@ def coefficient_data(result: FitResult) -> dict[str, Any] | None:
     }
 
 
-def training_data(result: FitResult) -> dict[str, Any]:
-    """Return the loss and the accuracies of the first member by epoch."""
+def training_data(result: FitResult, task: Task) -> dict[str, Any]:
+    """Return the loss and the scores of the first member by epoch."""
     shown = spread_out(result.n_epochs, MOST_COLUMNS)
     curves: Mapping[str, NDArray[Any]] = result.history
+    metric = task.metrics[task.score_name]
     return {
         "epochs": [i + 1 for i in shown],
         "loss": plain(curves["loss"][shown]),
-        "train": plain(curves["train_accuracy"][shown]),
-        "val": plain(curves["val_accuracy"][shown]),
+        "train": plain(curves[f"train_{task.score_name}"][shown]),
+        "val": plain(curves[f"val_{task.score_name}"][shown]),
+        "score": metric.name,
+        "share": metric.share,
         "kept_epoch": result.best_epoch,
         "n_epochs": result.n_epochs,
         "stopped": result.stopped,

@@ -21,8 +21,7 @@ RUN_FILES = (
     CHECKPOINT_FILE,
 )  # fmt: skip
 
-# Where edges have directions or kinds: of the second fit, and its filters.
-CHANNELS_CHECKPOINT_FILE = "checkpoint-channels.safetensors"
+# Where edges have directions or kinds: their filters.
 CHANNELS_FILE = "channels.png"
 
 # The lock, and temporary files of a killed process: not the user's.
