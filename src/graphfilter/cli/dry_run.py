@@ -40,9 +40,12 @@ def show_dry_run(
     by = "" if place.size == 1 else f", by one of {place.size} processes"
     rows = [[_PARTS[part], say_bytes(size)] for part, size in cost.memory.parts().items()]
     rows.append(["at the peak", say_bytes(cost.memory.peak)])
+    what = f"{graph.n_classes} classes"
+    if not plan.target.task.one_class:
+        what = f"predicting {', '.join(plan.names[:3])}"
     title = (
         f"{graph.name}: {graph.n_vertices:,} vertices, {graph.n_edges:,} edges, "
-        f"{graph.n_features:,} features, {graph.n_classes} classes"
+        f"{graph.n_features:,} features, {what}"
     )
     show_table([f"{cost.system.title}{of}{by}", "memory"], rows, title=title)
     for name, memory in cost.members:

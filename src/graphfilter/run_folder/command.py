@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
 
 from graphfilter.estimators import GraphClassifier, SGFClassifier, SGFRegressor, VertexEstimator
 from graphfilter.estimators.graph import EFFORTS
@@ -66,9 +65,6 @@ def _model_words(estimator: VertexEstimator) -> list[str] | None:
     ):
         return None
     for key, option in OPTIONS.items():
-        words += [option, _word(changed[key])] if key in changed else []
+        words += [option, str(changed[key])] if key in changed else []
     return [*words, *(["--balanced"] if weights else [])]
 
-
-def _word(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)

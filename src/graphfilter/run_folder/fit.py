@@ -79,6 +79,7 @@ def fit_folder(
         The folder that the command which repeats it names; ``out`` otherwise.
     """
     estimator.check_parameters()
+    estimator.choose(plan.target, plan.split)
     plan_decision(plan, asked)
     if asked.embeddings is not None:
         check_embeddings_file(asked.embeddings, overwrite=overwrite or resume)
