@@ -11,7 +11,7 @@ import numpy as np
 from graphfilter.errors import check_name
 from graphfilter.filters import IdentityFilterConfig, StackedFilterConfig
 from graphfilter.graph import Graph
-from graphfilter.inputs.views import MOST_AVERAGED
+from graphfilter.inputs import MOST_AVERAGED
 from graphfilter.models import (
     ChannelNetworkConfig,
     FilterNetworkConfig,
