@@ -20,7 +20,12 @@ from graphfilter.models.columns import (
     column_part as column_part,
 )
 from graphfilter.models.filtered_features import FilteredFeatures, FilteredFeaturesConfig
-from graphfilter.models.forest import Forest, ForestConfig
+from graphfilter.models.forest import (
+    Forest,
+    ForestConfig,
+    forest_bytes as forest_bytes,
+    growing_bytes as growing_bytes,
+)
 from graphfilter.models.hop_network import READ_BYTES as READ_BYTES, HopNetwork, HopNetworkConfig
 from graphfilter.models.kernel import KernelConfig, KernelMachine
 from graphfilter.models.layers import Input as Input, Linear, drop

@@ -15,6 +15,7 @@ from graphfilter.operators.kernels.factored_matrix import (
     as_shared as as_shared,
     made_to_be_kept as made_to_be_kept,
 )
+from graphfilter.operators.kernels.native_kernel import NativeKernel as NativeKernel
 from graphfilter.operators.kernels.native_layers import (
     head as head,
     head_gradient as head_gradient,

@@ -14,8 +14,10 @@ from graphfilter.runtime.allocator import keep_freed_memory
 from graphfilter.runtime.caches import processor_caches
 from graphfilter.runtime.launched import Launched, common_exit, launched, may_speak
 from graphfilter.runtime.memory import gpu_memory, memory_of_process
+from graphfilter.runtime.pace import Pace
 from graphfilter.runtime.package import content_hash
 from graphfilter.runtime.threads import (
+    compiled_threads,
     prepare_threads,
     threads_for,
     threads_worth,
@@ -41,8 +43,10 @@ _WITH_TORCH = {
 __all__ = [
     "Group",
     "Launched",
+    "Pace",
     "alone",
     "common_exit",
+    "compiled_threads",
     "content_hash",
     "current",
     "device_title",

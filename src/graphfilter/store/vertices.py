@@ -30,7 +30,7 @@ from graphfilter.tables import (
     read_attributes,
     reading_table,
     settle_vertex_roles,
-    suggest_labels,
+    suggest,
 )
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def understand_vertices(
     if encoder is None:
         encoder = _fit(table, vertices, columns, asked)
         notes += encoder.notes
-        notes += [] if "label" in roles else suggest_labels(encoder, vertices)
+        notes += suggest(table, encoder, vertices, labelled="label" in roles)
     sizes = [[len(s.train), len(s.val), len(s.test)] for s in splits]
     classes = found["classes"].tolist() if "classes" in found else []
     facts = VertexFacts(
@@ -186,7 +186,7 @@ def _fit(
     features: Any = table.select([name for name in table.column_names if name in asked])
     return TableEncoder.fit(
         features, vertices, columns.categorical, columns.features, kinds=dict(columns.kinds),
-        decimal=vertices.decimal, hint=vertices.decimal_hint,
+        decimal=vertices.decimal, hint=vertices.decimal_hint, vertex_kind=columns.vertex_kind,
     )  # fmt: skip
 
 

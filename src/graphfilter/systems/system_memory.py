@@ -29,6 +29,7 @@ from graphfilter.models import (
     ResidualConfig,
     TreesConfig,
     can_be_divided,
+    forest_bytes,
 )
 from graphfilter.operators import COLUMNS
 from graphfilter.store import WORTH_KEEPING, store_of
@@ -221,4 +222,6 @@ def _features(system: System, sizes: Sizes) -> int:
 def _fitted(model: Any, sizes: Sizes) -> int:
     if isinstance(model, KernelConfig):
         return LANDMARK * sizes.n_train * min(sizes.n_train, model.most_landmarks)
+    if isinstance(model, ForestConfig):
+        return forest_bytes(sizes.n_train, sizes.n_classes, model.n_trees)
     return GROWN * sizes.n_train * sizes.n_classes

@@ -10,7 +10,6 @@ from graphfilter.tables.build import (
     asked_features,
     read_attributes,
     read_parts,
-    suggest_labels,
     telling,
 )
 from graphfilter.tables.cells import as_ids, only_in
@@ -26,13 +25,20 @@ from graphfilter.tables.labels import UNLABELLED, encode_labels, match_labels
 from graphfilter.tables.parquet_table import ParquetTable
 from graphfilter.tables.roles import choose_edge_roles, guess_vertex_roles, settle_vertex_roles
 from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
-from graphfilter.tables.target_columns import has_columns, read_label_columns, read_number_column
+from graphfilter.tables.suggestions import suggest
+from graphfilter.tables.target_columns import (
+    LARGEST_TARGET,
+    has_columns,
+    read_label_columns,
+    read_number_column,
+)
 from graphfilter.tables.text_format import TextOptions
 
 __all__ = [
     "ID_NAMES",
     "KINDS",
     "LABEL_NAMES",
+    "LARGEST_TARGET",
     "SPLIT_NAMES",
     "UNLABELLED",
     "Columns",
@@ -70,7 +76,7 @@ __all__ = [
     "read_parts",
     "reading_table",
     "settle_vertex_roles",
-    "suggest_labels",
+    "suggest",
     "telling",
     "with_gaps",
 ]
