@@ -30,16 +30,22 @@ from graphfilter.models.hop_network import READ_BYTES as READ_BYTES, HopNetwork,
 from graphfilter.models.kernel import KernelConfig, KernelMachine
 from graphfilter.models.layers import Input as Input, Linear, drop
 from graphfilter.models.network import DropoutOn as DropoutOn, FilterNetwork, FilterNetworkConfig
+from graphfilter.models.peers.acm_gcn import ACMGCN, ACMGCNConfig
 from graphfilter.models.peers.ap_gcn import APGCN, APGCNConfig
 from graphfilter.models.peers.arma import ARMA, ARMAConfig
+from graphfilter.models.peers.block_gnn import BlockGNN, BlockGNNConfig
 from graphfilter.models.peers.chebnet import ChebNet, ChebNetConfig
+from graphfilter.models.peers.classic_gnn import ClassicGNN, ClassicGNNConfig
+from graphfilter.models.peers.correct_and_smooth import correct as correct, smooth as smooth
 from graphfilter.models.peers.directed_gcn import DirectedGCN, DirectedGCNConfig
 from graphfilter.models.peers.fastgcn import FastGCN, FastGCNConfig
+from graphfilter.models.peers.fsgnn import FSGNN, FSGNNConfig
 from graphfilter.models.peers.gat import GAT, GATConfig, VelickovicGAT, VelickovicGATConfig
 from graphfilter.models.peers.gcn import GCN, GCNConfig, KipfGCN, KipfGCNConfig
 from graphfilter.models.peers.gcnii import GCNII, GCNIIConfig
 from graphfilter.models.peers.gcnii_star import GCNIIStar, GCNIIStarConfig
 from graphfilter.models.peers.geom_gcn import GeomGCN, GeomGCNConfig
+from graphfilter.models.peers.glo_gnn import GloGNN, GloGNNConfig
 from graphfilter.models.peers.gpr_gnn import GPRGNN, GPRGNNConfig
 from graphfilter.models.peers.graphsage import GraphSAGE, GraphSAGEConfig
 from graphfilter.models.peers.graphsaint import GraphSAINT, GraphSAINTConfig
@@ -53,22 +59,30 @@ from graphfilter.models.residual import ResidualConfig, ResidualNetwork
 from graphfilter.models.trees import Trees, TreesConfig
 
 __all__ = [
+    "ACMGCN",
     "APGCN",
     "ARMA",
+    "FSGNN",
     "GAT",
     "GCN",
     "GCNII",
     "GPRGNN",
     "LINKX",
     "NLGNN",
+    "ACMGCNConfig",
     "APGCNConfig",
     "ARMAConfig",
+    "BlockGNN",
+    "BlockGNNConfig",
     "ChannelNetwork",
     "ChannelNetworkConfig",
     "ChebNet",
     "ChebNetConfig",
+    "ClassicGNN",
+    "ClassicGNNConfig",
     "DirectedGCN",
     "DirectedGCNConfig",
+    "FSGNNConfig",
     "FastGCN",
     "FastGCNConfig",
     "FilterNetwork",
@@ -86,6 +100,8 @@ __all__ = [
     "GPRGNNConfig",
     "GeomGCN",
     "GeomGCNConfig",
+    "GloGNN",
+    "GloGNNConfig",
     "GraphSAGE",
     "GraphSAGEConfig",
     "GraphSAINT",

@@ -7,7 +7,7 @@ from graphfilter.training.cohorts import multiplications as multiplications, run
 from graphfilter.training.config import TrainConfig
 from graphfilter.training.logged import logged_progress as logged_progress
 from graphfilter.training.loop import train
-from graphfilter.training.monitors import MONITORS, Monitor
+from graphfilter.training.monitors import MONITORS, Monitor, roc_auc as roc_auc
 from graphfilter.training.progress import OnEpoch, Progress, shared as shared
 from graphfilter.training.run import FitResult, Run
 from graphfilter.training.target_scale import SCALES, TargetScale
