@@ -18,8 +18,7 @@ from graphfilter.paper.records import known_records, read_target_records
 from graphfilter.paper.settings import printed
 from graphfilter.paper.tables import Block, Rendered, Row
 from graphfilter.paper.target import Target
-from graphfilter.systems import get_system
-from graphfilter.systems.committees import COMMITTEE
+from graphfilter.systems import COMMITTEE, get_system
 
 NAME = "committee"
 SYSTEM, LOW = "committee", "committee-low"
