@@ -12,8 +12,7 @@ from graphfilter.cli.sources import GraphOptions, takes
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
-    from graphfilter.estimators.targets import Target
-    from graphfilter.estimators.vertex import VertexEstimator
+    from graphfilter.estimators import Target, VertexEstimator
 
 
 @takes(GraphOptions)
@@ -84,12 +83,8 @@ def _known_target(given: GraphOptions, estimator: VertexEstimator) -> Target | N
     if estimator.task_.one_class:
         return None
     from graphfilter.data import TextOptions
-    from graphfilter.estimators.targets import named_target
-    from graphfilter.tables.target_columns import (
-        has_columns,
-        read_label_columns,
-        read_number_column,
-    )
+    from graphfilter.estimators import named_target
+    from graphfilter.tables import has_columns, read_label_columns, read_number_column
     from graphfilter.training import REGRESSION
 
     names = [str(name) for name in estimator.target_names_]

@@ -14,8 +14,7 @@ from graphfilter.estimators.targets import Target
 from graphfilter.estimators.vertex import Trained, VertexEstimator
 from graphfilter.filters import StackedFilterConfig
 from graphfilter.graph import Graph
-from graphfilter.models import ChannelNetworkConfig, FilterNetworkConfig, ModelConfig
-from graphfilter.models.network import DropoutOn
+from graphfilter.models import ChannelNetworkConfig, DropoutOn, FilterNetworkConfig, ModelConfig
 from graphfilter.operators import OPERATORS
 from graphfilter.splits import Split
 from graphfilter.systems import Outcome, Prepared, System

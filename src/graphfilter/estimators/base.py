@@ -20,9 +20,8 @@ from graphfilter.explain import Explanation, Member, embed_members
 from graphfilter.graph import Graph
 from graphfilter.splits import Split
 from graphfilter.systems import Prepared
-from graphfilter.tables.labels import match_labels
-from graphfilter.training import CLASSIFICATION, Task
-from graphfilter.training.tasks import Classification
+from graphfilter.tables import match_labels
+from graphfilter.training import CLASSIFICATION, Classification, Task
 
 
 class VertexClassifier(ClassifierMixin, VertexEstimator):

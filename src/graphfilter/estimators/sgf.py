@@ -7,7 +7,7 @@ from typing import Any, Literal
 from graphfilter.estimators.adaptive import AdaptiveEstimator
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.graph import Graph
-from graphfilter.models.network import DropoutOn
+from graphfilter.models import DropoutOn
 from graphfilter.training import Monitor
 
 

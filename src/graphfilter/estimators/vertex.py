@@ -26,18 +26,14 @@ from graphfilter.estimators.members import (
 )
 from graphfilter.estimators.saving import load_estimator, save_estimator
 from graphfilter.estimators.targets import Target
-from graphfilter.graph import Graph
-from graphfilter.graph.checksum import links_checksum
-from graphfilter.inputs.scaling import FeatureScaler
+from graphfilter.graph import Graph, links_checksum
+from graphfilter.inputs import FeatureScaler
 from graphfilter.metrics import is_rare
-from graphfilter.plot.responses import plot_view
-from graphfilter.runtime.devices import pick_device
+from graphfilter.plot import plot_view
+from graphfilter.runtime import pick_device
 from graphfilter.splits import Split, stratified
-from graphfilter.systems import Outcome, Prepared, System, train_system
-from graphfilter.systems.pipeline import learned_filters
-from graphfilter.training import OnEpoch, Task
-from graphfilter.training.logged import logged_progress
-from graphfilter.training.tasks import Regression
+from graphfilter.systems import Outcome, Prepared, System, learned_filters, train_system
+from graphfilter.training import REGRESSION, OnEpoch, Task, logged_progress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -247,7 +243,7 @@ class VertexEstimator(BaseEstimator):
 
     def in_units(self, said: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return outputs (n, C) in the units of y; probabilities are as they are."""
-        if not isinstance(self.task_, Regression):
+        if self.task_ is not REGRESSION:
             return said
         return said * self.target_scale_ + self.target_mean_
 
@@ -274,6 +270,11 @@ class VertexEstimator(BaseEstimator):
         prepared = self.prepare(target)
         answers = [member.answer(prepared) for member in members]
         combined = self.in_units(combine(answers, members, self.task_))
+        if not np.isfinite(combined).all():
+            raise GraphFilterError(
+                "the model's answers must be finite; for these features they are not. Scale the "
+                "features, or fit again with lower learning rates."
+            )
         return combined if rows is None else combined[rows]
 
     def members_of(self, target: Graph) -> list[FittedMember]:

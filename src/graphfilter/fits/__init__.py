@@ -12,13 +12,31 @@ Nothing here knows of files: ``report`` draws a fit, ``run_folder`` writes it.
 """
 
 from graphfilter.fits.asked import NOTHING_ASKED, Asked
+from graphfilter.fits.channels import ChannelMetrics as ChannelMetrics
 from graphfilter.fits.comparison import Comparison, Score, compare
+from graphfilter.fits.decision import plan_decision as plan_decision
 from graphfilter.fits.dry_run import DryRun, Times, baselines_fit, plan_dry_run, time_fit
 from graphfilter.fits.fit import Fit, answers_of
 from graphfilter.fits.measure import FitMetrics, measure_fit
 from graphfilter.fits.plan import Plan, Source, check_classes, plan_fit, with_features
 from graphfilter.fits.split_choice import STRATIFIED, SplitBy
-from graphfilter.fits.training import BASELINES, train_baselines, train_fit
+from graphfilter.fits.training import (
+    BASELINES,
+    LOW_PASS as LOW_PASS,
+    NO_GRAPH as NO_GRAPH,
+    TWO_STEPS as TWO_STEPS,
+    train_baselines,
+    train_fit,
+)
+from graphfilter.fits.yardstick import (
+    Accuracy as Accuracy,
+    LabelsWrong as LabelsWrong,
+    MeanCost as MeanCost,
+    Ranking as Ranking,
+    Said as Said,
+    Yardstick as Yardstick,
+    number as number,
+)
 
 __all__ = [
     "BASELINES",

@@ -7,8 +7,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from graphfilter.estimators.adaptive import CHANNELS
-from graphfilter.estimators.vertex import VertexEstimator
+from graphfilter.estimators import CHANNELS, VertexEstimator
 from graphfilter.models import ChannelNetwork
 
 

@@ -20,8 +20,7 @@ from graphfilter.fits.yardstick import (
     TypicalError,
     Yardstick,
 )
-from graphfilter.metrics import SIGNIFICANCE, is_rare
-from graphfilter.metrics.thresholds import EQUAL_COSTS
+from graphfilter.metrics import EQUAL_COSTS, SIGNIFICANCE, is_rare
 from graphfilter.training import REGRESSION
 
 

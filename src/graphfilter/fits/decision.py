@@ -13,13 +13,13 @@ from graphfilter.errors import ConfigError, check_name
 from graphfilter.fits.asked import Asked
 from graphfilter.fits.fit import DEFAULT
 from graphfilter.fits.plan import Plan
-from graphfilter.metrics import looked_for
-from graphfilter.metrics.thresholds import (
+from graphfilter.metrics import (
     DECISION_METRICS,
     Costs,
     Decision,
     choose_threshold,
     lifts,
+    looked_for,
     score_decision,
 )
 

@@ -10,18 +10,23 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphfilter.errors import ConfigError
-from graphfilter.estimators.vertex import VertexEstimator
+from graphfilter.estimators import VertexEstimator
 from graphfilter.fits.plan import Plan
 from graphfilter.fits.training import BASELINES
 from graphfilter.graph import Graph
-from graphfilter.runtime.launched import Launched, launched
-from graphfilter.runtime.memory import memory_of_process
-from graphfilter.runtime.processes import alone
+from graphfilter.runtime import Launched, alone, launched, memory_of_process
 from graphfilter.splits import Split
-from graphfilter.systems import Prepared, System, get_system, train_system
-from graphfilter.systems.committee import Committee, repeats
-from graphfilter.systems.costs import Cost, estimate_cost
-from graphfilter.systems.pipeline import is_divided
+from graphfilter.systems import (
+    Committee,
+    Cost,
+    Prepared,
+    System,
+    estimate_cost,
+    get_system,
+    is_divided,
+    repeats,
+    train_system,
+)
 from graphfilter.training import Progress
 
 # Refused is what takes more than there is even if the estimate is this much too high.

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators.targets import Target
-from graphfilter.estimators.vertex import VertexEstimator
+from graphfilter.estimators import Target, VertexEstimator
 from graphfilter.fits.plan import Plan
 from graphfilter.graph import Graph
-from graphfilter.metrics.thresholds import Decision
+from graphfilter.metrics import Decision
 from graphfilter.spectral import Diagnosis
 from graphfilter.splits import Split
 from graphfilter.training import Task

@@ -8,12 +8,12 @@ from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
-from graphfilter.estimators.graph import GraphClassifier, MemberNote
+from graphfilter.estimators import GraphClassifier, MemberNote
 from graphfilter.fits.channels import ChannelMetrics, measure_channels
 from graphfilter.fits.comparison import Comparison
 from graphfilter.fits.decision import measure_decision
 from graphfilter.fits.fit import Fit
-from graphfilter.runtime.processes import current
+from graphfilter.runtime import current
 from graphfilter.training import FitResult
 
 

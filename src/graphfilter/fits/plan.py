@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 
 from graphfilter.data import Columns
 from graphfilter.errors import GraphError
-from graphfilter.estimators.targets import Target
+from graphfilter.estimators import Target
 from graphfilter.fits.labelled_side import Side, labelled_side
 from graphfilter.fits.split_choice import STRATIFIED, SplitBy, choose_split
 from graphfilter.graph import Graph
-from graphfilter.spectral import Diagnosis, diagnose
-from graphfilter.spectral.rayleigh import rayleigh_quotient
+from graphfilter.spectral import Diagnosis, diagnose, rayleigh_quotient
 from graphfilter.splits import Split
-from graphfilter.tables.encoding import TableEncoder
+from graphfilter.tables import TableEncoder
 from graphfilter.training import CLASSIFICATION
 
 UNLABELLED, UNUSED = "unlabelled", "unused"

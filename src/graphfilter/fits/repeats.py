@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from graphfilter.estimators.inputs import draw_seed
-from graphfilter.estimators.members import FittedMember, combine
+from graphfilter.estimators import FittedMember, combine, draw_seed
 from graphfilter.fits.fit import Fit
 from graphfilter.fits.split_choice import choose_split
 from graphfilter.metrics import Metric, mean_interval
 from graphfilter.splits import Split
-from graphfilter.systems.pipeline import train_system
+from graphfilter.systems import train_system
 from graphfilter.training import OnEpoch
 
 

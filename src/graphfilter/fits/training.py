@@ -8,18 +8,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators.adaptive import DROPOUT
-from graphfilter.estimators.base import VertexClassifier
-from graphfilter.estimators.system import SystemClassifier, SystemRegressor
-from graphfilter.estimators.vertex import VertexEstimator
+from graphfilter.estimators import (
+    DROPOUT,
+    SystemClassifier,
+    SystemRegressor,
+    VertexClassifier,
+    VertexEstimator,
+)
 from graphfilter.fits.asked import NOTHING_ASKED, Asked
 from graphfilter.fits.decision import DecisionRule, plan_decision
 from graphfilter.fits.fit import Fit
 from graphfilter.fits.plan import Plan
 from graphfilter.fits.repeats import repeat_fit
 from graphfilter.systems import get_system
-from graphfilter.training import OnEpoch
-from graphfilter.training.progress import shared
+from graphfilter.training import OnEpoch, shared
 
 # APPNP is low-pass on every graph. SGC squares the adjacency, so that the highest frequency
 # passes as well as the lowest: it is shown beside, and does not answer whether low-pass will do.

@@ -15,15 +15,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.metrics import SIGNIFICANCE, corrected_t_test, mcnemar_test, wilson_interval
-from graphfilter.metrics.bootstrap import (
+from graphfilter.metrics import (
+    SIGNIFICANCE,
+    Costs,
     Measure,
     average_precision_of,
+    corrected_t_test,
     draw_scores,
     drawn_interval,
     drawn_p_value,
+    mcnemar_test,
+    wilson_interval,
 )
-from graphfilter.metrics.thresholds import Costs
 
 # From here on, two digits of a percentage are shown.
 MANY_VERTICES = 10_000

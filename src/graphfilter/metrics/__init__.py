@@ -5,6 +5,13 @@ intervals. A new metric goes into ``scores.score`` and ``scores.METRICS``. Numbe
 beyond ``errors`` and ``splits``, nothing of this package is imported.
 """
 
+from graphfilter.metrics.bootstrap import (
+    Measure as Measure,
+    average_precision_of as average_precision_of,
+    draw_scores as draw_scores,
+    drawn_interval as drawn_interval,
+    drawn_p_value as drawn_p_value,
+)
 from graphfilter.metrics.scores import (
     METRICS,
     Metric,
@@ -25,6 +32,22 @@ from graphfilter.metrics.significance import (
     mean_interval,
     welch_t_test,
     wilson_interval,
+)
+from graphfilter.metrics.thresholds import (
+    DECISION_METRICS as DECISION_METRICS,
+    EQUAL_COSTS as EQUAL_COSTS,
+    BinaryCurve as BinaryCurve,
+    Costs as Costs,
+    Decision as Decision,
+    choose_threshold as choose_threshold,
+    lifts as lifts,
+    score_decision as score_decision,
+)
+from graphfilter.metrics.values import (
+    LABEL_METRICS as LABEL_METRICS,
+    NUMBER_METRICS as NUMBER_METRICS,
+    score_labels as score_labels,
+    score_numbers as score_numbers,
 )
 
 __all__ = [

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from graphfilter.estimators.adaptive import AdaptiveEstimator
-from graphfilter.fits import Comparison, Fit, compare
-from graphfilter.fits.training import NO_GRAPH
+from graphfilter.estimators import AdaptiveEstimator
+from graphfilter.fits import NO_GRAPH, Comparison, Fit, compare
 from graphfilter.report.sentences import Words, begin
 
 ADAPTIVE = "the adaptive filter"

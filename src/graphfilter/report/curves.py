@@ -9,12 +9,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from graphfilter.estimators.drawing import filter_at
+from graphfilter.estimators import filter_at
 from graphfilter.filters import Filter, StackedFilter
-from graphfilter.plot.axes import common_signs, eigenvalue_of
+from graphfilter.plot import common_signs, eigenvalue_of
 from graphfilter.report.numbers import plain, spread_out
-from graphfilter.spectral import Density
-from graphfilter.spectral.words import HIGH_ABOVE, LOW_BELOW
+from graphfilter.spectral import HIGH_ABOVE, LOW_BELOW, Density
 from graphfilter.training import FitResult, Task
 
 FREQUENCIES = np.linspace(0.0, 2.0, 101)

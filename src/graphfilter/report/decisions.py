@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphfilter.fits import Fit
-from graphfilter.metrics.thresholds import BinaryCurve
+from graphfilter.metrics import BinaryCurve
 from graphfilter.report.numbers import percent, plain, spread_out
 from graphfilter.wording import count
 

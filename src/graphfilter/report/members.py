@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators.graph import GraphClassifier
-from graphfilter.fits import Comparison, Fit, answers_of
-from graphfilter.fits.yardstick import Said, Yardstick
-from graphfilter.systems.committees import GROUPS
+from graphfilter.estimators import GraphClassifier
+from graphfilter.fits import Comparison, Fit, Said, Yardstick, answers_of
+from graphfilter.systems import GROUPS
 from graphfilter.wording import count
 
 # Of a p-value: below it a difference is more than chance.

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphfilter.fits import Fit, FitMetrics
-from graphfilter.fits.yardstick import number
+from graphfilter.fits import Fit, FitMetrics, number
 from graphfilter.graph import Graph
 from graphfilter.metrics import Metric
 from graphfilter.report.classes import calibration_data, class_rows, confusion_data

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from graphfilter.fits import Comparison, Fit, Score
-from graphfilter.fits.training import LOW_PASS, NO_GRAPH, TWO_STEPS
-from graphfilter.fits.yardstick import Accuracy, LabelsWrong, MeanCost, Ranking
-from graphfilter.metrics.thresholds import score_decision
+from graphfilter.fits import (
+    LOW_PASS,
+    NO_GRAPH,
+    TWO_STEPS,
+    Accuracy,
+    Comparison,
+    Fit,
+    LabelsWrong,
+    MeanCost,
+    Ranking,
+    Score,
+)
+from graphfilter.metrics import score_decision
 from graphfilter.wording import count
 
 # Fewer vertices than this are counted rather than given in percent.

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.fits import Fit
-from graphfilter.fits.yardstick import number
+from graphfilter.fits import Fit, number
 from graphfilter.graph import Graph
 from graphfilter.report.whys import Why, explain_rows
 from graphfilter.training import REGRESSION

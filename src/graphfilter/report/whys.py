@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators.base import VertexClassifier
-from graphfilter.estimators.explaining import explain_graph
+from graphfilter.estimators import VertexClassifier, explain_graph
 from graphfilter.explain import STEPS, Explanation, Member
 from graphfilter.fits import Fit
 from graphfilter.graph import Graph

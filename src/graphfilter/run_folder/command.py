@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import shlex
 
-from graphfilter.estimators import GraphClassifier, SGFClassifier, SGFRegressor, VertexEstimator
-from graphfilter.estimators.graph import EFFORTS
+from graphfilter.estimators import (
+    EFFORTS,
+    GraphClassifier,
+    SGFClassifier,
+    SGFRegressor,
+    VertexEstimator,
+)
 from graphfilter.fits import Plan
-from graphfilter.runtime.launched import launched
+from graphfilter.runtime import launched
 
 # Parameters of estimators, and the options of the command line that set them.
 OPTIONS = {
@@ -67,4 +72,3 @@ def _model_words(estimator: VertexEstimator) -> list[str] | None:
     for key, option in OPTIONS.items():
         words += [option, str(changed[key])] if key in changed else []
     return [*words, *(["--balanced"] if weights else [])]
-

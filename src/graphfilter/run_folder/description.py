@@ -8,7 +8,7 @@ from typing import Any
 
 from graphfilter.data import Columns
 from graphfilter.fits import Fit
-from graphfilter.metrics.thresholds import Decision
+from graphfilter.metrics import Decision
 
 
 @dataclass(frozen=True)

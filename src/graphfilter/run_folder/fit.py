@@ -13,9 +13,9 @@ from graphfilter.fits import (
     FitMetrics,
     Plan,
     measure_fit,
+    plan_decision,
     train_fit,
 )
-from graphfilter.fits.decision import plan_decision
 from graphfilter.report.conclusion import Conclusion, conclude
 from graphfilter.report.run_page import Page, write_report
 from graphfilter.run_folder.command import repeat_command

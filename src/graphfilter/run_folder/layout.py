@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from graphfilter.errors import ConfigError
-from graphfilter.estimators.saving import CONFIG_FILE, MODEL_FILE
-from graphfilter.runtime.processes import current
+from graphfilter.estimators import CONFIG_FILE, MODEL_FILE
+from graphfilter.runtime import current
 from graphfilter.storage import in_use, locked, make_folder
 
 CHECKPOINT_FILE = "checkpoint.safetensors"

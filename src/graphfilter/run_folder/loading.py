@@ -7,6 +7,8 @@ from typing import Any
 
 from graphfilter.errors import ModelFileError
 from graphfilter.estimators import (
+    CONFIG_FILE,
+    FORMAT,
     GraphClassifier,
     SGFClassifier,
     SGFRegressor,
@@ -14,11 +16,10 @@ from graphfilter.estimators import (
     SystemRegressor,
     VertexEstimator,
 )
-from graphfilter.estimators.saving import CONFIG_FILE, FORMAT
 from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.layout import checkpoints
 from graphfilter.storage import convert, read_checked_json, write_checked_json
-from graphfilter.tables.encoding import TableEncoder
+from graphfilter.tables import TableEncoder
 from graphfilter.version import __version__
 
 # In config.json, instead of a model: the title of a system that is built on its graph.

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators import VertexEstimator
-from graphfilter.estimators.targets import Target
-from graphfilter.fits.yardstick import number
+from graphfilter.estimators import Target, VertexEstimator
+from graphfilter.fits import number
 from graphfilter.graph import Graph
 from graphfilter.run_folder.layout import PREDICTIONS_FILE
 from graphfilter.training import Task

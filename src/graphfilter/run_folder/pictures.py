@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from os import PathLike
 
-from graphfilter.estimators.drawing import filter_view
-from graphfilter.fits import Fit
-from graphfilter.fits.channels import ChannelMetrics
+from graphfilter.estimators import filter_view
+from graphfilter.fits import ChannelMetrics, Fit
 from graphfilter.models import ChannelNetwork
-from graphfilter.operators.channels import Channels
+from graphfilter.operators import Channels
 from graphfilter.report.conclusion import Conclusion
 
 

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from graphfilter.bench.tables import Block, Cell, Numbers, Row, Table
+from graphfilter.bench import Block, Cell, Numbers, Row, Table
 from graphfilter.errors import ModelFileError
-from graphfilter.metrics import METRICS
-from graphfilter.metrics.values import LABEL_METRICS, NUMBER_METRICS
+from graphfilter.metrics import LABEL_METRICS, METRICS, NUMBER_METRICS
 from graphfilter.run_folder.layout import METRICS_FILE
 from graphfilter.storage import matches, read_json
 

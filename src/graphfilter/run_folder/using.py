@@ -9,8 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, GraphError
-from graphfilter.estimators import VertexClassifier, VertexEstimator
-from graphfilter.estimators.explaining import class_number, explain_graph, find_vertex
+from graphfilter.estimators import (
+    VertexClassifier,
+    VertexEstimator,
+    class_number,
+    explain_graph,
+    find_vertex,
+)
 from graphfilter.explain import Explanation
 from graphfilter.fits import answers_of, with_features
 from graphfilter.graph import Graph

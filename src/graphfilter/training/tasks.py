@@ -12,8 +12,15 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from graphfilter.errors import ConfigError, GraphError
-from graphfilter.metrics import METRICS, looked_for, score
-from graphfilter.metrics.values import LABEL_METRICS, NUMBER_METRICS, score_labels, score_numbers
+from graphfilter.metrics import (
+    LABEL_METRICS,
+    METRICS,
+    NUMBER_METRICS,
+    looked_for,
+    score,
+    score_labels,
+    score_numbers,
+)
 from graphfilter.training import monitors
 from graphfilter.training.task import Outputs, Task
 
