@@ -70,7 +70,8 @@ def check_count(name: str, value: object, least: int = 1) -> int:
 
 def check_number(name: str, value: object) -> float:
     """Return ``value`` if it is a finite number that float32 holds; otherwise raise."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not -_LARGEST <= value <= _LARGEST:
+    fits = isinstance(value, Real) and value >= -_LARGEST and value <= _LARGEST
+    if isinstance(value, bool) or not isinstance(value, Real) or not fits:
         got = repr(value)[:40]
         raise ConfigError(f"{name} must be a finite number, at most {_LARGEST:g}; got {got}.")
     return float(value)
