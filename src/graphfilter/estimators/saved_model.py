@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from graphfilter.inputs.scaling import SCALINGS, FeatureScaler
+from graphfilter.inputs import SCALINGS, FeatureScaler
 from graphfilter.models import Fitted, Network
 from graphfilter.storage import convert
-from graphfilter.systems import System
-from graphfilter.systems.pooling import TEMPERATURES
+from graphfilter.systems import TEMPERATURES, System
 from graphfilter.training import TASKS
 
 CLASS_DTYPES = ("object", "int64", "int32", "float64", "float32", "bool")

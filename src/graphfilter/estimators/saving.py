@@ -20,12 +20,11 @@ from graphfilter.estimators.saved_model import (
     check_member,
     check_names,
 )
-from graphfilter.filters.config import read_config
+from graphfilter.filters import read_config
 from graphfilter.graph import Graph
-from graphfilter.inputs.views import VIEWS
+from graphfilter.inputs import VIEWS
 from graphfilter.models import ChannelNetwork, ModelConfig
-from graphfilter.operators.channels import without_edges
-from graphfilter.operators.kinds import OPERATORS
+from graphfilter.operators import OPERATORS, without_edges
 from graphfilter.storage import (
     make_folder,
     read_checked_json,
@@ -33,8 +32,7 @@ from graphfilter.storage import (
     write_checked_json,
     write_tensors,
 )
-from graphfilter.systems import System
-from graphfilter.systems.committee import Committee
+from graphfilter.systems import Committee, System
 from graphfilter.training import REGRESSION, TASKS
 from graphfilter.version import __version__
 
