@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -58,7 +58,10 @@ class Forest(TreeNodes[ForestConfig]):
     Attributes
     ----------
     votes : Tensor (n_nodes, n_classes)
-        The share of each class among the training vertices of a node.
+        The share of each class or label among the training vertices of a node, or the mean of
+        each number.
+    seen : bool Tensor (n_classes,)
+        Which classes some training vertex has. Of labels (1, n_labels), of numbers (0, n_numbers).
     places, basis : Tensors (n, k), (d, j)
         What the view of places found; empty of another view.
 
@@ -92,24 +95,33 @@ class Forest(TreeNodes[ForestConfig]):
     def fit(
         self,
         rows: Features,
-        labels: NDArray[np.int64],
+        targets: NDArray[Any],
         *,
         sample_weight: NDArray[np.float64] | None = None,
         seed: int = 0,
     ) -> None:
-        from sklearn.ensemble import ExtraTreesClassifier
+        from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
-        model = ExtraTreesClassifier(
+        # Shares of labels are means of 0 and 1: a forest of numbers has them in its leaves.
+        kind = ExtraTreesClassifier if targets.ndim == 1 else ExtraTreesRegressor
+        model = kind(
             self.config.n_trees,
-            min_samples_leaf=max(1, len(labels) // MOST_LEAVES),
+            min_samples_leaf=max(1, len(targets) // MOST_LEAVES),
             random_state=seed % 2**32,
         )
-        model.fit(dense(rows), labels, sample_weight=sample_weight)
-        present = np.asarray(model.classes_, dtype=np.int64)
+        wanted = targets if targets.ndim == 1 else targets.astype(np.float64)
+        model.fit(dense(rows), wanted, sample_weight=sample_weight)
         trees = [tree.tree_ for tree in model.estimators_]
-        shares = np.concatenate([tree.value[:, 0] for tree in trees])
-        votes = np.zeros((len(shares), self.n_classes))
-        votes[:, present] = shares / shares.sum(axis=1, keepdims=True)
+        if targets.ndim == 1:
+            present = np.asarray(model.classes_, dtype=np.int64)
+            shares = np.concatenate([tree.value[:, 0] for tree in trees])
+            votes = np.zeros((len(shares), self.n_classes))
+            votes[:, present] = shares / shares.sum(axis=1, keepdims=True)
+            seen = np.isin(np.arange(self.n_classes), present)
+        else:
+            votes = np.concatenate([tree.value[:, :, 0] for tree in trees])
+            is_label = targets.dtype == np.bool_
+            seen = np.ones((1, self.n_classes) if is_label else (0, self.n_classes))
         self.keep(
             [
                 {
@@ -124,7 +136,7 @@ class Forest(TreeNodes[ForestConfig]):
             votes=votes,
             places=np.zeros((0, 0)),
             basis=np.zeros((0, 0)),
-            seen=np.isin(np.arange(self.n_classes), present),
+            seen=seen,
         )
 
     def keep_view(self, found: Mapping[str, NDArray[np.float32]]) -> None:
@@ -139,15 +151,24 @@ class Forest(TreeNodes[ForestConfig]):
     def is_whole(self, state: Mapping[str, Tensor], n_nodes: int) -> bool:
         return (
             tuple(state["votes"].shape) == (n_nodes, self.n_classes)
-            and tuple(state["seen"].shape) == (self.n_classes,)
+            and state["seen"].shape[-1:] == (self.n_classes,)
+            and state["seen"].shape[:-1] in ((), (0,), (1,))
             and state["places"].ndim == state["basis"].ndim == 2
         )
 
     def answers(self, leaves: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the logarithm of the votes, with one vote more that is shared by all classes."""
+        """Return the logarithm of the votes, with one vote more that is shared by all classes.
+
+        Of labels the log odds, each with one undecided vote more; of numbers their mean.
+        """
         votes = self.votes.cpu().numpy()
         total = np.zeros((len(leaves), self.n_classes))
         for tree in leaves.T:
             total += votes[tree]
-        shares = (total + 1 / self.n_classes) / (leaves.shape[1] + 1)
-        return np.where(self.seen.cpu().numpy(), np.log(shares), NEVER)
+        n_trees = leaves.shape[1]
+        if self.seen.ndim == 1:
+            shares = (total + 1 / self.n_classes) / (n_trees + 1)
+            return np.where(self.seen.cpu().numpy(), np.log(shares), NEVER)
+        if not len(self.seen):
+            return total / n_trees
+        return np.log(total + 0.5) - np.log(n_trees - total + 0.5)
