@@ -237,6 +237,10 @@ def test_members_are_absent_where_they_would_cost_too_much(monkeypatch: pytest.M
     assert "800 columns" in str(COMMITTEE.absence(COMMITTEE.members[-1], wide, 40))
     alike = next(m for m in COMMITTEE.members if isinstance(m.model, KernelConfig))
     assert "60,000 labels" in str(COMMITTEE.absence(alike, GRAPH, 60_000))
+    places = next(m for m in COMMITTEE.members if m.name == "places")
+    assert COMMITTEE.absence(places, GRAPH, 40) is None
+    many = replace(GRAPH, classes=np.arange(10**7))
+    assert "10,000,000 classes" in str(COMMITTEE.absence(places, many, 40))
     monkeypatch.setattr(committee, "MOST_SHARED", 10)
     assert "common neighbour" in str(COMMITTEE.absence(alike, GRAPH, 40))
     monkeypatch.setattr(committee, "MOST_BOOSTED", 10)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -37,7 +38,9 @@ def test_numbers_of_every_kind_are_taken_as_they_are() -> None:
     }
     encoder = fit(**columns)
     assert encoder.feature_names == tuple(columns)
-    assert encoder.notes == ()
+    assert encoder.notes == (
+        "2 columns read as numbers ('text', 'packed'); otherwise: --column NAME=category.",
+    )
     expected = [[1, 1, 1, 1, 1, 7], [-25, 2, 2, 0, 0, 8], [3, 3, 3, 1, 1, 7]]
     np.testing.assert_array_equal(encode(encoder, **columns), expected)
 
@@ -64,9 +67,10 @@ def test_notes_say_what_was_encoded_and_what_was_left_out() -> None:
     )
     assert encoder.feature_names == ("colour=blue", "colour=green", "colour=red")
     assert encoder.notes == (
-        "column 'colour' has 3 values: one-hot encoded, empty cells as zeros.",
+        "column 'colour' has 3 values: one-hot encoded, empty cells as zeros (otherwise: "
+        "--column colour=drop).",
         "column 'comment' left out: 100 different values in 100 rows look like text or "
-        "identifiers.",
+        "identifiers (otherwise: --column comment=category).",
         "column 'nothing' left out: it is empty.",
         "column 'bytes' left out: binary is neither a number nor a word.",
     )
@@ -102,7 +106,7 @@ GAPS = [["1", "", "2"], ["1", "NA", "2"], [1, None, 2], [1.0, np.nan, 2]]
 def test_missing_numbers_are_the_median_and_marked(values: list[Any]) -> None:
     encoder = fit(age=["1", "7", "", "3"])
     assert encoder.feature_names == ("age", "age is missing")
-    assert "1 column has missing values ('age')" in encoder.notes[0]
+    assert "1 column has missing values ('age')" in encoder.notes[-1]
     np.testing.assert_array_equal(encode(encoder, age=values), [[1, 0], [3, 1], [2, 0]])
 
 
@@ -173,8 +177,39 @@ def test_encoder_survives_json() -> None:
         {"columns": [{"name": "x"}], "notes": []},
         {"columns": [{"name": "x", "kind": "nubmer", "categories": []}], "notes": []},
         {"columns": [{"name": "x", "kind": "number", "categories": None}], "notes": []},
+        *(
+            {"columns": [{"name": "x", "categories": [], **fields}], "notes": []}
+            for fields in (
+                {"kind": "date", "fill": [1.0], "parts": ["days"], "spelling": "%"},
+                {"kind": "date", "fill": [1.0], "parts": ["days"], "spelling": "%Y%Q"},
+                {"kind": "date", "fill": [1.0], "parts": ["days"], "origin": -800_000},
+                {"kind": "date", "fill": [], "parts": []},
+                {"kind": "number", "fill": [1.0], "spelling": "%Y-%m-%d"},
+                {"kind": "number", "fill": [1.0, 2.0]},
+                {"kind": "number", "fill": [float("nan")]},
+                {"kind": "list"},
+                {"kind": "category", "categories": ["a", "a"]},
+                {"kind": "text", "categories": ["a"], "weights": [float("inf")]},
+            )
+        ),
     ],
 )
 def test_a_damaged_encoder_is_our_error(values: Any) -> None:
     with pytest.raises(ModelFileError, match="damaged"):
         TableEncoder.from_dict(values)
+
+
+def test_dates_of_a_typed_column_are_read_from_text_too() -> None:
+    """A Parquet knows dates as such and has no spelling; an empty one once ended in a crash."""
+    encoder = fit(day=[date(2024, 3, 1), date(2024, 3, 11)])
+    np.testing.assert_array_equal(encode(encoder, day=["2024-03-02", "2024-03-05"]), [[1], [4]])
+    with pytest.raises(DataFileError, match="'yes' is not a date"):
+        encode(encoder, day=["yes", "no"])
+
+
+def test_dates_beyond_the_calendar_are_left_out() -> None:
+    far = pa.array([2**61, 2**62], pa.timestamp("us"))
+    encoder = fit(x=[1, 2], day=far)
+    assert encoder.feature_names == ("x",)
+    assert "'day' left out: its dates must be of the years 1 to 9999" in " ".join(encoder.notes)
+    assert TableEncoder.from_dict(encoder.to_dict()) == encoder

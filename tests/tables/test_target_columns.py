@@ -42,3 +42,9 @@ def test_labels_are_read_as_yes_and_no(tmp_path: Path) -> None:
 def test_column_that_is_no_number_is_refused(tmp_path: Path, text: str, problem: str) -> None:
     with pytest.raises(DataFileError, match=problem):
         read_number_column(write(tmp_path, text), "price")
+
+
+def test_numbers_too_large_to_be_learned_are_refused_at_their_line(tmp_path: Path) -> None:
+    path = write(tmp_path, "id,x\na,1\nb,-1e160\n")
+    with pytest.raises(DataFileError, match=r"line 3: column 'x' must hold numbers up to 1e\+150"):
+        read_number_column(path, "x")

@@ -246,6 +246,15 @@ class FeatureOptions(GraphOptions):
             panel=COLUMNS,
         ),
     ] = None
+    vertex_kind: Annotated[
+        str | None,
+        _option(
+            "--vertex-kind",
+            help="Kind of a vertex (account, device): a column that a kind never has is not "
+            "missing on it.",
+            panel=COLUMNS,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

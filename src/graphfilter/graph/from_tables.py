@@ -20,6 +20,7 @@ from graphfilter.tables.text_format import TextOptions
 from graphfilter.wording import count
 
 GraphType = TypeVar("GraphType", bound=Graph)
+_COLUMNS = ("weight", "split", "edge_kind", "vertex_kind")
 _SETTINGS = ("unlabelled", "allow_missing", "directed")
 
 
@@ -97,23 +98,14 @@ def build_from_frames(
     """Build a graph from two frames; see :meth:`graphfilter.graph.Graph.from_frames`."""
     rest = dict(options)
     columns: dict[str, Any] = {**roles}
-    for name in ("weight", "split", "edge_kind"):
+    for name in _COLUMNS:
         columns[name] = rest.pop(name, None)
     for name in ("features", "categorical", "drop"):
         columns[name] = tuple(rest.pop(name, ()))
     columns["kinds"] = tuple(rest.pop("kinds", {}).items())
     settings = {key: rest.pop(key) for key in _SETTINGS if key in rest}
     if rest:
-        known = (
-            "weight",
-            "split",
-            "edge_kind",
-            "features",
-            "categorical",
-            "drop",
-            "kinds",
-            *_SETTINGS,
-        )
+        known = (*_COLUMNS, "features", "categorical", "drop", "kinds", *_SETTINGS)
         check_name("option of from_frames", next(iter(rest)), known)
     tables = FrameTable(edges, "edges"), FrameTable(vertices, "vertices")
     return build_graph(kind, read_parts(*tables, Columns(**columns), **settings))

@@ -171,6 +171,7 @@ class KernelMachine(Fitted[KernelConfig]):
             and bool(((columns >= 0) & (columns < self.n_features)).all())
             and tuple(state["coefficients"].shape) == (m, self.n_classes)
             and tuple(state["start"].shape) == (self.n_classes,)
+            and all(bool(state[n].isfinite().all()) for n in ("values", "coefficients", "start"))
         ):
             raise ModelFileError("the kernel machine of the model is damaged; fit again.")
 

@@ -50,11 +50,12 @@ def encode_features(
     """Write the features as :meth:`TableEncoder.encode` would make them; return also its notes."""
     columns: list[_Encoded] = []
     notes: list[str] = []
+    kinds = table.column(encoder.vertex_kind) if encoder.vertex_kind else None
     for first in range(0, len(encoder.columns), table.at_once):
         report("encoding columns", first, len(encoder.columns))
         together = []
         for how in encoder.columns[first : first + table.at_once]:
-            matrix, note = _encode(table, how, vertices)
+            matrix, note = _encode(table, how, vertices, kinds)
             together.append(matrix)
             notes += [note] if note else []
         table.release()
@@ -69,9 +70,9 @@ def encode_features(
 
 
 def _encode(
-    table: ColumnsOnDisk, how: EncodedColumn, vertices: TableSource
+    table: ColumnsOnDisk, how: EncodedColumn, vertices: TableSource, kinds: Any
 ) -> tuple[sp.csc_array, str]:
-    (index, data, counts), note = encode_column(table.column(how.name), how, vertices)
+    (index, data, counts), note = encode_column(table.column(how.name), how, vertices, kinds)
     if not np.isfinite(data).all():
         problem = f"column {how.name!r} must hold finite numbers; one is infinite"
         raise DataFileError(vertices, f"{problem}. Fix it, or --drop it.")

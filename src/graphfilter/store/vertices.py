@@ -13,7 +13,7 @@ from graphfilter.storage import atomic_file
 from graphfilter.store.arrays import StoredArray, write_array
 from graphfilter.store.ids import IdIndex
 from graphfilter.store.names import map_names, write_text
-from graphfilter.tables.build import asked_features, read_attributes, suggest_labels
+from graphfilter.tables.build import asked_features, read_attributes
 from graphfilter.tables.cells import as_ids, only_in
 from graphfilter.tables.columns import Columns, is_index
 from graphfilter.tables.edges import EdgeRoles
@@ -25,6 +25,7 @@ from graphfilter.tables.roles import (
     settle_vertex_roles,
 )
 from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
+from graphfilter.tables.suggestions import suggest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -164,7 +165,7 @@ def understand_vertices(
     if encoder is None:
         encoder = _fit(table, vertices, columns, asked)
         notes += encoder.notes
-        notes += [] if "label" in roles else suggest_labels(encoder, vertices)
+        notes += suggest(table, encoder, vertices, labelled="label" in roles)
     sizes = [[len(s.train), len(s.val), len(s.test)] for s in splits]
     classes = found["classes"].tolist() if "classes" in found else []
     facts = VertexFacts(
@@ -179,7 +180,7 @@ def _fit(
     features: Any = table.select([name for name in table.column_names if name in asked])
     return TableEncoder.fit(
         features, vertices, columns.categorical, columns.features, kinds=dict(columns.kinds),
-        decimal=vertices.decimal, hint=vertices.decimal_hint,
+        decimal=vertices.decimal, hint=vertices.decimal_hint, vertex_kind=columns.vertex_kind,
     )  # fmt: skip
 
 

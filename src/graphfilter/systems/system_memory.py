@@ -32,6 +32,7 @@ from graphfilter.models.columns import (
     LANES,
     can_be_divided,
 )
+from graphfilter.models.forest import forest_bytes
 from graphfilter.models.hop_network import READ_BYTES
 from graphfilter.operators.powers import COLUMNS
 from graphfilter.store.hops import store_of
@@ -225,4 +226,6 @@ def _features(system: System, sizes: Sizes) -> int:
 def _fitted(model: Any, sizes: Sizes) -> int:
     if isinstance(model, KernelConfig):
         return LANDMARK * sizes.n_train * min(sizes.n_train, model.most_landmarks)
+    if isinstance(model, ForestConfig):
+        return forest_bytes(sizes.n_train, sizes.n_classes, model.n_trees)
     return GROWN * sizes.n_train * sizes.n_classes

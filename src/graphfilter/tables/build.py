@@ -18,7 +18,7 @@ from graphfilter.tables.columns import Columns, is_index
 from graphfilter.tables.edges import read_edges
 from graphfilter.tables.encoded import Features
 from graphfilter.tables.encoding import TableEncoder
-from graphfilter.tables.label_columns import MOST_CLASSES, read_labels, read_split
+from graphfilter.tables.label_columns import read_labels, read_split
 from graphfilter.tables.labels import UNLABELLED, encode_labels
 from graphfilter.tables.roles import (
     choose_edge_roles,
@@ -26,7 +26,7 @@ from graphfilter.tables.roles import (
     settle_vertex_roles,
 )
 from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
-from graphfilter.wording import listed_names
+from graphfilter.tables.suggestions import suggest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -163,8 +163,9 @@ def _read_parts(
 def asked_features(table: TableSource, columns: Columns, encoder: TableEncoder | None) -> set[str]:
     """Return the columns that are asked for as features; they must be there."""
     asked = {*columns.features, *columns.categorical, *(name for name, _ in columns.kinds)}
+    asked |= {columns.vertex_kind} if columns.vertex_kind is not None else set()
     if encoder is not None:
-        asked = {column.name for column in encoder.columns}
+        asked = {column.name for column in encoder.columns} | {encoder.vertex_kind} - {""}
     names = table.names
     for name in sorted(asked.union(columns.drop).difference(names)):
         raise missing_column(table, name, names)
@@ -184,17 +185,6 @@ def _read_vertices(
     if table.num_rows == 0:
         raise DataFileError(source, "a table of vertices must have at least one row; got none.")
     return table
-
-
-def suggest_labels(encoder: TableEncoder, source: TableSource) -> list[str]:
-    """Name the columns that could be the label, where none was named or has a usual name."""
-    few = [
-        c for c in encoder.columns if c.kind == "boolean" or 1 < len(c.categories) <= MOST_CLASSES
-    ]
-    names = [column.name for column in few if column.kind in ("boolean", "category")]
-    if not names:
-        return []
-    return [f"{source.name}: no column is the label; --label may name {listed_names(names, 5)}."]
 
 
 def _check_ids(ids: pa.ChunkedArray, source: TableSource) -> pa.Array:
@@ -249,10 +239,10 @@ def _encode(
         features = table.select([n for n in table.column_names if n in asked])
         encoder = TableEncoder.fit(
             features, source, columns.categorical, columns.features, kinds=dict(columns.kinds),
-            decimal=source.decimal, hint=source.decimal_hint,
+            decimal=source.decimal, hint=source.decimal_hint, vertex_kind=columns.vertex_kind,
         )  # fmt: skip
         notes += encoder.notes
-        notes += [] if "label" in roles else suggest_labels(encoder, source)
+        notes += suggest(table, encoder, source, labelled="label" in roles)
         return encoder.transform(table, source) if encoder.columns else None, encoder
     matrix, said = encoder.encode(table, source)
     notes += said

@@ -31,9 +31,9 @@ class Columns:
 
     Attributes
     ----------
-    id, label, split, source, target, weight, edge_kind : str or None
-        The first three in the table of vertices, the others in that of edges. The kind of edges is
-        not guessed.
+    id, label, split, vertex_kind, source, target, weight, edge_kind : str or None
+        The first four in the table of vertices, the others in that of edges. Kinds are not
+        guessed; a column that all vertices of a kind lack is not missing on them.
     directed : bool
         Whether edges go from their source to their target.
     features : tuple of str
@@ -68,6 +68,7 @@ class Columns:
     unlabelled: tuple[str, ...] = ()
     edge_kind: str | None = None
     directed: bool = False
+    vertex_kind: str | None = None
 
 
 @dataclass(frozen=True)
@@ -139,4 +140,6 @@ def key_of(name: str) -> str:
 
 def say_guesses(where: str, guesses: Sequence[Guess]) -> list[str]:
     """Return the guesses in one sentence, if there are any."""
-    return [f"{where}: took {', '.join(map(str, guesses))}."] if guesses else []
+    options = ", ".join(f"--{guess.role}" for guess in guesses)
+    took = f"{where}: took {', '.join(map(str, guesses))}; otherwise: {options}."
+    return [took] if guesses else []

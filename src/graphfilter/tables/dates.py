@@ -39,6 +39,8 @@ TIME = "time"
 DAY_FIRST = {"%d/%m/%Y": "%m/%d/%Y", "%d/%m/%y": "%m/%d/%y", "%d-%m-%Y": "%m-%d-%Y"}
 _MONTH_FIRST = {month: day for day, month in DAY_FIRST.items()}
 _SECONDS_PER_DAY = 86_400
+# Of the years that have four digits, in days since 1970.
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 # The spelling is chosen on so many different words.
 _SAMPLE = 1000
 _MOST = 0.9
@@ -58,6 +60,11 @@ def known_words(column: Any) -> Any:
     found = as_text(column, trim=True).unique()
     known = [word.lower() not in MISSING_WORDS for word in found.to_pylist()]
     return found.filter(pa.array(known, type=pa.bool_()))
+
+
+def is_spelling(spelling: str) -> bool:
+    """Return whether dates in text can have this spelling."""
+    return spelling == TIME or spelling in DAYS
 
 
 def reads_most(words: Any, spelling: str) -> bool:
@@ -105,6 +112,11 @@ def read_seconds(column: Any, spelling: str) -> NDArray[np.float64]:
     return np.asarray(values.cast(pa.float64(), safe=False)) / 1e6
 
 
+def can_be_written(day: float) -> bool:
+    """Return whether a day since 1970 is of the years 1 to 9999, which have names."""
+    return _FIRST_DAY <= day <= _LAST_DAY
+
+
 def days_and_hours(seconds: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
     """Return days since 1970, with the part of the day as a fraction, and hours since midnight."""
     days = seconds / _SECONDS_PER_DAY
@@ -120,6 +132,8 @@ def _read_words(words: Any, spelling: str) -> NDArray[np.float64]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if not is_spelling(spelling):
+        return np.full(len(words), np.nan)
     text = as_text(words, trim=True)
     # ISO's T, fractions of a second and blanks before the zone: strptime knows none of them.
     for pattern, put in (
@@ -135,7 +149,7 @@ def _read_words(words: Any, spelling: str) -> NDArray[np.float64]:
         values = np.asarray(pc.call_function("coalesce", read).cast(pa.float64()))
         return np.mod(values, _SECONDS_PER_DAY)
     fits = pc.call_function(
-        "match_substring_regex", [text], pc.MatchSubstringOptions(DAYS.get(spelling, ""))
+        "match_substring_regex", [text], pc.MatchSubstringOptions(DAYS[spelling])
     )
     text = pc.call_function("if_else", [fits, text, None])
     clocks = ("", *(f" {clock}" for clock in _CLOCKS), " %H:%M:%S%z", " %H:%M%z")

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
+from math import isfinite
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import check_name
+from graphfilter.tables import dates
 
 # A float32 array (n, d) or a scipy csr_array of the same; scipy ships no types to say so with.
 Features = Any
@@ -18,6 +20,7 @@ Features = Any
 # Behind the name of a column, in that of the feature that says where its value is missing.
 MISSING_MARK = " is missing"
 KINDS = ("number", "boolean", "category", "date", "text", "list")
+_PARTS = (("days",), ("hours",), ("days", "hours"))
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class EncodedColumn:
         Whether the user named the kind: what cannot be read as it is then missing.
     weights : tuple of float
         The inverse document frequency of each word of a text.
+    of_kinds : tuple of str
+        The kinds of vertices that have the column, where not all do: on others it is not missing.
     """
 
     name: str
@@ -62,6 +67,7 @@ class EncodedColumn:
     origin: int = 0
     told: bool = False
     weights: tuple[float, ...] = ()
+    of_kinds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_name("kind of column", self.kind, KINDS)
@@ -105,6 +111,7 @@ class EncodedColumn:
             ("parts", str),
             ("fill", float),
             ("weights", float),
+            ("of_kinds", str),
         ):
             given[name] = tuple(map(kind, given.get(name, ())))
         if "categories" not in values:
@@ -121,11 +128,17 @@ class EncodedColumn:
 
     def check(self) -> None:
         """Raise a ValueError unless the fields go together."""
-        whole = self.kind != "text" or len(self.weights) == len(self.categories)
-        whole &= self.kind != "date" or (
-            set(self.parts) <= {"days", "hours"} and len(self.fill) == len(self.parts)
-        )
-        whole &= self.decimal in (".", ",") and abs(self.origin) < 1_000_000
+        n_filled = {"date": len(self.parts), "list": len(self.fill), "category": 0, "text": 0}
+        # A run of an earlier version may have a number without what stands for a missing one.
+        whole = len(self.fill) in (n_filled.get(self.kind, 1), 0 if self.kind == "number" else -1)
+        whole &= self.kind != "list" or len(self.fill) > 0
+        whole &= len(self.weights) == (len(self.categories) if self.kind == "text" else 0)
+        whole &= self.parts in (_PARTS if self.kind == "date" else ((),))
+        # Without one, the cells were dates, not text.
+        whole &= self.spelling == "" or (self.kind == "date" and dates.is_spelling(self.spelling))
+        whole &= self.decimal in (".", ",") and dates.can_be_written(self.origin)
+        whole &= all(map(isfinite, (*self.fill, *self.weights)))
+        whole &= len(set(self.categories)) == len(self.categories)
         if not whole:
             raise ValueError(f"column {self.name!r}")
 

@@ -7,7 +7,7 @@ that a new table is encoded as the table the model was trained on.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,12 +15,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphfilter.errors import ConfigError, DataFileError, ModelFileError, check_name
-from graphfilter.tables.cells import missing_column
+from graphfilter.tables.cells import is_text, missing_column, value_type
 from graphfilter.tables.encoded import KINDS, EncodedColumn, Features
 from graphfilter.tables.entries import Entries, encode_column
 from graphfilter.tables.fitting import Context
 from graphfilter.tables.numbers import find_decimal_signs
+from graphfilter.tables.source import reading_table
 from graphfilter.tables.understand import understand
+from graphfilter.tables.vertex_kinds import VertexKinds
 from graphfilter.wording import count, listed_names
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ class TableEncoder:
         How columns were understood, and which were left out, in sentences.
     roles : tuple of (role, column)
         Which column of the tables was the id, the label, an end of an edge, and so on.
+    vertex_kind : str
+        The column that says which kind a vertex is of, where one does.
 
     Examples
     --------
@@ -55,6 +59,7 @@ class TableEncoder:
     columns: tuple[EncodedColumn, ...]
     notes: tuple[str, ...] = ()
     roles: tuple[tuple[str, str], ...] = ()
+    vertex_kind: str = ""
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -72,14 +77,16 @@ class TableEncoder:
         kinds: Mapping[str, str] | None = None,
         decimal: str | None = None,
         hint: str | None = None,
+        vertex_kind: str | None = None,
     ) -> Self:
         """Decide how each column of ``table`` is encoded.
 
         A column is what its cells are: numbers, truth values, dates, lists of numbers, or words.
         Where most cells are numbers and more than one in twenty is not, that is taken for a mistake
-        in the file. Of words, a column of more than 1,000 different ones, or of which more than
-        half are different (in a table of more than 20 rows), is text where its cells hold several
-        words each, and is left out otherwise.
+        in the file. Whole numbers of which some begin with a zero are words. Of words, a column of
+        more than 20 different cells that hold several words each is text; one of more than 1,000
+        different ones, or of which more than half are different (in a table of more than 20 rows),
+        is left out.
 
         Parameters
         ----------
@@ -93,15 +100,31 @@ class TableEncoder:
             What columns are, where it should not be guessed.
         decimal, hint : str, optional
             The decimal sign of numbers in text; the one to expect where no cell shows it.
+        vertex_kind : str, optional
+            A column that says which kind each vertex is of. A column that all vertices of a kind
+            lack is understood on the others, and on those it is not missing.
         """
         told = {**dict.fromkeys(categorical, "category"), **(kinds or {})}
         for kind in told.values():
             check_name("kind of column", kind, (*KINDS[:-1], "drop"))
         signs = {name: find_decimal_signs(table.column(name)) for name in table.column_names}
+        if vertex_kind is not None:
+            told.setdefault(vertex_kind, "category")
+        with reading_table(path):
+            kinds_of = None if vertex_kind is None else VertexKinds.of(table.column(vertex_kind))
         about = Context(path, told, decimal, signs, hint)
-        columns, notes = [], []
+        columns, notes, plain = [], [], []
+        owned: dict[tuple[str, ...], list[str]] = {}
         for name in table.column_names:
-            column, note = understand(table.column(name), name, about)
+            cells, owners = table.column(name), ()
+            if kinds_of is not None and name != vertex_kind:
+                cells, owners = kinds_of.own(cells)
+            column, note = understand(cells, name, about)
+            if column is not None and owners:
+                column = replace(column, of_kinds=owners)
+                owned.setdefault(owners, []).append(name)
+            if column is not None and column.kind == "number" and not (note or name in told):
+                plain += [name] if is_text(value_type(cells)) else []
             if column is not None:
                 columns.append(column)
             elif told.get(name) != "drop" and (name in required or name in told):
@@ -109,13 +132,21 @@ class TableEncoder:
                 raise DataFileError(path, f"{note} It was asked for. {remedy}")
             if note:
                 notes.append(note)
+        notes += [
+            f"Only vertices whose {vertex_kind!r} is {' or '.join(map(repr, owners))} have "
+            f"{listed_names(names)}."
+            for owners, names in owned.items()
+        ]
+        if plain:
+            many = f"{count(len(plain), 'column')} read as numbers ({listed_names(plain)})"
+            notes.append(f"{many}; otherwise: --column NAME=category.")
         if gaps := [column.name for column in columns if column.marks_missing]:
             many = count(len(gaps), "column has", "columns have")
             notes.append(
                 f"{many} missing values ({listed_names(gaps)}): the median stands for them, and "
                 "a feature says where."
             )
-        return cls(tuple(columns), tuple(notes))
+        return cls(tuple(columns), tuple(notes), vertex_kind=vertex_kind or "")
 
     def transform(self, table: pa.Table, path: str | PathLike[str]) -> Features:
         """Encode a table: float32 (n, d), in CSR form where under a quarter is non-zero.
@@ -133,10 +164,12 @@ class TableEncoder:
         parts: list[Entries] = []
         notes: list[str] = []
         names = dict.fromkeys(table.column_names)
+        for name in (*(column.name for column in self.columns), self.vertex_kind):
+            if name and name not in names:
+                raise missing_column(path, name, list(names))
+        kinds = table.column(self.vertex_kind) if self.vertex_kind else None
         for column in self.columns:
-            if column.name not in names:
-                raise missing_column(path, column.name, list(names))
-            entries, note = encode_column(table.column(column.name), column, path)
+            entries, note = encode_column(table.column(column.name), column, path, kinds)
             parts.append(entries)
             notes += [note] if note else []
         if not parts:
@@ -151,7 +184,8 @@ class TableEncoder:
     def to_dict(self) -> dict[str, Any]:
         """Return the encoder as plain JSON values."""
         columns = [column.to_dict() for column in self.columns]
-        return {"columns": columns, "notes": list(self.notes), "roles": dict(self.roles)}
+        kind = {"vertex_kind": self.vertex_kind} if self.vertex_kind else {}
+        return {"columns": columns, "notes": list(self.notes), "roles": dict(self.roles), **kind}
 
     @classmethod
     def from_dict(cls, values: Any) -> Self:
@@ -159,7 +193,8 @@ class TableEncoder:
         try:
             columns = tuple(map(EncodedColumn.from_dict, values["columns"]))
             roles = tuple((str(k), str(v)) for k, v in values.get("roles", {}).items())
-            return cls(columns, tuple(map(str, values["notes"])), roles)
+            kind = str(values.get("vertex_kind", ""))
+            return cls(columns, tuple(map(str, values["notes"])), roles, kind)
         except (
             AttributeError, KeyError, TypeError, ValueError, OverflowError, ConfigError
         ) as error:  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any
 
@@ -29,11 +29,26 @@ Entries = tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]
 
 
 def encode_column(
-    column: Any, how: EncodedColumn, path: str | PathLike[str]
+    column: Any, how: EncodedColumn, path: str | PathLike[str], vertex_kinds: Any = None
 ) -> tuple[Entries, str]:
-    """Encode the cells of a column; the note is '' where there is nothing to say."""
+    """Encode the cells of a column; the note is '' where there is nothing to say.
+
+    ``vertex_kinds`` are the words that say which kind each vertex is of, where columns belong to
+    some of the kinds only.
+    """
     _check_type(column, how, path)
-    return _ENCODE[how.kind](column, how, path)
+    if not how.of_kinds:
+        return _ENCODE[how.kind](column, how, path)
+    own = are_of(vertex_kinds, how.of_kinds)
+    entries, note = _ENCODE[how.kind](column.filter(_mask(own)), how, path)
+    return _spread(entries, how, own), note
+
+
+def are_of(vertex_kinds: Any, names: Sequence[str]) -> NDArray[np.bool_]:
+    """Return which vertices are of one of these kinds."""
+    import pyarrow as pa
+
+    return index_in(as_text(vertex_kinds, trim=True), pa.array(names, type=pa.string())) >= 0
 
 
 def _check_type(column: Any, how: EncodedColumn, path: str | PathLike[str]) -> None:
@@ -154,6 +169,29 @@ def _filled(values: NDArray[np.float64], how: EncodedColumn, n_words: int) -> tu
         n = count(int(gone.sum()), "value is", "values are")
         note = f"column {how.name!r}: {n} missing{other}; the median stands for them.{unmarked}"
     return _entries(filled), note
+
+
+def _spread(entries: Entries, how: EncodedColumn, own: NDArray[np.bool_]) -> Entries:
+    """Put the rows of some kinds among all: the others have the value that stands for none."""
+    rows, data, counts = entries
+    places, others = np.flatnonzero(own).astype(np.int32), np.flatnonzero(~own).astype(np.int32)
+    ends = np.cumsum(counts)[:-1]
+    parts = list(zip(np.split(places[rows], ends), np.split(data, ends), strict=True))
+    for i, fill in enumerate(np.array(how.fill, dtype=np.float32)):
+        if fill:
+            index, values = parts[i]
+            put = np.concatenate([index, others])
+            order = np.argsort(put, kind="stable")
+            filled = np.concatenate([values, np.full(len(others), fill)])
+            parts[i] = put[order], filled[order]
+    index, values = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return index, values, np.array([len(own) for own, _ in parts], dtype=np.int64)
+
+
+def _mask(values: NDArray[np.bool_]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(values, type=pa.bool_())
 
 
 def _check_readable(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,8 @@ def fit_number(
         "a decimal comma" if decimal == "," and (signs.commas or signs.unclear) else "",
     ]
     said = [part for part in said if part]
-    notes = [f"column {name!r} read as numbers with {' and '.join(said)}."] if said else []
+    how = f"column {name!r} read as numbers with {' and '.join(said)}"
+    notes = [f"{how} ({otherwise(name, 'category')})."] if said else []
     if read.is_word.any():
         notes.append(_say_words(column, name, read.is_word, "a number"))
     currencies = read.units - {"%"}
@@ -93,7 +95,8 @@ def fit_truths(column: Any, name: str) -> tuple[EncodedColumn, str] | None:
     values, _ = words.read_truths(column)
     seen = sorted({word.strip() for word in found if not words.is_missing(word)})
     plain = {word.lower() for word in seen} <= {"true", "false"}
-    note = "" if plain else f"column {name!r} read as true or false ({listed_names(seen)})."
+    how = f"column {name!r} read as true or false ({listed_names(seen)}"
+    note = "" if plain else f"{how}; {otherwise(name, 'category')})."
     return EncodedColumn(name, "boolean", **fill_of(values)), note
 
 
@@ -120,6 +123,8 @@ def fit_date(column: Any, name: str, about: Context) -> tuple[EncodedColumn | No
         return None, f"column {name!r} left out: it is empty."
     known = seconds[~np.isnan(seconds)]
     days, hours = dates.days_and_hours(known)
+    if not all(map(dates.can_be_written, (days.min(), days.max()))):
+        return None, f"column {name!r} left out: its dates must be of the years 1 to 9999."
     is_time = spelling == dates.TIME or _is_time(value_type(column))
     parts = ("hours",) if is_time else ("days", "hours") if np.ptp(hours) else ("days",)
     origin = 0 if is_time else int(np.floor(days.min()))
@@ -130,24 +135,36 @@ def fit_date(column: Any, name: str, about: Context) -> tuple[EncodedColumn | No
     )  # fmt: skip
     said = {"days": "days", "hours": "hours of the day"}
     note = f"column {name!r} read as {'a time' if is_time else 'a date'}{unclear}: "
-    return fitted, f"{note}{' and '.join(said[part] for part in parts)}."
+    made = " and ".join(said[part] for part in parts)
+    return fitted, f"{note}{made} ({otherwise(name, 'category')})."
 
 
 def fit_words(
-    column: Any, name: str, about: Context, *, forced: bool = False
+    column: Any, name: str, about: Context, *, forced: bool = False, codes: bool = False
 ) -> tuple[EncodedColumn | None, str]:
+    """Fit categories, or text; ``codes`` are numbers that are names, such as postcodes."""
     found = as_text(column, trim=True).unique().to_pylist()
     categories = tuple(sorted(word for word in found if word))
     n_rows, n = len(column), len(categories)
-    many = n > words.MOST_CATEGORIES or (n_rows > words.FEW_ROWS and 2 * n > n_rows)
-    if many and not forced:
-        if words.is_prose(list(categories)):
-            return fit_text(column, name, about)
+    if not forced and n > words.MOST_SENTENCES and words.is_prose(list(categories)):
+        fitted, note = fit_text(column, name, about)
+        if fitted is not None:
+            return fitted, note
+    if not forced and (n > words.MOST_CATEGORIES or (n_rows > words.FEW_ROWS and 2 * n > n_rows)):
         seen = f"{count(n, 'different value')} in {count(n_rows, 'row')}"
-        return None, f"column {name!r} left out: {seen} look like text or identifiers."
+        return None, (
+            f"column {name!r} left out: {seen} look like text or identifiers "
+            f"({otherwise(name, 'category')})."
+        )
     empty = ", empty cells as zeros" if n < len(found) else ""
-    note = f"column {name!r} has {count(n, 'value')}: one-hot encoded{empty}."
-    return EncodedColumn(name, "category", categories), note
+    what = count(n, "code", "codes, some with a 0 in front") if codes else count(n, "value")
+    note = f"column {name!r} has {what}: one-hot encoded{empty}"
+    other = "number" if codes else "text" if words.is_prose(list(categories)) else "drop"
+    return EncodedColumn(name, "category", categories), f"{note} ({otherwise(name, other)})."
+
+
+def fit_codes(column: Any, name: str, about: Context) -> tuple[EncodedColumn | None, str]:
+    return fit_words(column, name, about, codes=True)
 
 
 def fit_category(column: Any, name: str, about: Context) -> tuple[EncodedColumn | None, str]:
@@ -158,8 +175,9 @@ def fit_text(column: Any, name: str, about: Context) -> tuple[EncodedColumn | No
     chosen, weights = words.choose_words(as_text(column).to_pylist())
     if not chosen:
         return None, f"column {name!r} left out: no word of its text is in two rows."
-    note = f"column {name!r} read as text: TF-IDF of its {count(len(chosen), 'commonest word')}."
-    return EncodedColumn(name, "text", chosen, weights=weights), note
+    note = f"column {name!r} read as text: TF-IDF of its {count(len(chosen), 'commonest word')}"
+    fitted = EncodedColumn(name, "text", chosen, weights=weights)
+    return fitted, f"{note} ({otherwise(name, 'category')})."
 
 
 def fit_list(column: Any, name: str) -> tuple[EncodedColumn | None, str]:
@@ -201,6 +219,15 @@ def fill_of(values: NDArray[np.float64]) -> dict[str, Any]:
     known = values[np.isfinite(values)]
     median = float(np.median(known, overwrite_input=True)) if len(known) else 0.0
     return {"fill": (median,), "marks_missing": bool(np.isnan(values).any())}
+
+
+def otherwise(name: str, kind: str) -> str:
+    """Return the option that reads a column as another kind than was guessed.
+
+    >>> otherwise("first name", "text")
+    "otherwise: --column 'first name=text'"
+    """
+    return f"otherwise: --column {quote(f'{name}={kind}')}"
 
 
 def _mask(values: list[bool]) -> Any:

@@ -117,6 +117,26 @@ def find_decimal_signs(column: Any) -> DecimalSigns:
     return DecimalSigns(int((point & ~comma).sum()), int((comma & ~point).sum()), unclear)
 
 
+def are_codes(column: Any) -> bool:
+    """Return whether the whole numbers of a column of text are names: 01067, 80331.
+
+    Some begin with a zero that no number needs: more than one in twenty, or all are as long as
+    those.
+    """
+    import pyarrow.compute as pc
+
+    words, codes = _distinct(column)
+    text = as_text(words, trim=True)
+    led = _matches(text, r"^0[0-9]+$")
+    if not led.any() or not (led | _matches(text, r"^[0-9]+$") | _are_missing(words)).all():
+        return False
+    known = ~_are_missing(words)
+    lengths = np.asarray(pc.call_function("utf8_length", [text]))[known]
+    n_rows = np.bincount(codes, minlength=len(words))
+    often = (NUMBERS_PER_WORD + 1) * n_rows[led].sum() > n_rows[known].sum()
+    return bool(often or lengths.min() == lengths.max())
+
+
 def parse_numbers(column: Any, decimal: str = ".") -> Numbers:
     """Read a column of any type as numbers with this decimal sign."""
     import pyarrow as pa

@@ -41,7 +41,8 @@ def guess_vertex_roles(
 ) -> tuple[dict[str, str], list[Guess]]:
     """Find the id, the label and the split by name; return the roles told, and those guessed."""
     told = {"id": columns.id, "label": columns.label, "split": columns.split}
-    chosen = check_names(table, table.names, told)
+    chosen = check_names(table, table.names, {**told, "kind": columns.vertex_kind})
+    chosen.pop("kind", None)
     usual = {"id": ID_NAMES, "label": LABEL_NAMES, "split": SPLIT_NAMES}
     usual = {role: usual[role] for role in usual if role not in chosen}
     return chosen, guess_by_name(

@@ -18,6 +18,9 @@ from graphfilter.tables.source import TableSource, at_row, reading_table
 from graphfilter.tables.text_format import TextOptions
 from graphfilter.tables.words import read_truths
 
+# Of numbers to be learned: the squares of so many can be added up.
+LARGEST_TARGET = 1e150
+
 
 def has_columns(path: Path, names: Sequence[str], text: TextOptions | None = None) -> bool:
     """Return whether a table has all of these columns."""
@@ -43,6 +46,14 @@ def read_number_column(
         if np.isinf(read.values).any():
             row = int(np.isinf(read.values).argmax())
             raise at_row(table, row, f"column {name!r} must hold finite numbers; got infinity.")
+        if (np.abs(read.values) > LARGEST_TARGET).any():
+            row = int((np.abs(read.values) > LARGEST_TARGET).argmax())
+            raise at_row(
+                table, row,
+                f"column {name!r} must hold numbers up to {LARGEST_TARGET:g}, whose squares can be "
+                f"added up; got {read.values[row]:g}. Divide them all by a number, or take their "
+                "logarithms.",
+            )  # fmt: skip
         known = read.values[~np.isnan(read.values)]
         if to_learn and len(np.unique(known)) < 2:
             raise DataFileError(

@@ -18,17 +18,16 @@ from graphfilter.tables.fitting import (
     fill_of,
     fit_boolean,
     fit_category,
+    fit_codes,
     fit_date,
     fit_list,
     fit_number,
     fit_text,
     fit_truths,
     fit_words,
+    otherwise,
 )
-from graphfilter.tables.numbers import (
-    NUMBERS_PER_WORD,
-    parse_numbers,
-)
+from graphfilter.tables.numbers import NUMBERS_PER_WORD, are_codes, parse_numbers
 
 _ID_NAME = re.compile(r"(?i)(^|[\s_.-])(id|ids|uuid|guid|key|nr|no|nummer|number|index)\.?$")
 _CAMEL_ID = re.compile(r"[a-z](Id|ID|Nr|No)$")
@@ -54,6 +53,8 @@ def understand(column: Any, name: str, about: Context) -> tuple[EncodedColumn | 
         return EncodedColumn(name, "boolean", **fill_of(words.read_truths(column)[0])), ""
     if is_text(kind) and (found := fit_truths(column, name)) is not None:
         return found
+    if is_text(kind) and are_codes(column):
+        return fit_codes(column, name, about)
     read = parse_numbers(column, about.decimal_of(name))
     n_words, n_numbers = int(read.is_word.sum()), int((~np.isnan(read.values)).sum())
     if n_words + n_numbers == 0:
@@ -93,5 +94,5 @@ def _looks_like_an_id(values: NDArray[np.float64], name: str) -> str:
         return ""
     return (
         f"column {name!r} left out: a number of its own in each row looks like an identifier "
-        f"(--column {name}=number to use it)."
+        f"({otherwise(name, 'number')})."
     )

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphfilter.tables.cells import as_text, distinct
+from graphfilter.tables.cells import as_text, distinct, is_usable, value_type
 from graphfilter.tables.numbers import MISSING_WORDS
 
 TRUE_WORDS = frozenset(
@@ -21,6 +21,8 @@ FALSE_WORDS = frozenset(
     ("false", "f", "no", "n", "nein", "falsch", "non", "faux", "off", "0", "0.0", "✗", "☐")
 )
 MOST_CATEGORIES = 1000
+# More different cells of several words each than this are text; fewer are choices from a list.
+MOST_SENTENCES = 20
 FEW_ROWS = 20
 # A column of text has at least so many words per cell; one of names, or of codes, has fewer.
 TEXT_WORDS = 3
@@ -30,6 +32,16 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 def is_missing(word: str) -> bool:
     return word.strip().lower() in MISSING_WORDS
+
+
+def find_blanks(column: Any) -> NDArray[np.bool_]:
+    """Return where a column of any type has no value."""
+    import pyarrow.compute as pc
+
+    if not is_usable(value_type(column)):
+        return np.asarray(pc.call_function("is_null", [column]), dtype=bool)
+    words, codes = distinct(as_text(column))
+    return np.array([is_missing(word) for word in words], dtype=bool)[codes]
 
 
 def are_truths(words: Iterable[str]) -> bool:
