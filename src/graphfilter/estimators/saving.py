@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
-from graphfilter.errors import GraphFilterError, ModelFileError, check_count
+from graphfilter.errors import GraphFilterError, ModelFileError
 from graphfilter.estimators.members import FittedMember
 from graphfilter.estimators.saved_model import (
     CLASS_DTYPES,
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 # Raised by one when a file written today could not be read by the code of today's release.
 FORMAT = 1
-# The classes as version 0.1.0 called them.
-FORMER_NAMES = {"FilterClassifier": "SystemClassifier"}
 CONFIG_FILE = "config.json"
 MODEL_FILE = "model.safetensors"
 
@@ -111,8 +109,7 @@ def load_estimator(cls: type[E], folder: str | Path) -> E:
                 f"{folder / name}: must be of format {FORMAT}; got {found}. "
                 "Load it with the version of graphfilter that wrote it, or fit again."
             )
-    kind = str(config.get("kind"))
-    if FORMER_NAMES.get(kind, kind) != cls.__name__:
+    if config.get("kind") != cls.__name__:
         raise ModelFileError(
             f"{folder}: holds a {config.get('kind')}, not a {cls.__name__}; load it as that."
         )
@@ -134,11 +131,7 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
     if isinstance(parameters.get("class_weight"), list):
         parameters["class_weight"] = dict(parameters["class_weight"])
     estimator = cls(**parameters)
-    # Files of version 0.1.0 have networks of one system that count the same.
-    n_members = check_count("n_members", estimator.n_members)
-    share = {"weight": 1 / n_members, "weight_elsewhere": 1 / n_members}
-    stored = [share] * min(n_members, len(tensors))
-    saved = SavedConfig.read({"members": stored, **config})
+    saved = SavedConfig.read(config)
     task = TASKS[saved.task]
     estimator.set_target(task, saved.classes.array(), saved.is_column)
     if task is REGRESSION:
@@ -207,10 +200,7 @@ def _member_system(system: System, described: SavedMember) -> System:
     """Return what a stored member was trained as."""
     if not isinstance(system, Committee):
         return system
-    if described.model is None:
-        # Written by a version under development: today's member of that name, if it is the same.
-        return {member.name: member for member in system.members}[described.name]
-    model = read_config(described.model)
+    model = read_config(described.model or {})
     operator, view = described.operator, described.view
     if not isinstance(model, ModelConfig) or operator not in OPERATORS or view not in VIEWS:
         raise ValueError(f"a member of {model.kind}, {operator} and {view}")
