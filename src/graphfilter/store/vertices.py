@@ -26,6 +26,7 @@ from graphfilter.tables.roles import (
 )
 from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
 from graphfilter.tables.suggestions import suggest
+from graphfilter.tables.unused import say_unused
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -147,7 +148,7 @@ def understand_vertices(
     edge_roles, said = choose_edge_roles(
         edges, vertices, _seen_in(ids, edges), columns, remembered
     )  # fmt: skip
-    notes += said
+    notes += said if remembered else [*said, *say_unused(edges, edge_roles)]
     # Other columns need the memory.
     del ids
     unlabelled = columns.unlabelled or UNLABELLED
