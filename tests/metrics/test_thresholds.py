@@ -122,3 +122,8 @@ def test_of_thresholds_that_are_as_good_the_one_nearest_to_one_half_is_chosen() 
     values = [((scores >= t) == truth).mean() for t in equal]
     assert values == [0.8, 0.8]
     assert choose_threshold(scores, truth, "accuracy") == pytest.approx(equal[0])
+
+
+def test_vertex_at_the_threshold_is_answered_positive() -> None:
+    found = score_decision(np.array([0.5, 0.5, 0.4]), np.array([True, False, True]), 0.5)
+    assert (found["found"], found["false_alarms"], found["missed"]) == (1, 1, 1)

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.special import log_softmax, softmax
 
 from graphfilter.systems.pooling import Pool, fit_pool, fit_temperature, together
@@ -42,6 +41,11 @@ def test_temperature_is_found(temperature: float) -> None:
     logits, labels = draw(np.random.default_rng(3), 4000)
     found = fit_temperature(logits * temperature, labels, np.ones(len(labels)))
     assert found == pytest.approx(temperature, rel=0.1)
+
+
+def test_temperature_is_one_where_vertices_say_nothing() -> None:
+    logits, labels = draw(np.random.default_rng(0), 5)
+    assert fit_temperature(logits, labels, np.zeros(5)) == pytest.approx(1, abs=1e-4)
 
 
 def test_weights_are_those_of_the_generating_product() -> None:

@@ -19,8 +19,14 @@ from graphfilter.models import FilterNetwork
 from graphfilter.operators import adjacency, augmented_adjacency
 from graphfilter.splits import Split, stratified
 from graphfilter.storage import write_tensors
-from graphfilter.training import Monitor, Progress, TrainConfig, cohorts, train
-from graphfilter.training import epoch as epoch_module
+from graphfilter.training import (
+    Monitor,
+    Progress,
+    TrainConfig,
+    cohorts,
+    epoch as epoch_module,
+    train,
+)
 from graphfilter.training.run import FitResult, Run, keep_best
 
 QUICK = TrainConfig(max_epochs=30)
@@ -69,6 +75,20 @@ def same_bits(a: FitResult, b: FitResult) -> bool:
         and all(torch.equal(a.state[k], b.state[k]) for k in a.state)
         and all(np.array_equal(a.history[k], b.history[k], equal_nan=True) for k in a.history)
     )
+
+
+def test_train_gives_the_same_bits_on_one_and_on_two_threads() -> None:
+    """Of a graph whose walks are worth two threads; the number changes while it is trained."""
+    graph = make_csbm(n_vertices=4000, mean_degree=20, n_features=20)
+    operator, x = augmented_adjacency(graph), torch.tensor(graph.features)
+    split, before, made = stratified(graph.labels, 0), torch.get_num_threads(), []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        network = FilterNetwork(20, 2, StackedFilter(8), generator=torch.Generator().manual_seed(0))
+        labels, config = torch.tensor(graph.labels), TrainConfig(max_epochs=5)
+        made += train([network], operator, x, labels, [split], config, seeds=[0])
+    torch.set_num_threads(before)
+    assert same_bits(*made)
 
 
 def test_train_same_seed_gives_same_bits(setting: Setting) -> None:

@@ -13,7 +13,7 @@ import torch
 
 from graphfilter.bench.legacy import modern_network
 from graphfilter.errors import DataFileError
-from graphfilter.runtime.package import content_hash
+from graphfilter.runtime import content_hash
 from graphfilter.storage import LinesFile, convert, matches, to_plain
 from graphfilter.version import __version__
 

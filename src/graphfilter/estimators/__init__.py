@@ -10,6 +10,7 @@ from graphfilter.estimators.graph import GraphClassifier
 from graphfilter.estimators.regressor import SGFRegressor
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.estimators.system import FilterClassifier, SystemClassifier
+from graphfilter.estimators.targets import Target, named_target
 from graphfilter.estimators.vertex import VertexEstimator
 
 __all__ = [
@@ -18,6 +19,8 @@ __all__ = [
     "SGFClassifier",
     "SGFRegressor",
     "SystemClassifier",
+    "Target",
     "VertexClassifier",
     "VertexEstimator",
+    "named_target",
 ]

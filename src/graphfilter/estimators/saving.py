@@ -13,13 +13,11 @@ from scipy.sparse import csr_array
 
 from graphfilter.errors import GraphFilterError, ModelFileError, check_count
 from graphfilter.estimators.members import FittedMember
-from graphfilter.filters.config import read_config
+from graphfilter.filters import read_config
 from graphfilter.graph import Graph
-from graphfilter.inputs.scaling import FeatureScaler
-from graphfilter.inputs.views import VIEWS
+from graphfilter.inputs import VIEWS, FeatureScaler
 from graphfilter.models import ChannelNetwork, ModelConfig, Network
-from graphfilter.operators.channels import without_edges
-from graphfilter.operators.kinds import OPERATORS
+from graphfilter.operators import OPERATORS, without_edges
 from graphfilter.storage import (
     make_folder,
     read_checked_json,
@@ -27,8 +25,7 @@ from graphfilter.storage import (
     write_checked_json,
     write_tensors,
 )
-from graphfilter.systems import System
-from graphfilter.systems.committee import Committee
+from graphfilter.systems import Committee, System
 from graphfilter.training import CLASSIFICATION, REGRESSION, TASKS
 from graphfilter.version import __version__
 

@@ -13,7 +13,7 @@ from graphfilter.errors import GraphError
 from graphfilter.graph.edge_kinds import EdgeKinds
 from graphfilter.graph.edges import build_csr
 from graphfilter.graph.links import align_arcs
-from graphfilter.tables.times import parse_moment
+from graphfilter.tables import parse_moment
 from graphfilter.wording import count
 
 

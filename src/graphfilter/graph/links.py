@@ -39,7 +39,7 @@ def align_arcs(
     if weights is None:
         sums = sums > 0
     elif merge == "mean":
-        sums /= np.maximum(np.bincount(place, minlength=len(indices)), 1)
+        sums = sums / np.maximum(np.bincount(place, minlength=len(indices)), 1)
     elif merge == "max":
         np.maximum.at(sums := np.zeros(len(indices)), place, values[keep])
     elif merge == "last":

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from graphfilter.errors import check_count, check_number
 from graphfilter.graph import Features, Graph
-from graphfilter.graph.edges import count
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.tree_nodes import NEVER, TreeNodes, dense, within
+from graphfilter.wording import count
 
 
 @dataclass(frozen=True)

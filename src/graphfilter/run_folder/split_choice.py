@@ -35,6 +35,32 @@ class SplitBy:
 STRATIFIED = SplitBy()
 
 
+def without_future(graph: Graph, split: Split, by: SplitBy) -> tuple[Graph, tuple[str, ...]]:
+    """Return a graph of which training knows no edge of the times that are validated or tested on.
+
+    Only where edges have times and vertices are divided by theirs.
+    """
+    history = graph.history
+    if history is None:
+        return graph, ()
+    if by.times is None:
+        unused = "The times of the edges are not used: give --as-of DATE, or --split-by COLUMN."
+        return graph, (unused,) if history.moment is None else ()
+    times, held_out = history.times, np.concatenate([split.val, split.test])
+    first = float(np.nanmin(by.times[held_out]))
+    if np.nanmax(times) < np.nanmin(by.times) or np.nanmin(times) > np.nanmax(by.times):
+        raise GraphError(
+            f"the times of the edges, {history.say(float(np.nanmin(times)))} to "
+            f"{history.say(float(np.nanmax(times)))}, and those of {by.column!r} must overlap. "
+            "Name two columns of one kind, --edge-time and --split-by."
+        )
+    if history.moment is not None and history.moment <= first:
+        return graph, ()
+    graph = graph.as_of(first)
+    assert graph.history is not None
+    return graph, (graph.history.note(),)
+
+
 def choose_split(
     graph: Graph, seed: int, by: SplitBy = STRATIFIED
 ) -> tuple[Split, tuple[str, ...]]:

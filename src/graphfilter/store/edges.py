@@ -12,15 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.graph.edges import Cleaned, check_weights, index_type
-from graphfilter.graph.merging import check_merge, reduce_repeats
+from graphfilter.graph import Cleaned, check_merge, check_weights, index_type, reduce_repeats
 from graphfilter.store.arrays import StoredArray, map_array, writing_array
 from graphfilter.store.engine import ROWS_AT_ONCE, open_engine
 from graphfilter.store.ids import IdIndex
 from graphfilter.store.names import StoredNames
 from graphfilter.store.vertices import Report
-from graphfilter.tables.edges import EdgeRoles, check_ends, note_rows, read_edge_blocks
-from graphfilter.tables.source import TableSource
+from graphfilter.tables import EdgeRoles, TableSource, check_ends, note_rows, read_edge_blocks
 
 # An entry (u, v) as one number that sorts as the pair does: u, then v, then whether the file lists
 # it in this direction (1) or it is the mirror image of one that it lists (0).
@@ -200,7 +198,7 @@ class _Block:
 
 # Of sorted entries: their keys, their weights so far, and how many rows have been merged into each;
 # where the last row counts, its number in the table plus 1.
-_Sorted = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
+_Sorted = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
 def _merged(batches: Iterator[Any], merge: str) -> Iterator[_Block]:

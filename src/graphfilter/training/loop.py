@@ -12,12 +12,9 @@ import torch
 from torch import Tensor
 
 from graphfilter.errors import ConfigError, GraphError
-from graphfilter.models import HopNetwork, Network
-from graphfilter.models.columns import DIVIDED
-from graphfilter.operators import Operator
-from graphfilter.operators.sparse import SparseFeatures
-from graphfilter.runtime.allocator import keep_freed_memory
-from graphfilter.runtime.threads import threads_for
+from graphfilter.models import DIVIDED, HopNetwork, Network
+from graphfilter.operators import Operator, SparseFeatures
+from graphfilter.runtime import Pace, compiled_threads, keep_freed_memory, threads_for
 from graphfilter.splits import Split
 from graphfilter.training.batch_epoch import BatchEpoch
 from graphfilter.training.checkpoint import Checkpoint, fingerprint
@@ -127,6 +124,7 @@ def train(
     saved = started + min(FIRST_CHECKPOINT - checkpoint_seconds, 0.0)
     members: list[int] = []
     work = multiplications(trained, operator, x)
+    pace = Pace(compiled_threads() if operator.device.type == "cpu" else 1)
     epochs: list[Epoch | BatchEpoch] = []
     while state.epoch < config.max_epochs and any(run.training for run in runs):
         state.epoch += 1
@@ -140,9 +138,11 @@ def train(
                 )
                 for part in cohorts_of(members, trained, operator)
             ]  # fmt: skip
-        with threads_for(work):
+        turn = time.perf_counter()
+        with threads_for(work, compiled=pace.threads):
             for epoch in epochs:
                 epoch()
+        pace.took(time.perf_counter() - turn)
         state.seconds = before + time.perf_counter() - started
         due = time.perf_counter() - saved > checkpoint_seconds
         if _after_epoch(state, on_epoch, config.max_epochs, due=due):
