@@ -87,14 +87,14 @@ def test_tables_merge_by_what_the_weight_is_and_say_so(
     graph, _ = read_tables(edges, vertices, columns=Columns(weight=name, merge=told))
     assert graph.edge_weights is not None
     assert graph.edge_weights.tolist() == [expected]
-    (note,) = [note for note in graph.notes if "repeated edges merged" in note]
+    (note,) = [note for note in graph.notes if "repeated edge" in note]
     assert said in note
     assert ("otherwise: --merge" in note) == bool(said)
 
 
 @pytest.mark.parametrize("merge", [None, *MEANINGS])
 @pytest.mark.parametrize("weighted", [True, False])
-@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
 @given(rows=ROWS)
 def test_a_store_merges_as_a_graph_in_memory(
     rows: list[tuple[int, int, float]],

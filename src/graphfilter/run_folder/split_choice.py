@@ -33,6 +33,8 @@ class SplitBy:
 
 
 STRATIFIED = SplitBy()
+# Larger times are dates, in seconds since 1970; smaller ones are years, days or other counts.
+_NO_YEAR = 1e7
 
 
 def without_future(graph: Graph, split: Split, by: SplitBy) -> tuple[Graph, tuple[str, ...]]:
@@ -46,13 +48,12 @@ def without_future(graph: Graph, split: Split, by: SplitBy) -> tuple[Graph, tupl
     if by.times is None:
         unused = "The times of the edges are not used: give --as-of DATE, or --split-by COLUMN."
         return graph, (unused,) if history.moment is None else ()
-    times, held_out = history.times, np.concatenate([split.val, split.test])
-    first = float(np.nanmin(by.times[held_out]))
-    if np.nanmax(times) < np.nanmin(by.times) or np.nanmin(times) > np.nanmax(by.times):
+    first = float(np.nanmin(by.times[np.concatenate([split.val, split.test])]))
+    largest = [np.nanmax(np.abs(times), initial=0) for times in (history.times, by.times)]
+    if (largest[0] > _NO_YEAR) != (largest[1] > _NO_YEAR):
         raise GraphError(
-            f"the times of the edges, {history.say(float(np.nanmin(times)))} to "
-            f"{history.say(float(np.nanmax(times)))}, and those of {by.column!r} must overlap. "
-            "Name two columns of one kind, --edge-time and --split-by."
+            f"the times of edges and of {by.column!r} must both be dates, or both be numbers such "
+            "as years. Name other columns with --edge-time and --split-by."
         )
     if history.moment is not None and history.moment <= first:
         return graph, ()
