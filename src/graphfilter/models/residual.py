@@ -111,7 +111,7 @@ def residual_layers(
 ) -> Tensor:
     """Apply L layers to the columns of R runs, and norm their rows.
 
-    Where it was compiled, every layer is one pass over the rows, and the gradient reads a fifth of
+    Where it was compiled, every layer is one pass over the rows, and the gradient reads a tenth of
     what autograd would keep.
 
     Shapes

@@ -19,8 +19,8 @@ from graphfilter.runtime.threads import threads_worth
 
 # As in native_residual.h.
 WIDEST_LAYER = 256
-# Multiplications by a dense matrix take a sixteenth of the time of those by a sparse one.
-DENSE = 16
+# So many multiplications by a dense matrix take the time of one by a sparse one.
+DENSE = 2
 
 
 class Kept(NamedTuple):
