@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graphfilter.data import catalogue, packing, readers, registry
 from graphfilter.data.packing import MANIFEST, pack_datasets, unpack_datasets

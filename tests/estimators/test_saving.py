@@ -1,4 +1,4 @@
-"""Saved models: held to their checksums; those of version 0.1.0, which have none, still load."""
+"""Saved models: held to their checksums, where they have them."""
 
 from __future__ import annotations
 

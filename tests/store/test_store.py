@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import graphfilter as gf
 from graphfilter.errors import ConfigError, DataFileError, GraphError

@@ -145,8 +145,7 @@ class GraphOptions:
     def read(self, *, encoder: TableEncoder | None = None, like: Columns | None = None) -> Source:
         """Read the graph and say what there is to say of it; one kind of source must be named."""
         self._check()
-        from graphfilter.data import TextOptions, load_dataset, read_tables
-        from graphfilter.data.readers import read_graph
+        from graphfilter.data import TextOptions, load_dataset, read_graph, read_tables
 
         columns = None
         origin = {
@@ -316,7 +315,7 @@ def given_words(context: typer.Context) -> list[str]:
 def _split_kind(word: str) -> tuple[str, str]:
     """Take NAME=KIND apart."""
     from graphfilter.errors import check_name
-    from graphfilter.tables.encoded import KINDS
+    from graphfilter.tables import KINDS
 
     name, equals, kind = word.rpartition("=")
     if not equals:

@@ -22,9 +22,15 @@ from graphfilter.data.catalogue import DATASETS, Dataset
 from graphfilter.data.download import Progress
 from graphfilter.data.registry import cache_folder, check_counts, check_sha256, describe, locate
 from graphfilter.errors import ConfigError, DataFileError
-from graphfilter.storage import atomic_file, convert, make_folder
-from graphfilter.storage.arrays import AnyPath, reading
-from graphfilter.storage.json_files import CHECKSUM, checksum_of
+from graphfilter.storage import (
+    CHECKSUM,
+    AnyPath,
+    atomic_file,
+    checksum_of,
+    convert,
+    make_folder,
+    reading,
+)
 from graphfilter.version import __version__
 
 MANIFEST = "graphfilter-datasets.json"

@@ -13,10 +13,7 @@ from graphfilter.errors import ConfigError, check_name
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph
-from graphfilter.systems import Outcome, System, get_system
-from graphfilter.systems.committee import Committee
-from graphfilter.systems.committee_training import CommitteeOutcome
-from graphfilter.systems.committees import GROUPS
+from graphfilter.systems import GROUPS, Committee, CommitteeOutcome, Outcome, System, get_system
 from graphfilter.training import CLASSIFICATION, Monitor
 
 

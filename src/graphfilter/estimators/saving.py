@@ -11,15 +11,13 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
-from graphfilter.errors import GraphFilterError, ModelFileError, check_count
+from graphfilter.errors import GraphFilterError, ModelFileError
 from graphfilter.estimators.members import FittedMember
-from graphfilter.filters.config import read_config
+from graphfilter.filters import read_config
 from graphfilter.graph import Graph
-from graphfilter.inputs.scaling import FeatureScaler
-from graphfilter.inputs.views import VIEWS
+from graphfilter.inputs import VIEWS, FeatureScaler
 from graphfilter.models import ChannelNetwork, ModelConfig, Network
-from graphfilter.operators.channels import without_edges
-from graphfilter.operators.kinds import OPERATORS
+from graphfilter.operators import OPERATORS, without_edges
 from graphfilter.storage import (
     make_folder,
     read_checked_json,
@@ -27,9 +25,8 @@ from graphfilter.storage import (
     write_checked_json,
     write_tensors,
 )
-from graphfilter.systems import System
-from graphfilter.systems.committee import Committee
-from graphfilter.training import CLASSIFICATION, REGRESSION, TASKS
+from graphfilter.systems import Committee, System
+from graphfilter.training import REGRESSION, TASKS
 from graphfilter.version import __version__
 
 if TYPE_CHECKING:
@@ -39,8 +36,6 @@ if TYPE_CHECKING:
 
 # Raised by one when a file written today could not be read by the code of today's release.
 FORMAT = 1
-# The classes as version 0.1.0 called them.
-FORMER_NAMES = {"FilterClassifier": "SystemClassifier"}
 CONFIG_FILE = "config.json"
 MODEL_FILE = "model.safetensors"
 
@@ -107,8 +102,7 @@ def load_estimator(cls: type[E], folder: str | Path) -> E:
                 f"{folder / name}: must be of format {FORMAT}; got {found}. "
                 "Load it with the version of graphfilter that wrote it, or fit again."
             )
-    kind = str(config.get("kind"))
-    if FORMER_NAMES.get(kind, kind) != cls.__name__:
+    if config.get("kind") != cls.__name__:
         raise ModelFileError(
             f"{folder}: holds a {config.get('kind')}, not a {cls.__name__}; load it as that."
         )
@@ -133,14 +127,13 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
     kind, names = config["classes"]["dtype"], config["classes"]["names"]
     if kind not in _CLASS_DTYPES:
         raise ValueError(f"classes of unknown type {kind!r}")
-    # Files of version 0.1.0 are of classes.
-    task = TASKS[config.get("task", CLASSIFICATION.name)]
-    estimator.set_target(task, np.array(names, dtype=kind), bool(config.get("is_column", True)))
+    task = TASKS[config["task"]]
+    estimator.set_target(task, np.array(names, dtype=kind), bool(config["is_column"]))
     if task is REGRESSION:
         estimator.target_mean_ = tensors["target.mean"].numpy()
         estimator.target_scale_ = tensors["target.scale"].numpy()
     estimator.n_features_in_ = int(config["n_features"])
-    if names := config.get("feature_names"):  # Not in files of version 0.1.0.
+    if names := config.get("feature_names"):
         if len(names) != estimator.n_features_in_ or not all(isinstance(n, str) for n in names):
             raise ValueError(f"{estimator.n_features_in_} features, but other names")
         estimator.feature_names_in_ = np.array(names, dtype=object)
@@ -157,12 +150,8 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
         classes=estimator.target_names_,
     )
     sizes = without_edges(sizes, config.get("channels", ()))
-    # Files of version 0.1.0 have networks of one system that count the same.
-    n_members = check_count("n_members", estimator.n_members)
-    share = {"weight": 1 / n_members, "weight_elsewhere": 1 / n_members}
-    stored = config.get("members", [share] * n_members)
     members = []
-    for i, described in enumerate(stored):
+    for i, described in enumerate(config["members"]):
         start = f"member{i}."
         own = _member_system(system, described)
         _check_counts(own.settings(), tensors)
@@ -172,7 +161,7 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
             {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
         )
         members.append(_member(own, network, described))
-    estimator.links_checksum_ = str(config.get("links", ""))
+    estimator.links_checksum_ = str(config["links"])
     estimator.set_members(members)
     return estimator
 
@@ -202,11 +191,11 @@ def _member(system: System, network: Network[Any], described: dict[str, Any]) ->
         system,
         network,
         weight=float(described["weight"]),
-        temperature=float(described.get("temperature", 1.0)),
+        temperature=float(described["temperature"]),
         weight_elsewhere=float(described["weight_elsewhere"]),
-        temperature_elsewhere=float(described.get("temperature_elsewhere", 1.0)),
+        temperature_elsewhere=float(described["temperature_elsewhere"]),
         columns=int(described.get("columns", 0)),
-        share=float(described.get("share", 0.0)),
+        share=float(described["share"]),
     )
 
 
@@ -214,9 +203,6 @@ def _member_system(system: System, described: dict[str, Any]) -> System:
     """Return what a stored member was trained as."""
     if not isinstance(system, Committee):
         return system
-    if "model" not in described:
-        # Written by a version under development: today's member of that name, if it is the same.
-        return {member.name: member for member in system.members}[str(described["name"])]
     model = read_config(described["model"])
     operator, view = described["operator"], described["view"]
     if not isinstance(model, ModelConfig) or operator not in OPERATORS or view not in VIEWS:

@@ -25,16 +25,13 @@ from graphfilter.estimators.members import (
 )
 from graphfilter.estimators.saving import load_estimator, save_estimator
 from graphfilter.estimators.targets import Target
-from graphfilter.graph import Graph
-from graphfilter.graph.checksum import links_checksum
-from graphfilter.inputs.scaling import FeatureScaler
-from graphfilter.plot.responses import plot_view
-from graphfilter.runtime.devices import pick_device
+from graphfilter.graph import Graph, links_checksum
+from graphfilter.inputs import FeatureScaler
+from graphfilter.plot import plot_view
+from graphfilter.runtime import pick_device
 from graphfilter.splits import Split, stratified
-from graphfilter.systems import Outcome, Prepared, System, train_system
-from graphfilter.systems.pipeline import learned_filters
-from graphfilter.training import OnEpoch, Task
-from graphfilter.training.logged import logged_progress
+from graphfilter.systems import Outcome, Prepared, System, learned_filters, train_system
+from graphfilter.training import OnEpoch, Task, logged_progress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,12 +11,16 @@ import numpy as np
 
 from graphfilter.errors import check_name
 from graphfilter.graph.graph import Graph
-from graphfilter.tables.build import GraphParts, read_parts, telling
-from graphfilter.tables.columns import Columns
-from graphfilter.tables.encoding import TableEncoder
-from graphfilter.tables.formats import open_pair
-from graphfilter.tables.frames import FrameTable
-from graphfilter.tables.text_format import TextOptions
+from graphfilter.tables import (
+    Columns,
+    FrameTable,
+    GraphParts,
+    TableEncoder,
+    TextOptions,
+    open_pair,
+    read_parts,
+    telling,
+)
 from graphfilter.wording import count
 
 GraphType = TypeVar("GraphType", bound=Graph)

@@ -26,7 +26,7 @@ from graphfilter.graph.links import align_arcs, out_links
 from graphfilter.graph.names import number_names
 from graphfilter.graph.subgraphs import induced_subgraph, largest_component
 from graphfilter.splits import Split
-from graphfilter.tables.encoded import Features
+from graphfilter.tables import Features
 from graphfilter.wording import count
 
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.errors import GraphError, check_name
-from graphfilter.graph.graph import Features
+from graphfilter.tables import Features
 
 SCALINGS = ("auto", "none", "row", "standardise")
 _NUMBERS_AT_ONCE = 1 << 20

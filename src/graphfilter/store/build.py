@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from graphfilter.errors import ConfigError, DataFileError, GraphFilterError, ModelFileError
-from graphfilter.graph.from_tables import say_arcs
+from graphfilter.graph import say_arcs
 from graphfilter.storage import (
     convert,
     locked,
@@ -44,12 +44,15 @@ from graphfilter.store.vertices import (
     spill_table,
     understand_vertices,
 )
-from graphfilter.tables.columns import Columns
-from graphfilter.tables.encoding import TableEncoder
-from graphfilter.tables.formats import check_not_same, open_table
-from graphfilter.tables.parquet_table import ParquetTable
-from graphfilter.tables.source import TableSource
-from graphfilter.tables.text_format import TextOptions
+from graphfilter.tables import (
+    Columns,
+    ParquetTable,
+    TableEncoder,
+    TableSource,
+    TextOptions,
+    check_not_same,
+    open_table,
+)
 from graphfilter.version import __version__
 
 STAGES_FILE = "stages.json"

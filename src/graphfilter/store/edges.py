@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.graph.edges import Cleaned, check_weights, index_type
+from graphfilter.graph import Cleaned, check_weights, index_type
 from graphfilter.store.arrays import StoredArray, writing_array
 from graphfilter.store.engine import ROWS_AT_ONCE, open_engine
 from graphfilter.store.ids import IdIndex
 from graphfilter.store.names import StoredNames
 from graphfilter.store.vertices import Report
-from graphfilter.tables.edges import EdgeRoles, check_ends, note_rows, read_edge_blocks
-from graphfilter.tables.source import TableSource
+from graphfilter.tables import EdgeRoles, TableSource, check_ends, note_rows, read_edge_blocks
 
 # An entry (u, v) as one number that sorts as the pair does: u, then v, then whether the file lists
 # it in this direction (1) or it is the mirror image of one that it lists (0).

@@ -11,8 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.errors import DataFileError, GraphFilterError
-from graphfilter.graph import Graph
-from graphfilter.graph.edge_kinds import EdgeKinds
+from graphfilter.graph import EdgeKinds, Graph
 from graphfilter.splits import Split
 from graphfilter.store.arrays import map_array, verify_array
 from graphfilter.store.header import REBUILD, Header, read_header

@@ -11,7 +11,7 @@ import numpy as np
 from graphfilter.errors import check_name
 from graphfilter.filters import IdentityFilterConfig, StackedFilterConfig
 from graphfilter.graph import Graph
-from graphfilter.inputs.views import MOST_AVERAGED
+from graphfilter.inputs import MOST_AVERAGED
 from graphfilter.models import (
     ChannelNetworkConfig,
     FilterNetworkConfig,
@@ -19,8 +19,8 @@ from graphfilter.models import (
     KernelConfig,
     ResidualConfig,
     TreesConfig,
+    growing_bytes,
 )
-from graphfilter.models.forest import growing_bytes
 from graphfilter.systems.system import System
 
 # Weight decay is a prior on the weights against a mean loss: it shrinks as the labels grow.

@@ -16,16 +16,14 @@ from numpy.typing import NDArray
 from graphfilter.errors import GraphError
 from graphfilter.filters import Filter
 from graphfilter.graph import Graph
-from graphfilter.models import FilterNetworkConfig, Network
-from graphfilter.models.columns import can_be_divided
+from graphfilter.models import FilterNetworkConfig, Network, can_be_divided
 from graphfilter.splits import Split
 from graphfilter.systems.committee import Committee
 from graphfilter.systems.committee_training import train_committee
 from graphfilter.systems.networks import Outcome, predict_networks, train_networks
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System
-from graphfilter.training import OnEpoch
-from graphfilter.training.progress import shared
+from graphfilter.training import OnEpoch, shared
 
 __all__ = [
     "Outcome",
