@@ -20,9 +20,10 @@ from graphfilter.models.layers import (
     linear_side_by_side,
     matmul_side_by_side,
 )
-from graphfilter.operators import Operator
-from graphfilter.operators.dropout import Drawn, draw
-from graphfilter.operators.kernels.native_residual import (
+from graphfilter.operators import (
+    Drawn,
+    Operator,
+    draw,
     residual,
     residual_gradient,
     takes_residual,
