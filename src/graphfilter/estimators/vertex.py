@@ -197,7 +197,7 @@ class VertexEstimator(BaseEstimator):
                 checkpoint=checkpoint, resume=resume,
             )  # fmt: skip
         outcomes = trained.outcomes
-        members, said = fitted_members(outcomes, prepared)
+        members, said = fitted_members(outcomes, prepared.past)
         results = [member.result for member in members if member.result is not None]
         if any(r.stopped == "diverged" and r.best_epoch == 0 for r in results):
             raise GraphFilterError(
@@ -215,7 +215,7 @@ class VertexEstimator(BaseEstimator):
         self.has_edges_ = fitted.n_edges > 0
         self.scaler_ = prepared.scaler
         self.prepared_ = prepared
-        self.links_checksum_ = links_checksum(fitted)
+        self.links_checksum_ = links_checksum(prepared.past.graph)
         self.results_ = results
         self.n_epochs_ = max(outcome.n_epochs for outcome in outcomes)
         self.seconds_ = sum(outcome.seconds for outcome in outcomes)
@@ -226,6 +226,9 @@ class VertexEstimator(BaseEstimator):
         heard = [i for i, member in enumerate(members) if member.weight > 0]
         own = [members[i] for i in heard]
         self.outputs_ = self.in_units(combine([said[i] for i in heard], own, target.task))
+        if prepared.past is not prepared:  # Trained on the past, asked with all that is known.
+            del self.outputs_
+            self.outputs_ = self.answers(graph=fitted)
         return self
 
     def train_on(
