@@ -68,15 +68,17 @@ def _show(d: Diagnosis, name: str) -> None:
             _interval(d, d.label_frequency.low[i], d.label_frequency.high[i]),
             d.ranges[i],
         ])  # fmt: skip
+    heading = "label frequency" if d.steps == 1 else "frequency at two steps"
     mean = d.label_frequency
     overall = _interval(d, mean.mean_low, mean.mean_high)
     rows.append(["all classes", f"{d.n_labelled:,}", _frequency(mean.mean), overall, d.range])
     show_table(
-        ["class", "labelled", "label frequency", "95 % interval", "range"],
+        ["class", "labelled", heading, "95 % interval", "range"],
         rows,
         title=f"{name}: {sizes}",
     )
-    say(f"Edges between vertices of one class: {_percent(d.edge_homophily)} "
+    pairs = "Edges between vertices" if d.steps == 1 else "Pairs that share a neighbour and are"
+    say(f"{pairs} of one class: {_percent(d.edge_homophily)} "
         f"(adjusted for class sizes: {_number(d.adjusted_homophily)}).")  # fmt: skip
     if d.feature_frequency is not None:
         average, deviation = d.feature_frequency
