@@ -10,8 +10,8 @@ LOW_BELOW, HIGH_ABOVE = 0.6, 1.3
 # adjusted homophily of 0.67 and more, all others of 0.09 and less.
 _WEAK_AGREEMENT = 0.2
 _ONE_SIDE = (
-    "No two labelled vertices are adjacent: the labels are on one side of the graph, so all this is "
-    "two steps away."
+    "No two labelled vertices are adjacent: the labels are on one side of the graph, so all this "
+    "is two steps away."
 )
 # Adjusted homophily nearer to 0 than this is called chance.
 _CHANCE = 0.1
