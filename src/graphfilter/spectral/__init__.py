@@ -15,13 +15,16 @@ from graphfilter.spectral.rayleigh import (
     laplacian,
     rayleigh_quotient,
 )
+from graphfilter.spectral.values import ValueDiagnosis, diagnose_values
 from graphfilter.spectral.words import frequency_range
 
 __all__ = [
     "Density",
     "Diagnosis",
     "FrequencyEstimate",
+    "ValueDiagnosis",
     "diagnose",
+    "diagnose_values",
     "estimate_label_frequency",
     "feature_frequency",
     "frequency_gap_bound",
