@@ -195,7 +195,8 @@ class GraphOptions:
                     encoder=encoder, text=text,
                 )  # fmt: skip
         found = self._at_its_time(found)
-        tell(found.notes, quiet=self.quiet)
+        read = f"read {found.n_vertices:,} vertices and {found.n_edges:,} edges."
+        tell([read, *found.notes], quiet=self.quiet)
         # Loads torch: after the reading, so that what is wrong with the graph is said at once.
         from graphfilter.fits import Source
 
