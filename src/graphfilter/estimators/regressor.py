@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.errors import GraphError
 from graphfilter.estimators.alignment import check_target_order
-from graphfilter.estimators.sgf import sgf_system
+from graphfilter.estimators.sgf_system import sgf_system
 from graphfilter.estimators.targets import Target, number_target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.graph import Graph
@@ -97,7 +97,7 @@ validation_fraction, n_members, device, random_state, verbose
         self.verbose = verbose
 
     def build_system(self) -> System:
-        return sgf_system(self)
+        return sgf_system(self.get_params(deep=False))
 
     def read_target(self, y: Any) -> Target:
         return number_target(y)

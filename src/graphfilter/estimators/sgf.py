@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from graphfilter.errors import ConfigError, check_name
 from graphfilter.estimators.base import VertexClassifier
-from graphfilter.filters import StackedFilterConfig
+from graphfilter.estimators.sgf_system import sgf_system
 from graphfilter.graph import Graph
-from graphfilter.models import ChannelNetworkConfig, DropoutOn, FilterNetworkConfig, ModelConfig
-from graphfilter.operators import OPERATORS
+from graphfilter.models import DropoutOn
 from graphfilter.systems import System
-from graphfilter.training import Monitor, TrainConfig
-
-if TYPE_CHECKING:
-    from graphfilter.estimators.regressor import SGFRegressor
+from graphfilter.training import Monitor
 
 
 class SGFClassifier(VertexClassifier):
@@ -144,36 +138,4 @@ class SGFClassifier(VertexClassifier):
         self.verbose = verbose
 
     def build_system(self) -> System:
-        return sgf_system(self)
-
-
-def sgf_system(estimator: SGFClassifier | SGFRegressor) -> System:
-    """Return the system that the parameters of an estimator describe."""
-    given = estimator.get_params(deep=False)
-    own = {f.name: given[f.name] for f in fields(TrainConfig) if f.name in given}
-    return System(
-        "sgf",
-        "SGF",
-        _model(estimator),
-        operator=check_name("operator", estimator.operator, OPERATORS),
-        config=TrainConfig(**own),
-    )
-
-
-def _model(estimator: SGFClassifier | SGFRegressor) -> ModelConfig:
-    filter = StackedFilterConfig(estimator.n_layers, estimator.filter_init)
-    if estimator.operator != "channels":
-        return FilterNetworkConfig(
-            filter=filter,
-            hidden_size=estimator.hidden_size,
-            dropout=estimator.dropout,
-            dropout_on=estimator.dropout_on,
-        )
-    if estimator.dropout_on != "linear":
-        raise ConfigError(
-            "dropout_on must be 'linear' with the operator 'channels'; "
-            f"got {estimator.dropout_on!r}."
-        )
-    return ChannelNetworkConfig(
-        filter=filter, hidden_size=estimator.hidden_size, dropout=estimator.dropout
-    )
+        return sgf_system(self.get_params(deep=False))

@@ -10,6 +10,7 @@ from graphfilter.operators.channels import (
 )
 from graphfilter.operators.directed import DirectedOperator as DirectedOperator
 from graphfilter.operators.dropout import Drawn as Drawn, draw as draw
+from graphfilter.operators.kernels.choice import make_kernel as make_kernel
 from graphfilter.operators.kernels.factored_matrix import (
     FactoredMatrix as FactoredMatrix,
     as_shared as as_shared,
@@ -22,7 +23,6 @@ from graphfilter.operators.kernels.native_layers import (
     takes_head as takes_head,
 )
 from graphfilter.operators.kernels.native_loss import CompiledLoss as CompiledLoss
-from graphfilter.operators.kernels.product_kernel import make_kernel as make_kernel
 from graphfilter.operators.kinds import (
     OPERATORS,
     adjacency,
