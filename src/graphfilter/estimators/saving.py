@@ -13,11 +13,18 @@ from scipy.sparse import csr_array
 
 from graphfilter.errors import GraphFilterError, ModelFileError
 from graphfilter.estimators.members import FittedMember
+from graphfilter.estimators.saved_model import (
+    CLASS_DTYPES,
+    SavedConfig,
+    SavedMember,
+    check_member,
+    check_names,
+)
 from graphfilter.estimators.state import EstimatorState
 from graphfilter.filters import read_config
 from graphfilter.graph import Graph
-from graphfilter.inputs import VIEWS, FeatureScaler
-from graphfilter.models import ChannelNetwork, ModelConfig, Network
+from graphfilter.inputs import VIEWS
+from graphfilter.models import ChannelNetwork, ModelConfig
 from graphfilter.operators import OPERATORS, without_edges
 from graphfilter.storage import (
     make_folder,
@@ -122,44 +129,48 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
     if isinstance(parameters.get("class_weight"), list):
         parameters["class_weight"] = dict(parameters["class_weight"])
     estimator = cls(**parameters)
-    kind, names = config["classes"]["dtype"], config["classes"]["names"]
-    if kind not in _CLASS_DTYPES:
-        raise ValueError(f"classes of unknown type {kind!r}")
-    task = TASKS[config["task"]]
-    estimator.set_target(task, np.array(names, dtype=kind), bool(config["is_column"]))
+    saved = SavedConfig.read(config)
+    task = TASKS[saved.task]
+    estimator.set_target(task, saved.classes.array(), saved.is_column)
     if task is REGRESSION:
-        estimator.target_mean_ = tensors["target.mean"].numpy()
-        estimator.target_scale_ = tensors["target.scale"].numpy()
-    estimator.n_features_in_ = int(config["n_features"])
-    if names := config.get("feature_names"):
-        if len(names) != estimator.n_features_in_ or not all(isinstance(n, str) for n in names):
-            raise ValueError(f"{estimator.n_features_in_} features, but other names")
-        estimator.feature_names_in_ = np.array(names, dtype=object)
-    estimator.has_edges_ = bool(config["has_edges"])
-    scale = {
-        k: tensors[f"scaler.{k}"].numpy() for k in ("shift", "scale") if f"scaler.{k}" in tensors
-    }
-    estimator.scaler_ = FeatureScaler(config["scaling"], **scale)
+        estimator.target_mean_, estimator.target_scale_ = saved.target(tensors)
+    estimator.n_features_in_ = saved.n_features
+    if saved.feature_names:
+        estimator.feature_names_in_ = np.array(saved.feature_names, dtype=object)
+    estimator.has_edges_ = saved.has_edges
     _check_sizes(estimator, tensors)
+    estimator.scaler_ = saved.scaler(tensors)
+    check_names(tensors, len(saved.members))
     system = estimator.system_ = estimator.build_system()
     sizes = dataclasses.replace(
-        Graph.of(None, 1, features=csr_array((1, estimator.n_features_in_), dtype=np.float32)),
+        Graph.of(None, 1, features=csr_array((1, saved.n_features), dtype=np.float32)),
         labels=np.array([-1]),
         classes=estimator.target_names_,
     )
-    sizes = without_edges(sizes, config.get("channels", ()))
+    sizes = without_edges(sizes, saved.channels)
     members = []
-    for i, described in enumerate(config["members"]):
+    for i, described in enumerate(saved.members):
         start = f"member{i}."
         own = _member_system(system, described)
         _check_counts(own.settings(), tensors)
-        seen = _with_columns(sizes, described.get("columns"), tensors)
-        network = own.build(seen, seed=0)
+        network = own.build(_with_columns(sizes, described.columns, tensors), seed=0)
         network.load_state_dict(
             {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
         )
-        members.append(_member(own, network, described))
-    estimator.links_checksum_ = str(config["links"])
+        check_member(own, network, saved.n_features)
+        members.append(
+            FittedMember(
+                own,
+                network,
+                weight=described.weight,
+                temperature=described.temperature,
+                weight_elsewhere=described.weight_elsewhere,
+                temperature_elsewhere=described.temperature_elsewhere,
+                columns=described.columns or 0,
+                share=described.share,
+            )
+        )
+    estimator.links_checksum_ = saved.links
     estimator.set_members(members)
     return estimator
 
@@ -183,37 +194,22 @@ def _plain_member(member: FittedMember, system: System) -> dict[str, Any]:
     return {**is_, "model": own.describe(), "columns": member.columns, **numbers}
 
 
-def _member(system: System, network: Network[Any], described: dict[str, Any]) -> FittedMember:
-    """Return a stored member, of which ``described`` is what :func:`_plain_member` returned."""
-    return FittedMember(
-        system,
-        network,
-        weight=float(described["weight"]),
-        temperature=float(described["temperature"]),
-        weight_elsewhere=float(described["weight_elsewhere"]),
-        temperature_elsewhere=float(described["temperature_elsewhere"]),
-        columns=int(described.get("columns", 0)),
-        share=float(described["share"]),
-    )
-
-
-def _member_system(system: System, described: dict[str, Any]) -> System:
+def _member_system(system: System, described: SavedMember) -> System:
     """Return what a stored member was trained as."""
     if not isinstance(system, Committee):
         return system
-    model = read_config(described["model"])
-    operator, view = described["operator"], described["view"]
+    model = read_config(described.model or {})
+    operator, view = described.operator, described.view
     if not isinstance(model, ModelConfig) or operator not in OPERATORS or view not in VIEWS:
         raise ValueError(f"a member of {model.kind}, {operator} and {view}")
-    name, title = str(described["name"]), str(described["title"])
-    return System(name, title, model, operator, system.config, "own", view=view)
+    return System(described.name, described.title, model, operator, system.config, "own", view=view)
 
 
-def _with_columns(sizes: Graph, columns: Any, tensors: dict[str, torch.Tensor]) -> Graph:
+def _with_columns(sizes: Graph, columns: int | None, tensors: dict[str, torch.Tensor]) -> Graph:
     """Return the graph of sizes with so many features, where a member sees others."""
     if columns is None:
         return sizes
-    if not isinstance(columns, int) or not 0 < columns <= sum(t.numel() for t in tensors.values()):
+    if not 0 < columns <= sum(t.numel() for t in tensors.values()):
         raise ValueError(f"a member of {columns} columns, but fewer numbers are stored")
     return dataclasses.replace(sizes, features=csr_array((1, columns), dtype=np.float32))
 
@@ -241,15 +237,12 @@ def _check_counts(settings: Mapping[str, Any], tensors: dict[str, torch.Tensor])
             raise ValueError(f"{name} is {value}, but only {stored} numbers are stored")
 
 
-_CLASS_DTYPES = ("object", "int64", "int32", "float64", "float32", "bool")
-
-
 def _plain_classes(classes: np.ndarray) -> dict[str, Any]:
     names = classes.tolist()
     if not all(isinstance(name, str | int | float) for name in names):
         raise GraphFilterError("class names must be strings or numbers to be saved.")
     kind = str(classes.dtype)
-    return {"dtype": kind if kind in _CLASS_DTYPES else "object", "names": names}
+    return {"dtype": kind if kind in CLASS_DTYPES else "object", "names": names}
 
 
 def _plain_parameters(estimator: EstimatorState) -> dict[str, Any]:

@@ -118,7 +118,7 @@ class VertexEstimator(EstimatorState):
                 checkpoint=checkpoint,
                 resume=resume,
             )
-        members = fitted_members(outcomes, prepared)
+        members = fitted_members(outcomes, prepared.past)
         results = [member.result for member in members if member.result is not None]
         if any(r.stopped == "diverged" and r.best_epoch == 0 for r in results):
             raise GraphFilterError(
@@ -135,7 +135,7 @@ class VertexEstimator(EstimatorState):
         self.has_edges_ = fitted.n_edges > 0
         self.scaler_ = prepared.scaler
         self.prepared_ = prepared
-        self.links_checksum_ = links_checksum(fitted)
+        self.links_checksum_ = links_checksum(prepared.past.graph)
         self.results_ = results
         self.n_epochs_ = max(outcome.n_epochs for outcome in outcomes)
         self.set_members(members)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.graph.edge_kinds import EdgeKinds
+from graphfilter.graph.history import EdgeHistory
 from graphfilter.splits import Split
 from graphfilter.tables import Features
 
@@ -34,6 +35,7 @@ class GraphArrays:
     name: str = "graph"
     arcs: NDArray[np.float32] | None = None
     kinds: EdgeKinds | None = None
+    history: EdgeHistory | None = None
 
     def __post_init__(self) -> None:
         edges = (self.indptr, self.indices, self.weights, self.arcs)

@@ -18,7 +18,7 @@ from graphfilter.tables.source import TableSource
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_COLUMNS = ("weight", "split", "edge_kind", "vertex_kind")
+_COLUMNS = ("weight", "split", "edge_kind", "vertex_kind", "merge", "edge_time")
 _SETTINGS = ("unlabelled", "allow_missing", "directed")
 
 
