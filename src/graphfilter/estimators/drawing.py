@@ -15,7 +15,7 @@ from graphfilter.estimators.state import EstimatorState
 from graphfilter.filters import Filter
 from graphfilter.plot import FREQUENCY_GRID, FilterView, common_signs, eigenvalue_of
 from graphfilter.spectral import known_frequency
-from graphfilter.training import CLASSIFICATION, FitResult
+from graphfilter.training import FitResult
 
 
 def filter_at(learned: Filter, result: FitResult, epoch: int) -> Filter:
@@ -90,7 +90,7 @@ def fitted_card(estimator: EstimatorState) -> str:
 def _label_frequency(estimator: EstimatorState) -> dict[Any, float]:
     """Return the label frequency of each class of the fitted graph, where it is at hand."""
     prepared = getattr(estimator, "prepared_", None)
-    if prepared is None or estimator.task_ is not CLASSIFICATION or not prepared.graph.n_edges:
+    if prepared is None or not estimator.task_.one_class or not prepared.graph.n_edges:
         return {}
     graph = prepared.graph
     known = np.flatnonzero(graph.labels >= 0)

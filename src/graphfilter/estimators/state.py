@@ -29,10 +29,14 @@ class EstimatorState(BaseEstimator):
     device: str
     random_state: Any
     verbose: bool
+    monitor: Any
 
     @abstractmethod
-    def build_system(self) -> System:
-        """Return what is trained: the network, its operator and its training config."""
+    def build_system(self, **chosen: Any) -> System:
+        """Return what is trained: the network, its operator and its training config.
+
+        ``chosen`` are the values of parameters that were left open.
+        """
 
     @abstractmethod
     def read_target(self, y: Any) -> Target:
