@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphfilter.storage import EDGE_BYTES, Budget
 from graphfilter.tables.parquet_footer import read_chunks
-from graphfilter.tables.source import TableSource, reading_table
+from graphfilter.tables.source import TableSource, check_width, reading_table
 from graphfilter.tables.text_format import TextOptions
 
 if TYPE_CHECKING:
@@ -40,7 +40,9 @@ class ParquetTable(TableSource):
         from pyarrow import parquet
 
         with reading_table(self._path):
-            return parquet.read_schema(self._path).names
+            names = parquet.read_schema(self._path).names
+        check_width(self._path, len(names))
+        return names
 
     def read(self, names: list[str]) -> pa.Table:
         import pyarrow as pa
