@@ -6,6 +6,7 @@ many of them on PyTorch Geometric's layers (``pyg.py``). May import ``filters`` 
 
 from graphfilter.models.base import Fitted, ModelConfig, Network, SideBySide, TrainingOutput
 from graphfilter.models.channels import ChannelNetwork, ChannelNetworkConfig
+from graphfilter.models.column_range import Columns as Columns
 from graphfilter.models.columns import (
     BYTES_OF_PROCESS as BYTES_OF_PROCESS,
     BYTES_PER_EDGE_ENTRY as BYTES_PER_EDGE_ENTRY,
@@ -15,8 +16,6 @@ from graphfilter.models.columns import (
     BYTES_PER_VERTEX as BYTES_PER_VERTEX,
     DIVIDED as DIVIDED,
     LANES as LANES,
-    Columns as Columns,
-    can_be_divided as can_be_divided,
     column_part as column_part,
 )
 from graphfilter.models.filtered_features import FilteredFeatures, FilteredFeaturesConfig
