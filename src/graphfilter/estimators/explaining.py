@@ -88,7 +88,11 @@ def find_vertex(graph: Graph, vertex: Any) -> int:
         if name == vertex or str(name) == text:
             return number
     hint = ""
-    if len(names) <= _MOST_NAMES:
+    # As a spreadsheet writes a number that was 00000013.
+    bare = [str(name) for name in names if str(name).lstrip("0") == text.lstrip("0")]
+    if bare:
+        hint = f" Did you mean {bare[0]!r}?"
+    elif len(names) <= _MOST_NAMES:
         from difflib import get_close_matches
 
         near = get_close_matches(text, [str(name) for name in names], n=1)
