@@ -23,7 +23,6 @@ from graphfilter.models.forest import (
     Forest,
     ForestConfig,
     forest_bytes as forest_bytes,
-    growing_bytes as growing_bytes,
 )
 from graphfilter.models.hop_network import READ_BYTES as READ_BYTES, HopNetwork, HopNetworkConfig
 from graphfilter.models.kernel import KernelConfig, KernelMachine
