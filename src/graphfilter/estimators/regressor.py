@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.errors import GraphError
-from graphfilter.estimators.alignment import check_target_order
+from graphfilter.estimators.alignment import align_target
 from graphfilter.estimators.sgf import sgf_system
 from graphfilter.estimators.targets import Target, number_target
 from graphfilter.estimators.vertex import VertexEstimator
@@ -127,7 +127,7 @@ validation_fraction, n_members, device, random_state, verbose
         check_is_fitted(self)
         if y is None:
             raise GraphError("y must hold the numbers to score against; got None.")
-        check_target_order(X, y, graph)
+        y = align_target(X, y, graph)
         target, predicted = number_target(y), self.predict(X, graph)
         if len(target) != len(predicted):
             raise GraphError(

@@ -51,6 +51,8 @@ class VertexEstimator(BaseEstimator):
     device: str
     random_state: Any
     verbose: bool
+    # Which vertices of a bound graph were fitted, where X held their features.
+    bound_rows_: NDArray[np.int64] | None = None
 
     @abstractmethod
     def build_system(self) -> System:
@@ -94,6 +96,7 @@ class VertexEstimator(BaseEstimator):
         checkpoint: str | Path | None = None,
         resume: bool = False,
         on_epoch: OnEpoch | None = None,
+        **others: Any,
     ) -> Self:
         """Learn from the labelled vertices.
 
@@ -103,7 +106,8 @@ class VertexEstimator(BaseEstimator):
             Features of all vertices, labelled or not. None takes those of ``graph``. The rows of
             a DataFrame are matched with the vertices of a graph that names them (networkx) by its
             index; other rows stand in the order of the vertices. For an estimator bound to a
-            graph: the numbers of the vertices whose labels ``y`` holds.
+            graph: the numbers of the vertices whose labels ``y`` holds, or features of some
+            vertices with those as the index, as a step of a pipeline has them.
         y : array (n,) or (n, T)
             What is known of the vertices, as the estimator says.
         graph : edges (m, 2) or (2, m), scipy sparse, networkx, PyG Data or Graph, optional
@@ -116,6 +120,8 @@ class VertexEstimator(BaseEstimator):
         on_epoch : callable, optional
             Told of the :class:`~graphfilter.training.Progress` after every epoch.
         """
+        if others:
+            raise TypeError(_unknown_argument(type(self).__name__, next(iter(others))))
         self.check_parameters()
         system = self.build_system()
         seed = draw_seed(self.random_state)
@@ -327,3 +333,11 @@ class VertexEstimator(BaseEstimator):
             self.filter_ = self.filters_[0]
         elif hasattr(self, "filter_"):
             del self.filter_  # Of an earlier fit of another system.
+
+
+def _unknown_argument(name: str, given: str) -> str:
+    """Say that fit does not take an argument, and what to do instead."""
+    said = f"{name}.fit() takes no {given}"
+    if given == "sample_weight":
+        return f"{said}: all labelled vertices count the same. Weigh classes with class_weight."
+    return f"{said}; it takes X, y, graph, split, checkpoint, resume and on_epoch."
