@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from graphfilter.errors import GraphError
+from graphfilter.estimators.state import EstimatorState
 from graphfilter.graph import Graph, check_sparse
 from graphfilter.wording import count
 
-if TYPE_CHECKING:
-    from graphfilter.estimators.vertex import VertexEstimator
 
-
-def take_features(estimator: VertexEstimator, X: Any, held: Any, *, reset: bool) -> Any:
+def take_features(estimator: EstimatorState, X: Any, held: Any, *, reset: bool) -> Any:
     """Return checked features: X, or those of the graph. Keeps or compares the features' names."""
     own = held.features if isinstance(held, Graph) else None
     features = own if X is None else X
@@ -72,7 +70,7 @@ def check_holds_numbers(X: Any) -> None:
         )
 
 
-def _in_order_of_the_fit(estimator: VertexEstimator, X: Any, reset: bool) -> Any:
+def _in_order_of_the_fit(estimator: EstimatorState, X: Any, reset: bool) -> Any:
     """Return a DataFrame with its columns in the order of the fit, where they are the same ones."""
     known = getattr(estimator, "feature_names_in_", None)
     columns = getattr(X, "columns", None)

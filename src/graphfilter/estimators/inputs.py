@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,18 +14,16 @@ from sklearn.utils import check_array, check_random_state
 from graphfilter.errors import ConfigError, GraphError, NoGraphWarning
 from graphfilter.estimators.alignment import align, align_target, places_of, row_names
 from graphfilter.estimators.features import take_features
+from graphfilter.estimators.state import EstimatorState
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph, check_sparse, holds_names, on_host
 from graphfilter.splits import Split, check_vertices
 from graphfilter.training import CLASSIFICATION
 
-if TYPE_CHECKING:
-    from graphfilter.estimators.vertex import VertexEstimator
-
 Index = NDArray[np.int64]
 
 
-def take_training(estimator: VertexEstimator, X: Any, y: Any, graph: Any) -> tuple[Graph, Target]:
+def take_training(estimator: EstimatorState, X: Any, y: Any, graph: Any) -> tuple[Graph, Target]:
     """Return the graph with its features, and what is to be learned of every vertex.
 
     Sets ``n_features_in_``, as scikit-learn's ``validate_data`` does.
@@ -55,7 +53,7 @@ def take_training(estimator: VertexEstimator, X: Any, y: Any, graph: Any) -> tup
     return fitted, target
 
 
-def _take_bound(estimator: VertexEstimator, X: Any, y: Any, graph: Any) -> tuple[Graph, Target]:
+def _take_bound(estimator: EstimatorState, X: Any, y: Any, graph: Any) -> tuple[Graph, Target]:
     bound = estimator.graph
     if graph is not None:
         raise ConfigError("this estimator is bound to a graph; fit takes vertex numbers only.")
@@ -84,7 +82,7 @@ def holds_features(X: Any) -> bool:
 
 
 def _take_bound_rows(
-    estimator: VertexEstimator, X: Any, y: Any, bound: Graph
+    estimator: EstimatorState, X: Any, y: Any, bound: Graph
 ) -> tuple[Graph, Target]:
     """Return the part of the bound graph whose features X holds, as a step of a pipeline has them.
 
@@ -114,7 +112,7 @@ def _bound_places(X: Any, bound: Graph) -> Index:
     return places_of(rows, bound.vertex_names or range(n), "graph")
 
 
-def _join_bound_rows(estimator: VertexEstimator, X: Any) -> tuple[Graph, Index]:
+def _join_bound_rows(estimator: EstimatorState, X: Any) -> tuple[Graph, Index]:
     """Return the vertices of the fit and those of X as one graph, and the rows of X in it."""
     bound, fitted = estimator.graph, estimator.graph_
     assert bound is not None
@@ -132,7 +130,7 @@ def _join_bound_rows(estimator: VertexEstimator, X: Any) -> tuple[Graph, Index]:
     return joined, np.arange(len(places))
 
 
-def take_target(estimator: VertexEstimator, X: Any, graph: Any) -> tuple[Graph, Index | None]:
+def take_target(estimator: EstimatorState, X: Any, graph: Any) -> tuple[Graph, Index | None]:
     """Return the graph to predict, and which of its vertices (None: all)."""
     if estimator.graph is not None and graph is None and estimator.bound_rows_ is not None:
         return (estimator.graph_, None) if X is None else _join_bound_rows(estimator, X)
