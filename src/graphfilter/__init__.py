@@ -39,18 +39,17 @@ if TYPE_CHECKING:
     from graphfilter.data import load_dataset, open_store, read_tables
     from graphfilter.errors import GraphFilterError
     from graphfilter.estimators import (
-        FilterClassifier,
         GraphClassifier,
         SGFClassifier,
         SGFRegressor,
         SystemClassifier,
+        SystemRegressor,
     )
     from graphfilter.graph import Graph
     from graphfilter.splits import Split
 
 # The room each public name is imported from; a room is imported as itself.
 _ROOMS = {
-    "FilterClassifier": "estimators",
     "Graph": "graph",
     "GraphClassifier": "estimators",
     "GraphFilterError": "errors",
@@ -58,6 +57,7 @@ _ROOMS = {
     "SGFRegressor": "estimators",
     "Split": "splits",
     "SystemClassifier": "estimators",
+    "SystemRegressor": "estimators",
     "data": "data",
     "filters": "filters",
     "load_dataset": "data",
@@ -75,7 +75,6 @@ _ROOMS = {
 }
 
 __all__ = [
-    "FilterClassifier",
     "Graph",
     "GraphClassifier",
     "GraphFilterError",
@@ -83,6 +82,7 @@ __all__ = [
     "SGFRegressor",
     "Split",
     "SystemClassifier",
+    "SystemRegressor",
     "__version__",
     "data",
     "filters",

@@ -17,9 +17,8 @@ from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.graph import Graph
-    from graphfilter.plot.responses import FilterView
-    from graphfilter.systems import System
-    from graphfilter.systems.pipeline import Outcome
+    from graphfilter.plot import FilterView
+    from graphfilter.systems import Outcome, System
 
 GRAPHS = {"digits": "low", "csbm": "middle", "bipartite": "high"}
 RESULTS_FILE = "results.json"
@@ -47,8 +46,13 @@ def demo(
         raise ConfigError(f"{out}: exists and is not empty; pass --overwrite, or another --out.")
     from graphfilter.data import load_dataset, make_bipartite
     from graphfilter.metrics import score_parts
-    from graphfilter.report.curves import describe_shape, mean_response
-    from graphfilter.report.figures import draw_filter, draw_filters, save_figure
+    from graphfilter.report import (
+        describe_shape,
+        draw_filter,
+        draw_filters,
+        mean_response,
+        save_figure,
+    )
     from graphfilter.spectral import label_frequency, spectral_density
     from graphfilter.splits import stratified
     from graphfilter.storage import make_folder, write_json
@@ -116,9 +120,9 @@ def _view(
     graph: Graph, system: System, outcomes: Sequence[Outcome], title: str, corner: str
 ) -> FilterView:
     from graphfilter.filters import StackedFilter
-    from graphfilter.plot.responses import FilterView
+    from graphfilter.plot import FilterView
     from graphfilter.spectral import label_frequency
-    from graphfilter.systems.pipeline import learned_filters
+    from graphfilter.systems import learned_filters
 
     frequencies = zip(graph.classes.tolist(), label_frequency(graph), strict=True)
     return FilterView(

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.runtime.launched import launched
+from graphfilter.runtime import launched
 
 if TYPE_CHECKING:
     from graphfilter.training import Progress

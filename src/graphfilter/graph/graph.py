@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from graphfilter.errors import GraphError
+from graphfilter.graph.arrays import GraphArrays
 from graphfilter.graph.attributes import check_changes, count_vertices
 from graphfilter.graph.checksum import checksum_of
 from graphfilter.graph.conversions import (
@@ -19,19 +19,23 @@ from graphfilter.graph.conversions import (
     parts_of_networkx,
     parts_of_pyg,
     parts_of_scipy,
+    warn_of_directions,
 )
 from graphfilter.graph.edge_kinds import EdgeKinds
 from graphfilter.graph.edges import as_pairs, build_csr, check_weights
-from graphfilter.graph.links import align_arcs, out_links
+from graphfilter.graph.history import EdgeHistory
+from graphfilter.graph.links import align_arcs
+from graphfilter.graph.merging import check_merge
 from graphfilter.graph.names import number_names
+from graphfilter.graph.notes import say_links
 from graphfilter.graph.subgraphs import induced_subgraph, largest_component
 from graphfilter.splits import Split
-from graphfilter.tables.encoded import Features
+from graphfilter.tables import GraphParts, read_frames, telling
 from graphfilter.wording import count
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Graph:
+class Graph(GraphArrays):
     """An undirected graph without self loops, and what is known of its vertices.
 
     Build one with :meth:`from_edges`, :meth:`from_frames`, :meth:`from_scipy`,
@@ -62,6 +66,8 @@ class Graph:
         graph without directions.
     kinds : EdgeKinds or None
         How strongly each kind of edge joins two vertices, where kinds were given.
+    history : EdgeHistory or None
+        When each edge came to be, where times were given, and which of them training may know.
 
     Examples
     --------
@@ -70,32 +76,6 @@ class Graph:
     >>> g.n_vertices, g.n_edges, g.labels.tolist()
     (3, 2, [0, 1, -1])
     """
-
-    indptr: NDArray[Any]
-    indices: NDArray[Any]
-    weights: NDArray[np.float32] | None = None
-    features: Features | None = None
-    labels: NDArray[np.int64] | None = None
-    classes: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    vertex_names: tuple[Any, ...] | None = None
-    feature_names: tuple[str, ...] | None = None
-    splits: tuple[Split, ...] = ()
-    notes: tuple[str, ...] = ()
-    name: str = "graph"
-    arcs: NDArray[np.float32] | None = None
-    kinds: EdgeKinds | None = None
-
-    def __post_init__(self) -> None:
-        edges = (self.indptr, self.indices, self.weights, self.arcs)
-        for array in (*edges, self.labels, self.classes):
-            if array is not None:
-                array.flags.writeable = False
-        features = self.features
-        if features is not None and sp.issparse(features):
-            for array in (features.data, features.indices, features.indptr):
-                array.flags.writeable = False
-        elif features is not None:
-            features.flags.writeable = False
 
     @classmethod
     def from_edges(
@@ -112,6 +92,8 @@ class Graph:
         name: str = "graph",
         directed: bool = False,
         kinds: Any = None,
+        merge: str = "larger",
+        times: Any = None,
     ) -> Self:
         """Build a graph from pairs of vertex numbers, or of names.
 
@@ -128,13 +110,20 @@ class Graph:
             Any hashable; -1, None, NaN, '' or 'NA' is unlabelled (the rule is in full in
             :mod:`graphfilter.tables.labels`).
         weights : array (m,), optional
-            Non-negative. Repeats of an edge in one direction add up; where the two directions
-            then differ, the larger holds. An edge of weight 0 is no edge.
+            Non-negative. An edge of weight 0 is no edge.
         directed : bool
             Remember beside the graph which way each edge goes, from the first vertex of a pair to
             the second: :meth:`out_links` and :meth:`in_links` then differ.
         kinds : sequence (m,), optional
             What kind each edge is of, remembered beside the graph of all edges.
+        merge : {'larger', 'sum', 'mean', 'max', 'last'}
+            What repeats of an edge weigh together, whichever way they go; 'sum' without weights
+            counts them. 'larger' adds those of one direction up and keeps the larger direction.
+            Edges that are all listed in both directions, with equal weights, are listed twice by
+            convention, and not added up.
+        times : array (m,), optional
+            When each edge came to be: numbers, or datetime64. :meth:`as_of` then says which of
+            them training may know.
 
         Examples
         --------
@@ -151,12 +140,17 @@ class Graph:
         pairs = as_pairs(numbered)
         n = count_vertices(pairs, n_vertices, features, labels)
         values = None if weights is None else check_weights(weights, len(pairs))
-        indptr, indices, data, notes = build_csr(pairs, values, n, directed=directed)
-        arcs = align_arcs(pairs, values, indptr, indices) if directed else None
+        if check_merge(merge, weighted=values is not None) == "sum" and values is None:
+            values = np.ones(len(pairs), dtype=np.float32)
+        indptr, indices, data, notes = build_csr(pairs, values, n, directed=directed, merge=merge)
+        arcs = align_arcs(pairs, values, indptr, indices, merge) if directed else None
         own = None
         if kinds is not None:
-            own = EdgeKinds.from_edges(kinds, pairs, values, indptr, indices)
-        bare = cls(indptr, indices, data, notes=tuple(notes), name=name, arcs=arcs, kinds=own)
+            own = EdgeKinds.from_edges(kinds, pairs, values, indptr, indices, merge)
+        past = None if times is None else EdgeHistory.of(pairs, values, kinds, times, merge)
+        bare = cls(
+            indptr, indices, data, notes=tuple(notes), name=name, arcs=arcs, kinds=own, history=past
+        )  # fmt: skip
         return bare.replace(
             features=features,
             labels=labels,
@@ -171,6 +165,7 @@ class Graph:
 
         A matrix whose stored values are all equal to 1 gives an unweighted graph.
         """
+        warn_of_directions(matrix, attributes)
         return cls.from_edges(**parts_of_scipy(matrix), **attributes)
 
     @classmethod
@@ -180,6 +175,7 @@ class Graph:
         ``labels`` may be the name of a node attribute or a mapping from nodes; nodes without
         one are unlabelled. Edges without a ``weight`` attribute weigh 1.
         """
+        warn_of_directions(graph, attributes)
         labels = attributes.pop("labels", None)
         check_direction(graph, attributes.get("directed", False))
         return cls.from_edges(**{**parts_of_networkx(graph, weight, labels), **attributes})
@@ -231,10 +227,27 @@ class Graph:
         >>> graph.feature_names, graph.edges.tolist()
         (('age', 'age is missing'), [[0, 1], [1, 2]])
         """
-        from graphfilter.graph.from_tables import build_from_frames
-
         roles = {"id": id, "source": source, "target": target, "label": label}
-        return build_from_frames(cls, vertices, edges, roles, options)
+        return cls.from_parts(read_frames(vertices, edges, roles, options))
+
+    @classmethod
+    def from_parts(cls, parts: GraphParts) -> Self:
+        """Build a graph from what two tables say of it."""
+        with telling(parts.notes):
+            graph = cls.from_edges(
+                parts.pairs, parts.n_vertices, weights=parts.weights, name=parts.name,
+                directed=parts.directed, kinds=parts.kinds, merge=parts.merge,
+                times=None if parts.times is None else parts.times.as_array(),
+            )  # fmt: skip
+            graph = graph.replace(
+                features=parts.features, feature_names=parts.feature_names,
+                vertex_names=parts.vertex_names, splits=parts.splits,
+                notes=(*parts.notes, *say_links(graph), *graph.notes),
+            )  # fmt: skip
+        if parts.labels is None:
+            return graph
+        # Encoded already, word by word instead of row by row.
+        return replace(graph, labels=parts.labels, classes=parts.classes)
 
     @classmethod
     def of(cls, source: Any, n_vertices: int | None = None, **attributes: Any) -> Self:
@@ -256,69 +269,41 @@ class Graph:
             )
         return graph
 
-    @property
-    def n_vertices(self) -> int:
-        return len(self.indptr) - 1
-
-    @property
-    def n_edges(self) -> int:
-        """Undirected edges, each counted once."""
-        return len(self.indices) // 2
-
-    @property
-    def n_features(self) -> int:
-        return 0 if self.features is None else self.features.shape[1]
-
-    @property
-    def n_classes(self) -> int:
-        return len(self.classes)
-
-    @property
-    def degrees(self) -> NDArray[np.float64]:
-        """Sum of the weights at each vertex (the number of neighbours where unweighted)."""
-        if self.weights is None:
-            return np.diff(self.indptr).astype(np.float64)
-        rows = np.repeat(np.arange(self.n_vertices), np.diff(self.indptr))
-        counts = np.bincount(rows, weights=self.weights, minlength=self.n_vertices)
-        return counts.astype(np.float64)
-
-    @property
-    def adjacency(self) -> sp.csr_array:
-        """The weighted adjacency matrix in float64."""
-        data = np.ones(len(self.indices)) if self.weights is None else self.weights.astype(float)
-        shape = (self.n_vertices, self.n_vertices)
-        return sp.csr_array((data, self.indices, self.indptr), shape=shape)
-
-    @property
-    def edges(self) -> NDArray[Any]:
-        """Every edge once, as (m, 2) with u < v, sorted."""
-        rows, upper = self._upper()
-        return np.stack([rows[upper], self.indices[upper]], axis=1)
-
-    @property
-    def edge_weights(self) -> NDArray[np.float32] | None:
-        """The weights of :attr:`edges`, or None where every edge weighs 1."""
-        return None if self.weights is None else self.weights[self._upper()[1]]
-
-    @property
-    def directed(self) -> bool:
-        """Whether the graph remembers which way its edges go."""
-        return self.arcs is not None
-
-    def out_links(self) -> sp.csr_array:
-        """Return A (n, n) in float32: in row u, the vertices that u links to.
-
-        An edge of a graph without directions goes both ways.
-        """
-        return out_links(self)
-
-    def in_links(self) -> sp.csr_array:
-        """Return Aᵀ (n, n) in float32: in row u, the vertices that link to u."""
-        return self.out_links().T.tocsr()
-
     def replace(self, **changes: Any) -> Self:
         """Return a copy with other attributes, checked and converted; the edges stay."""
         return replace(self, **check_changes(changes, self.n_vertices, self))
+
+    def as_of(self, moment: Any) -> Self:
+        """Return the graph with this moment as the present of training.
+
+        An estimator learns from the edges before it, and predicts with all. Edges without a time
+        are not learned from.
+
+        Parameters
+        ----------
+        moment : str, date or number
+            A date where the times of the edges are dates, else a number.
+
+        Examples
+        --------
+        >>> times = np.array(["2024-01-01", "2024-03-01"], dtype="datetime64[D]")
+        >>> graph = Graph.from_edges([[0, 1], [1, 2]], times=times).as_of("2024-02-01")
+        >>> graph.n_edges, graph.past.n_edges
+        (2, 1)
+        """
+        if self.history is None:
+            raise GraphError(
+                "the edges must have times to go back to a moment; they have none. Pass times=, or "
+                "name their column with edge_time (--edge-time)."
+            )
+        return replace(self, history=self.history.until(moment))
+
+    @property
+    def past(self) -> Self:
+        """The graph that training may know: edges before :meth:`as_of`; all where none is said."""
+        if self.history is None or self.history.moment is None:
+            return self
+        return replace(self, **self.history.links(self.n_vertices, directed=self.directed))
 
     def subgraph(self, index: ArrayLike) -> Self:
         """Return the graph induced by these vertices, in this order.
@@ -334,10 +319,6 @@ class Graph:
     def largest_component(self) -> Self:
         """Return the subgraph of the largest connected component."""
         return largest_component(self)
-
-    def _upper(self) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        rows = np.repeat(np.arange(self.n_vertices, dtype=self.indices.dtype), np.diff(self.indptr))
-        return rows, rows < self.indices
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Return the graph itself: it is immutable, and scikit-learn's clone deep-copies."""

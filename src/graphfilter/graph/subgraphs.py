@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from graphfilter.errors import GraphError
+from graphfilter.graph.arrays import GraphArrays
 from graphfilter.graph.edge_kinds import EdgeKinds
 from graphfilter.graph.edges import build_csr
 from graphfilter.graph.links import align_arcs
 from graphfilter.splits import Split, check_vertices
 
-if TYPE_CHECKING:
-    from graphfilter.graph.graph import Graph
-
-    AnyGraph = TypeVar("AnyGraph", bound=Graph)
+AnyGraph = TypeVar("AnyGraph", bound=GraphArrays)
 
 
 def induced_subgraph(graph: AnyGraph, index: ArrayLike) -> AnyGraph:
@@ -26,13 +24,16 @@ def induced_subgraph(graph: AnyGraph, index: ArrayLike) -> AnyGraph:
     chosen = check_vertices(index, graph.n_vertices)
     if not len(chosen):
         raise GraphError("vertices must be at least one to make a graph of; got none.")
-    kept = graph.out_links()[chosen][:, chosen].tocoo()
-    pairs = np.stack([kept.row, kept.col], axis=1)
-    weights = None if graph.weights is None else kept.data
+    pairs, weights = _entries(graph.adjacency, chosen, weighted=graph.weights is not None)
     indptr, indices, data, _ = build_csr(pairs, weights, len(chosen))
+    arcs = None
+    if graph.directed:
+        own = _entries(graph.out_links(), chosen, weighted=graph.weights is not None)
+        arcs = align_arcs(*own, indptr, indices)
     kinds = graph.kinds
     if kinds is not None:
-        parts = [kinds.adjacency(k, graph)[chosen][:, chosen] for k in range(len(kinds.names))]
+        wholes = (kinds.adjacency(k, graph.indptr, graph.indices) for k in range(len(kinds.names)))
+        parts = [whole[chosen][:, chosen] for whole in wholes]
         kinds = EdgeKinds.from_matrices(kinds.names, parts, indptr, indices)
     names = graph.vertex_names
     new_number = np.full(graph.n_vertices, -1)
@@ -42,13 +43,23 @@ def induced_subgraph(graph: AnyGraph, index: ArrayLike) -> AnyGraph:
         indptr=indptr,
         indices=indices,
         weights=data,
-        arcs=align_arcs(pairs, weights, indptr, indices) if graph.directed else None,
+        arcs=arcs,
         kinds=kinds,
+        history=None if graph.history is None else graph.history.renumbered(new_number),
         features=None if graph.features is None else graph.features[chosen],
         labels=None if graph.labels is None else graph.labels[chosen],
         vertex_names=None if names is None else tuple(names[i] for i in chosen),
         splits=tuple(_renumber(split, new_number) for split in graph.splits),
     )
+
+
+def _entries(
+    matrix: sp.csr_array, chosen: NDArray[np.int64], *, weighted: bool
+) -> tuple[NDArray[np.int32], NDArray[np.float32] | None]:
+    """Return the entries between these vertices, as pairs, and their values."""
+    kept = matrix[chosen][:, chosen].tocoo()
+    pairs = np.stack([kept.row, kept.col], axis=1)
+    return pairs, kept.data.astype(np.float32) if weighted else None
 
 
 def largest_component(graph: AnyGraph) -> AnyGraph:

@@ -15,8 +15,7 @@ from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig, SideBySide
 from graphfilter.models.layers import Generators, Input, Linear, linear_side_by_side
 from graphfilter.models.network import FilterNetwork
-from graphfilter.operators import Operator
-from graphfilter.operators.channels import Channels, channel_names
+from graphfilter.operators import Channels, Operator, channel_names
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,11 @@ class ChannelNetworkConfig(ModelConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_count("hidden_size", self.hidden_size)
+
+    def skip_reason(self, graph: Graph, n_train: int) -> str | None:
+        if graph.directed or graph.kinds is not None:
+            return None
+        return "edges have neither directions nor kinds"
 
     def build(self, graph: Graph, generator: torch.Generator) -> ChannelNetwork:
         return ChannelNetwork(

@@ -11,8 +11,7 @@ import scipy.sparse as sp
 import torch
 
 from graphfilter.errors import GraphError
-from graphfilter.graph import Graph
-from graphfilter.graph.edge_kinds import EdgeKinds
+from graphfilter.graph import EdgeKinds, Graph
 from graphfilter.operators.kernels import FactoredMatrix
 from graphfilter.operators.operator import Operator, normalise
 
@@ -101,7 +100,9 @@ def kind_operators(graph: Graph, whole: Operator, **where: Any) -> dict[str, Ope
     if kinds is None:
         return {EDGES: whole}
     return {
-        name: _augmented(kinds.adjacency(k, graph), **where) for k, name in enumerate(kinds.names)
+        name: _augmented(kinds.adjacency(k, graph.indptr, graph.indices), **where)
+        for k, name in enumerate(kinds.names)
+        for k, name in enumerate(kinds.names)
     }
 
 

@@ -13,19 +13,26 @@ from graphfilter.storage import atomic_file
 from graphfilter.store.arrays import StoredArray, write_array
 from graphfilter.store.ids import IdIndex
 from graphfilter.store.names import map_names, write_text
-from graphfilter.tables.build import asked_features, read_attributes
-from graphfilter.tables.cells import as_ids, only_in
-from graphfilter.tables.columns import Columns, is_index
-from graphfilter.tables.edges import EdgeRoles
-from graphfilter.tables.encoding import TableEncoder
-from graphfilter.tables.labels import UNLABELLED
-from graphfilter.tables.roles import (
+from graphfilter.tables import (
+    UNLABELLED,
+    Columns,
+    EdgeRoles,
+    TableEncoder,
+    TableSource,
+    as_ids,
+    asked_features,
+    at_row,
     choose_edge_roles,
     guess_vertex_roles,
+    is_index,
+    only_in,
+    place_of_row,
+    read_attributes,
+    reading_table,
+    say_unused,
     settle_vertex_roles,
+    suggest,
 )
-from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
-from graphfilter.tables.suggestions import suggest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,7 +53,8 @@ class ColumnsOnDisk:
         # Columns that share a name cannot be told apart.
         every = [name for name, n in Counter(source.names).items() if n == 1]
         self.column_names = every if names is None else names
-        self._held: Any = None
+        self._places = {name: i for i, name in enumerate(self.column_names)}
+        self._held: dict[str, pa.ChunkedArray] = {}
 
     @property
     def at_once(self) -> int:
@@ -56,19 +64,20 @@ class ColumnsOnDisk:
     def column(self, name: str) -> pa.ChunkedArray:
         from pyarrow import parquet
 
-        if self._held is None or name not in self._held.column_names:
-            first = self.column_names.index(name) // self.at_once * self.at_once
+        if name not in self._held:
+            first = self._places[name] // self.at_once * self.at_once
             names = self.column_names[first : first + self.at_once]
             self.release()
             with reading_table(self._source):
                 # The user's own file is read through its reader, which checks it.
                 own = self._path == Path(self._source)
                 if own:
-                    self._held = self._source.read(names)
+                    read = self._source.read(names)
                 else:
                     with parquet.ParquetFile(self._path) as file:
-                        self._held = file.read(columns=names)
-        return self._held.column(name)
+                        read = file.read(columns=names)
+            self._held = dict(zip(read.column_names, read.columns, strict=True))
+        return self._held[name]
 
     def __getitem__(self, name: str) -> pa.ChunkedArray:
         return self.column(name)
@@ -77,7 +86,7 @@ class ColumnsOnDisk:
         """Give up the columns that are held, and what Arrow kept of earlier ones."""
         import pyarrow as pa
 
-        self._held = None
+        self._held = {}
         pa.default_memory_pool().release_unused()
 
     def select(self, names: list[str]) -> ColumnsOnDisk:
@@ -147,7 +156,7 @@ def understand_vertices(
     edge_roles, said = choose_edge_roles(
         edges, vertices, _seen_in(ids, edges), columns, remembered
     )  # fmt: skip
-    notes += said
+    notes += said if remembered else [*said, *say_unused(edges, edge_roles)]
     # Other columns need the memory.
     del ids
     unlabelled = columns.unlabelled or UNLABELLED

@@ -19,8 +19,7 @@ from graphfilter.systems.pooling import Pool, fit_pool, log_probabilities, toget
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.prior import prior_weights
 from graphfilter.systems.system import System
-from graphfilter.training import OnEpoch, Progress
-from graphfilter.training.progress import shared
+from graphfilter.training import OnEpoch, Progress, shared
 
 # With less than this share of the weights a member is left out.
 LEAST = 0.01

@@ -17,20 +17,18 @@ from torch import Tensor
 from graphfilter.errors import ConfigError
 from graphfilter.models import Fitted, HopNetworkConfig, Network, SideBySide
 from graphfilter.operators import SparseFeatures
-from graphfilter.runtime.threads import threads_for
-from graphfilter.runtime.torch_state import own_torch_state
+from graphfilter.runtime import own_torch_state, threads_for
 from graphfilter.splits import Split
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System
 from graphfilter.training import (
-    CLASSIFICATION,
     REGRESSION,
     FitResult,
     OnEpoch,
+    multiplications,
     runs_in_a_cohort,
     train,
 )
-from graphfilter.training.cohorts import multiplications
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +165,7 @@ def inputs_of(prepared: Prepared, system: System) -> Tensor | SparseFeatures:
 
 def check_is_of_classes(prepared: Prepared, system: System) -> None:
     """Raise where a system that can only tell classes apart is to learn something else."""
-    if prepared.task is not CLASSIFICATION:
+    if not prepared.task.one_class:
         raise ConfigError(
             f"{system.name} must learn one class per vertex; got {prepared.task.name}. Name a "
             "system that is one network: sgf, mlp, appnp, gcnii, ..."

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from graphfilter.errors import ConfigError, check_name
 from graphfilter.filters import Config
 from graphfilter.graph import Graph
-from graphfilter.inputs.views import VIEWS
+from graphfilter.inputs import VIEWS
 from graphfilter.models import ModelConfig, Network
 from graphfilter.operators import OPERATORS
 from graphfilter.splits import Split
@@ -142,6 +142,10 @@ class System:
     def limited(self, max_epochs: int | None) -> System:
         """Return the system with another limit of epochs, under its own name."""
         return self if max_epochs is None else self._changed({"max_epochs": max_epochs})
+
+    def choosing_by(self, monitor: str | None) -> System:
+        """Return the system with another score that chooses its best epoch, under its own name."""
+        return self if monitor is None else self._changed({"monitor": monitor})
 
     def describe(self) -> dict[str, Any]:
         """Return the config of the network as plain values; none where there is none."""

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from graphfilter.errors import ModelFileError
-from graphfilter.operators import Operator
-from graphfilter.operators.sparse import SparseFeatures
+from graphfilter.operators import Operator, SparseFeatures
 from graphfilter.splits import Split
 from graphfilter.storage import read_tensors, write_tensors
 from graphfilter.training.checkpoint_checks import check_checkpoint
@@ -130,7 +129,7 @@ def fingerprint(
     where = (operator.device.type, torch.__version__, FORMAT)
     digest.update(repr((asdict(config), list(seeds), operator, where)).encode())
     if task is not CLASSIFICATION:
-        digest.update(task.name.encode())
+        digest.update(repr(task).encode())
     for split in splits:
         for part in (split.train, split.val):
             digest.update(part.tobytes())

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
-from graphfilter.runtime.processes import current
+from graphfilter.runtime import current
 from graphfilter.training.run import Run
 
 T = TypeVar("T")
