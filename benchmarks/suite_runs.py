@@ -99,10 +99,13 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("kind", choices=KINDS)
+    parser.add_argument(
+        "--commit", nargs=2, metavar=("NAME", "DATE"), help="of the code on the path"
+    )
     options, words = parser.parse_known_args()
     if options.kind == "gpu" and not torch.cuda.is_available():
         raise SystemExit("there is no CUDA GPU here: run this on a machine with one.")
-    made = run(options.kind, *this_commit(), words)
+    made = run(options.kind, *(options.commit or this_commit()), words)
     if not made.passed + made.failed:
         raise SystemExit(f"all tests were skipped: {KINDS[options.kind]} must be at hand.")
     append_lines(RUNS, [json.dumps(asdict(made))])
