@@ -107,7 +107,7 @@ class AnswerOptions(PredictedOptions):
     def split_rule(self) -> SplitBy:
         """Read the column to divide by, where there is one."""
         from graphfilter.fits import STRATIFIED, SplitBy
-        from graphfilter.tables.split_columns import read_groups, read_times
+        from graphfilter.tables import read_groups, read_times
 
         named = [n for n in ("split_by", "group", "split") if getattr(self, n) is not None]
         if len(named) > 1:
