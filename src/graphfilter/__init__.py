@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         SGFClassifier,
         SGFRegressor,
         SystemClassifier,
+        SystemRegressor,
     )
     from graphfilter.graph import Graph
     from graphfilter.splits import Split
@@ -58,6 +59,7 @@ _ROOMS = {
     "SGFRegressor": "estimators",
     "Split": "splits",
     "SystemClassifier": "estimators",
+    "SystemRegressor": "estimators",
     "data": "data",
     "filters": "filters",
     "load_dataset": "data",
@@ -83,6 +85,7 @@ __all__ = [
     "SGFRegressor",
     "Split",
     "SystemClassifier",
+    "SystemRegressor",
     "__version__",
     "data",
     "filters",

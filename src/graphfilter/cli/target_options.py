@@ -67,14 +67,15 @@ class TargetOptions(AnswerOptions):
         if self.multilabel and len(listed(self.multilabel)) < 2:
             raise ConfigError("--multilabel must name two columns or more; one goes to --label.")
         given = [name for name in _OF_CLASSES if getattr(self, name)]
-        given += ["repeats"] if self.repeats > 1 else []
         if given:
             raise ConfigError(
                 f"--{given[0]} is for one class per vertex; leave it out with {word}."
             )
 
-    def read_target(self) -> Target:
-        """Read what is to be predicted, one row per vertex."""
+    def read_target(self) -> Target | None:
+        """Read what is to be predicted, one row per vertex; None where it is the graph's labels."""
+        if not self.of_values:
+            return None
         from graphfilter.data import TextOptions
         from graphfilter.estimators import named_target
         from graphfilter.tables import read_label_columns, read_number_column

@@ -14,7 +14,7 @@ from graphfilter.errors import GraphFilterError
 from graphfilter.filters import Filter
 from graphfilter.plot import FREQUENCY_GRID, FilterView, common_signs, eigenvalue_of
 from graphfilter.spectral import known_frequency
-from graphfilter.training import CLASSIFICATION, FitResult
+from graphfilter.training import FitResult
 
 if TYPE_CHECKING:
     from graphfilter.estimators.vertex import VertexEstimator
@@ -92,7 +92,7 @@ def fitted_card(estimator: VertexEstimator) -> str:
 def _label_frequency(estimator: VertexEstimator) -> dict[Any, float]:
     """Return the label frequency of each class of the fitted graph, where it is at hand."""
     prepared = getattr(estimator, "prepared_", None)
-    if prepared is None or estimator.task_ is not CLASSIFICATION or not prepared.graph.n_edges:
+    if prepared is None or not estimator.task_.one_class or not prepared.graph.n_edges:
         return {}
     graph = prepared.graph
     known = np.flatnonzero(graph.labels >= 0)

@@ -170,6 +170,7 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
         )
         members.append(_member(own, network, described))
     estimator.links_checksum_ = str(config.get("links", ""))
+    estimator.chosen_ = {}
     estimator.set_members(members)
     return estimator
 
@@ -267,7 +268,7 @@ def _plain_classes(classes: np.ndarray) -> dict[str, Any]:
 
 def _plain_parameters(estimator: VertexEstimator) -> dict[str, Any]:
     """Return the parameters as JSON; the bound graph is left out and random states dropped."""
-    parameters = estimator.get_params(deep=False)
+    parameters = estimator.settled_parameters()
     del parameters["graph"]
     if not isinstance(parameters["random_state"], int):
         parameters["random_state"] = None

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
 from graphfilter.errors import ConfigError
-from graphfilter.estimators.base import VertexClassifier
+from graphfilter.estimators import VertexEstimator
+from graphfilter.fits.plan import Plan
+from graphfilter.fits.training import BASELINES
 from graphfilter.graph import Graph
-from graphfilter.report.conclusion import BASELINES
-from graphfilter.run_folder.plan import Plan
-from graphfilter.runtime.launched import Launched, launched
-from graphfilter.runtime.memory import memory_of_process
-from graphfilter.runtime.processes import alone
+from graphfilter.runtime import Launched, alone, launched, memory_of_process
 from graphfilter.splits import Split
-from graphfilter.systems import Prepared, System, get_system, train_system
-from graphfilter.systems.committee import Committee
-from graphfilter.systems.costs import Cost, estimate_cost
-from graphfilter.systems.pipeline import is_divided
+from graphfilter.systems import (
+    Committee,
+    Cost,
+    Prepared,
+    System,
+    estimate_cost,
+    get_system,
+    is_divided,
+    repeats,
+    train_system,
+)
 from graphfilter.training import Progress
 
 # Refused is what takes more than there is even if the estimate is this much too high.
 ERROR = 0.2
 # Vertices of the random graph that an epoch is timed on, and epochs.
 TIMED_VERTICES, TIMED_EPOCHS = 20_000, 3
+# Of one that a model without epochs is timed on.
+FITTED_VERTICES = 2000
 # Bytes of a row of predictions: the id, the label, and what each class's probability takes.
 _ROW_BYTES, _CELL_BYTES = 40, 9
 
@@ -94,9 +102,9 @@ class DryRun:
         return f"Try {'; '.join(tries)}. GRAPHFILTER_MEMORY says how much there is, where it errs."
 
 
-def plan_dry_run(plan: Plan, classifier: VertexClassifier) -> DryRun:
-    """Estimate what fitting a classifier to a planned graph takes; nothing is allocated."""
-    graph, system, available = plan.graph, classifier.build_system(), memory_of_process()
+def plan_dry_run(plan: Plan, estimator: VertexEstimator) -> DryRun:
+    """Estimate what fitting an estimator to a planned graph takes; nothing is allocated."""
+    graph, system, available = plan.graph, estimator.build_system(), memory_of_process()
     rows = graph.n_vertices * (_ROW_BYTES + _CELL_BYTES * graph.n_classes)
     n_train, place = len(plan.split.train), launched()
     cost = estimate_cost(system, graph, n_train, available, place)
@@ -116,31 +124,69 @@ def baselines_fit(plan: Plan) -> bool:
     return max(cost.machine for cost in costs) * (1 - ERROR) <= most
 
 
-def time_epoch(plan: Plan, classifier: VertexClassifier, n_processes: int = 1) -> float:
-    """Return about how many seconds an epoch takes, of all members together.
+@dataclass(frozen=True)
+class Times:
+    """About how many seconds a fit takes.
 
-    It is measured on a random graph of the same degrees and columns but fewer vertices, and
-    multiplied: larger graphs are somewhat slower than that, as less of them is in a cache. Of
-    several processes it is what the slowest computes; what they exchange is not timed.
+    Attributes
+    ----------
+    epoch : float
+        An epoch of all members together.
+    least, most : float
+        The whole fit, baselines included: where no epoch after the first is better, so that
+        patience ends it, and where every epoch is trained.
     """
-    graph, system = plan.graph, classifier.build_system()
-    n = min(graph.n_vertices, TIMED_VERTICES)
-    small = _smaller(graph, n)
+
+    epoch: float
+    least: float
+    most: float
+
+
+def time_fit(
+    plan: Plan, estimator: VertexEstimator, n_processes: int = 1, *, baselines: bool = True
+) -> Times:
+    """Time what a fit trains on a random graph of the same degrees and columns, but fewer vertices.
+
+    The times are multiplied: larger graphs are somewhat slower than that, as less of them is in a
+    cache. Of several processes it is what the slowest computes; what they exchange is not timed.
+    """
+    graph, system, n_train = plan.graph, estimator.build_system(), len(plan.split.train)
+    members = [_part_of(system, n_processes)]
+    if isinstance(system, Committee):
+        members = list(system.sitting(graph, n_train))
+    with alone():
+        own = [_time(plan, member) for member in members]
+        others = [_time(plan, get_system(name)) for name in BASELINES] if baselines else []
+    seeds = [estimator.n_members] * len(members)
+    if isinstance(system, Committee):
+        seeds = [repeats(member, graph) for member in members]
+    settings = system.settings()
+    ends = []
+    for epochs in (settings["patience"] + 1, settings["max_epochs"]):
+        each = [n * (once + epochs * epoch) for n, (once, epoch) in zip(seeds, own, strict=True)]
+        each += [estimator.n_members * epochs * epoch for _, epoch in others]
+        ends.append(_slowest(each, n_processes))
+    return Times(_slowest([epoch for _, epoch in own], n_processes), min(ends), max(ends))
+
+
+def _slowest(seconds: Sequence[float], n_processes: int) -> float:
+    return max(sum(seconds[rank::n_processes]) for rank in range(n_processes))
+
+
+def _time(plan: Plan, system: System) -> tuple[float, float]:
+    """Return the seconds of what is done once, and of an epoch, on the whole graph."""
+    graph = plan.graph
+    n = min(graph.n_vertices, FITTED_VERTICES if system.is_fitted else TIMED_VERTICES)
     rng = np.random.default_rng(0)
     share = len(plan.split.train) / graph.n_vertices
     train = rng.permutation(n)[: max(graph.n_classes, round(share * n))]
     rest = np.setdiff1d(np.arange(n), train)
     split = Split(train, rest[: max(1, len(train) // 3)], [])
-    members = [_part_of(system, n_processes)]
-    if isinstance(system, Committee):
-        members = list(system.sitting(graph, len(plan.split.train)))
-    prepared = Prepared.of(small)
-    with alone():
-        seconds = [
-            0.0 if member.is_fitted else _seconds(prepared, member, split) for member in members
-        ]
-    slowest = max(sum(seconds[rank::n_processes]) for rank in range(n_processes))
-    return slowest * graph.n_vertices / n
+    prepared, larger = Prepared.of(_smaller(graph, n)), graph.n_vertices / n
+    if system.is_fitted:
+        (outcome,) = train_system(prepared, system, [split], [0])
+        return outcome.seconds * larger, 0.0
+    return 0.0, _seconds(prepared, system, split) * larger
 
 
 def _part_of(system: System, n_processes: int) -> System:
@@ -176,7 +222,7 @@ def _smaller(graph: Graph, n: int) -> Graph:
         ones = np.ones(n * per_row, dtype=np.float32)
         features = sp.csr_array((ones, columns, indptr), shape=(n, x.shape[1]))
         features.sum_duplicates()
-    labels = np.arange(n) % graph.n_classes
+    labels = np.arange(n) % max(2, graph.n_classes)
     edges = rng.integers(0, n, (n_edges, 2))
     return Graph.from_edges(edges, n, features=features, labels=labels)
 

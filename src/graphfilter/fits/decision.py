@@ -10,92 +10,89 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, check_name
-from graphfilter.graph import Graph
-from graphfilter.metrics.thresholds import (
+from graphfilter.fits.asked import Asked
+from graphfilter.fits.fit import DEFAULT
+from graphfilter.fits.plan import Plan
+from graphfilter.metrics import (
     DECISION_METRICS,
     Costs,
     Decision,
     choose_threshold,
     lifts,
+    looked_for,
     score_decision,
 )
-from graphfilter.run_folder.asked import Asked
-from graphfilter.splits import Split
-
-# The metric of a decision that nobody asked for: the more probable class is answered.
-DEFAULT = "default"
 
 
 @dataclass(frozen=True)
-class DecisionPlan:
-    """How a threshold will be found once the probabilities are known."""
+class DecisionRule:
+    """How a threshold will be found once the probabilities are known.
+
+    ``asked`` says whether the class looked for was named, or costs.
+    """
 
     positive: int
     metric: str
     threshold: float | None
     costs: Costs
+    asked: bool = False
 
-    def settle(self, graph: Graph, probabilities: NDArray[np.float64], split: Split) -> Decision:
+    def settle(self, plan: Plan, probabilities: NDArray[np.float64]) -> Decision:
         """Choose the threshold on the validation vertices, where it was not given."""
-        assert graph.labels is not None
-        threshold = self.threshold
+        threshold, val = self.threshold, plan.split.val
         if threshold is None:
-            scores = probabilities[split.val, self.positive]
-            truth = graph.labels[split.val] == self.positive
+            scores = probabilities[val, self.positive]
+            truth = plan.target.codes[val] == self.positive
             threshold = choose_threshold(scores, truth, self.metric, self.costs)
-        name = str(graph.classes[self.positive])
-        return Decision(name, threshold, self.metric, self.costs)
+        return Decision(plan.names[self.positive], threshold, self.metric, self.costs)
 
 
-def plan_decision(graph: Graph, split: Split, asked: Asked) -> DecisionPlan | None:
-    """Check what was asked of the decision; None for a graph of more than two classes."""
-    assert graph.labels is not None
+def plan_decision(plan: Plan, asked: Asked) -> DecisionRule | None:
+    """Check what was asked of the decision; None where there are not two classes."""
     wanted = [w for w, v in (("threshold", asked.threshold), ("cost", asked.costs)) if v]
     wanted += ["positive"] if asked.positive else []
-    if graph.n_classes != 2:
+    codes, split, names = plan.target.codes, plan.split, plan.names
+    if not plan.target.task.one_class or len(names) != 2:
         if wanted:
-            raise ConfigError(f"--{wanted[0]} is for two classes; there are {graph.n_classes}.")
+            what = len(names) if plan.target.task.one_class else "none"
+            raise ConfigError(f"--{wanted[0]} is for two classes; there are {what}.")
         return None
-    names = [str(c) for c in graph.classes]
     meant = [i for i in (0, 1) if asked.costs and asked.costs[0].startswith(_error(names, i))]
     if asked.positive:
         positive = names.index(check_name("class", asked.positive, names))
-    elif meant:
-        positive = meant[0]
     else:
-        counts = np.bincount(graph.labels[split.train], minlength=2)
-        positive = 0 if counts[0] < counts[1] else 1
+        positive = meant[0] if meant else looked_for(codes[split.train])
     costs = _read_costs(asked.costs, names[positive], names[1 - positive])
+    said = bool(asked.positive or meant)
     word = asked.threshold or ("cost" if asked.costs else "")
     if not word:
-        return DecisionPlan(positive, DEFAULT, 0.5, costs)
+        return DecisionRule(positive, DEFAULT, 0.5, costs, said)
     given = _read_number(word)
     if given is not None:
         if not 0 <= given <= 1:
             raise ConfigError(f"--threshold must be a probability from 0 to 1; got {word}.")
-        return DecisionPlan(positive, "given", given, costs)
+        return DecisionRule(positive, "given", given, costs, said)
     metric = check_name("threshold", word, DECISION_METRICS)
-    if len(np.unique(graph.labels[split.val])) < 2:
+    if len(np.unique(codes[split.val])) < 2:
         raise ConfigError(
             f"--threshold {metric} is chosen on validation vertices of both classes; there are "
             f"{len(split.val)} of one class at most. Give a probability, or label more vertices."
         )
-    return DecisionPlan(positive, metric, None, costs)
+    return DecisionRule(positive, metric, None, costs, said)
 
 
 def measure_decision(
-    decision: Decision, graph: Graph, probabilities: NDArray[np.float64], split: Split
+    decision: Decision, plan: Plan, probabilities: NDArray[np.float64]
 ) -> dict[str, Any]:
     """Return what a decision gives on each part, beside answering the more probable class."""
-    assert graph.labels is not None
-    positive = [str(c) for c in graph.classes].index(decision.positive)
+    positive = plan.names.index(decision.positive)
     found: dict[str, Any] = {**asdict(decision), "scores": {}, "at_one_half": {}, "lift": {}}
     for part in ("train", "val", "test"):
-        index = getattr(split, part)
-        index = index[graph.labels[index] >= 0]
+        index = getattr(plan.split, part)
+        index = index[plan.known[index]]
         if not len(index):
             continue
-        scores, truth = probabilities[index, positive], graph.labels[index] == positive
+        scores, truth = probabilities[index, positive], plan.target.codes[index] == positive
         found["scores"][part] = score_decision(scores, truth, decision.threshold, decision.costs)
         found["at_one_half"][part] = score_decision(scores, truth, 0.5, decision.costs)
         found["lift"][part] = [lift.to_dict() for lift in lifts(scores, truth)]

@@ -1,22 +1,19 @@
-"""``metrics.json``: how well a run did, and what its filter learned."""
+"""``metrics.json``: how well a fit did, and what its filter learned."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphfilter.estimators.base import VertexClassifier
-from graphfilter.estimators.graph import GraphClassifier, MemberNote
-from graphfilter.graph import Graph
-from graphfilter.metrics import score_parts
-from graphfilter.run_folder.channels import ChannelMetrics
-from graphfilter.runtime.processes import current
-from graphfilter.spectral.diagnosis import known_frequency
-from graphfilter.splits import Split
+from graphfilter.estimators import GraphClassifier, MemberNote
+from graphfilter.fits.channels import ChannelMetrics, measure_channels
+from graphfilter.fits.comparison import Comparison
+from graphfilter.fits.decision import measure_decision
+from graphfilter.fits.fit import Fit
+from graphfilter.runtime import current
 from graphfilter.training import FitResult
 
 
@@ -38,10 +35,13 @@ class ProcessMetrics(TypedDict):
     bytes_per_scoring: int
 
 
-class RunMetrics(TypedDict):
+class FitMetrics(TypedDict):
     """The content of ``metrics.json``; lists have one entry per member.
 
-    ``scores`` are by part: n_vertices, and those of ``metrics.METRICS`` that are defined.
+    ``task`` and ``target``: what is learned, and its classes, labels or name.
+    ``scores`` are by part: n_vertices, and those of the task that are defined, of what is answered.
+    ``headline``: the score that the report judges by, of this model and those beside it.
+    ``label_frequency``: the graph frequency of each class, label or number.
     ``decision``, of two classes: the threshold, what it gives by part, and the lift.
     ``repeats``, where there are some: each score by mean, deviation, interval and values.
     ``channels``, where edges have kinds or directions: the share and the filter of each.
@@ -51,7 +51,10 @@ class RunMetrics(TypedDict):
     ``filter`` holds the learned scalars of each member and its coefficients theta.
     """
 
+    task: str
+    target: list[str]
     scores: dict[str, dict[str, Any]]
+    headline: dict[str, Any]
     split_rule: str
     label_frequency: dict[str, float | None]
     label_frequency_mean: float | None
@@ -62,41 +65,47 @@ class RunMetrics(TypedDict):
     seconds: float
     peak_memory_mb: float | None
     decision: NotRequired[dict[str, Any]]
-    repeats: NotRequired[dict[str, Any]]
+    repeats: NotRequired[Mapping[str, Any]]
     channels: NotRequired[list[ChannelMetrics]]
     members: NotRequired[dict[str, MemberMetrics]]
     absent: NotRequired[dict[str, str]]
     processes: NotRequired[ProcessMetrics]
 
 
-def measure_run(
-    classifier: VertexClassifier, graph: Graph, probabilities: NDArray[np.float64], split: Split
-) -> RunMetrics:
+def measure_fit(fit: Fit, comparison: Comparison) -> FitMetrics:
     """Return the content of ``metrics.json``."""
-    assert graph.labels is not None
-    known = np.flatnonzero(graph.labels >= 0)
-    frequency = known_frequency(graph, known)
-    results = classifier.results_
-    metrics: RunMetrics = {
-        "scores": score_parts(probabilities, graph.labels, split),
-        "split_rule": split.rule,
-        "label_frequency": {
-            str(name): finite(value)
-            for name, value in zip(graph.classes, frequency.value, strict=True)
-        },
-        "label_frequency_mean": finite(frequency.mean),
-        "filter": [filter_numbers(f) for f in classifier.filters_],
+    estimator, plan = fit.estimator, fit.plan
+    frequency, results = plan.frequency, estimator.results_
+    known = [value for value in frequency.values() if np.isfinite(value)]
+    mean = float(np.mean(known)) if known else np.nan
+    if fit.diagnosis is not None:
+        mean = fit.diagnosis.label_frequency.mean
+    metrics: FitMetrics = {
+        "task": fit.task.name,
+        "target": fit.names,
+        "scores": fit.scores,
+        "headline": comparison.to_dict(),
+        "split_rule": fit.split.rule,
+        "label_frequency": {name: finite(value) for name, value in frequency.items()},
+        "label_frequency_mean": finite(mean),
+        "filter": [_filter_numbers(f) for f in estimator.filters_],
         "epochs": [result.n_epochs for result in results],
         "best_epoch": [result.best_epoch for result in results],
         "stopped": [result.stopped for result in results],
         "seconds": results[0].seconds,
-        "peak_memory_mb": peak_memory_mb(),
+        "peak_memory_mb": _peak_memory_mb(),
     }
-    if isinstance(classifier, GraphClassifier):
-        metrics["members"] = {note.name: _measure_member(note) for note in classifier.member_notes_}
-        metrics["absent"] = classifier.absent_
-        metrics["seconds"] = sum(note.seconds for note in classifier.member_notes_)
-    if processes := measure_processes(results):
+    if fit.decision is not None:
+        metrics["decision"] = measure_decision(fit.decision, plan, fit.outputs)
+    if channels := measure_channels(estimator):
+        metrics["channels"] = channels
+    if fit.repeats is not None:
+        metrics["repeats"] = fit.repeats
+    if isinstance(estimator, GraphClassifier):
+        metrics["members"] = {note.name: _measure_member(note) for note in estimator.member_notes_}
+        metrics["absent"] = estimator.absent_
+        metrics["seconds"] = fit.seconds
+    if processes := _measure_processes(results):
         metrics["processes"] = processes
     return metrics
 
@@ -113,7 +122,7 @@ def _measure_member(note: MemberNote) -> MemberMetrics:
     return found
 
 
-def measure_processes(results: Sequence[FitResult]) -> ProcessMetrics | None:
+def _measure_processes(results: Sequence[FitResult]) -> ProcessMetrics | None:
     """Return what processes exchanged in training; None where one worked alone."""
     group = current()
     if group is None:
@@ -123,7 +132,7 @@ def measure_processes(results: Sequence[FitResult]) -> ProcessMetrics | None:
     return {"n": group.size, "bytes_per_step": step, "bytes_per_scoring": scoring}
 
 
-def peak_memory_mb() -> float | None:
+def _peak_memory_mb() -> float | None:
     """Return the largest resident size of this process so far, where the system tells."""
     if sys.platform == "win32":
         return None
@@ -133,7 +142,7 @@ def peak_memory_mb() -> float | None:
     return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
 
 
-def filter_numbers(learned: Any) -> dict[str, list[float]]:
+def _filter_numbers(learned: Any) -> dict[str, list[float]]:
     numbers = {name: p.detach().tolist() for name, p in learned.named_parameters()}
     return {**numbers, "theta": learned.coefficients().detach().tolist()}
 

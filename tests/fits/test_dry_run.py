@@ -11,7 +11,7 @@ from tests.processes import peaks_of_fits, run_together
 
 import graphfilter as gf
 from graphfilter.errors import ConfigError
-from graphfilter.run_folder import Source, baselines_fit, plan_dry_run, plan_fit, time_epoch
+from graphfilter.fits import Source, baselines_fit, plan_dry_run, plan_fit, time_fit
 from graphfilter.runtime.launched import Launched
 from graphfilter.systems import get_system
 from graphfilter.systems.costs import estimate_cost
@@ -108,7 +108,7 @@ def test_pages_of_a_store_are_counted_once_per_machine(tmp_path: Path) -> None:
 def test_fit_by_several_processes_is_refused_by_what_the_machine_has(monkeypatch) -> None:
     plan, classifier = plan_fit(Source(make_graph()), 0), gf.SGFClassifier()
     monkeypatch.setenv("GRAPHFILTER_MEMORY", "500M")
-    monkeypatch.setattr("graphfilter.run_folder.dry_run.launched", lambda: Launched(0, 4, 0, 2))
+    monkeypatch.setattr("graphfilter.fits.dry_run.launched", lambda: Launched(0, 4, 0, 2))
     found = plan_dry_run(plan, classifier)
     assert found.on_machine == 1000 * 2**20
     with pytest.raises(ConfigError, match=r"by the 2 processes of a machine; .* fewer processes"):
@@ -159,10 +159,11 @@ def test_plain_models_that_do_not_fit_are_known_beforehand(monkeypatch) -> None:
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_epoch_is_timed_on_a_smaller_graph(monkeypatch, sparse: bool) -> None:
-    monkeypatch.setattr("graphfilter.run_folder.dry_run.TIMED_VERTICES", 200)
+    monkeypatch.setattr("graphfilter.fits.dry_run.TIMED_VERTICES", 200)
     plan = plan_fit(Source(make_graph(sparse=sparse)), 0)
-    assert time_epoch(plan, gf.SGFClassifier(hidden_size=4)) > 0
-    assert time_epoch(plan, gf.SGFClassifier(hidden_size=4), n_processes=3) > 0
+    one = time_fit(plan, gf.SGFClassifier(hidden_size=4, max_epochs=500))
+    assert 0 < one.epoch < one.least < one.most
+    assert time_fit(plan, gf.SGFClassifier(hidden_size=4), n_processes=3).epoch > 0
 
 
 def test_dry_run_says_all_and_writes_nothing(tmp_path: Path, monkeypatch, capsys) -> None:
@@ -171,7 +172,7 @@ def test_dry_run_says_all_and_writes_nothing(tmp_path: Path, monkeypatch, capsys
     from graphfilter.cli import main
 
     gf.data.write_store(make_graph(), tmp_path / "store")
-    words = ["fit", "--graph", str(tmp_path / "store"), "--out", str(tmp_path / "run")]
+    words = ["fit", "--graph", str(tmp_path / "store")]
     monkeypatch.setattr(
         sys, "argv", ["graphfilter", *words, "--model", "sgf", "--dry-run", "--quiet"]
     )
@@ -179,6 +180,14 @@ def test_dry_run_says_all_and_writes_nothing(tmp_path: Path, monkeypatch, capsys
         main()
     assert not stop.value.code
     said = capsys.readouterr().out
-    for word in ("2,000 vertices", "structure", "optimizer", "Disk", "An epoch", "It fits"):
+    for word in (
+        "2,000 vertices",
+        "structure",
+        "optimizer",
+        "Disk",
+        "An epoch",
+        "The whole fit",
+        "It fits",
+    ):
         assert word in said
-    assert not (tmp_path / "run").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]

@@ -11,9 +11,11 @@ import pytest
 
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
+from graphfilter.fits import Asked, Source, SplitBy, plan_fit
 from graphfilter.graph import Graph
+from graphfilter.metrics import METRICS
 from graphfilter.report.spread import view_spread
-from graphfilter.run_folder import Asked, Source, SplitBy, fit_folder, plan_fit
+from graphfilter.run_folder import fit_folder
 
 QUICK: Any = {"max_epochs": 20, "n_layers": 4}
 
@@ -29,7 +31,7 @@ def fit(
     plan = plan_fit(Source(graph), seed) if by is None else plan_fit(Source(graph), seed, by)
     clf = SGFClassifier(random_state=seed, **QUICK, **more)
     asked = Asked(repeats=repeats)
-    return fit_folder(plan, clf, folder, seed=seed, baselines=False, asked=asked).metrics
+    return fit_folder(plan, clf, folder, baselines=False, asked=asked).metrics
 
 
 @pytest.mark.parametrize("members", [1, 2])
@@ -51,7 +53,7 @@ def test_spread_is_that_of_the_values(graph: Graph, tmp_path: Path) -> None:
     assert accuracy["mean"] == pytest.approx(np.mean(accuracy["values"]))
     assert accuracy["deviation"] == pytest.approx(np.std(accuracy["values"], ddof=1))
     assert 0 <= accuracy["low"] <= accuracy["mean"] <= accuracy["high"] <= 1
-    spread = view_spread(found)
+    spread = view_spread(found, METRICS, "accuracy")
     assert spread.sentence.startswith("Over 4 splits the test accuracy is")
     assert spread.sentence in (tmp_path / "report.html").read_text()
 
@@ -60,7 +62,7 @@ def test_split_by_time_is_repeated_with_other_seeds(graph: Graph, tmp_path: Path
     by = SplitBy("year", times=np.arange(90.0))
     found = fit(graph, tmp_path, 0, repeats=2, by=by)["repeats"]
     assert found["splits"] == "one"
-    assert "Over 2 seeds on the same split" in view_spread(found).sentence
+    assert "Over 2 seeds on the same split" in view_spread(found, METRICS, "accuracy").sentence
 
 
 def test_split_by_group_is_drawn_anew(graph: Graph, tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from pyarrow import csv, parquet
 
 import graphfilter as gf
-from graphfilter.run_folder import row_table, write_predictions
-from graphfilter.run_folder.embeddings import write_embeddings
+from graphfilter.run_folder import tables, write_embeddings, write_predictions
+from graphfilter.training import CLASSIFICATION
 
 NAMES = ["plain", 'quo"ted', "comma, here", "line\nbreak", "", "Zoë", "7"]
 CLASSES = np.array(["a", "b,c"], dtype=object)
@@ -20,8 +20,13 @@ PROBABILITIES = np.linspace(0, 1, 14).reshape(7, 2)
 
 @pytest.fixture
 def graph(monkeypatch: pytest.MonkeyPatch) -> gf.Graph:
-    monkeypatch.setattr(row_table, "BLOCK_ROWS", 3)
+    monkeypatch.setattr(tables, "BLOCK_ROWS", 3)
     return gf.Graph.from_edges([[0, 1]], 7, vertex_names=NAMES, labels=["a", "b,c", *[None] * 5])
+
+
+def write(path: Path, graph: gf.Graph, parts: np.ndarray | None = None) -> None:
+    answers = CLASSIFICATION.decide(PROBABILITIES)
+    write_predictions(path, graph, CLASSIFICATION, CLASSES.tolist(), PROBABILITIES, answers, parts)
 
 
 def expected(part: bool) -> pa.Table:
@@ -38,14 +43,14 @@ def expected(part: bool) -> pa.Table:
 
 
 def test_predictions_in_blocks_are_the_csv_of_the_whole_table(graph, tmp_path: Path) -> None:
-    split = gf.Split([0], [1], [])
-    write_predictions(tmp_path / "p.csv", graph, CLASSES, PROBABILITIES, split)
+    parts = np.array(["train", "val", *["unlabelled"] * 5])
+    write(tmp_path / "p.csv", graph, parts)
     csv.write_csv(expected(part=True), tmp_path / "q.csv")
     assert (tmp_path / "p.csv").read_bytes() == (tmp_path / "q.csv").read_bytes()
 
 
 def test_predictions_stream_to_row_groups_of_parquet(graph, tmp_path: Path) -> None:
-    write_predictions(tmp_path / "p.parquet", graph, CLASSES, PROBABILITIES)
+    write(tmp_path / "p.parquet", graph)
     assert parquet.read_table(tmp_path / "p.parquet").equals(expected(part=False))
     assert parquet.read_metadata(tmp_path / "p.parquet").num_row_groups == 3
 
@@ -67,6 +72,6 @@ def test_failed_write_leaves_what_was_there(graph, tmp_path: Path) -> None:
         return {"x": np.zeros(3)}
 
     with pytest.raises(RuntimeError):
-        row_table.write_rows(tmp_path / "p.parquet", graph, columns)
+        tables.write_rows(tmp_path / "p.parquet", graph, columns)
     assert (tmp_path / "p.parquet").read_text() == "before"
     assert [p.name for p in tmp_path.iterdir()] == ["p.parquet"]
