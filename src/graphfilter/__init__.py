@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from graphfilter.estimators import (
         FilterClassifier,
         GraphClassifier,
+        GraphRegressor,
         SGFClassifier,
         SGFRegressor,
         SystemClassifier,
@@ -54,6 +55,7 @@ _ROOMS = {
     "FilterClassifier": "estimators",
     "Graph": "graph",
     "GraphClassifier": "estimators",
+    "GraphRegressor": "estimators",
     "GraphFilterError": "errors",
     "SGFClassifier": "estimators",
     "SGFRegressor": "estimators",
@@ -81,6 +83,7 @@ __all__ = [
     "Graph",
     "GraphClassifier",
     "GraphFilterError",
+    "GraphRegressor",
     "SGFClassifier",
     "SGFRegressor",
     "Split",

@@ -22,6 +22,7 @@ from graphfilter.estimators.graph import (
     GraphClassifier,
     MemberNote as MemberNote,
 )
+from graphfilter.estimators.graph_regressor import GraphRegressor
 from graphfilter.estimators.inputs import draw_seed as draw_seed
 from graphfilter.estimators.members import FittedMember as FittedMember, combine as combine
 from graphfilter.estimators.regressor import SGFRegressor, VertexRegressor
@@ -38,6 +39,7 @@ from graphfilter.estimators.vertex import VertexEstimator
 __all__ = [
     "FilterClassifier",
     "GraphClassifier",
+    "GraphRegressor",
     "SGFClassifier",
     "SGFRegressor",
     "SystemClassifier",

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from graphfilter.errors import GraphFilterError, ModelFileError, check_count
+from graphfilter.errors import GraphFilterError, ModelFileError, check_count, check_name
 from graphfilter.estimators.members import FittedMember
+from graphfilter.estimators.promises import Promise
 from graphfilter.filters import read_config
 from graphfilter.graph import Graph
 from graphfilter.inputs import VIEWS, FeatureScaler
@@ -26,7 +29,7 @@ from graphfilter.storage import (
     write_tensors,
 )
 from graphfilter.systems import Committee, System
-from graphfilter.training import CLASSIFICATION, REGRESSION, TASKS
+from graphfilter.training import CLASSIFICATION, REGRESSION, SCALES, TASKS, TargetScale
 from graphfilter.version import __version__
 
 if TYPE_CHECKING:
@@ -56,8 +59,10 @@ def save_estimator(
         for name, value in estimator.scaler_.to_arrays().items()
     }
     if estimator.task_ is REGRESSION:
-        tensors["target.mean"] = torch.tensor(estimator.target_mean_)
-        tensors["target.scale"] = torch.tensor(estimator.target_scale_)
+        tensors |= _scale_tensors(estimator.target_scales_)
+    if estimator.promise_ is not None:
+        arrays = estimator.promise_.to_arrays()
+        tensors |= {f"promise.{k}": torch.tensor(v) for k, v in arrays.items()}
     for i, member in enumerate(estimator.members_):
         tensors |= {f"member{i}.{k}": v for k, v in member.state_dict().items()}
     checksum = write_tensors(
@@ -78,6 +83,7 @@ def save_estimator(
             "n_features": estimator.n_features_in_ if bound is None else bound.n_features,
             **({} if names is None else {"feature_names": names.tolist()}),
             "scaling": estimator.scaler_.scaling,
+            "scales": [scale.name for scale in estimator.target_scales_],
             "has_edges": estimator.has_edges_,
             "links": estimator.links_checksum_,
             "members": [_plain_member(m, estimator.system_) for m in estimator.fitted_members_],
@@ -133,9 +139,9 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
     # Files of version 0.1.0 are of classes.
     task = TASKS[config.get("task", CLASSIFICATION.name)]
     estimator.set_target(task, np.array(names, dtype=kind), bool(config.get("is_column", True)))
+    estimator.target_scales_ = ()
     if task is REGRESSION:
-        estimator.target_mean_ = tensors["target.mean"].numpy()
-        estimator.target_scale_ = tensors["target.scale"].numpy()
+        estimator.target_scales_ = _read_scales(config, tensors)
     estimator.n_features_in_ = int(config["n_features"])
     if names := config.get("feature_names"):  # Not in files of version 0.1.0.
         if len(names) != estimator.n_features_in_ or not all(isinstance(n, str) for n in names):
@@ -169,6 +175,9 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
             {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
         )
         members.append(_member(own, network, described))
+    start = "promise."
+    kept = {k[len(start) :]: v.numpy() for k, v in tensors.items() if k.startswith(start)}
+    estimator.promise_ = Promise.from_arrays(kept)
     estimator.links_checksum_ = str(config.get("links", ""))
     estimator.chosen_ = {}
     estimator.set_members(members)
@@ -186,6 +195,11 @@ def _plain_member(member: FittedMember, system: System) -> dict[str, Any]:
         "weight_elsewhere": member.weight_elsewhere,
         "temperature_elsewhere": member.temperature_elsewhere,
         "share": member.share,
+    }
+    numbers |= {
+        name: getattr(member, name).tolist()
+        for name in ("coefficients", "coefficients_elsewhere", "folds")
+        if getattr(member, name) is not None
     }
     if not isinstance(system, Committee):
         return numbers
@@ -205,7 +219,37 @@ def _member(system: System, network: Network[Any], described: dict[str, Any]) ->
         temperature_elsewhere=float(described.get("temperature_elsewhere", 1.0)),
         columns=int(described.get("columns", 0)),
         share=float(described.get("share", 0.0)),
+        coefficients=_optional_array(described, "coefficients"),
+        coefficients_elsewhere=_optional_array(described, "coefficients_elsewhere"),
+        folds=_optional_array(described, "folds"),
     )
+
+
+def _optional_array(described: Mapping[str, Any], name: str) -> NDArray[np.float64] | None:
+    return np.array(described[name], dtype=np.float64) if name in described else None
+
+
+def _scale_tensors(scales: Sequence[TargetScale]) -> dict[str, torch.Tensor]:
+    numbers = [(s.mean, s.deviation, s.low, s.high) for s in scales]
+    kept = {f"target.quantiles{t}": torch.tensor(s.quantiles) for t, s in enumerate(scales)}
+    return {"target.scales": torch.tensor(numbers, dtype=torch.float64), **kept}
+
+
+def _read_scales(
+    config: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]
+) -> tuple[TargetScale, ...]:
+    """Return the scales of numbers; files of before they were chosen have a mean and a scale."""
+    if "target.scales" not in tensors:
+        pairs = zip(tensors["target.mean"].tolist(), tensors["target.scale"].tolist(), strict=True)
+        return tuple(TargetScale("identity", m, d, -math.inf, math.inf) for m, d in pairs)
+    names, numbers = config["scales"], tensors["target.scales"].tolist()
+    scales: list[TargetScale] = []
+    for t, (name, own) in enumerate(zip(names, numbers, strict=True)):
+        mean, deviation, low, high = own
+        quantiles = tensors[f"target.quantiles{t}"].numpy()
+        known = check_name("scale", name, SCALES)
+        scales.append(TargetScale(known, mean, deviation, low, high, quantiles))
+    return tuple(scales)
 
 
 def _member_system(system: System, described: dict[str, Any]) -> System:
