@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from graphfilter.cli.predicted_options import PredictedOptions
 from graphfilter.cli.sources import FitOptions
 from graphfilter.errors import ConfigError
 
@@ -20,7 +21,7 @@ TWO_CLASSES = "Two classes: when to answer the one you look for"
 
 
 @dataclass(frozen=True)
-class AnswerOptions(FitOptions):
+class AnswerOptions(PredictedOptions):
     """Name a graph, its columns, and what is wanted of the answer."""
 
     threshold: Annotated[

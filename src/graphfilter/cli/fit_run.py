@@ -45,7 +45,8 @@ def run_fit(
     from graphfilter.runtime.devices import pick_device
 
     quiet = given.quiet
-    plan = plan_fit(found, seed, given.split_rule(), given.read_target())
+    target = given.read_target() if given.of_values else None
+    plan = plan_fit(found, seed, given.split_rule(), target)
     costs = plan_dry_run(plan, estimator)
     if dry_run:
         from graphfilter.cli.dry_run import show_dry_run

@@ -32,12 +32,11 @@ from graphfilter.estimators.saving import (
     MODEL_FILE as MODEL_FILE,
 )
 from graphfilter.estimators.sgf import SGFClassifier
-from graphfilter.estimators.system import FilterClassifier, SystemClassifier, SystemRegressor
+from graphfilter.estimators.system import SystemClassifier, SystemRegressor
 from graphfilter.estimators.targets import Target, named_target
 from graphfilter.estimators.vertex import VertexEstimator
 
 __all__ = [
-    "FilterClassifier",
     "GraphClassifier",
     "GraphRegressor",
     "SGFClassifier",

@@ -29,7 +29,7 @@ class MemberNote:
     seconds, epochs
         Of all its seeds.
     predicted : array (n,) or (n, T)
-        What it alone answers: class numbers, labels, or numbers on the scale they are learned on.
+        What it alone answers: class numbers, labels, or numbers.
     remark : str
         What it did to its columns, where that is worth a note.
     second : float array (n,) or None
@@ -42,8 +42,8 @@ class MemberNote:
     seconds: float
     epochs: int
     predicted: NDArray[Any]
-    remark: str = ""
     second: NDArray[np.float64] | None = None
+    remark: str = ""
 
 
 EFFORTS = {"full": "committee", "low": "committee-low"}
@@ -87,16 +87,14 @@ class OfCommittee(VertexEstimator):
                 float(share),
                 part.seconds,
                 part.n_epochs,
-                self.prepared_.task.decide(part.probabilities),
+                *self._said(part.probabilities),
                 part.remark,
-                _of_second(part.probabilities) if self.task_.one_class else None,
             )
             for part, share in zip(outcome.parts, outcome.pool.shares, strict=True)
         ]
         without = {title: outcome.without(*names) for title, names in GROUPS.items()}
         self.without_ = {
-            title: None if found is None else (found.argmax(axis=1), _of_second(found))
-            for title, found in without.items()
+            title: None if found is None else self._said(found) for title, found in without.items()
         }
         graph, n_train = self.prepared_.graph, len(self.split_.train)
         committee = outcome.system
@@ -113,6 +111,14 @@ class OfCommittee(VertexEstimator):
             ),
             *(f"{note.title}: {note.remark}." for note in self.member_notes_ if note.remark),
         )
+
+    def _said(
+        self, outputs: NDArray[np.float64]
+    ) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+        """Return what is answered from outputs, and the probability of the second of two classes."""
+        said = self.in_units(outputs)
+        second = said[:, 1].copy() if self.task_.one_class and said.shape[1] == 2 else None
+        return self.task_.decide(said), second
 
 
 class GraphClassifier(OfCommittee, VertexClassifier):
@@ -190,8 +196,3 @@ class GraphClassifier(OfCommittee, VertexClassifier):
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
-
-
-def _of_second(probabilities: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Return the probability of the second of two classes; None where there are more."""
-    return probabilities[:, 1].copy() if probabilities.shape[1] == 2 else None

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from graphfilter.errors import GraphFilterError, ModelFileError, check_count, check_name
+from graphfilter.errors import GraphFilterError, ModelFileError
 from graphfilter.estimators.members import FittedMember
 from graphfilter.estimators.promises import Promise
+from graphfilter.estimators.saved_model import (
+    CLASS_DTYPES,
+    SavedConfig,
+    SavedMember,
+    check_member,
+    check_names,
+    scale_tensors,
+)
 from graphfilter.filters import read_config
 from graphfilter.graph import Graph
-from graphfilter.inputs import VIEWS, FeatureScaler
-from graphfilter.models import ChannelNetwork, ModelConfig, Network
+from graphfilter.inputs import VIEWS
+from graphfilter.models import ChannelNetwork, ModelConfig
 from graphfilter.operators import OPERATORS, without_edges
 from graphfilter.storage import (
     make_folder,
@@ -29,7 +35,7 @@ from graphfilter.storage import (
     write_tensors,
 )
 from graphfilter.systems import Committee, System
-from graphfilter.training import CLASSIFICATION, REGRESSION, SCALES, TASKS, TargetScale
+from graphfilter.training import REGRESSION, TASKS
 from graphfilter.version import __version__
 
 if TYPE_CHECKING:
@@ -39,8 +45,6 @@ if TYPE_CHECKING:
 
 # Raised by one when a file written today could not be read by the code of today's release.
 FORMAT = 1
-# The classes as version 0.1.0 called them.
-FORMER_NAMES = {"FilterClassifier": "SystemClassifier"}
 CONFIG_FILE = "config.json"
 MODEL_FILE = "model.safetensors"
 
@@ -59,7 +63,8 @@ def save_estimator(
         for name, value in estimator.scaler_.to_arrays().items()
     }
     if estimator.task_ is REGRESSION:
-        tensors |= _scale_tensors(estimator.target_scales_)
+        tensors |= scale_tensors(estimator.target_scales_)
+    tensors |= _pool_tensors(estimator.fitted_members_)
     if estimator.promise_ is not None:
         arrays = estimator.promise_.to_arrays()
         tensors |= {f"promise.{k}": torch.tensor(v) for k, v in arrays.items()}
@@ -110,8 +115,7 @@ def load_estimator(cls: type[E], folder: str | Path) -> E:
                 f"{folder / name}: must be of format {FORMAT}; got {found}. "
                 "Load it with the version of graphfilter that wrote it, or fit again."
             )
-    kind = str(config.get("kind"))
-    if FORMER_NAMES.get(kind, kind) != cls.__name__:
+    if config.get("kind") != cls.__name__:
         raise ModelFileError(
             f"{folder}: holds a {config.get('kind')}, not a {cls.__name__}; load it as that."
         )
@@ -133,55 +137,65 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
     if isinstance(parameters.get("class_weight"), list):
         parameters["class_weight"] = dict(parameters["class_weight"])
     estimator = cls(**parameters)
-    kind, names = config["classes"]["dtype"], config["classes"]["names"]
-    if kind not in _CLASS_DTYPES:
-        raise ValueError(f"classes of unknown type {kind!r}")
-    # Files of version 0.1.0 are of classes.
-    task = TASKS[config.get("task", CLASSIFICATION.name)]
-    estimator.set_target(task, np.array(names, dtype=kind), bool(config.get("is_column", True)))
-    estimator.target_scales_ = ()
-    if task is REGRESSION:
-        estimator.target_scales_ = _read_scales(config, tensors)
-    estimator.n_features_in_ = int(config["n_features"])
-    if names := config.get("feature_names"):  # Not in files of version 0.1.0.
-        if len(names) != estimator.n_features_in_ or not all(isinstance(n, str) for n in names):
-            raise ValueError(f"{estimator.n_features_in_} features, but other names")
-        estimator.feature_names_in_ = np.array(names, dtype=object)
-    estimator.has_edges_ = bool(config["has_edges"])
-    scale = {
-        k: tensors[f"scaler.{k}"].numpy() for k in ("shift", "scale") if f"scaler.{k}" in tensors
-    }
-    estimator.scaler_ = FeatureScaler(config["scaling"], **scale)
+    saved = SavedConfig.read(config)
+    task = TASKS[saved.task]
+    estimator.set_target(task, saved.classes.array(), saved.is_column)
+    estimator.target_scales_ = saved.target(tensors) if task is REGRESSION else ()
+    estimator.n_features_in_ = saved.n_features
+    if saved.feature_names:
+        estimator.feature_names_in_ = np.array(saved.feature_names, dtype=object)
+    estimator.has_edges_ = saved.has_edges
     _check_sizes(estimator, tensors)
+    estimator.scaler_ = saved.scaler(tensors)
+    check_names(tensors, len(saved.members))
     system = estimator.system_ = estimator.build_system()
     sizes = dataclasses.replace(
-        Graph.of(None, 1, features=csr_array((1, estimator.n_features_in_), dtype=np.float32)),
+        Graph.of(None, 1, features=csr_array((1, saved.n_features), dtype=np.float32)),
         labels=np.array([-1]),
         classes=estimator.target_names_,
     )
-    sizes = without_edges(sizes, config.get("channels", ()))
-    # Files of version 0.1.0 have networks of one system that count the same.
-    n_members = check_count("n_members", estimator.n_members)
-    share = {"weight": 1 / n_members, "weight_elsewhere": 1 / n_members}
-    stored = config.get("members", [share] * n_members)
+    sizes = without_edges(sizes, saved.channels)
+    pools = saved.pools(tensors)
     members = []
-    for i, described in enumerate(stored):
+    for i, described in enumerate(saved.members):
         start = f"member{i}."
         own = _member_system(system, described)
         _check_counts(own.settings(), tensors)
-        seen = _with_columns(sizes, described.get("columns"), tensors)
-        network = own.build(seen, seed=0)
+        network = own.build(_with_columns(sizes, described.columns, tensors), seed=0)
         network.load_state_dict(
             {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
         )
-        members.append(_member(own, network, described))
+        check_member(own, network, saved.n_features)
+        members.append(
+            FittedMember(
+                own,
+                network,
+                weight=described.weight,
+                temperature=described.temperature,
+                weight_elsewhere=described.weight_elsewhere,
+                temperature_elsewhere=described.temperature_elsewhere,
+                columns=described.columns or 0,
+                share=described.share,
+                **{name: values[i] for name, values in pools.items()},
+            )
+        )
     start = "promise."
     kept = {k[len(start) :]: v.numpy() for k, v in tensors.items() if k.startswith(start)}
     estimator.promise_ = Promise.from_arrays(kept)
-    estimator.links_checksum_ = str(config.get("links", ""))
+    estimator.links_checksum_ = saved.links
     estimator.chosen_ = {}
     estimator.set_members(members)
     return estimator
+
+
+def _pool_tensors(members: Sequence[FittedMember]) -> dict[str, torch.Tensor]:
+    """Return the coefficients of members in their pools, where a committee has some."""
+    found: dict[str, torch.Tensor] = {}
+    for name in ("coefficients", "coefficients_elsewhere", "folds"):
+        values = [getattr(member, name) for member in members]
+        if all(value is not None for value in values):
+            found[f"pool.{name}"] = torch.tensor(np.stack(values))
+    return found
 
 
 def _plain_member(member: FittedMember, system: System) -> dict[str, Any]:
@@ -196,11 +210,6 @@ def _plain_member(member: FittedMember, system: System) -> dict[str, Any]:
         "temperature_elsewhere": member.temperature_elsewhere,
         "share": member.share,
     }
-    numbers |= {
-        name: getattr(member, name).tolist()
-        for name in ("coefficients", "coefficients_elsewhere", "folds")
-        if getattr(member, name) is not None
-    }
     if not isinstance(system, Committee):
         return numbers
     own = member.system
@@ -208,70 +217,22 @@ def _plain_member(member: FittedMember, system: System) -> dict[str, Any]:
     return {**is_, "model": own.describe(), "columns": member.columns, **numbers}
 
 
-def _member(system: System, network: Network[Any], described: dict[str, Any]) -> FittedMember:
-    """Return a stored member, of which ``described`` is what :func:`_plain_member` returned."""
-    return FittedMember(
-        system,
-        network,
-        weight=float(described["weight"]),
-        temperature=float(described.get("temperature", 1.0)),
-        weight_elsewhere=float(described["weight_elsewhere"]),
-        temperature_elsewhere=float(described.get("temperature_elsewhere", 1.0)),
-        columns=int(described.get("columns", 0)),
-        share=float(described.get("share", 0.0)),
-        coefficients=_optional_array(described, "coefficients"),
-        coefficients_elsewhere=_optional_array(described, "coefficients_elsewhere"),
-        folds=_optional_array(described, "folds"),
-    )
-
-
-def _optional_array(described: Mapping[str, Any], name: str) -> NDArray[np.float64] | None:
-    return np.array(described[name], dtype=np.float64) if name in described else None
-
-
-def _scale_tensors(scales: Sequence[TargetScale]) -> dict[str, torch.Tensor]:
-    numbers = [(s.mean, s.deviation, s.low, s.high) for s in scales]
-    kept = {f"target.quantiles{t}": torch.tensor(s.quantiles) for t, s in enumerate(scales)}
-    return {"target.scales": torch.tensor(numbers, dtype=torch.float64), **kept}
-
-
-def _read_scales(
-    config: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]
-) -> tuple[TargetScale, ...]:
-    """Return the scales of numbers; files of before they were chosen have a mean and a scale."""
-    if "target.scales" not in tensors:
-        pairs = zip(tensors["target.mean"].tolist(), tensors["target.scale"].tolist(), strict=True)
-        return tuple(TargetScale("identity", m, d, -math.inf, math.inf) for m, d in pairs)
-    names, numbers = config["scales"], tensors["target.scales"].tolist()
-    scales: list[TargetScale] = []
-    for t, (name, own) in enumerate(zip(names, numbers, strict=True)):
-        mean, deviation, low, high = own
-        quantiles = tensors[f"target.quantiles{t}"].numpy()
-        known = check_name("scale", name, SCALES)
-        scales.append(TargetScale(known, mean, deviation, low, high, quantiles))
-    return tuple(scales)
-
-
-def _member_system(system: System, described: dict[str, Any]) -> System:
+def _member_system(system: System, described: SavedMember) -> System:
     """Return what a stored member was trained as."""
     if not isinstance(system, Committee):
         return system
-    if "model" not in described:
-        # Written by a version under development: today's member of that name, if it is the same.
-        return {member.name: member for member in system.members}[str(described["name"])]
-    model = read_config(described["model"])
-    operator, view = described["operator"], described["view"]
+    model = read_config(described.model or {})
+    operator, view = described.operator, described.view
     if not isinstance(model, ModelConfig) or operator not in OPERATORS or view not in VIEWS:
         raise ValueError(f"a member of {model.kind}, {operator} and {view}")
-    name, title = str(described["name"]), str(described["title"])
-    return System(name, title, model, operator, system.config, "own", view=view)
+    return System(described.name, described.title, model, operator, system.config, "own", view=view)
 
 
-def _with_columns(sizes: Graph, columns: Any, tensors: dict[str, torch.Tensor]) -> Graph:
+def _with_columns(sizes: Graph, columns: int | None, tensors: dict[str, torch.Tensor]) -> Graph:
     """Return the graph of sizes with so many features, where a member sees others."""
     if columns is None:
         return sizes
-    if not isinstance(columns, int) or not 0 < columns <= sum(t.numel() for t in tensors.values()):
+    if not 0 < columns <= sum(t.numel() for t in tensors.values()):
         raise ValueError(f"a member of {columns} columns, but fewer numbers are stored")
     return dataclasses.replace(sizes, features=csr_array((1, columns), dtype=np.float32))
 
@@ -299,15 +260,12 @@ def _check_counts(settings: Mapping[str, Any], tensors: dict[str, torch.Tensor])
             raise ValueError(f"{name} is {value}, but only {stored} numbers are stored")
 
 
-_CLASS_DTYPES = ("object", "int64", "int32", "float64", "float32", "bool")
-
-
 def _plain_classes(classes: np.ndarray) -> dict[str, Any]:
     names = classes.tolist()
     if not all(isinstance(name, str | int | float) for name in names):
         raise GraphFilterError("class names must be strings or numbers to be saved.")
     kind = str(classes.dtype)
-    return {"dtype": kind if kind in _CLASS_DTYPES else "object", "names": names}
+    return {"dtype": kind if kind in CLASS_DTYPES else "object", "names": names}
 
 
 def _plain_parameters(estimator: VertexEstimator) -> dict[str, Any]:

@@ -150,7 +150,3 @@ random_state, verbose
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
-
-
-# Its name in version 0.1.0.
-FilterClassifier = SystemClassifier

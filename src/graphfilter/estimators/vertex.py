@@ -203,7 +203,7 @@ class VertexEstimator(BaseEstimator):
                 checkpoint=checkpoint, resume=resume,
             )  # fmt: skip
         outcomes = trained.outcomes
-        members, said = fitted_members(outcomes, prepared)
+        members, said = fitted_members(outcomes, prepared.past)
         results = [member.result for member in members if member.result is not None]
         if any(r.stopped == "diverged" and r.best_epoch == 0 for r in results):
             raise GraphFilterError(
@@ -221,7 +221,7 @@ class VertexEstimator(BaseEstimator):
         self.has_edges_ = fitted.n_edges > 0
         self.scaler_ = prepared.scaler
         self.prepared_ = prepared
-        self.links_checksum_ = links_checksum(fitted)
+        self.links_checksum_ = links_checksum(prepared.past.graph)
         self.results_ = results
         self.n_epochs_ = max(outcome.n_epochs for outcome in outcomes)
         self.seconds_ = sum(outcome.seconds for outcome in outcomes)
@@ -237,6 +237,9 @@ class VertexEstimator(BaseEstimator):
         truth = target.codes if prepared.targets is None else prepared.targets
         # The folds are those of the pools, which have the seed of the first member.
         self.promise_ = make_promise(*self.folded_, truth, split.val, fitted, target.task, seeds[0])
+        if prepared.past is not prepared:  # Trained on the past, asked with all that is known.
+            del self.outputs_, self.folded_
+            self.outputs_ = self.answers(graph=fitted)
         return self
 
     def train_on(

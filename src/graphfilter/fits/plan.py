@@ -19,7 +19,7 @@ from graphfilter.data import Columns
 from graphfilter.errors import GraphError
 from graphfilter.estimators import Target
 from graphfilter.fits.labelled_side import Side, labelled_side
-from graphfilter.fits.split_choice import STRATIFIED, SplitBy, choose_split
+from graphfilter.fits.split_choice import STRATIFIED, SplitBy, choose_split, without_future
 from graphfilter.graph import Graph
 from graphfilter.spectral import Diagnosis, diagnose, rayleigh_quotient
 from graphfilter.splits import Split
@@ -128,7 +128,8 @@ def plan_fit(
         # Not Graph.replace, which would renumber the classes.
         graph = dataclasses.replace(graph, labels=target.codes.copy(), classes=target.names)
     split, split_notes = choose_split(graph, seed, by)
-    said = (*graph.notes, *notes, *split_notes)
+    graph, time_notes = without_future(graph, split, by)
+    said = (*graph.notes, *notes, *split_notes, *time_notes)
     return Plan(source, graph, target, split, seed, said, not feature_notes, by)
 
 

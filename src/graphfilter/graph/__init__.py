@@ -9,6 +9,7 @@ from graphfilter.graph.edges import Cleaned, check_weights, index_type, on_host
 from graphfilter.graph.from_tables import read_tables, say_arcs
 from graphfilter.graph.graph import Features, Graph
 from graphfilter.graph.links import align_arcs, link_features
+from graphfilter.graph.merging import check_merge, reduce_repeats
 from graphfilter.graph.names import holds_names
 from graphfilter.graph.sparse_checks import check_sparse
 
@@ -18,6 +19,7 @@ __all__ = [
     "Features",
     "Graph",
     "align_arcs",
+    "check_merge",
     "check_sparse",
     "check_weights",
     "holds_names",
@@ -26,5 +28,6 @@ __all__ = [
     "links_checksum",
     "on_host",
     "read_tables",
+    "reduce_repeats",
     "say_arcs",
 ]

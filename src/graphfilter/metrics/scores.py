@@ -63,7 +63,7 @@ def is_rare(labels: NDArray[np.int64], n_classes: int) -> bool:
     (True, False)
     """
     counts = np.bincount(labels[labels >= 0], minlength=n_classes)
-    return n_classes == 2 and 0 < counts.min() < RARE * counts.sum()
+    return n_classes == 2 and bool(0 < counts.min() < RARE * counts.sum())
 
 
 def score_parts(

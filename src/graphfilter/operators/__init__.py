@@ -22,6 +22,11 @@ from graphfilter.operators.kernels.native_layers import (
     takes_head as takes_head,
 )
 from graphfilter.operators.kernels.native_loss import CompiledLoss as CompiledLoss
+from graphfilter.operators.kernels.native_residual import (
+    residual as residual,
+    residual_gradient as residual_gradient,
+    takes_residual as takes_residual,
+)
 from graphfilter.operators.kernels.product_kernel import make_kernel as make_kernel
 from graphfilter.operators.kinds import (
     OPERATORS,

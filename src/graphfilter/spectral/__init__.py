@@ -15,6 +15,7 @@ from graphfilter.spectral.rayleigh import (
     laplacian,
     rayleigh_quotient,
 )
+from graphfilter.spectral.values import ValueDiagnosis, diagnose_values
 from graphfilter.spectral.words import (
     HIGH_ABOVE as HIGH_ABOVE,
     LOW_BELOW as LOW_BELOW,
@@ -25,7 +26,9 @@ __all__ = [
     "Density",
     "Diagnosis",
     "FrequencyEstimate",
+    "ValueDiagnosis",
     "diagnose",
+    "diagnose_values",
     "estimate_label_frequency",
     "feature_frequency",
     "frequency_gap_bound",

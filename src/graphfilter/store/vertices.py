@@ -29,6 +29,7 @@ from graphfilter.tables import (
     place_of_row,
     read_attributes,
     reading_table,
+    say_unused,
     settle_vertex_roles,
     suggest,
 )
@@ -153,7 +154,7 @@ def understand_vertices(
     edge_roles, said = choose_edge_roles(
         edges, vertices, _seen_in(ids, edges), columns, remembered
     )  # fmt: skip
-    notes += said
+    notes += said if remembered else [*said, *say_unused(edges, edge_roles)]
     # Other columns need the memory.
     del ids
     unlabelled = columns.unlabelled or UNLABELLED

@@ -19,7 +19,11 @@ from graphfilter.systems.pipeline import (
     predict_untrained as predict_untrained,
     train_system,
 )
-from graphfilter.systems.pooling import Pool as Pool, log_probabilities as log_probabilities
+from graphfilter.systems.pooling import (
+    TEMPERATURES as TEMPERATURES,
+    Pool as Pool,
+    log_probabilities as log_probabilities,
+)
 from graphfilter.systems.pools import pooling_of as pooling_of
 from graphfilter.systems.registry import SYSTEMS, find_system, get_system
 from graphfilter.systems.scale_choice import find_scale as find_scale

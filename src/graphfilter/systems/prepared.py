@@ -121,6 +121,14 @@ class Prepared:
             )
         return self._hops[kind, n_hops]
 
+    @cached_property
+    def past(self) -> Prepared:
+        """The graph that training may know; this one where every edge may be known."""
+        past = self.graph.past
+        if past is self.graph:
+            return self
+        return replace(self, graph=past, found={}, _operators={}, _views={}, _hops={})
+
     @property
     def labels(self) -> NDArray[np.int64]:
         """The class numbers of the vertices, -1 where unknown."""

@@ -13,7 +13,14 @@ from graphfilter.tables.build import (
     telling,
 )
 from graphfilter.tables.cells import as_ids, only_in
-from graphfilter.tables.columns import ID_NAMES, LABEL_NAMES, SPLIT_NAMES, Columns, is_index
+from graphfilter.tables.columns import (
+    ID_NAMES,
+    LABEL_NAMES,
+    SPLIT_NAMES,
+    Columns,
+    choose_merge,
+    is_index,
+)
 from graphfilter.tables.edges import EdgeRoles, check_ends, note_rows, read_edge_blocks
 from graphfilter.tables.encoded import KINDS, EncodedColumn, Features, with_gaps
 from graphfilter.tables.encoding import TableEncoder
@@ -33,6 +40,8 @@ from graphfilter.tables.target_columns import (
     read_number_column,
 )
 from graphfilter.tables.text_format import TextOptions
+from graphfilter.tables.times import Times, parse_moment
+from graphfilter.tables.unused import say_unused
 
 __all__ = [
     "ID_NAMES",
@@ -51,12 +60,14 @@ __all__ = [
     "TableEncoder",
     "TableSource",
     "TextOptions",
+    "Times",
     "as_ids",
     "asked_features",
     "at_row",
     "check_ends",
     "check_not_same",
     "choose_edge_roles",
+    "choose_merge",
     "encode_column",
     "encode_labels",
     "guess_vertex_roles",
@@ -68,6 +79,7 @@ __all__ = [
     "only_in",
     "open_pair",
     "open_table",
+    "parse_moment",
     "place_of_row",
     "read_attributes",
     "read_edge_blocks",
@@ -75,6 +87,7 @@ __all__ = [
     "read_number_column",
     "read_parts",
     "reading_table",
+    "say_unused",
     "settle_vertex_roles",
     "suggest",
     "telling",

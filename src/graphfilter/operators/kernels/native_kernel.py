@@ -24,7 +24,7 @@ from graphfilter.runtime import processor_caches, threads_worth
 LIBRARY = Path(__file__).with_name("native.so")
 
 # The number that native.c gives for what its functions take.
-INTERFACE = 6
+INTERFACE = 7
 # Columns are padded to a multiple of this: one vector register, one line of a cache.
 LANES = 16
 # Columns walk in blocks where there are at least so many terms, and so many entries per row.
@@ -48,6 +48,8 @@ _FUNCTIONS = {
     "head": "ccpcpcnpppccpc",
     "head_gradient": "ccpcpcnppcppcpc",
     "cross_entropy": "ccccppppppp",
+    "residual": "cccppppppccnppppcpc",
+    "residual_gradient": "cccppppnppppppppcpc",
 }
 
 
