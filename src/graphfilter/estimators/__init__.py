@@ -21,6 +21,7 @@ from graphfilter.estimators.graph import (
     EFFORTS as EFFORTS,
     GraphClassifier,
     MemberNote as MemberNote,
+    OfCommittee as OfCommittee,
 )
 from graphfilter.estimators.graph_regressor import GraphRegressor
 from graphfilter.estimators.inputs import draw_seed as draw_seed

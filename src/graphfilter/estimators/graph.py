@@ -115,7 +115,7 @@ class OfCommittee(VertexEstimator):
     def _said(
         self, outputs: NDArray[np.float64]
     ) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
-        """Return what is answered from outputs, and the probability of the second of two classes."""
+        """Return what is answered, and the probability of the second of two classes."""
         said = self.in_units(outputs)
         second = said[:, 1].copy() if self.task_.one_class and said.shape[1] == 2 else None
         return self.task_.decide(said), second

@@ -104,7 +104,9 @@ def named_target(task: Task, values: NDArray[np.float64], names: Sequence[str]) 
     """Return numbers or labels (n, T) under the names of their columns, to be passed as y."""
     named = np.array([str(name) for name in names], dtype=object)
     check_magnitude(values)
-    return Target(task, _known(values), named, values, is_column=task is REGRESSION)
+    return Target(
+        task, _known(values), named, values, is_column=task is REGRESSION and len(named) == 1
+    )
 
 
 def _label_target(y: Any) -> Target:
