@@ -113,10 +113,8 @@ def measure_fit(fit: Fit, comparison: Comparison) -> FitMetrics:
     if fit.promised is not None:
         metrics["promise"] = fit.promised.to_dict()
     if estimator.target_scales_:
-        metrics["scales"] = {
-            name: scale.name
-            for name, scale in zip(fit.names, estimator.target_scales_, strict=True)
-        }
+        scaled = zip(fit.names, estimator.target_scales_, strict=True)
+        metrics["scales"] = {name: scale.name for name, scale in scaled}
     if processes := _measure_processes(results):
         metrics["processes"] = processes
     return metrics

@@ -48,11 +48,11 @@ class Promised:
         plan = self.fit.plan
         if self.intervals is not None:
             low, high = self.intervals[..., 0], self.intervals[..., 1]
-            return ((low <= plan.truth) & (plan.truth <= high)).all(axis=1)
+            return np.all((low <= plan.truth) & (plan.truth <= high), axis=1)
         assert self.sets is not None
         if self.fit.task.one_class:
             return self.sets[np.arange(len(self.sets)), plan.target.codes] & plan.known
-        return (self.sets | ~(plan.truth > 0.5)).all(axis=1)
+        return np.all(self.sets | ~(plan.truth > 0.5), axis=1)
 
     @property
     def is_given(self) -> bool:
