@@ -530,7 +530,8 @@ def test_kinds_and_directions_of_edges_come_from_their_table(tmp_path: Path) -> 
     graph, _ = read_tables(tmp_path / "e.csv", tmp_path / "v.csv", columns=columns)
     assert graph.kinds is not None
     assert graph.kinds.names == ("call", "mail", "none")
-    assert graph.kinds.adjacency(1, graph).toarray().tolist() == [[0, 3, 0], [3, 0, 0], [0, 0, 0]]
+    second = graph.kinds.adjacency(1, graph.indptr, graph.indices)
+    assert second.toarray().tolist() == [[0, 3, 0], [3, 0, 0], [0, 0, 0]]
     assert graph.out_links().toarray().tolist() == [[0, 2, 0], [3, 0, 1], [0, 0, 0]]
     assert "Directions kept: 3 arcs; 1 edge goes both ways." in graph.notes
     assert "Kinds of edges: call 1, mail 1, none 1." in graph.notes

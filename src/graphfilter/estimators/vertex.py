@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.errors import ConfigError, GraphError, GraphFilterError, check_count, check_number
@@ -21,11 +19,11 @@ from graphfilter.estimators.inputs import draw_seed, take_split, take_target, ta
 from graphfilter.estimators.members import (
     FittedMember,
     combine,
-    drawn_members,
     fitted_members,
 )
-from graphfilter.estimators.promises import Folded, Promise, fold_outputs, make_promise
+from graphfilter.estimators.promises import Folded, fold_outputs, make_promise
 from graphfilter.estimators.saving import load_estimator, save_estimator
+from graphfilter.estimators.state import EstimatorState
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph, links_checksum
 from graphfilter.inputs import FeatureScaler
@@ -33,7 +31,7 @@ from graphfilter.metrics import is_rare
 from graphfilter.plot import plot_view
 from graphfilter.runtime import pick_device
 from graphfilter.splits import Split, stratified
-from graphfilter.systems import Outcome, Prepared, System, learned_filters, train_system
+from graphfilter.systems import Outcome, Prepared, train_system
 from graphfilter.training import OnEpoch, TargetScale, Task, logged_progress
 
 if TYPE_CHECKING:
@@ -49,7 +47,7 @@ class Trained:
     notes: tuple[str, ...] = ()
 
 
-class VertexEstimator(BaseEstimator):
+class VertexEstimator(EstimatorState):
     """Fit, predict, save and load on the vertices of a graph.
 
     A subclass names its parameters in ``__init__``, as scikit-learn wants it, implements
@@ -57,25 +55,6 @@ class VertexEstimator(BaseEstimator):
     that are left open (None, or 'auto') are settled by :meth:`choose` when it is known what is to
     be learned, and are then in ``chosen_``.
     """
-
-    graph: Graph | None
-    feature_scaling: str
-    validation_fraction: float
-    n_members: int
-    device: str
-    random_state: Any
-    verbose: bool
-
-    monitor: Any
-    promise_: Promise | None
-    target_scales_: tuple[TargetScale, ...]
-
-    @abstractmethod
-    def build_system(self, **chosen: Any) -> System:
-        """Return what is trained: the network, its operator and its training config.
-
-        ``chosen`` are the values of parameters that were left open.
-        """
 
     def choose(self, target: Target, split: Split) -> dict[str, Any]:
         """Return the values of parameters that were left open, for what is to be learned.
@@ -106,14 +85,6 @@ class VertexEstimator(BaseEstimator):
         self.build_system()
         FeatureScaler.check(self.feature_scaling)
 
-    @abstractmethod
-    def read_target(self, y: Any) -> Target:
-        """Return what is to be learned, from y as it is given."""
-
-    def target_of(self, graph: Graph) -> Target | None:
-        """Return what the graph itself says is to be learned, for a fit without y."""
-        return None
-
     def check_target(self, target: Target) -> None:
         """Raise where nothing can be learned from a target."""
         if not (target.codes >= 0).any():
@@ -122,10 +93,6 @@ class VertexEstimator(BaseEstimator):
     def class_weights(self, target: Target, split: Split) -> NDArray[np.float64] | None:
         """Return the weight of each class in the loss; None where all are equal."""
         return None
-
-    def set_target(self, task: Task, names: NDArray[Any], is_column: bool) -> None:
-        """Take what is predicted; ``fit`` and loading do so."""
-        self.task_, self.target_names_, self.is_column_ = task, names, is_column
 
     def fit(
         self,
@@ -137,6 +104,7 @@ class VertexEstimator(BaseEstimator):
         checkpoint: str | Path | None = None,
         resume: bool = False,
         on_epoch: OnEpoch | None = None,
+        **others: Any,
     ) -> Self:
         """Learn from the labelled vertices.
 
@@ -146,7 +114,8 @@ class VertexEstimator(BaseEstimator):
             Features of all vertices, labelled or not. None takes those of ``graph``. The rows of
             a DataFrame are matched with the vertices of a graph that names them (networkx) by its
             index; other rows stand in the order of the vertices. For an estimator bound to a
-            graph: the numbers of the vertices whose labels ``y`` holds.
+            graph: the numbers of the vertices whose labels ``y`` holds, or features of some
+            vertices with those as the index, as a step of a pipeline has them.
         y : array (n,) or (n, T)
             What is known of the vertices, as the estimator says.
         graph : edges (m, 2) or (2, m), scipy sparse, networkx, PyG Data or Graph, optional
@@ -159,6 +128,8 @@ class VertexEstimator(BaseEstimator):
         on_epoch : callable, optional
             Told of the :class:`~graphfilter.training.Progress` after every epoch.
         """
+        if others:
+            raise TypeError(_unknown_argument(type(self).__name__, next(iter(others))))
         self.check_parameters()
         seed = draw_seed(self.random_state)
         fitted, target = take_training(self, X, y, graph)
@@ -440,20 +411,10 @@ class VertexEstimator(BaseEstimator):
     def take_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Keep what else a subclass wants to know of the training."""
 
-    @property
-    def filter_operator(self) -> str:
-        """The kind of operator that the drawn filters run on."""
-        if not self.drawn_members_:
-            return self.system_.operator
-        return self.fitted_members_[self.drawn_members_[0]].system.operator
 
-    def set_members(self, members: Sequence[FittedMember]) -> None:
-        """Take trained members; ``fit`` and loading do so."""
-        self.fitted_members_ = list(members)
-        self.members_ = [member.network.eval() for member in members]
-        self.drawn_members_ = drawn_members(members)
-        self.filters_ = learned_filters([members[i].network for i in self.drawn_members_])
-        if self.filters_:
-            self.filter_ = self.filters_[0]
-        elif hasattr(self, "filter_"):
-            del self.filter_  # Of an earlier fit of another system.
+def _unknown_argument(name: str, given: str) -> str:
+    """Say that fit does not take an argument, and what to do instead."""
+    said = f"{name}.fit() takes no {given}"
+    if given == "sample_weight":
+        return f"{said}: all labelled vertices count the same. Weigh classes with class_weight."
+    return f"{said}; it takes X, y, graph, split, checkpoint, resume and on_epoch."

@@ -15,7 +15,7 @@ from graphfilter.fits.plan import Plan
 from graphfilter.fits.promise import Promised, promise_of
 from graphfilter.graph import Graph
 from graphfilter.metrics import Decision
-from graphfilter.spectral import Diagnosis
+from graphfilter.spectral import Diagnosis, ValueDiagnosis
 from graphfilter.splits import Split
 from graphfilter.training import Task
 
@@ -95,7 +95,7 @@ class Fit:
         return self.plan.names
 
     @property
-    def diagnosis(self) -> Diagnosis | None:
+    def diagnosis(self) -> Diagnosis | ValueDiagnosis:
         return self.plan.diagnosis
 
     @property

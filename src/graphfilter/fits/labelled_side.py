@@ -14,6 +14,8 @@ from graphfilter.wording import count
 
 # Labels that lie on one side by chance would do so with probability 2^-k.
 LEAST_EVIDENCE = 10
+# Of features, vertices times columns, that are looked at.
+MOST_COMPARED = 10**8
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +31,9 @@ def labelled_side(graph: Graph, known: NDArray[np.bool_]) -> Side:
 
     Where no cycle is odd, a connected part has two sides. If its labels all lie on one of them,
     each but the first says so with probability ½ by chance; with ten of them, over all parts, the
-    other sides are taken to be vertices of a kind that is never labelled. Parts without labels say
-    nothing of their vertices, which stay in.
+    other sides are taken to be vertices of a kind that is never labelled. Of parts without labels,
+    those vertices are taken for it too that a feature tells apart: one that is the same on all
+    vertices of that kind, and another on all labelled ones. The rest stay in.
     """
     n = graph.n_vertices
     everyone = Side(np.ones(n, dtype=bool))
@@ -50,9 +53,24 @@ def labelled_side(graph: Graph, known: NDArray[np.bool_]) -> Side:
     one_sided = np.isin(labelled, own[known & ~has_labels[opposite]])
     if int((n_labels[one_sided] - 1).sum()) < LEAST_EVIDENCE:
         return everyone
+    told = _told_apart(graph, never, known)
+    never |= told & ~has_labels[own]
     vertices = count(int(never.sum()), "vertex", "vertices")
     return Side(
         ~never,
         f"{vertices} on the side of the graph that never has a label are left out of the lists of "
         "vertices.",
     )
+
+
+def _told_apart(
+    graph: Graph, never: NDArray[np.bool_], known: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return the vertices that have, of some feature, the one value of all that never are known."""
+    x = graph.features
+    if x is None or np.prod(x.shape) > MOST_COMPARED:
+        return never
+    columns = x.toarray() if sp.issparse(x) else np.asarray(x)
+    kind, others = columns[never], columns[known]
+    tells = (kind == kind[0]).all(axis=0) & (others != kind[0]).all(axis=0)
+    return (columns[:, tells] == kind[0, tells]).all(axis=1) if tells.any() else never

@@ -14,6 +14,7 @@ from graphfilter.fits.comparison import Comparison
 from graphfilter.fits.decision import measure_decision
 from graphfilter.fits.fit import Fit
 from graphfilter.runtime import current
+from graphfilter.spectral import Diagnosis
 from graphfilter.training import FitResult
 
 
@@ -83,7 +84,7 @@ def measure_fit(fit: Fit, comparison: Comparison) -> FitMetrics:
     frequency, results = plan.frequency, estimator.results_
     known = [value for value in frequency.values() if np.isfinite(value)]
     mean = float(np.mean(known)) if known else np.nan
-    if fit.diagnosis is not None:
+    if isinstance(fit.diagnosis, Diagnosis):
         mean = fit.diagnosis.label_frequency.mean
     metrics: FitMetrics = {
         "task": fit.task.name,

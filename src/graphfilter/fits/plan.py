@@ -21,7 +21,7 @@ from graphfilter.estimators import Target
 from graphfilter.fits.labelled_side import Side, labelled_side
 from graphfilter.fits.split_choice import STRATIFIED, SplitBy, choose_split, without_future
 from graphfilter.graph import Graph
-from graphfilter.spectral import Diagnosis, diagnose, rayleigh_quotient
+from graphfilter.spectral import Diagnosis, ValueDiagnosis, diagnose, diagnose_values
 from graphfilter.splits import Split
 from graphfilter.tables import TableEncoder
 from graphfilter.training import CLASSIFICATION
@@ -86,22 +86,18 @@ class Plan:
         return part
 
     @cached_property
-    def diagnosis(self) -> Diagnosis | None:
-        """What a filter sees of the classes; None where something else is learned."""
-        return diagnose(self.graph) if self.target.task.one_class else None
+    def diagnosis(self) -> Diagnosis | ValueDiagnosis:
+        """What a filter sees of the classes, or of the labels or numbers."""
+        if self.target.task.one_class:
+            return diagnose(self.graph)
+        return diagnose_values(self.graph, self.truth, self.names)
 
     @cached_property
     def frequency(self) -> dict[str, float]:
         """The graph frequency of every class, label or number; NaN where it has none."""
-        if self.diagnosis is not None:
-            values = self.diagnosis.label_frequency.value
-        elif self.graph.n_edges:
-            known = np.flatnonzero(self.known)
-            among = self.graph if self.known.all() else self.graph.subgraph(known)
-            centred = self.truth[known] - self.truth[known].mean(axis=0)
-            values = np.atleast_1d(rayleigh_quotient(among, centred))
-        else:
-            values = np.full(len(self.names), np.nan)
+        found = self.diagnosis
+        estimate = found.label_frequency if isinstance(found, Diagnosis) else found.frequency
+        values = estimate.value if self.graph.n_edges else np.full(len(self.names), np.nan)
         return dict(zip(self.names, map(float, values), strict=True))
 
     @cached_property

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from graphfilter.fits import Fit
 from graphfilter.report.numbers import plain
+from graphfilter.spectral import Diagnosis
 
 MOST_CLASSES = 40
 N_BINS = 10
@@ -31,7 +32,7 @@ class ClassRow:
 
 def class_rows(fit: Fit) -> list[ClassRow]:
     """Score each class on its own; precision is NaN for one never predicted, recall untested."""
-    assert fit.diagnosis is not None
+    assert isinstance(fit.diagnosis, Diagnosis)
     diagnosis, judged = fit.diagnosis, fit.judged
     # Slow to import, as is confusion_matrix below.
     from sklearn.metrics import precision_recall_fscore_support

@@ -28,7 +28,7 @@ from graphfilter.report.numbers import percent, plain
 from graphfilter.report.spread import view_spread
 from graphfilter.report.values import label_rows, scatter_data
 from graphfilter.report.vertices import vertex_tables
-from graphfilter.spectral import Density, label_energy, spectral_density
+from graphfilter.spectral import Density, Diagnosis, label_energy, spectral_density
 from graphfilter.training import REGRESSION
 from graphfilter.wording import count
 
@@ -64,7 +64,8 @@ def write_report(path: str | PathLike[str], page: Page) -> None:
 def render_report(page: Page) -> str:
     """Return the page of a fit."""
     fit, metrics = page.fit, page.metrics
-    graph, estimator, diagnosis = fit.graph, fit.estimator, fit.diagnosis
+    graph, estimator = fit.graph, fit.estimator
+    diagnosis = fit.diagnosis if isinstance(fit.diagnosis, Diagnosis) else None
     density = spectral_density(graph)
     shape = ""
     if estimator.filters_:
@@ -91,6 +92,7 @@ def render_report(page: Page) -> str:
         shape=shape,
         heard=_filters_heard(fit),
         diagnosis=diagnosis,
+        advice=fit.diagnosis.advice,
         degrees=_degrees(graph),
         n_isolated=int(np.count_nonzero(graph.degrees == 0)),
         classes=class_rows(fit) if fit.task.one_class else [],
@@ -176,8 +178,9 @@ def _plot_data(fit: Fit, density: Density) -> dict[str, Any]:
     results = estimator.filter_results_ or [r for r in estimator.results_ if r.n_epochs]
     frequency = list(fit.plan.frequency.values())
     low = high = [None] * len(frequency)
-    if fit.diagnosis is not None:
-        found = fit.diagnosis.label_frequency
+    if graph.n_edges:
+        own = fit.diagnosis
+        found = own.label_frequency if isinstance(own, Diagnosis) else own.frequency
         low, high = plain(found.low), plain(found.high)
     filtered = None
     if estimator.filters_:
