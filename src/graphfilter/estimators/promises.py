@@ -94,7 +94,10 @@ class Promise:
         if not arrays:
             return None
         if "sets.rules" in arrays:
-            rules = [SetRule(float(p), float(d)) for p, d in np.asarray(arrays["sets.rules"])]
+            numbers = np.asarray(arrays["sets.rules"], dtype=np.float64)
+            if numbers.ndim != 2 or not np.isfinite(numbers).all():
+                raise ValueError("the rules of a promise are damaged")
+            rules = [SetRule(float(penalty), float(diffusion)) for penalty, diffusion in numbers]
             scores = [_scores(arrays[f"sets.scores{k}"]) for k in range(len(rules))]
             several, seed = (int(x) for x in np.asarray(arrays["sets.said"]))
             folds = tuple(SetFold(rule, s) for rule, s in zip(rules, scores, strict=True))
@@ -107,7 +110,8 @@ class Promise:
                     np.asarray(arrays[key % name], dtype=np.float64)
                     for name in ("centre", "scale", "slope")
                 )
-                if not centre.shape == scale.shape == slope.shape:
+                finite = np.isfinite([centre, scale, slope]).all()
+                if not finite or centre.ndim != 1 or not centre.shape == scale.shape == slope.shape:
                     raise ValueError("a promise whose widths have different columns")
                 made.append(IntervalFold(centre, scale, slope, _scores(arrays[key % "scores"])))
             intervals.append(IntervalCalibration(tuple(made)))

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.conformal import fewest_for
 from graphfilter.errors import ConfigError
-from graphfilter.estimators import VertexClassifier, VertexRegressor
+from graphfilter.estimators import VertexClassifier, VertexEstimator, VertexRegressor
+from graphfilter.fits.plan import Plan
 from graphfilter.metrics import Coverage, chance_of_coverage, coverage_by
 from graphfilter.wording import count
-
-if TYPE_CHECKING:
-    from graphfilter.fits.fit import Fit
-    from graphfilter.fits.plan import Plan
 
 SEPARATOR = ";"
 
@@ -28,7 +25,7 @@ class Promised:
 
     Attributes
     ----------
-    fit : Fit
+    plan : Plan
     coverage : float
     n_calibrated : int
         Validation vertices that calibrate.
@@ -36,7 +33,7 @@ class Promised:
     intervals : array (n, T, 2), optional
     """
 
-    fit: Fit
+    plan: Plan
     coverage: float
     n_calibrated: int
     sets: NDArray[np.bool_] | None = None
@@ -45,25 +42,31 @@ class Promised:
     @cached_property
     def held(self) -> NDArray[np.bool_]:
         """Whether the truth of each vertex is inside; of no meaning where it is not known."""
-        plan = self.fit.plan
+        plan = self.plan
         if self.intervals is not None:
             low, high = self.intervals[..., 0], self.intervals[..., 1]
             return np.all((low <= plan.truth) & (plan.truth <= high), axis=1)
         assert self.sets is not None
-        if self.fit.task.one_class:
+        if self.plan.target.task.one_class:
             return self.sets[np.arange(len(self.sets)), plan.target.codes] & plan.known
         return np.all(self.sets | ~(plan.truth > 0.5), axis=1)
 
     @property
+    def test(self) -> NDArray[np.int64]:
+        """The test vertices whose truth is known."""
+        test = self.plan.split.test
+        return test[self.plan.known[test]]
+
+    @property
     def is_given(self) -> bool:
         """Whether test vertices are drawn like those that calibrate: not by time, not by group."""
-        return self.fit.plan.by.times is None and self.fit.plan.by.groups is None
+        return self.plan.by.times is None and self.plan.by.groups is None
 
     @cached_property
     def observed(self) -> Coverage | None:
         """The coverage of the test vertices; None where there are none."""
-        test = self.fit.scored.get("test")
-        return None if test is None else Coverage.of(self.held[test])
+        test = self.test
+        return Coverage.of(self.held[test]) if len(test) else None
 
     @property
     def chance(self) -> tuple[float, float] | None:
@@ -74,11 +77,11 @@ class Promised:
 
     def by_class(self) -> dict[str, Coverage]:
         """Return the coverage of each class, or of those with each label, on test vertices."""
-        test = self.fit.scored.get("test")
-        if test is None or self.sets is None:
+        test = self.test
+        if not len(test) or self.sets is None:
             return {}
-        names, plan = self.fit.names, self.fit.plan
-        if self.fit.task.one_class:
+        names, plan = self.plan.names, self.plan
+        if self.plan.target.task.one_class:
             found = coverage_by(self.held[test], plan.target.codes[test])
             return {names[code]: own for code, own in found.items()}
         has = plan.truth[test] > 0.5
@@ -90,10 +93,10 @@ class Promised:
 
     def by_degree(self) -> dict[str, Coverage]:
         """Return the coverage of test vertices with few, some and many neighbours."""
-        test = self.fit.scored.get("test")
-        if test is None:
+        test = self.test
+        if not len(test):
             return {}
-        degrees = np.diff(self.fit.graph.indptr)[test]
+        degrees = np.diff(self.plan.graph.indptr)[test]
         first, second = np.quantile(degrees, [1 / 3, 2 / 3], method="lower")
         thirds = (degrees > first).astype(int) + (degrees > second)
         words = (f"up to {first}", f"up to {second}", "more")
@@ -102,7 +105,7 @@ class Promised:
     @property
     def size(self) -> float:
         """How many classes a set has on average, or how wide intervals are in the middle."""
-        answered = ~np.isin(self.fit.plan.parts, ("train", "val"))
+        answered = ~np.isin(self.plan.parts, ("train", "val"))
         rows = answered if answered.any() else np.ones(len(answered), dtype=bool)
         if self.sets is not None:
             return float(self.sets[rows].sum(axis=1).mean())
@@ -116,7 +119,7 @@ class Promised:
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the columns of ``predictions.csv``: the set, or the ends of the interval."""
-        names = self.fit.names
+        names = self.plan.names
         if self.sets is not None:
             joined = [
                 SEPARATOR.join(n for n, inside in zip(names, row, strict=True) if inside)
@@ -138,7 +141,7 @@ class Promised:
         share = f"{self.coverage:.3g}"
         if self.intervals is not None:
             said = [f"Intervals of coverage {share} are {self.size:.3g} wide in the middle."]
-        elif self.fit.task.one_class:
+        elif self.plan.target.task.one_class:
             said = [
                 f"Sets of coverage {share} have {self.size:.2f} classes on average; "
                 f"{self.n_sure:,} of {n:,} vertices have one class."
@@ -197,15 +200,14 @@ def check_coverage_asked(plan: Plan, coverage: float | None) -> None:
         )
 
 
-def promise_of(fit: Fit, coverage: float | None) -> Promised | None:
-    """Return the sets or intervals of a fit; None where none are asked for."""
-    estimator = fit.estimator
+def promise_of(plan: Plan, estimator: VertexEstimator, coverage: float | None) -> Promised | None:
+    """Return the sets or intervals of a fitted estimator; None where none are asked for."""
     if coverage is None or estimator.promise_ is None:
         return None
     n = estimator.promise_.n_vertices
     if isinstance(estimator, VertexRegressor):
         ends = estimator.predict_interval(coverage=coverage)
         shaped = ends if ends.ndim == 3 else ends[:, None]
-        return Promised(fit, coverage, n, intervals=shaped)
+        return Promised(plan, coverage, n, intervals=shaped)
     assert isinstance(estimator, VertexClassifier)
-    return Promised(fit, coverage, n, sets=estimator.predict_set(coverage=coverage))
+    return Promised(plan, coverage, n, sets=estimator.predict_set(coverage=coverage))
