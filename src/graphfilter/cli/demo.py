@@ -50,8 +50,13 @@ def demo(
         raise ConfigError(f"{out}: exists and is not empty; pass --overwrite, or another --out.")
     from graphfilter.data import load_dataset, make_bipartite
     from graphfilter.metrics import score_parts
-    from graphfilter.report.curves import describe_shape, mean_response
-    from graphfilter.report.figures import draw_filter, draw_filters, save_figure
+    from graphfilter.report import (
+        describe_shape,
+        draw_filter,
+        draw_filters,
+        mean_response,
+        save_figure,
+    )
     from graphfilter.spectral import label_frequency, spectral_density
     from graphfilter.splits import stratified
     from graphfilter.storage import make_folder, write_json
