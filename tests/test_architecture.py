@@ -38,12 +38,13 @@ ROOMS = [
     "filters",
     "models",
     "pyg",
+    "metrics",
     "training",
     "systems",
-    "metrics",
     "conformal",
     "explain",
     "estimators",
+    "fits",
     "bench",
     "report",
     "paper",
@@ -174,7 +175,7 @@ def around_doors(module: str) -> Iterator[str]:
         if not isinstance(node, ast.ImportFrom) or not str(node.module).startswith("graphfilter."):
             continue
         _, room, *inner = str(node.module).split(".")
-        if room in DOORS and room not in ("report", "run_folder") and room != layer(module):
+        if room in DOORS and room != layer(module):
             unknown = {alias.name for alias in node.names} - DOORS[room]
             if inner or unknown:
                 yield f"{module}, line {node.lineno}: {ast.unparse(node)}"
@@ -182,16 +183,15 @@ def around_doors(module: str) -> Iterator[str]:
 
 def test_rooms_are_entered_by_their_doors() -> None:
     """Write ``from graphfilter.room import name``; where it is missing, add it to the door."""
-    free = ("report", "run_folder", "studio", "cli")
-    around = [line for module in MODULES for line in around_doors(module)]
-    assert not [line for line in around if not line.startswith(free)]
+    assert not [line for module in MODULES for line in around_doors(module)]
 
 
 def test_modules_import_without_cycles() -> None:
-    """Within a package too, among what runs at import."""
+    """Within a package too, and lazily or for types alone."""
     graph: dict[str, set[str]] = {module: set() for module in MODULES}
     for found in IMPORTS:
-        if not found.lazy:
+        # The package itself imports every room when it is asked for one.
+        if found.target not in (found.source, "__init__"):
             graph[found.source].add(found.target)
     try:
         list(TopologicalSorter(graph).static_order())
@@ -249,5 +249,5 @@ def test_import_walk_sees_imports_of_every_kind() -> None:
     found = {(i.source, i.target, i.lazy) for i in IMPORTS}
     assert ("graph.graph", "errors", False) in found
     assert ("__init__", "data", True) in found
-    assert ("estimators.saving", "estimators.vertex", True) in found
+    assert ("runtime", "runtime.devices", True) in found
     assert ("data.registry", "data.readers.npz", False) in found

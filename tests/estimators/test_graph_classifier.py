@@ -18,7 +18,6 @@ from graphfilter.errors import ConfigError, ModelFileError
 from graphfilter.graph import Graph
 from graphfilter.inputs.views import VIEWS
 from graphfilter.models import Trees
-from graphfilter.run_folder.run_metrics import measure_run
 from graphfilter.storage import read_checked_json, write_checked_json
 from graphfilter.systems import committee
 
@@ -85,8 +84,6 @@ def test_failed_member_is_absent_with_its_reason(monkeypatch: pytest.MonkeyPatch
     title = "trees on features and neighbours' averages"
     assert fitted.absent_[title].startswith("ValueError: window shape")
     assert fitted.notes_[0].startswith(f"{title} failed, and the others answer: ValueError")
-    measured = measure_run(fitted, GRAPH, fitted.predict_proba(), fitted.split_)
-    assert measured.get("absent") == fitted.absent_
 
 
 def test_saved_classifier_predicts_the_fitted_graph_to_the_bit(

@@ -14,7 +14,7 @@ from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.data import Columns
-    from graphfilter.run_folder import Asked, SplitBy
+    from graphfilter.fits import Asked, SplitBy
 
 SPLIT = "How the labelled vertices are divided (60/20/20 at random otherwise)"
 TWO_CLASSES = "Two classes: when to answer the one you look for"
@@ -106,10 +106,8 @@ class AnswerOptions(PredictedOptions):
 
     def split_rule(self) -> SplitBy:
         """Read the column to divide by, where there is one."""
-        from graphfilter.data import TextOptions
-        from graphfilter.run_folder import SplitBy
-        from graphfilter.run_folder.split_choice import STRATIFIED
-        from graphfilter.tables.split_columns import read_groups, read_times
+        from graphfilter.fits import STRATIFIED, SplitBy
+        from graphfilter.tables import read_groups, read_times
 
         named = [n for n in ("split_by", "group", "split") if getattr(self, n) is not None]
         if len(named) > 1:
@@ -120,16 +118,15 @@ class AnswerOptions(PredictedOptions):
         if self.vertices is None:
             word = "--split-by" if self.split_by else "--group"
             raise ConfigError(f"{word} names a column of a table (--vertices); there is none.")
-        text = TextOptions(self.delimiter, self.encoding, self.decimal)
         if self.split_by is not None:
-            times = read_times(self.vertices, self.split_by, text)
+            times = read_times(self.vertex_table, self.split_by)
             return SplitBy(self.split_by, times=times)
         assert self.group is not None
-        return SplitBy(self.group, groups=read_groups(self.vertices, self.group, text))
+        return SplitBy(self.group, groups=read_groups(self.vertex_table, self.group))
 
     def asked(self) -> Asked:
         """Return what is wanted of the answer."""
-        from graphfilter.run_folder import Asked
+        from graphfilter.fits import Asked
 
         return Asked(
             self.threshold, tuple(self.cost or ()), self.positive, self.embeddings, self.repeats,

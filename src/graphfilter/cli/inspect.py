@@ -39,7 +39,7 @@ def inspect(
     if given.of_values:
         _inspect_values(given, picture)
         return
-    from graphfilter.report.figures import draw_spectrum, save_figure
+    from graphfilter.report import draw_spectrum, save_figure
     from graphfilter.spectral import diagnose, label_energy, spectral_density
 
     found, quiet = given.read().graph, given.quiet
@@ -127,7 +127,7 @@ def _show(d: Diagnosis, name: str) -> None:
 
 def _show_cost(graph: Graph, n_labelled: int) -> None:
     """Say what training takes, on the usual share of the labels."""
-    from graphfilter.run_folder import with_features
+    from graphfilter.fits import with_features
     from graphfilter.runtime import memory_of_process
     from graphfilter.store import say_bytes
     from graphfilter.systems import estimate_cost, get_system

@@ -30,13 +30,13 @@ def studio(
     """
     import webbrowser
 
-    from graphfilter.studio import server
+    from graphfilter.studio import UPLOAD_LIMIT_MB, Studio, serve
 
-    words = given.words()
-    running = server.Studio(
-        given.read() if words else None, words, port=port,
-        upload_limit_mb=upload_limit or server.UPLOAD_LIMIT_MB,
-    )  # fmt: skip
+    running = Studio(
+        given.read() if given.words() else None,
+        port=port,
+        upload_limit_mb=upload_limit or UPLOAD_LIMIT_MB,
+    )
 
     def announce() -> None:
         say(f"The studio is at {running.url}")
@@ -45,4 +45,4 @@ def studio(
         if browser:
             webbrowser.open(running.url)
 
-    server.serve(running, announce)
+    serve(running, announce)

@@ -28,7 +28,6 @@ class TargetOptions(AnswerOptions):
         if self.multilabel and len(listed(self.multilabel)) < 2:
             raise ConfigError("--multilabel must name two columns or more; one goes to --label.")
         given = [name for name in _OF_CLASSES if getattr(self, name)]
-        given += ["repeats"] if self.repeats > 1 else []
         if given:
             raise ConfigError(
                 f"--{given[0]} is for one class per vertex; leave it out with {word}."

@@ -14,7 +14,7 @@ from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph
 from graphfilter.systems import GROUPS, Committee, CommitteeOutcome, Outcome, System, get_system
-from graphfilter.training import CLASSIFICATION, Monitor
+from graphfilter.training import Monitor
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +32,8 @@ class MemberNote:
         The class number it alone gives each vertex.
     remark : str
         What it did to its columns, where that is worth a note.
+    second : float array (n,) or None
+        Of two classes, the probability that it alone gives the second.
     """
 
     name: str
@@ -41,6 +43,7 @@ class MemberNote:
     epochs: int
     predicted: NDArray[np.int64]
     remark: str = ""
+    second: NDArray[np.float64] | None = None
 
 
 EFFORTS = {"full": "committee", "low": "committee-low"}
@@ -62,9 +65,9 @@ class GraphClassifier(VertexClassifier):
     feature_scaling : {'auto', 'none', 'row', 'standardise'}
         See :class:`~graphfilter.inputs.scaling.FeatureScaler`.
     max_epochs, patience, monitor : int, int and str, optional
-        In place of the members' own, 1500, 120 and 'accuracy': see
-        :class:`~graphfilter.training.TrainConfig`.
-    validation_fraction, class_weight, device, random_state, verbose
+        In place of the members' own, 1500, 120 and 'accuracy', or 'average_precision' where one of
+        two classes is rare: see :class:`~graphfilter.training.TrainConfig`.
+    positive, validation_fraction, class_weight, device, random_state, verbose
         As in :class:`~graphfilter.SGFClassifier`.
 
     Attributes
@@ -105,6 +108,7 @@ class GraphClassifier(VertexClassifier):
         max_epochs: int | None = None,
         patience: int | None = None,
         monitor: Monitor | None = None,
+        positive: Any = None,
         validation_fraction: float = 0.25,
         class_weight: dict[Any, float] | str | None = None,
         device: str = "auto",
@@ -117,23 +121,25 @@ class GraphClassifier(VertexClassifier):
         self.max_epochs = max_epochs
         self.patience = patience
         self.monitor: Monitor | None = monitor
+        self.positive = positive
         self.validation_fraction = validation_fraction
         self.class_weight = class_weight
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
-    def build_system(self) -> System:
+    def build_system(self, **chosen: Any) -> System:
         name = EFFORTS[check_name("effort", self.effort, EFFORTS)]
         given = {
             "max_epochs": self.max_epochs,
             "patience": self.patience,
             "monitor": self.monitor,
         }
-        return get_system(name).with_(**{k: v for k, v in given.items() if v is not None})
+        system = get_system(name).with_(**{k: v for k, v in given.items() if v is not None})
+        return system.choosing_by(chosen.get("monitor"))
 
     def check_target(self, target: Target) -> None:
-        if target.task is not CLASSIFICATION:
+        if not target.task.one_class:
             raise ConfigError(
                 "GraphClassifier gives each vertex one class; SGFClassifier takes several labels."
             )
@@ -164,12 +170,13 @@ class GraphClassifier(VertexClassifier):
                 part.n_epochs,
                 part.probabilities.argmax(axis=1),
                 part.remark,
+                _of_second(part.probabilities),
             )
             for part, share in zip(outcome.parts, outcome.pool.shares, strict=True)
         ]
         without = {title: outcome.without(*names) for title, names in GROUPS.items()}
         self.without_ = {
-            title: None if found is None else found.argmax(axis=1)
+            title: None if found is None else (found.argmax(axis=1), _of_second(found))
             for title, found in without.items()
         }
         graph, n_train = self.prepared_.graph, len(self.split_.train)
@@ -187,3 +194,8 @@ class GraphClassifier(VertexClassifier):
             ),
             *(f"{note.title}: {note.remark}." for note in self.member_notes_ if note.remark),
         )
+
+
+def _of_second(probabilities: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Return the probability of the second of two classes; None where there are more."""
+    return probabilities[:, 1].copy() if probabilities.shape[1] == 2 else None

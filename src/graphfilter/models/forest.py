@@ -16,12 +16,15 @@ from torch import Tensor
 from graphfilter.errors import check_count
 from graphfilter.graph import Features, Graph
 from graphfilter.models.base import ModelConfig
+from graphfilter.models.comparing import too_many_to_compare
 from graphfilter.models.tree_nodes import NEVER, TreeNodes, dense, within
 
 # A leaf holds at least one of so many training vertices, so that a tree on many has few leaves.
 MOST_LEAVES = 4000
 # Bytes of a node that is kept, while all are joined, and of a node and class where a tree grows.
 _KEPT_NODE, _GROWING_NODE = 100, 16
+# Of bytes that one tree grows in.
+MOST_GROWING = 2**30
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,12 @@ class ForestConfig(ModelConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_count("n_trees", self.n_trees)
+
+    def skip_reason(self, graph: Graph, n_train: int) -> str | None:
+        if growing_bytes(n_train, graph.n_classes) > MOST_GROWING:
+            many = f"{graph.n_classes:,} classes are too many for trees that vote"
+            return too_many_to_compare(graph, n_train) or many
+        return too_many_to_compare(graph, n_train)
 
     def build(self, graph: Graph, generator: torch.Generator) -> Forest:
         return Forest(graph.n_features, graph.n_classes, self)

@@ -16,7 +16,11 @@ from graphfilter.spectral.rayleigh import (
     rayleigh_quotient,
 )
 from graphfilter.spectral.values import ValueDiagnosis, diagnose_values
-from graphfilter.spectral.words import frequency_range
+from graphfilter.spectral.words import (
+    HIGH_ABOVE as HIGH_ABOVE,
+    LOW_BELOW as LOW_BELOW,
+    frequency_range,
+)
 
 __all__ = [
     "Density",

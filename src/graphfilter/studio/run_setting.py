@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from graphfilter.errors import ConfigError, check_number
-from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.estimators import SGFClassifier
 
 # The least and the most of each whole number. The page shows the same.
 LIMITS = {"n_layers": (1, 64), "max_epochs": (1, 10_000), "seed": (0, 2**32 - 1)}
@@ -57,13 +57,3 @@ class RunSetting:
             max_epochs=self.max_epochs,
             random_state=self.seed,
         )
-
-    def arguments(self) -> tuple[str, ...]:
-        """Return the words of the command line for what differs from the defaults."""
-        options = {"operator": "--operator", "n_layers": "--layers", "filter_init": "--init",
-                   "dropout": "--dropout", "max_epochs": "--epochs", "seed": "--seed"}  # fmt: skip
-        said = []
-        for name, option in options.items():
-            if getattr(self, name) != getattr(RunSetting(), name):
-                said += [option, str(getattr(self, name))]
-        return (*said, *(() if self.baselines else ("--no-baselines",)))

@@ -12,7 +12,13 @@ from graphfilter.training.progress import OnEpoch, Progress, shared as shared
 from graphfilter.training.run import FitResult, Run
 from graphfilter.training.target_scale import SCALES, TargetScale
 from graphfilter.training.task import Task
-from graphfilter.training.tasks import CLASSIFICATION, MULTILABEL, REGRESSION, TASKS
+from graphfilter.training.tasks import (
+    CLASSIFICATION,
+    MULTILABEL,
+    REGRESSION,
+    TASKS,
+    Classification as Classification,
+)
 
 __all__ = [
     "CLASSIFICATION",
