@@ -56,16 +56,13 @@ class PredictedOptions(FitOptions):
         """Read what is to be predicted, one row per vertex."""
         import numpy as np
 
-        from graphfilter.data import TextOptions
         from graphfilter.estimators import named_target
         from graphfilter.tables import read_label_columns, read_number_column
         from graphfilter.training import MULTILABEL, REGRESSION
 
-        assert self.vertices is not None
-        text = TextOptions(self.delimiter, self.encoding, self.decimal)
         if self.number:
             numbers = listed(self.number)
-            values = [read_number_column(self.vertices, name, text) for name in numbers]
+            values = [read_number_column(self.vertex_table, name) for name in numbers]
             return named_target(REGRESSION, np.column_stack(values), numbers)
         names = listed(self.multilabel)
-        return named_target(MULTILABEL, read_label_columns(self.vertices, names, text), names)
+        return named_target(MULTILABEL, read_label_columns(self.vertex_table, names), names)

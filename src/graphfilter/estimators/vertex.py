@@ -59,8 +59,8 @@ class VertexEstimator(EstimatorState):
     def choose(self, target: Target, split: Split) -> dict[str, Any]:
         """Return the values of parameters that were left open, for what is to be learned.
 
-        Where one of two classes is rare, accuracy hardly sees it: average precision then chooses
-        the best epoch.
+        Where one of two classes is rare, accuracy hardly sees it, and where one is looked for it
+        is not what is asked: average precision then chooses the best epoch.
         """
         if self.monitor is not None:
             if self.monitor not in target.task.monitors:
@@ -70,9 +70,11 @@ class VertexEstimator(EstimatorState):
                 )
             return {}
         codes, usual = target.codes, self.build_system().settings()["monitor"]
+        asked = getattr(self, "positive", None) is not None
         rare = target.task.one_class and is_rare(codes[split.train], len(target.names))
         seen = len(np.unique(codes[split.val])) == 2
-        return {"monitor": "average_precision"} if rare and seen and usual == "accuracy" else {}
+        watched = (rare or asked) and seen and usual == "accuracy"
+        return {"monitor": "average_precision"} if watched else {}
 
     def task_for(self, target: Target) -> Task:
         """Return the task to be trained on a target."""
