@@ -12,6 +12,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from graphfilter.errors import GraphError
+from graphfilter.estimators.given import given_target
 from graphfilter.tables import LARGEST_TARGET, encode_labels
 from graphfilter.training import CLASSIFICATION, MULTILABEL, REGRESSION, TargetScale, Task
 
@@ -81,6 +82,7 @@ def class_target(y: Any) -> Target:
     """Read one class per vertex, or a table (n, L) of the labels that a vertex has."""
     if isinstance(y, Target):
         return y
+    y = given_target(y)
     if _is_table(y):
         return _label_target(y)
     values = y if isinstance(y, list | tuple) else column_or_1d(np.asarray(y), warn=True)
@@ -94,7 +96,7 @@ def number_target(y: Any) -> Target:
     """Read one number per vertex, or several (n, T); NaN or None where unknown."""
     if isinstance(y, Target):
         return y
-    array = _array(y)
+    array = _array(given_target(y))
     values = array if array.ndim == 2 else array[:, None]
     check_magnitude(values)
     return Target(REGRESSION, _known(values), _names(y, values), values, array.ndim == 1)
