@@ -81,6 +81,7 @@ bench: $(STAMP)  ## Measure time and memory on the CPU beside peers, and write d
 	$(BIN)/python benchmarks/pyg_conv.py --threads 1 --out $(RESULTS)/pyg_conv-cpu.json
 	for name in layer memory growth loading contention; do \
 		$(BIN)/python benchmarks/$$name.py --out $(RESULTS)/$$name-cpu.json || exit 1; done
+	$(BIN)/python benchmarks/default_fit.py --out $(RESULTS)/default_fit-cpu.json
 	$(BIN)/python benchmarks/write_docs.py
 
 .PHONY: bench-history
@@ -88,7 +89,7 @@ bench-history: $(STAMP)  ## Measure this commit beside a peer, append it and dra
 	$(BIN)/python benchmarks/history.py
 
 bench-gpu: $(STAMP)  ## The same on a CUDA GPU, and full-batch training at the size of papers100M
-	for name in epoch pyg_conv layer memory growth huge; do \
+	for name in epoch pyg_conv layer memory growth huge default_fit; do \
 		$(BIN)/python benchmarks/$$name.py --device cuda --out $(RESULTS)/$$name-cuda.json \
 			|| exit 1; done
 	$(BIN)/python benchmarks/write_docs.py

@@ -6,20 +6,22 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.models import Fitted
-from graphfilter.splits import Split
+from graphfilter.splits import Split, held_folds
 from graphfilter.systems.committee import Committee, repeated_seed, repeats
-from graphfilter.systems.networks import Outcome, check_is_of_classes, train_networks
-from graphfilter.systems.pooling import Pool, fit_pool, log_probabilities, together
+from graphfilter.systems.networks import Outcome, train_networks
+from graphfilter.systems.pooling import Pool
+from graphfilter.systems.pools import pooling_of
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.prior import prior_weights
 from graphfilter.systems.system import System
-from graphfilter.training import OnEpoch, Progress, shared
+from graphfilter.training import REGRESSION, OnEpoch, Progress, Task, shared
 
 # With less than this share of the weights a member is left out.
 LEAST = 0.01
@@ -68,6 +70,11 @@ class CommitteeOutcome(Outcome):
         Their weights on another graph, where those that keep theirs have none.
     weigh : callable
         From which of them are heard to their weights.
+    pooled : array (M, n, C)
+        What the pool takes of each part: logits, or numbers.
+    folds : tuple of Pool
+        The pools of the members that are heard without the validation vertices of one fold each:
+        see :func:`~graphfilter.splits.held_folds`.
     failed : dict of str to str
         Why members that should have been trained have no part, by title.
     """
@@ -76,6 +83,8 @@ class CommitteeOutcome(Outcome):
     pool: Pool
     elsewhere: Pool
     weigh: Weigh
+    pooled: NDArray[np.float64]
+    folds: tuple[Pool, ...]
     failed: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -87,9 +96,7 @@ class CommitteeOutcome(Outcome):
         heard = np.array([part.system.name not in names for part in self.parts])
         if not heard.any():
             return None
-        return self.weigh(heard).answer(
-            log_probabilities([part.probabilities for part in self.parts])
-        )
+        return self.weigh(heard).answer(self.pooled)
 
 
 def train_committee(
@@ -114,9 +121,10 @@ def train_committee(
     """
     if not isinstance(committee, Committee):
         raise ConfigError(f"{committee.name} must be a committee; it is one system.")
-    check_is_of_classes(prepared, committee)
     n_train = min(len(split.train) for split in splits)
-    sitting = committee.sitting(prepared.graph, n_train)
+    sitting = [
+        for_task(system, prepared.task) for system in committee.sitting(prepared.graph, n_train)
+    ]
     if not sitting:
         raise ConfigError(f"no member of {committee.name} can be trained on this graph.")
     watch = _Watch(on_epoch, len(sitting))
@@ -147,7 +155,7 @@ def train_committee(
             resume=resume,
         )
         grouped = [outcomes[i : i + n_seeds] for i in range(0, len(outcomes), n_seeds)]
-        parts = [_together(system, runs) for runs in grouped]
+        parts = [_together(system, runs, prepared.task) for runs in grouped]
         return DIVERGED if any(part is None for part in parts) else [p for p in parts if p]
 
     trained = shared(len(sitting), work, on_epoch)
@@ -161,17 +169,25 @@ def train_committee(
         reasons = "; ".join(f"{title}: {reason}" for title, reason in failed.items())
         raise GraphFilterError(f"no member of {committee.name} could be trained ({reasons}).")
     return [
-        _weighed(prepared, committee, parts, split, class_weight, failed)
-        for parts, split in zip(zip(*by_member, strict=True), splits, strict=True)
+        _weighed(prepared, committee, parts, split, seed, class_weight, failed)
+        for parts, split, seed in zip(zip(*by_member, strict=True), splits, seeds, strict=True)
     ]
 
 
-def _together(system: System, runs: Sequence[Outcome]) -> Part | None:
+def for_task(system: System, task: Task) -> System:
+    """Return a member as it learns a task: numbers suffer from what dropout takes from them."""
+    if task is not REGRESSION or system.is_fitted or system.model is None:
+        return system
+    return replace(system, model=replace(system.model, dropout=min(system.model.dropout, 0.2)))
+
+
+def _together(system: System, runs: Sequence[Outcome], task: Task) -> Part | None:
     """Return what the runs of a member say that learned something; None where none did."""
     learned = [run for run in runs if np.isfinite(run.probabilities).all() and not _is_lost(run)]
     if not learned:
         return None
-    return Part(system, tuple(learned), together([run.probabilities for run in learned]))
+    said = pooling_of(task).together([run.probabilities for run in learned])
+    return Part(system, tuple(learned), said)
 
 
 def _is_lost(run: Outcome) -> bool:
@@ -198,30 +214,29 @@ def _weighed(
     committee: Committee,
     parts: Sequence[Part],
     split: Split,
+    seed: int,
     class_weight: NDArray[np.float64] | None,
     failed: dict[str, str],
 ) -> CommitteeOutcome:
-    labels = prepared.labels
-    logits = log_probabilities([part.probabilities for part in parts])
-    prior = prior_weights([part.system for part in parts], prepared.graph, split)
+    pooling = pooling_of(prepared.task)
+    truth = prepared.labels if prepared.targets is None else prepared.targets.astype(np.float64)
+    logits = pooling.read([part.probabilities for part in parts])
+    options: dict[str, Any] = {} if class_weight is None else {"class_weight": class_weight}
+    prior = np.ones(len(parts))
+    if prepared.targets is None:  # Of classes it is known which frequencies they have.
+        prior = prior_weights([part.system for part in parts], prepared.graph, split)
 
-    def fit(heard: NDArray[np.bool_]) -> Pool:
-        weights, temperatures, spreads = (np.full(len(parts), x) for x in (0.0, 1.0, 0.0))
-        pool = fit_pool(
-            logits[heard][:, split.val],
-            labels[split.val],
-            prior=prior[heard],
-            class_weight=class_weight,
-        )
-        weights[heard], temperatures[heard] = pool.weights, pool.temperatures
-        spreads[heard] = pool.spreads
-        return Pool(weights, temperatures, spreads)
+    def fit(heard: NDArray[np.bool_], val: NDArray[np.int64] = split.val) -> Pool:
+        said = logits[heard][:, val]
+        return pooling.fit(said, truth[val], prior=prior[heard], **options).among(heard)
 
     def weigh(heard: NDArray[np.bool_]) -> Pool:
         shares = fit(heard).shares
         return fit(heard & (shares >= min(LEAST, shares.max())))
 
     pool = weigh(np.ones(len(parts), dtype=bool))
+    heard = pool.shares > 0
+    folds = [np.setdiff1d(split.val, held) for held in held_folds(split.val, seed)]
     movable = np.array([not part.system.keeps_graph for part in parts])
     leading = parts[int(pool.shares.argmax())].runs[0]
     return CommitteeOutcome(
@@ -235,6 +250,8 @@ def _weighed(
         pool,
         weigh(movable) if movable.any() else pool,
         weigh,
+        logits,
+        tuple(fit(heard, others) for others in folds),
         failed,
     )
 

@@ -10,7 +10,7 @@ from graphfilter.training.loop import train
 from graphfilter.training.monitors import MONITORS, Monitor, roc_auc as roc_auc
 from graphfilter.training.progress import OnEpoch, Progress, shared as shared
 from graphfilter.training.run import FitResult, Run
-from graphfilter.training.target_scale import SCALES, TargetScale
+from graphfilter.training.target_scale import SCALES, TargetScale, choose_scale as choose_scale
 from graphfilter.training.task import Task
 from graphfilter.training.tasks import (
     CLASSIFICATION,
