@@ -48,6 +48,13 @@ test-newest:  ## Test with the newest versions there are
 	.venv-newest/$(SCRIPTS)/python -m pip install $(QUIETLY) --upgrade --editable '.[test]'
 	.venv-newest/$(SCRIPTS)/$(PYTEST) $(TESTS)
 
+.PHONY: test-gpu test-data
+test-gpu: $(STAMP)  ## Run the tests that need a CUDA GPU, and write a line to docs/benchmark-history.md
+	$(BIN)/python benchmarks/suite_runs.py gpu
+
+test-data: $(STAMP)  ## The same of the tests that need the real datasets (GRAPHFILTER_DATA)
+	$(BIN)/python benchmarks/suite_runs.py data
+
 .PHONY: mutation
 mutation: $(STAMP)  ## Apply deliberate faults to a copy, and report which of them the tests notice
 	$(BIN)/python tools/mutation.py

@@ -25,7 +25,7 @@ from graphfilter.data import load_dataset, locate, readers
 from graphfilter.filters import StackedFilter
 from graphfilter.graph import Graph
 from graphfilter.models import FilterNetwork
-from graphfilter.models.pyg import graph_edges, to_dense
+from graphfilter.models.peers.pyg import graph_edges, to_dense
 from graphfilter.operators import augmented_adjacency, to_tensor
 from graphfilter.splits import stratified
 from graphfilter.training import TrainConfig, train

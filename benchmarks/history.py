@@ -39,6 +39,7 @@ from graphfilter.storage import append_lines, atomic_file, convert, read_lines
 from graphfilter.training import TrainConfig, train
 from harness import machine, markdown, seconds_of, stage
 from peers import PygNetwork, pyg_epoch
+from suite_runs import SuiteRun, read_runs, section
 
 ROOT = Path(__file__).resolve().parents[1]
 SERIES = ROOT / "benchmarks" / "history" / "cpu.jsonl"
@@ -194,7 +195,7 @@ def falls(series: Sequence[Measurement]) -> set[tuple[int, str]]:
     return found
 
 
-def page(series: Sequence[Measurement]) -> str:
+def page(series: Sequence[Measurement], runs: Sequence[SuiteRun] = ()) -> str:
     """Return docs/benchmark-history.md: the latest first, what fell in bold."""
     marked = falls(series)
     rows = []
@@ -218,7 +219,13 @@ def page(series: Sequence[Measurement]) -> str:
         chip = about.pop("device")
         versions = ", ".join(f"{name} {version}" for name, version in about.items())
         lines += [f"Made by `make bench-history`; the latest on {chip}; {versions}.", ""]
-    return "\n".join(lines)
+    return "\n".join([*lines, *section(runs)])
+
+
+def draw() -> None:
+    """Write docs/benchmark-history.md of what is on record."""
+    with atomic_file(PAGE) as temporary:
+        temporary.write_text(page(read_series(), read_runs()), encoding="utf-8")
 
 
 def this_commit() -> tuple[str, str]:
@@ -247,8 +254,7 @@ def main() -> None:
         torch.set_num_threads(1)
         made = measure(*(options.commit or this_commit()))
         append(made)
-    with atomic_file(PAGE) as temporary:
-        temporary.write_text(page(read_series()), encoding="utf-8")
+    draw()
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from graphfilter.models.pyg import pyg_nn
+from graphfilter.models.peers.pyg import pyg_nn
 from graphfilter.splits import Split
 from graphfilter.training import TrainConfig
 from graphs import RandomGraph, row_of_entries

@@ -26,7 +26,7 @@ import torch
 from torch import Tensor, nn
 
 from epoch import read_graph
-from graphfilter.models.pyg import edges_to_csr, graph_edges
+from graphfilter.models.peers.pyg import edges_to_csr, graph_edges
 from graphfilter.pyg import StackedFilterConv, prepare_operator
 from harness import (
     Record,

@@ -40,7 +40,7 @@ from torch.nn import functional
 
 from graphfilter import Graph, load_dataset
 from graphfilter.errors import GraphFilterError
-from graphfilter.models.pyg import pyg_nn
+from graphfilter.models.peers.pyg import pyg_nn
 from graphfilter.splits import Split, stratified
 from graphfilter.systems import Prepared, get_system, train_system
 from graphfilter.training import Progress

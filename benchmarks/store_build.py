@@ -29,7 +29,7 @@ import numpy as np
 import torch
 
 from graphfilter.data import build_store
-from graphfilter.data.store import parse_bytes
+from graphfilter.store import parse_bytes
 from harness import Record, apart, main, markdown, option_parser, stage, three_digits
 
 EDGES_PER_VERTEX = 20

@@ -60,14 +60,17 @@ LONGEST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the longest files first, and skip the examples of layers that are not installed."""
+    """Run the longest files first, mark tests of real data, skip layers that are not installed."""
     place = {name: i for i, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path.name, len(place)))
+    for item in items:
+        if "data_folder" in getattr(item, "fixturenames", ()):
+            item.add_marker("data")
     if importlib.util.find_spec("torch_geometric"):
         return
     missing = pytest.mark.skip(reason="torch_geometric is not installed")
     for item in items:
-        if isinstance(item, pytest.DoctestItem) and "graphfilter.models.pyg" in (
+        if isinstance(item, pytest.DoctestItem) and "graphfilter.models.peers.pyg" in (
             item.path.read_text()
         ):
             item.add_marker(missing)

@@ -22,6 +22,17 @@ SPLITS = ("tests/splits",)
 METRICS = ("tests/metrics", "src/graphfilter/metrics")
 CLASSIFIER = "tests/estimators/test_sgf_classifier.py"
 SYSTEMS = ("tests/systems/test_settings.py",)
+COMMITTEE = ("tests/systems/test_committee.py",)
+MONITORS = ("tests/training/test_monitors.py",)
+POOLING = ("tests/systems/test_pooling.py",)
+SAVING = ("tests/estimators/test_saving.py",)
+KERNEL = ("tests/models/test_kernel.py",)
+CHANNELS = ("tests/models/test_channels.py",)
+VIEWS = ("tests/graph/test_views.py",)
+GRAPH = ("tests/graph",)
+SPECTRAL = ("tests/spectral", "src/graphfilter/spectral")
+ESTIMATORS = ("tests/estimators/test_multilabel.py", CLASSIFIER)
+TABLES = ("tests/graph", "tests/data/test_messy_tables.py")
 
 
 @dataclass(frozen=True)
@@ -202,5 +213,99 @@ FAULTS = (
           '"average": "macro"', '"average": "weighted"', METRICS),
     Fault("intervals divide by n", "metrics/significance.py",
           "variance = deviation**2 * n / (n - 1)", "variance = deviation**2", METRICS),
+    # Eight that an audit planted and the suite passed.
+    Fault("weights of a committee are fitted on training vertices", "systems/committee_training.py",
+          "logits[heard][:, split.val],\n            labels[split.val],",
+          "logits[heard][:, split.train],\n            labels[split.train],", COMMITTEE),
+    Fault("classes are sorted as text when loaded", "estimators/saving.py",
+          'config["classes"]["names"]', 'sorted(config["classes"]["names"], key=str)', SAVING),
+    Fault("the two highest bins of the calibration are one", "metrics/scores.py",
+          "np.int64), n_bins - 1)", "np.int64), n_bins - 2)", METRICS),
+    Fault("leaving one out ignores the weights of vertices", "models/kernel.py",
+          "taken = (w * half", "taken = (1 * half", KERNEL),
+    Fault("the prior believes p where 2p - 1 is meant", "systems/prior.py",
+          "max(0.0, 2 * probability - 1)", "probability", COMMITTEE),
+    Fault("the scaling of a ranked system is chosen on test vertices", "paper/committee_table.py",
+          '_mean_score(runs, "val")), "test")', '_mean_score(runs, "test")), "test")',
+          ("tests/paper/test_committee_table.py",)),
+    Fault("the second cut of time ignores the first", "splits/by_use.py",
+          "_nearest(changes[changes > first], wanted[1])", "_nearest(changes, wanted[1])", SPLITS),
+    Fault("averages of more steps come first", "graph/views.py",
+          "found.append(columns)", "found.insert(0, columns)", VIEWS),
+    # Thirty that were written before looking at the tests.
+    Fault("frequencies are divided by the number of vertices", "spectral/rayleigh.py",
+          "np.divide(form, norm, out=result, where=norm > 0)",
+          "np.divide(form, len(norm) + 0 * norm, out=result, where=norm > 0)", SPECTRAL),
+    Fault("isolated vertices have the frequency 1", "spectral/rayleigh.py",
+          'np.einsum("i,ij,ij->j", connected, x, x)', "norm", SPECTRAL),
+    Fault("pairs are expanded by (n_all / n)", "spectral/estimate.py",
+          "(n_all - 1) / (n - 1)", "n_all / n", SPECTRAL),
+    Fault("the jackknife forgets the finite population", "spectral/estimate.py",
+          "(1 - n / n_all) * (n - 1) / n", "(n - 1) / n", SPECTRAL),
+    Fault("a pair left out counts once", "spectral/estimate.py",
+          "w - 2 * share_w", "w - share_w", SPECTRAL),
+    Fault("the smaller weight of two directions is kept", "graph/edges.py",
+          "one_way.maximum(reverse)", "one_way.minimum(reverse)", GRAPH),
+    Fault("the label -1 is a class beside others", "graph/labels.py",
+          "if known.any() and (values[known] == 1).all():", "if known.any():", GRAPH),
+    Fault("a vertex is given two labels, and the last counts", "estimators/targets.py",
+          "if len(twice):", "if False:", ESTIMATORS),
+    Fault("numbers are standardised on all vertices", "estimators/targets.py",
+          "self.values[train].mean(axis=0), self.values[train].std(axis=0)",
+          "np.nanmean(self.values, axis=0), np.nanstd(self.values, axis=0)",
+          ("tests/estimators/test_sgf_regressor.py",)),
+    Fault("rows of X are matched the other way round", "estimators/alignment.py",
+          "np.array([place[row] for row in rows])",
+          "np.argsort([place[row] for row in rows])", ("tests/estimators/test_alignment.py",)),
+    Fault("sparse columns are multiplied by their scale", "graph/scaling.py",
+          "sp.diags_array(1 / self.scale)", "sp.diags_array(self.scale)", GRAPH),
+    Fault("places are not scaled by their singular values", "graph/places.py",
+          "[left * values]", "[left]", VIEWS),
+    Fault("links to and from are exchanged", "graph/links.py",
+          "[graph.out_links(), graph.in_links()]", "[graph.in_links(), graph.out_links()]", GRAPH),
+    Fault("percents are read as whole numbers", "graph/tables/numbers.py",
+          "values / 100, values", "values, values", TABLES),
+    Fault("numbers in brackets are positive", "graph/tables/numbers.py",
+          '["(", "-", "−", "–"]', '["-", "−", "–"]', TABLES),
+    Fault("the threshold chosen is the farthest from one half", "metrics/thresholds.py",
+          "best[np.abs(curve.thresholds[best] - 0.5).argmin()]",
+          "best[np.abs(curve.thresholds[best] - 0.5).argmax()]", METRICS),
+    Fault("costs of missed and false alarms are exchanged", "metrics/thresholds.py",
+          "costs.missed * fn + costs.false_alarm * fp) / n,",
+          "costs.missed * fp + costs.false_alarm * fn) / n,", METRICS),
+    Fault("vertices at the threshold are not answered", "metrics/thresholds.py",
+          "answered = scores >= threshold", "answered = scores > threshold", METRICS),
+    Fault("McNemar's test counts all vertices", "metrics/significance.py",
+          "binomtest(wins, wins + losses)", "binomtest(wins, len(a))", METRICS),
+    Fault("ties count whole in the area under the curve", "training/monitors.py",
+          "_counts(negative).gather(1, first) + _counts(negative).gather(1, last)",
+          "2 * _counts(negative).gather(1, last)", MONITORS),
+    Fault("absent classes lower the balanced accuracy", "training/monitors.py",
+          "(scores * present).sum(1) / present.sum(1)", "(scores * present).mean(1)", MONITORS),
+    Fault("each temperature is drawn to a half", "systems/pooling.py",
+          "+ log_temperature**2", "+ (log_temperature + np.log(2)) ** 2", POOLING),
+    Fault("members are pooled without their temperatures", "systems/pooling.py",
+          "self.weights / self.temperatures, logits", "self.weights, logits", POOLING),
+    Fault("decay grows with the labels", "systems/committee.py",
+          "most = DECAY / max(n_train, 1)", "most = DECAY * max(n_train, 1)", COMMITTEE),
+    Fault("repetitions share their seed", "systems/committee.py",
+          "return seed if repeat == 0 else", "return seed if repeat < 2 else", COMMITTEE),
+    Fault("dropout of hops differs from hop to hop", "models/hop_network.py",
+          "hops.new_ones(len(hops), 1, hops.shape[2])", "torch.ones_like(hops)",
+          ("tests/models/test_hop_network.py",)),
+    Fault("every channel has the bias of the head", "models/channels.py",
+          "bias if k == 0 else 0 * bias", "bias", (*CHANNELS, "tests/explain")),
+    Fault("shares of channels are of the logits, not of their squares", "models/channels.py",
+          ".double().square().sum())", ".double().abs().sum())", CHANNELS),
+    Fault("a step of an explanation shows one step more", "explain/leaving_out.py",
+          "(distance <= step)", "(distance <= step + 1)", ("tests/explain",)),
+    Fault("the structure's share is measured from one vertex", "explain/leaving_out.py",
+          "base = float((average @ direction).mean())",
+          "base = float((average @ direction)[vertex])", ("tests/explain",)),
+    Fault("of a run recorded twice the failed one counts", "bench/summary.py",
+          "elif record.asked not in went_well:", "else:", SUMMARY),
+    Fault("groups may be split between parts", "splits/by_use.py",
+          "shares, np.random.default_rng(seed))[member]",
+          "shares, np.random.default_rng(seed))[np.roll(member, 1)]", SPLITS),
 )
 # fmt: on

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import isfinite
 from numbers import Integral, Real
 from os import PathLike
+
+# What float32 holds, in which settings are computed with.
+_LARGEST = 3.4e38
 
 
 class GraphFilterError(ValueError):
@@ -67,9 +69,10 @@ def check_count(name: str, value: object, least: int = 1) -> int:
 
 
 def check_number(name: str, value: object) -> float:
-    """Return ``value`` if it is a finite number; otherwise raise."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
-        raise ConfigError(f"{name} must be a finite number; got {value!r}.")
+    """Return ``value`` if it is a finite number that float32 holds; otherwise raise."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not -_LARGEST <= value <= _LARGEST:
+        got = repr(value)[:40]
+        raise ConfigError(f"{name} must be a finite number, at most {_LARGEST:g}; got {got}.")
     return float(value)
 
 

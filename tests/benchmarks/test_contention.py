@@ -16,7 +16,7 @@ def test_fair_time_is_that_alone_until_the_cores_are_shared() -> None:
 
 def test_contention_table_shows_the_ratio_and_its_goal() -> None:
     row = {"busy": 4, "seconds": 30.0, "cpu_seconds": 9.0, "fair_seconds": 25.0, "ratio": 1.2}
-    record = {"epochs": 100, "graphs": ["digits"], "cores": 2, "rows": [row]}
-    shown = contention.table(record)
-    assert "| beside 4 busy | 30.0 s | 9.00 s | 25.0 s | 1.20× |" in shown
+    row |= {"work": "Pubmed", "one_thread": 40.0, "of_one_thread": 0.75}
+    shown = contention.table({"epochs": 100, "cores": 2, "rows": [row]})
+    assert "| Pubmed, beside 4 busy | 30.0 s | 9.00 s | 25.0 s | 1.20× | 40.0 s | 0.75× |" in shown
     assert "≤ 1.3×" in shown

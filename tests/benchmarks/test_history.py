@@ -12,6 +12,7 @@ import history
 from graphfilter.data import make_karate
 from graphfilter.filters import StackedFilter
 from graphfilter.operators import augmented_adjacency
+from suite_runs import SuiteRun, count_tests, read_runs
 
 
 def of(commit: str, ratio: float, device: str = "a") -> history.Measurement:
@@ -64,4 +65,18 @@ def test_page_shows_the_latest_first_and_marks_falls() -> None:
 def test_committed_page_is_that_of_the_series() -> None:
     series = history.read_series()
     assert series
-    assert history.PAGE.read_text(encoding="utf-8") == history.page(series)
+    assert history.PAGE.read_text(encoding="utf-8") == history.page(series, read_runs())
+
+
+def test_page_shows_runs_on_a_gpu_and_on_real_data() -> None:
+    run = SuiteRun("abc1234", "2030-01-31", "gpu", 15, 0, 2, {"device": "a GPU"})
+    shown = history.page([], [run])
+    assert "| `abc1234` | 2030-01-31 | a CUDA GPU | 15 | 0 | 2 | a GPU |" in shown
+
+
+def test_tests_are_counted_from_their_report(tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    report.write_text(
+        '<testsuites><testsuite tests="9" failures="1" errors="1" skipped="3"/></testsuites>'
+    )
+    assert count_tests(report) == (4, 2, 3)

@@ -11,7 +11,7 @@ import peers
 from graphfilter.data import make_karate
 from graphfilter.filters import StackedFilter
 from graphfilter.models import FilterNetwork
-from graphfilter.models.pyg import graph_edges
+from graphfilter.models.peers.pyg import graph_edges
 from graphfilter.operators import augmented_adjacency
 from graphfilter.splits import stratified
 from graphfilter.training import TrainConfig

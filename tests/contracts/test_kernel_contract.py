@@ -28,6 +28,8 @@ from graphfilter.operators.operator import NORMALISED
 from graphfilter.operators.polynomial import Basis, apply_polynomial
 from graphfilter.runtime.caches import Caches
 
+pytestmark = pytest.mark.gpu
+
 WHERE = "cuda" if torch.cuda.is_available() else "cpu"
 HAS_TRITON = importlib.util.find_spec("triton") is not None
 MISSING = pytest.mark.skipif(not HAS_TRITON, reason="triton is not installed")
@@ -215,26 +217,44 @@ def test_the_compiled_kernel_on_arrays_near_and_far(n: int) -> None:
 
 @NOT_BUILT
 @pytest.mark.parametrize("basis", STEPS)
-@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(("groups", "width"), [(1, 64), (3, 33), (5, 7), (2, 40)])
-def test_bits_do_not_depend_on_how_many_columns_walk_together(
-    basis: str, threads: int, groups: int, width: int, monkeypatch
+def test_bits_of_a_walk_depend_neither_on_threads_nor_on_how_many_columns_walk_together(
+    basis: str, groups: int, width: int, monkeypatch
 ) -> None:
-    """Forward, and backward with its inner products; runs side by side, odd widths."""
-    monkeypatch.setattr(native_kernel, "threads_worth", lambda multiplications: threads)
+    """Forward, and backward with its inner products; threads share columns, or rows."""
+    monkeypatch.setattr(native_kernel, "CHUNK", 100)
     matrix = matrix_of("laplacian", star_and_ring(200))
     x, other = (columns(matrix.shape[0], groups, width, seed=s).float() for s in (0, 1))
     weights = columns(6, groups, seed=2).float()
     steps = [STEPS[basis].step_of(k) for k in range(5)]
     kernel, results = NativeKernel(matrix, torch.float32), []
-    for block in (groups * width + 15, 64, 48, 32, 16):
-        monkeypatch.setattr(native_kernel, "block_width", lambda *sizes, at=block: at // 16 * 16)
-        forward, nothing = kernel.apply_recurrence(x, weights, steps)
-        assert nothing is None
-        results.append((forward, *kernel.apply_recurrence(x, weights, steps, other)))
+    assert kernel.chunks[0] > 3
+    for threads, last in ((1, 2**25), (2, 2**25), (3, 2**25), (3, 0)):
+        monkeypatch.setattr(native_kernel, "threads_worth", lambda multiplications, n=threads: n)
+        caches = Caches(own=2**20, last=last)
+        monkeypatch.setattr(native_kernel, "processor_caches", lambda c=caches: c)
+        for block in (groups * width + 15, 48, 16):
+            monkeypatch.setattr(
+                native_kernel, "block_width", lambda *sizes, at=block: at // 16 * 16
+            )
+            forward, nothing = kernel.apply_recurrence(x, weights, steps)
+            assert nothing is None
+            results.append((forward, *kernel.apply_recurrence(x, weights, steps, other)))
     for blocked in results[1:]:
         for got, at_once in zip(blocked, results[0], strict=True):
             assert torch.equal(got, at_once)
+
+
+@NOT_BUILT
+def test_threads_walk_with_columns_of_their_own_where_a_cache_holds_them(monkeypatch) -> None:
+    monkeypatch.setattr(native_kernel, "threads_worth", lambda multiplications: 2)
+    kernel = NativeKernel(matrix_of("adjacency", star_and_ring(200)), torch.float32)
+    for last, division in ((2**25, (32, 2, 2)), (2**10, (64, 2, 1))):
+        caches = Caches(own=2**20, last=last)
+        monkeypatch.setattr(native_kernel, "processor_caches", lambda c=caches: c)
+        assert kernel._division(64, 16, 4) == division
+        assert kernel._division(16, 16, 4) == (16, 2, 1), "one block is not divided"
+        assert kernel._division(64, 1, 4) == (64, 2, 1), "copying takes as long as the walk"
 
 
 @NOT_BUILT

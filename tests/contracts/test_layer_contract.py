@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from graphfilter.errors import GraphError
 from graphfilter.models.layers import Linear, linear_side_by_side
-from graphfilter.models.pyg import Projection
+from graphfilter.models.peers.pyg import Projection
 from graphfilter.operators import SparseFeatures, to_tensor
 from graphfilter.operators.dropout import draw
 from graphfilter.operators.kernels import native_kernel, native_layers, native_loss
@@ -142,19 +142,26 @@ def test_compiled_layers_keep_what_is_not_a_number() -> None:
 
 
 @NOT_BUILT
-def test_compiled_sparse_layer_gives_the_same_bits_on_any_number_of_threads(
+def test_compiled_layers_give_the_same_bits_on_any_number_of_threads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Threads divide rows forward and columns backward: no sum is cut."""
-    x, made = SparseFeatures(MATRIX), layers(2, 30, 64)
+    """Rows are cut into the same chunks whatever the threads, and added up chunk by chunk."""
+    monkeypatch.setattr(native_kernel, "CHUNK", 100)
+    monkeypatch.setattr(native_layers, "CHUNK_OF_ROWS", 9)
+    native_layers.cut_rows.cache_clear()
+    x, made, heads = SparseFeatures(MATRIX), layers(2, 30, 64), layers(2, 64, 7)
+    assert x.kernel.chunks[0] > 3  # pyright: ignore
     found = []
-    for threads in (1, 3):
+    for threads in (1, 2, 3):
         for module in (native_kernel, native_layers):
             monkeypatch.setattr(module, "threads_worth", lambda work, n=threads: n)
-        out = linear_side_by_side(made, x, 0.5, [seeded(0), seeded(1)], relu=True)
-        parameters = [p for layer in made for p in layer.parameters()]
+        hidden = linear_side_by_side(made, x, 0.5, [seeded(0), seeded(1)], relu=True)
+        out = linear_side_by_side(heads, hidden, 0.5, [seeded(2), seeded(3)])
+        parameters = [p for layer in (*made, *heads) for p in layer.parameters()]
         found.append([out, *torch.autograd.grad(out.square().sum(), parameters)])
-    assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
+    native_layers.cut_rows.cache_clear()
+    for other in found[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(found[0], other, strict=True))
 
 
 def loss_case(n_classes: int, n_runs: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:

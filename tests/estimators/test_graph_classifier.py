@@ -16,7 +16,7 @@ from graphfilter import GraphClassifier, SGFClassifier
 from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError, ModelFileError
 from graphfilter.graph import Graph
-from graphfilter.graph.views import VIEWS
+from graphfilter.inputs.views import VIEWS
 from graphfilter.models import Trees
 from graphfilter.run_folder.run_metrics import measure_run
 from graphfilter.storage import read_checked_json, write_checked_json

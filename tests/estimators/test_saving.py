@@ -125,3 +125,16 @@ def test_member_that_is_not_known_is_refused(
 @pytest.mark.parametrize("system", [s for s in SYSTEMS.values() if s.model], ids=lambda s: s.name)
 def test_config_of_every_system_is_read_back(system) -> None:
     assert read_config(json.loads(json.dumps(system.model.describe()))) == system.model
+
+
+def test_numbers_as_classes_keep_their_order_when_loaded(tmp_path: Path) -> None:
+    """2 comes before 10, though not as text."""
+    graph = make_karate()
+    y = np.where(graph.labels == 0, 10, 2)
+    model = SGFClassifier(n_layers=2, hidden_size=4, max_epochs=20, random_state=0)
+    model.fit(graph.features, y, graph=graph.edges).save(tmp_path)
+    loaded = SGFClassifier.load(tmp_path)
+    assert loaded.classes_.tolist() == model.classes_.tolist() == [2, 10]
+    np.testing.assert_array_equal(
+        loaded.predict(graph.features, graph=graph.edges), model.predict()
+    )

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from sklearn.metrics import r2_score
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from graphfilter import Graph, SGFClassifier, SGFRegressor
 from graphfilter.data import make_csbm
-from graphfilter.errors import GraphError, ModelFileError
+from graphfilter.errors import GraphError, GraphFilterError, ModelFileError
 from graphfilter.operators import augmented_adjacency
 from graphfilter.splits import Split
 
@@ -141,3 +142,22 @@ def test_regressor_explains_a_bad_target(graph: Graph, y: object, problem: str) 
 def test_score_without_numbers_is_refused(fitted: SGFRegressor) -> None:
     with pytest.raises(GraphError, match="numbers to score against"):
         fitted.score()
+
+
+def test_numbers_whose_squares_overflow_are_refused_before_training() -> None:
+    graph = make_csbm(20, n_features=2)
+    y = np.linspace(-1e160, 1e160, 20)
+    with pytest.raises(GraphError, match=r"up to 1e\+150.*got 1e\+160. Divide"):
+        SGFRegressor(max_epochs=2).fit(graph.features, y, graph=graph)
+    large = SGFRegressor(max_epochs=2, random_state=0).fit(graph.features, y / 1e10, graph=graph)
+    assert np.isfinite(large.predict()).all()
+
+
+def test_answers_that_are_not_finite_are_an_error() -> None:
+    graph = make_csbm(20, n_features=2)
+    y = np.arange(20.0)
+    model = SGFRegressor(max_epochs=2, random_state=0).fit(graph.features, y, graph=graph)
+    with torch.no_grad():
+        next(model.members_[0].parameters()).fill_(torch.nan)
+    with pytest.raises(GraphFilterError, match="answers must be finite"):
+        model.predict()

@@ -120,6 +120,8 @@ def test_chebyshev_filter_equals_numpys_series() -> None:
     [
         (lambda: StackedFilter(n_layers=0), "at least one layer"),
         (lambda: StackedFilter(init="random"), "number or 'uniform'"),  # pyright: ignore
+        (lambda: StackedFilter(init=1e308), r"init must be a finite number, at most 3.4e\+38"),
+        (lambda: StackedFilter(init=10**400), "init must be a finite number"),
         (lambda: StackedFilter.from_polynomial([1.0]), "at least two coefficients"),
         (lambda: HorizontalFilter(3, init=[1.0, 2.0]), r"degree \+ 1 = 4"),
         (lambda: ChebyshevFilter(lambda_max=0.0), "must exceed"),

@@ -21,11 +21,11 @@ from graphfilter.data import make_csbm, read_tables, readers
 from graphfilter.estimators import SGFClassifier
 from graphfilter.filters import StackedFilter
 from graphfilter.graph import Graph
-from graphfilter.graph.tables.encoding import TableEncoder
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import augmented_adjacency
 from graphfilter.splits import stratified
 from graphfilter.storage import read_json, write_json
+from graphfilter.tables.encoding import TableEncoder
 from graphfilter.training import TrainConfig, train
 
 VERTICES = (

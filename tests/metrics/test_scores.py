@@ -42,6 +42,14 @@ def test_calibration_gaps_of_different_confidences_do_not_cancel() -> None:
     assert calibration_error(probabilities, np.array([0, 1])) == pytest.approx((0.45 + 0.85) / 2)
 
 
+def test_calibration_gaps_of_neighbouring_bins_do_not_cancel() -> None:
+    """Each of the ten bins is apart, the highest two too: 0.05 below 1 and 0.85 above 0."""
+    for low in np.arange(0.55, 0.9, 0.1):
+        probabilities = np.array([[low, 1 - low], [low + 0.1, 0.9 - low]])
+        wanted = ((1 - low) + (low + 0.1)) / 2
+        assert calibration_error(probabilities, np.array([0, 1])) == pytest.approx(wanted)
+
+
 def test_calibration_error_is_the_gap_between_confidence_and_accuracy() -> None:
     probabilities = np.tile([0.75, 0.25], (4, 1))
     assert calibration_error(probabilities, np.array([0, 0, 0, 1])) == pytest.approx(0.0)

@@ -113,3 +113,17 @@ def test_decision_answers_by_its_threshold() -> None:
 def test_unknown_metric_is_named() -> None:
     with pytest.raises(ConfigError, match="Known: accuracy"):
         choose_threshold(np.array([0.1, 0.9]), np.array([False, True]), "f2")
+
+
+def test_of_thresholds_that_are_as_good_the_one_nearest_to_one_half_is_chosen() -> None:
+    """One of two positives found without a false alarm, or both with one: as accurate."""
+    scores, truth = np.array([0.9, 0.45, 0.2, 0.15, 0.05]), np.array([1, 0, 1, 0, 0]) > 0
+    equal = [0.675, 0.175]
+    values = [((scores >= t) == truth).mean() for t in equal]
+    assert values == [0.8, 0.8]
+    assert choose_threshold(scores, truth, "accuracy") == pytest.approx(equal[0])
+
+
+def test_vertex_at_the_threshold_is_answered_positive() -> None:
+    found = score_decision(np.array([0.5, 0.5, 0.4]), np.array([True, False, True]), 0.5)
+    assert (found["found"], found["false_alarms"], found["missed"]) == (1, 1, 1)

@@ -109,6 +109,19 @@ def test_contributions_add_up_to_one_and_a_silent_channel_adds_nothing():
     assert shares == {"call": 1.0, "mail": 0.0}
 
 
+def test_contributions_are_of_the_squares_that_channels_add():
+    """Where one channel adds twice what the other adds, four fifths are its."""
+    g = graph(kinds=KINDS)
+    network, operator = build(g), make_operator("channels", g)
+    parts = [term(of, columns(g)).detach() for term, of in network.terms(operator)]
+    bias = network.head.bias.detach()
+    energies = [float((part - bias * (k == 0)).square().sum()) for k, part in enumerate(parts)]
+    with torch.no_grad():
+        network.head.weight[5:] *= 2 * (energies[0] / energies[1]) ** 0.5
+    shares = network.contributions(operator, columns(g))
+    assert shares == pytest.approx({"call": 0.2, "mail": 0.8}, abs=1e-5)
+
+
 def test_kind_that_a_new_graph_lacks_has_no_edge_there():
     network = build(graph(kinds=KINDS))
     only_mail = Graph.from_edges([ARCS[i] for i in (1, 2, 4)], 6, kinds=["mail"] * 3)

@@ -50,7 +50,11 @@ def test_forest_is_stored_as_tensors_and_damage_is_refused() -> None:
     again.load_state_dict(state)
     np.testing.assert_array_equal(shares(again, x), shares(found, x))
     damages = {
-        "votes": state["votes"][:, :2],
+        "first": state["first"] + 1,
+        "voted": state["voted"] + 3,
+        "votes": state["votes"] * torch.nan,
+        "threshold": state["threshold"] * torch.nan,
+        "roots": state["roots"][:0],
         "seen": state["seen"][:2],
         "left": torch.zeros_like(state["left"]),
         "feature": state["feature"] + 5,
@@ -58,3 +62,38 @@ def test_forest_is_stored_as_tensors_and_damage_is_refused() -> None:
     for name, damaged in damages.items():
         with pytest.raises(ModelFileError):
             Forest(5, 3).load_state_dict({**state, name: damaged})
+
+
+def dense_votes(network: Forest) -> torch.Tensor:
+    """The votes as forests were saved that kept every class at every node."""
+    votes = torch.zeros(len(network.left), network.n_classes)
+    rows = torch.repeat_interleave(torch.arange(len(network.left)), network.first.diff())
+    votes[rows, network.voted.long()] = network.votes
+    inner = network.first.diff() == 0
+    votes[inner] = 1 / network.n_classes
+    return votes
+
+
+def test_forest_with_dense_votes_loads_and_answers_the_same() -> None:
+    found, x, _ = fitted()
+    state = dict(found.state_dict())
+    del state["first"], state["voted"]
+    state["votes"] = dense_votes(found)
+    again = Forest(5, 3)
+    again.load_state_dict(state)
+    np.testing.assert_array_equal(shares(again, x), shares(found, x))
+    for damaged in (state["votes"][:, :2], state["votes"] * torch.nan):
+        with pytest.raises(ModelFileError):
+            Forest(5, 3).load_state_dict({**state, "votes": damaged})
+
+
+def test_forest_does_not_grow_with_classes() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 4)).astype(np.float32)
+    stored = []
+    for n_classes in (2, 300):
+        found = Forest(4, n_classes, ForestConfig(n_trees=3))
+        found.fit(x, np.arange(300) % n_classes)
+        assert len(found.votes) <= 3 * 300
+        stored.append(sum(value.nbytes for value in found.state_dict().values()))
+    assert stored[1] < 2 * stored[0]

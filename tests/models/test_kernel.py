@@ -7,7 +7,7 @@ import torch
 
 from graphfilter.errors import ModelFileError
 from graphfilter.models import KernelConfig, KernelMachine
-from graphfilter.models.kernel import RIDGES
+from graphfilter.models.kernel import RIDGES, fit_ridge
 from graphfilter.operators import SparseFeatures
 
 
@@ -125,3 +125,25 @@ def test_damaged_kernel_machine_is_refused(name: str, change) -> None:
     state[name] = change(state[name])
     with pytest.raises(ModelFileError):
         KernelMachine(4, 3).load_state_dict(state)
+
+
+def test_leaving_one_out_removes_a_vertex_with_all_its_weight() -> None:
+    """Against a fit without it, for every ridge; weights differ by a factor of 25."""
+    rows, labels = sample(30)
+    rng = np.random.default_rng(5)
+    weight = rng.uniform(0.2, 5.0, len(labels))
+    weight *= len(labels) / weight.sum()
+    gram = np.exp(-0.5 * np.square(rows[:, None] - rows[None], dtype=np.float64).sum(axis=2))
+    targets = np.eye(3)[labels] - weight @ np.eye(3)[labels] / len(labels)
+
+    def predicted(strength: float, left_out: int) -> np.ndarray:
+        kept = np.delete(np.arange(len(rows)), left_out)
+        # Landmarks stay: a = K⁻¹ φ-weights, with Σ w (K a − y)² + ridge aᵀ K a at its least.
+        normal = gram[:, kept] * weight[kept] @ gram[kept] + strength * gram
+        solved = np.linalg.lstsq(normal, gram[:, kept] * weight[kept] @ targets[kept], rcond=1e-13)
+        return gram[left_out] @ solved[0]
+
+    answers = [np.stack([predicted(s, i) for i in range(len(rows))]) for s in RIDGES]
+    errors = [weight @ np.square(answer - targets).sum(axis=1) for answer in answers]
+    found = fit_ridge(gram, gram, targets, weight)
+    np.testing.assert_allclose(found.left_out, answers[int(np.argmin(errors))], atol=1e-3)

@@ -116,6 +116,7 @@ def make_triton(matrix: FactoredMatrix, dtype: torch.dtype) -> ProductKernel:
     return TritonKernel(matrix.to(where), dtype)
 
 
+pytestmark = pytest.mark.gpu
 MISSING = pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="no triton")
 NOT_BUILT = pytest.mark.skipif(native_library() is None, reason="the CPU kernel was not built")
 kernels = pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,3 +90,22 @@ def test_systems_are_ranked_by_their_mean_test_scores(tmp_path: Path) -> None:
         "Committee of filters": ("1.0", "1"), "GCN": ("2.5", "0"), "GAT": ("2.5", "0"),
         "MLP": ("4.0", "0"),
     }  # fmt: skip
+
+
+def test_ranked_systems_have_the_scaling_that_validation_chose(tmp_path: Path) -> None:
+    """Of raw features with the better test score and rows with the better validation score."""
+    member = {"share": 1.0, "without": {}, "test": {"calibration_error": 0.1}}
+    ours = open_records(tmp_path, committee_table.NAME)
+    ours.append([record("committee", i, 0.8, {"features": member}) for i in range(10)])
+    others = open_records(tmp_path, "others")
+    for model in ("gcn", "gat", "mlp"):
+        others.append([record(model, i, 0.6) for i in range(10)])
+    for scaling, val, test in (("none", 0.7, 0.9), ("row", 0.75, 0.7)):
+        runs = [record("sgc", i, test) for i in range(10)]
+        for run in runs:
+            run.scores["val"]["accuracy"] = val
+        others.append([replace(run, scaling=scaling) for run in runs])
+    ranked = committee_table.build(tmp_path, Options()).blocks[2]
+    assert [(row.label, row.cells) for row in ranked.rows][:2] == [
+        ("Committee of filters", ("1.0", "1")), ("SGC", ("2.0", "0")),
+    ]  # fmt: skip

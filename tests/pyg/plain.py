@@ -12,7 +12,7 @@ from graphfilter.pyg import FilterConv
 
 pytest.importorskip("torch_geometric", reason="compared with PyTorch Geometric's own layers")
 
-from graphfilter.models.pyg import pyg_nn
+from graphfilter.models.peers.pyg import pyg_nn
 
 pyg: Any = pyg_nn()
 gcn_norm = pyg.conv.gcn_conv.gcn_norm

@@ -14,7 +14,10 @@ from graphfilter import pyg as gfp
 from graphfilter.errors import GraphError
 from graphfilter.operators.directed import DirectedOperator
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU"),
+]
 
 N = 400
 

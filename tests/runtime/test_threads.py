@@ -204,3 +204,16 @@ def test_cores_are_divided_among_the_processes_of_a_machine(
         os.environ["OMP_NUM_THREADS"] = before
     threads.prepare_threads()
     assert os.environ["OMP_NUM_THREADS"] == after
+
+
+def test_compiled_code_has_threads_of_its_own_choice(two_threads) -> None:
+    """Torch on one thread, compiled code on all, or on as many as are asked for."""
+    with threads.threads_for(1):
+        assert (torch.get_num_threads(), threads.compiled_threads()) == (1, 2)
+        assert threads.threads_worth(LARGE) == 2
+        with threads.threads_for(LARGE, compiled=1):
+            assert (torch.get_num_threads(), threads.compiled_threads()) == (2, 1)
+            assert threads.threads_worth(LARGE) == 1
+        assert threads.compiled_threads() == 2
+    with threads.threads_for(1, compiled=5):
+        assert threads.compiled_threads() == 2, "no more than there are"

@@ -81,3 +81,9 @@ def test_wrong_times_and_shares_are_said() -> None:
         by_group([0, 1, 0], ["a", "b", "c"], 0)
     with pytest.raises(GraphError, match="three above 0"):
         by_time([0, 1, 0], [1, 2, 3], (0.8, 0.2, 0))
+
+
+def test_split_by_time_cuts_a_second_time_after_the_first() -> None:
+    """Most vertices are of the first moment, so both cuts would like to be at its end."""
+    split = by_time(np.zeros(10, int), [0.0] * 8 + [1.0, 2.0])
+    assert [len(split.train), len(split.val), len(split.test)] == [8, 1, 1]

@@ -284,3 +284,10 @@ def test_read_tensors_runs_no_pickled_code(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError):
         read_tensors(tmp_path / "model")
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("text", ['{"a": NaN}', "[-Infinity]", "[1e999]", r'["\ud800"]'])
+def test_read_json_refuses_what_is_never_written(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(ModelFileError, match=r"a\.json: not readable"):
+        read_json(tmp_path / "a.json")

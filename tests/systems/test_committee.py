@@ -12,11 +12,16 @@ from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.graph import Graph
 from graphfilter.models import KernelConfig, ModelConfig, ResidualConfig, TreesConfig
 from graphfilter.splits import stratified
-from graphfilter.systems import Prepared, committee, get_system, train_system
+from graphfilter.systems import Prepared, committee, get_system, prior, train_system
 from graphfilter.systems.committee import Committee, repeated_seed
-from graphfilter.systems.committee_training import DIVERGED, CommitteeOutcome, member_file
+from graphfilter.systems.committee_training import (
+    DIVERGED,
+    LEAST,
+    CommitteeOutcome,
+    member_file,
+)
 from graphfilter.systems.committees import COMMITTEE, GROUPS
-from graphfilter.systems.pooling import log_probabilities
+from graphfilter.systems.pooling import fit_pool, log_probabilities
 from graphfilter.systems.prior import prior_weights
 from graphfilter.training import Progress
 
@@ -232,6 +237,10 @@ def test_members_are_absent_where_they_would_cost_too_much(monkeypatch: pytest.M
     assert "800 columns" in str(COMMITTEE.absence(COMMITTEE.members[-1], wide, 40))
     alike = next(m for m in COMMITTEE.members if isinstance(m.model, KernelConfig))
     assert "60,000 labels" in str(COMMITTEE.absence(alike, GRAPH, 60_000))
+    places = next(m for m in COMMITTEE.members if m.name == "places")
+    assert COMMITTEE.absence(places, GRAPH, 40) is None
+    many = replace(GRAPH, classes=np.arange(10**7))
+    assert "10,000,000 classes" in str(COMMITTEE.absence(places, many, 40))
     monkeypatch.setattr(committee, "MOST_SHARED", 10)
     assert "common neighbour" in str(COMMITTEE.absence(alike, GRAPH, 40))
     monkeypatch.setattr(committee, "MOST_BOOSTED", 10)
@@ -267,5 +276,42 @@ def test_prior_favours_low_pass_members_where_labels_are_surely_low() -> None:
         assert shares[name].sum() == pytest.approx(1)
     np.testing.assert_allclose(shares["high"], 1 / 8)
     assert shares["low"][smooth] > 0.5
+    unknown = replace(low, labels=np.random.default_rng(0).integers(0, 2, 600))
+    np.testing.assert_allclose(
+        prior_weights(systems, unknown, stratified(unknown.labels, 0)), 1 / 8, atol=1e-3
+    )
     few = stratified(low.labels, 0, (0.01, 0.01, 0.98))
     assert prior_weights(systems, low, few)[smooth] < shares["low"][smooth]
+
+
+@pytest.mark.parametrize(("n_sure", "belief"), [(2, 1.0), (0, 0.0)])
+def test_prior_is_sure_by_twice_the_probability_less_one(
+    monkeypatch: pytest.MonkeyPatch, n_sure: float, belief: float
+) -> None:
+    """Where the frequency is as probably high as low nothing is believed; where it is low, all."""
+
+    class Estimate:
+        mean = prior.LOW - 2 * n_sure
+        mean_low, mean_high = mean - 1, mean + 1
+
+    monkeypatch.setattr(prior, "estimate_label_frequency", lambda *_: Estimate)
+    systems = list(COMMITTEE.sitting(GRAPH, 40))
+    smooth = np.array([system.name == "smooth" for system in systems])
+    wanted = np.where(smooth, 1 + prior.FAVOUR * belief, 1.0)
+    found = prior_weights(systems, GRAPH, SPLIT)
+    np.testing.assert_allclose(found, wanted / wanted.sum(), atol=1e-4)
+
+
+def test_committee_is_weighed_by_validation_vertices_alone() -> None:
+    """Its weights are those of a pool fitted to the labels of the validation vertices."""
+    outcome = train(short())
+    said = log_probabilities([part.probabilities for part in outcome.parts])
+    shares = prior_weights([part.system for part in outcome.parts], GRAPH, SPLIT)
+    assert GRAPH.labels is not None
+    labels = GRAPH.labels[SPLIT.val]
+    whole = fit_pool(said[:, SPLIT.val], labels, prior=shares)
+    heard = whole.shares >= min(LEAST, whole.shares.max())
+    kept = fit_pool(said[heard][:, SPLIT.val], labels, prior=shares[heard])
+    np.testing.assert_allclose(outcome.pool.weights[heard], kept.weights, atol=1e-9)
+    np.testing.assert_allclose(outcome.pool.temperatures[heard], kept.temperatures, atol=1e-9)
+    assert not outcome.pool.weights[~heard].any()

@@ -18,11 +18,11 @@ from tests.processes import run_together
 from torch import Tensor
 
 import graphfilter as gf
-from graphfilter.data.store import powers
 from graphfilter.errors import GraphError
 from graphfilter.models import hop_network
 from graphfilter.operators import augmented_adjacency
 from graphfilter.operators.powers import stack_powers
+from graphfilter.store import powers
 from graphfilter.systems import Prepared, get_system, hops, train_system
 from graphfilter.systems.costs import estimate_cost
 from graphfilter.training import MULTILABEL, REGRESSION, Task

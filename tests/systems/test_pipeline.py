@@ -11,7 +11,7 @@ import torch
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
 from graphfilter.filters import StackedFilterConfig
-from graphfilter.graph.scaling import FeatureScaler
+from graphfilter.inputs.scaling import FeatureScaler
 from graphfilter.models import FilterNetworkConfig
 from graphfilter.splits import stratified
 from graphfilter.systems import Prepared, get_system, prepared, train_system

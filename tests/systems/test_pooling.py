@@ -44,6 +44,11 @@ def test_temperature_is_found(temperature: float) -> None:
     assert found == pytest.approx(temperature, rel=0.1)
 
 
+def test_temperature_is_one_where_vertices_say_nothing() -> None:
+    logits, labels = draw(np.random.default_rng(0), 5)
+    assert fit_temperature(logits, labels, np.zeros(5)) == pytest.approx(1, abs=1e-4)
+
+
 def test_weights_are_those_of_the_generating_product() -> None:
     """Labels drawn from a product of two members, with a third of noise: the weights come back."""
     rng = np.random.default_rng(4)

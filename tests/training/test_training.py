@@ -71,6 +71,20 @@ def same_bits(a: FitResult, b: FitResult) -> bool:
     )
 
 
+def test_train_gives_the_same_bits_on_one_and_on_two_threads() -> None:
+    """Of a graph whose walks are worth two threads; the number changes while it is trained."""
+    graph = make_csbm(n_vertices=4000, mean_degree=20, n_features=20)
+    operator, x = augmented_adjacency(graph), torch.tensor(graph.features)
+    split, before, made = stratified(graph.labels, 0), torch.get_num_threads(), []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        network = FilterNetwork(20, 2, StackedFilter(8), generator=torch.Generator().manual_seed(0))
+        labels, config = torch.tensor(graph.labels), TrainConfig(max_epochs=5)
+        made += train([network], operator, x, labels, [split], config, seeds=[0])
+    torch.set_num_threads(before)
+    assert same_bits(*made)
+
+
 def test_train_same_seed_gives_same_bits(setting: Setting) -> None:
     torch.manual_seed(1)
     (one,) = setting.train([3])
@@ -145,6 +159,7 @@ def test_train_leaves_no_gradients_behind(setting: Setting) -> None:
     assert all(p.grad is None for p in networks[0].parameters())
 
 
+@pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 @pytest.mark.parametrize("monitor", ["accuracy", "macro_f1", "roc_auc", "average_precision"])
 @pytest.mark.parametrize("seeds", [[0], [0, 1, 2]])

@@ -12,7 +12,7 @@ from graphfilter.bench.record import Record, RecordFile
 from graphfilter.data.readers import write_npz
 from graphfilter.errors import ConfigError, check_name
 from graphfilter.graph import Graph
-from graphfilter.graph.scaling import SCALINGS
+from graphfilter.inputs.scaling import SCALINGS
 from graphfilter.runtime.devices import pick_device
 from graphfilter.storage import scratch_folder
 from graphfilter.systems import System, get_system

@@ -106,9 +106,9 @@ class AnswerOptions(FitOptions):
     def split_rule(self) -> SplitBy:
         """Read the column to divide by, where there is one."""
         from graphfilter.data import TextOptions
-        from graphfilter.data.split_columns import read_groups, read_times
         from graphfilter.run_folder import SplitBy
         from graphfilter.run_folder.split_choice import STRATIFIED
+        from graphfilter.tables.split_columns import read_groups, read_times
 
         named = [n for n in ("split_by", "group", "split") if getattr(self, n) is not None]
         if len(named) > 1:

@@ -93,10 +93,10 @@ def fit_to_classes(
 def _stages(graph: Graph, classifier: VertexClassifier, repeats: int) -> list[str]:
     """Return the titles of all that is trained, in turn."""
     from graphfilter.estimators import SGFClassifier
-    from graphfilter.graph.edges import count
     from graphfilter.report.conclusion import BASELINES
     from graphfilter.run_folder import has_channels
     from graphfilter.systems import get_system
+    from graphfilter.wording import count
 
     titles = ["training"]
     if has_channels(graph) and isinstance(classifier, SGFClassifier):
@@ -114,8 +114,8 @@ def _value(scores: Mapping[str, float], name: str) -> str:
 
 
 def _show(summary: FitSummary) -> None:
-    from graphfilter.graph.edges import count
     from graphfilter.report.spread import view_spread
+    from graphfilter.wording import count
 
     metrics = summary.metrics
     titles = {"train": "train", "val": "validation", "test": "test"}
@@ -163,7 +163,7 @@ def _show(summary: FitSummary) -> None:
 
 def _show_decision(found: dict[str, Any]) -> None:
     """Print what the chosen threshold gives, of the last part there is."""
-    from graphfilter.graph.edges import count
+    from graphfilter.wording import count
 
     if found["metric"] == "default":
         return

@@ -89,9 +89,9 @@ def _show(d: Diagnosis, name: str) -> None:
 
 def _show_cost(graph: Graph, n_labelled: int) -> None:
     """Say what training takes, on the usual share of the labels."""
-    from graphfilter.data.store import say_bytes
     from graphfilter.run_folder import with_features
     from graphfilter.runtime.memory import memory_of_process
+    from graphfilter.store import say_bytes
     from graphfilter.systems import get_system
     from graphfilter.systems.costs import estimate_cost
 

@@ -45,7 +45,6 @@ def predict(
         raise ConfigError(f"{out}: exists; pass --overwrite to replace it, or another --out.")
     if not out.parent.is_dir():
         raise ConfigError(f"{out.parent}: there is no such folder to write {out.name} to.")
-    from graphfilter.graph.edges import count
     from graphfilter.run_folder import (
         as_fitted,
         check_embeddings_file,
@@ -57,6 +56,7 @@ def predict(
         write_embeddings,
         write_predictions,
     )
+    from graphfilter.wording import count
 
     if embeddings is not None:
         check_embeddings_file(embeddings, overwrite=overwrite)
@@ -83,7 +83,6 @@ def predict(
 
 def _predict_values(given: GraphOptions, run: Path, out: Path) -> None:
     """Predict numbers, or several labels, of the vertices of a graph."""
-    from graphfilter.graph.edges import count
     from graphfilter.run_folder import (
         as_fitted,
         describe_values,
@@ -91,6 +90,7 @@ def _predict_values(given: GraphOptions, run: Path, out: Path) -> None:
         predicted_values,
         write_values,
     )
+    from graphfilter.wording import count
 
     estimator, about, encoder = load_value_run(run)
     new = given.read(encoder=encoder, like=about.columns).graph
@@ -106,12 +106,12 @@ def _predict_values(given: GraphOptions, run: Path, out: Path) -> None:
 def _known_target(given: GraphOptions, estimator: VertexEstimator) -> Target | None:
     """Return what a table says of what was predicted; None where it has no such columns."""
     from graphfilter.data import TextOptions
-    from graphfilter.data.target_columns import (
+    from graphfilter.estimators.targets import named_target
+    from graphfilter.tables.target_columns import (
         has_columns,
         read_label_columns,
         read_number_column,
     )
-    from graphfilter.estimators.targets import named_target
     from graphfilter.training import REGRESSION
 
     names = [str(name) for name in estimator.target_names_]

@@ -184,8 +184,8 @@ class GraphOptions:
     ) -> tuple[Graph, TableEncoder | None, Columns | None]:
         """Open a store; its features must be encoded as ``wanted``, where that is said."""
         from graphfilter.data import Columns, TableEncoder, open_store
-        from graphfilter.data.store import read_header
         from graphfilter.storage import convert
+        from graphfilter.store import read_header
 
         found, header = open_store(folder), read_header(folder)
         encoder = None if header.encoder is None else TableEncoder.from_dict(header.encoder)
@@ -243,6 +243,15 @@ class FeatureOptions(GraphOptions):
         _option(
             help="NAME=KIND: read a column as number, boolean, category, date, text or drop. "
             "Repeat for others.",
+            panel=COLUMNS,
+        ),
+    ] = None
+    vertex_kind: Annotated[
+        str | None,
+        _option(
+            "--vertex-kind",
+            help="Kind of a vertex (account, device): a column that a kind never has is not "
+            "missing on it.",
             panel=COLUMNS,
         ),
     ] = None
@@ -307,7 +316,7 @@ def given_words(context: typer.Context) -> list[str]:
 def _split_kind(word: str) -> tuple[str, str]:
     """Take NAME=KIND apart."""
     from graphfilter.errors import check_name
-    from graphfilter.graph.tables.encoded import KINDS
+    from graphfilter.tables.encoded import KINDS
 
     name, equals, kind = word.rpartition("=")
     if not equals:

@@ -15,7 +15,7 @@ from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.data import Columns
-    from graphfilter.graph.tables.encoding import TableEncoder
+    from graphfilter.tables.encoding import TableEncoder
 
 _NOT_HERE = ("edges", "vertices", "dataset", "graph", "edge_kind")
 
@@ -56,8 +56,8 @@ def store(
     Example:  graphfilter store edges.csv vertices.csv --label kind --out kinds --memory 4GB
     """
     from graphfilter.data import TextOptions, build_store
-    from graphfilter.data.store import build_ogb_store, estimate_build, open_tables, parse_bytes
-    from graphfilter.graph.edges import count
+    from graphfilter.store import build_ogb_store, estimate_build, open_tables, parse_bytes
+    from graphfilter.wording import count
 
     size = parse_bytes(memory)
     try:
@@ -89,7 +89,7 @@ def store(
 
 def _check_ogb(folder: Path, *, with_own: bool) -> None:
     """Raise unless a folder is a dataset of OGB, given without vertices or columns of one's own."""
-    from graphfilter.data.store import is_ogb
+    from graphfilter.store import is_ogb
 
     if not is_ogb(folder):
         raise ConfigError(

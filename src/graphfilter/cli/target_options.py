@@ -76,8 +76,8 @@ class TargetOptions(AnswerOptions):
     def read_target(self) -> Target:
         """Read what is to be predicted, one row per vertex."""
         from graphfilter.data import TextOptions
-        from graphfilter.data.target_columns import read_label_columns, read_number_column
         from graphfilter.estimators.targets import named_target
+        from graphfilter.tables.target_columns import read_label_columns, read_number_column
         from graphfilter.training import MULTILABEL, REGRESSION
 
         assert self.vertices is not None

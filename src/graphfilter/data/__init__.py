@@ -2,13 +2,13 @@
 
 from graphfilter.data import readers
 from graphfilter.data.export import write_tables
-from graphfilter.data.readers.text_format import TextOptions
 from graphfilter.data.registry import dataset_names, describe, load_dataset, locate
-from graphfilter.data.store import build_store, open_store, write_store
 from graphfilter.data.synthetic import make_bipartite, make_csbm, make_digits, make_karate
-from graphfilter.data.tables import read_tables
-from graphfilter.graph.tables.columns import Columns
-from graphfilter.graph.tables.encoding import TableEncoder
+from graphfilter.graph.from_tables import read_tables
+from graphfilter.store import build_store, open_store, write_store
+from graphfilter.tables.columns import Columns
+from graphfilter.tables.encoding import TableEncoder
+from graphfilter.tables.text_format import TextOptions
 
 __all__ = [
     "Columns",

@@ -1,147 +1,20 @@
-"""Checked reading of arrays from files: every failure becomes an error that names the file."""
+"""Arrays of unknown origin, checked: sparse matrices, edges, labels, masks."""
 
 from __future__ import annotations
 
-import lzma
-import math
-import struct
-import tokenize
-import warnings
-import zipfile
-import zlib
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
-from os import PathLike
-from pathlib import Path
-from typing import IO, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from graphfilter.data.limits import Budget
-from graphfilter.errors import DataFileError, GraphError, GraphFilterError
+from graphfilter.errors import GraphError
 from graphfilter.splits import Split
-
-AnyPath = str | PathLike[str]
 
 # A sparse matrix may have this many columns whatever it holds, and so many per entry beyond.
 MOST_COLUMNS = 1 << 20
 MOST_COLUMNS_PER_ENTRY = 100
-
-# What numpy, zipfile and the decompressors raise on bytes that are not what they claim to be.
-PARSE_ERRORS: tuple[type[Exception], ...] = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-    tokenize.TokenError,
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    RuntimeError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-)
-
-
-@contextmanager
-def reading(
-    path: AnyPath, remedy: str, errors: tuple[type[Exception], ...] = ()
-) -> Generator[None]:
-    """Turn what goes wrong inside into a :class:`DataFileError` that starts with ``path``.
-
-    ``errors`` are the exceptions with which the parser at work says *not my format*.
-    """
-    try:
-        yield
-    except DataFileError:
-        raise
-    except GraphFilterError as error:
-        raise DataFileError(path, str(error)) from error
-    except FileNotFoundError:
-        raise DataFileError(path, f"there is no such file. {remedy}") from None
-    except errors as error:
-        problem = str(error).strip().split("\n")[0][:200] or type(error).__name__
-        raise DataFileError(path, f"cannot be read: {problem}. {remedy}") from error
-    except OSError as error:
-        raise DataFileError(path, f"cannot be read: {error.strerror or error}. {remedy}") from error
-    except MemoryError:
-        problem = "what it describes does not fit in memory"
-        raise DataFileError(path, f"{problem}. {remedy}") from None
-
-
-def load_arrays(
-    path: AnyPath, required: Sequence[str], optional: Sequence[str] = (), *, remedy: str
-) -> dict[str, NDArray[Any]]:
-    """Read these arrays of an npz file; nothing in it can run code.
-
-    Raises
-    ------
-    DataFileError
-        No such file, not an npz file, a required array is missing, or one is damaged or pickled,
-        or unpacks to more memory than such a file may ask for.
-    """
-    with open_archive(path, remedy) as archive:
-        found = {name[: -len(".npy")] for name in archive.namelist() if name.endswith(".npy")}
-        if missing := [key for key in required if key not in found]:
-            held = ", ".join(map(repr, sorted(found)[:12])) or "nothing"
-            problem = f"must hold {', '.join(map(repr, missing))}; it holds {held[:200]}"
-            raise DataFileError(path, f"{problem}. {remedy}")
-        budget = Budget(path)
-        wanted = [key for key in (*required, *optional) if key in found]
-        return {key: _read_array(archive, key, budget) for key in wanted}
-
-
-@contextmanager
-def open_archive(path: AnyPath, remedy: str) -> Generator[zipfile.ZipFile]:
-    """Open a zip file as numpy writes it; what goes wrong inside is an error about ``path``."""
-    with reading(path, remedy, PARSE_ERRORS), Path(path).open("rb") as stream:
-        if not zipfile.is_zipfile(stream):
-            raise DataFileError(path, f"must be an npz file; it is not, or it is cut off. {remedy}")
-        stream.seek(0)
-        with warnings.catch_warnings(), zipfile.ZipFile(stream) as archive:
-            # numpy and zipfile warn on odd headers before they accept or refuse them.
-            warnings.simplefilter("ignore")
-            yield archive
-
-
-def open_member(archive: zipfile.ZipFile, key: str) -> IO[bytes]:
-    """Open ``key.npy``; reading it gives no more bytes than the archive says it has."""
-    info = archive.getinfo(f"{key}.npy")
-    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise GraphError(f"{key!r} must be stored or deflated; it is compressed in another way.")
-    return archive.open(info)
-
-
-def _read_array(archive: zipfile.ZipFile, key: str, budget: Budget) -> NDArray[Any]:
-    """Read one array, after what it would take has been counted."""
-    with open_member(archive, key) as member:
-        version = np.lib.format.read_magic(member)
-        read_header = np.lib.format.read_array_header_1_0
-        if version != (1, 0):
-            read_header = np.lib.format.read_array_header_2_0
-        shape, _, dtype = read_header(member)
-    if dtype.hasobject or dtype.kind not in "biufUS":
-        raise GraphError(f"{key!r} must hold numbers or text, no pickles; got {dtype}.")
-    if not all(0 <= n < 1 << 48 for n in shape):
-        raise GraphError(f"{key!r} must have a shape of whole numbers; got {shape}.")
-    n_bytes = math.prod(shape) * _bytes_per_entry(dtype)
-    budget.spend(n_bytes, f"{key!r} has the shape {shape}")
-    with open_member(archive, key) as member:
-        array: NDArray[Any] = np.lib.format.read_array(member, allow_pickle=False)
-        if member.read(1):
-            raise GraphError(f"{key!r} must be as long as its shape says; it is longer.")
-    return array
-
-
-def _bytes_per_entry(dtype: np.dtype[Any]) -> int:
-    """Estimate what an entry takes at the peak: converted, sorted, or made a Python string."""
-    if dtype.kind in "US":
-        return 2 * dtype.itemsize + 64
-    return {"b": 1, "f": 2 * max(dtype.itemsize, 4)}.get(dtype.kind, 16)
 
 
 def make_csr(
@@ -202,17 +75,6 @@ def check_labels(labels: NDArray[Any], n_classes: int | None = None) -> NDArray[
             f"{n_classes} classes; got {labels.min()}..{labels.max()}."
         )
     return labels.astype(np.int64)
-
-
-def check_text(names: Iterable[Any], what: str) -> None:
-    """Require names that can be written: text without lone surrogates."""
-    try:
-        "".join(name for name in names if isinstance(name, str)).encode()
-    except UnicodeEncodeError as error:
-        got = repr(error.object[max(0, error.start - 10) : error.end + 10])
-        raise GraphError(
-            f"{what} must be valid text; got {got}, which cannot be written."
-        ) from None
 
 
 def splits_from_masks(

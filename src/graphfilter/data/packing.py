@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import IO, Literal
 
 from graphfilter.data import readers
-from graphfilter.data.arrays import AnyPath, reading
 from graphfilter.data.catalogue import DATASETS, Dataset
 from graphfilter.data.download import Progress
 from graphfilter.data.registry import cache_folder, check_counts, check_sha256, describe, locate
 from graphfilter.errors import ConfigError, DataFileError
 from graphfilter.storage import atomic_file, convert, make_folder
+from graphfilter.storage.arrays import AnyPath, reading
 from graphfilter.storage.json_files import CHECKSUM, checksum_of
 from graphfilter.version import __version__
 

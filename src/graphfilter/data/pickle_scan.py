@@ -13,8 +13,8 @@ import io
 from pickletools import opcodes
 from typing import Any
 
-from graphfilter.data.arrays import AnyPath
 from graphfilter.errors import DataFileError
+from graphfilter.storage.arrays import AnyPath
 
 MAX_OPCODES = 5_000_000
 MAX_TUPLE_DEPTH = 16

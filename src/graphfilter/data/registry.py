@@ -17,15 +17,15 @@ from pathlib import Path
 import numpy as np
 
 from graphfilter.data import readers
-from graphfilter.data.arrays import AnyPath, reading
 from graphfilter.data.catalogue import ALIASES, DATASETS, Dataset
 from graphfilter.data.directions import add_directions
 from graphfilter.data.download import Progress, download
 from graphfilter.data.readers.npz import drop_from_splits, note_unlabelled
-from graphfilter.data.store import is_store, open_store
 from graphfilter.errors import ConfigError, DataFileError, check_name
 from graphfilter.graph import Graph
 from graphfilter.storage import scratch_folder
+from graphfilter.storage.arrays import AnyPath, reading
+from graphfilter.store import is_store, open_store
 
 
 def dataset_names() -> list[str]:

@@ -22,9 +22,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphfilter.data.arrays import PARSE_ERRORS, AnyPath, make_csr, reading
+from graphfilter.data.arrays import make_csr
 from graphfilter.data.pickle_scan import REMEDY, check_opcodes
 from graphfilter.errors import DataFileError, GraphError
+from graphfilter.storage.arrays import PARSE_ERRORS, AnyPath, reading
 
 MAX_BYTES = 1 << 30
 MAX_DIMENSIONS = 8

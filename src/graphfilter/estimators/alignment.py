@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
-from graphfilter.graph.edges import count
+from graphfilter.wording import count
 
 
 def row_names(table: Any) -> list[Any] | None:

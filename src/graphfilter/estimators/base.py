@@ -18,9 +18,9 @@ from graphfilter.estimators.targets import Target, class_target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.explain import Explanation, Member, embed_members
 from graphfilter.graph import Graph
-from graphfilter.graph.labels import match_labels
 from graphfilter.splits import Split
 from graphfilter.systems import Prepared
+from graphfilter.tables.labels import match_labels
 from graphfilter.training import CLASSIFICATION, Task
 
 

@@ -63,7 +63,7 @@ class GraphClassifier(VertexClassifier):
     effort : {'full', 'low'}
         'low' trains the three cheapest members.
     feature_scaling : {'auto', 'none', 'row', 'standardise'}
-        See :class:`~graphfilter.graph.scaling.FeatureScaler`.
+        See :class:`~graphfilter.inputs.scaling.FeatureScaler`.
     max_epochs, patience, monitor : int, int and str, optional
         In place of the members' own, 1500, 120 and 'accuracy': see
         :class:`~graphfilter.training.TrainConfig`.

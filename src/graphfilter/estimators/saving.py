@@ -15,8 +15,8 @@ from graphfilter.errors import GraphFilterError, ModelFileError, check_count
 from graphfilter.estimators.members import FittedMember
 from graphfilter.filters.config import read_config
 from graphfilter.graph import Graph
-from graphfilter.graph.scaling import FeatureScaler
-from graphfilter.graph.views import VIEWS
+from graphfilter.inputs.scaling import FeatureScaler
+from graphfilter.inputs.views import VIEWS
 from graphfilter.models import ChannelNetwork, ModelConfig, Network
 from graphfilter.operators.channels import without_edges
 from graphfilter.operators.kinds import OPERATORS

@@ -12,7 +12,8 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from graphfilter.errors import GraphError
-from graphfilter.graph.labels import encode_labels
+from graphfilter.tables.labels import encode_labels
+from graphfilter.tables.target_columns import LARGEST_TARGET
 from graphfilter.training import CLASSIFICATION, MULTILABEL, REGRESSION, Task
 
 Index = NDArray[np.int64]
@@ -76,6 +77,16 @@ class Target:
         return ((self.values - mean) / scale).astype(np.float32), mean, scale
 
 
+def check_magnitude(values: NDArray[np.float64]) -> None:
+    """Raise where a number is too large to be learned."""
+    large = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+    if large > LARGEST_TARGET:
+        raise GraphError(
+            f"y must hold numbers up to {LARGEST_TARGET:g}, whose squares can be added up; got "
+            f"{large:g}. Divide them all by a number, or take their logarithms."
+        )
+
+
 def class_target(y: Any) -> Target:
     """Read one class per vertex, or a table (n, L) of the labels that a vertex has."""
     if isinstance(y, Target):
@@ -95,12 +106,14 @@ def number_target(y: Any) -> Target:
         return y
     array = _array(y)
     values = array if array.ndim == 2 else array[:, None]
+    check_magnitude(values)
     return Target(REGRESSION, _known(values), _names(y, values), values, array.ndim == 1)
 
 
 def named_target(task: Task, values: NDArray[np.float64], names: Sequence[str]) -> Target:
     """Return numbers or labels (n, T) under the names of their columns, to be passed as y."""
     named = np.array([str(name) for name in names], dtype=object)
+    check_magnitude(values)
     return Target(task, _known(values), named, values, is_column=task is REGRESSION)
 
 

@@ -27,7 +27,7 @@ from graphfilter.estimators.saving import load_estimator, save_estimator
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph
 from graphfilter.graph.checksum import links_checksum
-from graphfilter.graph.scaling import FeatureScaler
+from graphfilter.inputs.scaling import FeatureScaler
 from graphfilter.plot.responses import plot_view
 from graphfilter.runtime.devices import pick_device
 from graphfilter.splits import Split, stratified
@@ -191,6 +191,11 @@ class VertexEstimator(BaseEstimator):
         prepared = self.prepare(target)
         answers = [member.answer(prepared) for member in members]
         combined = combine(answers, members, self.task_)
+        if not np.isfinite(combined).all():
+            raise GraphFilterError(
+                "the model's answers must be finite; for these features they are not. Scale the "
+                "features, or fit again with lower learning rates."
+            )
         return combined if rows is None else combined[rows]
 
     def members_of(self, target: Graph) -> list[FittedMember]:

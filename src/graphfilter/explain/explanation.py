@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from graphfilter.graph.edges import count
+from graphfilter.wording import count
 
 _AWAY = {"2": "two steps away", "3": "three steps away", "farther": "farther away"}
 

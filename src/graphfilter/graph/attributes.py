@@ -10,12 +10,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.errors import GraphError
-from graphfilter.graph.edges import count, on_host
-from graphfilter.graph.labels import encode_labels
+from graphfilter.graph.edges import on_host
 from graphfilter.graph.sparse_checks import check_sparse
-
-# A float32 array (n, d) or a scipy csr_array of the same; scipy ships no types to say so with.
-Features = Any
+from graphfilter.tables.encoded import Features
+from graphfilter.tables.labels import encode_labels
+from graphfilter.wording import count
 
 # An edge list without n_vertices that would make more vertices than this, and more than so many
 # per edge, is taken to hold identifiers instead of numbers.

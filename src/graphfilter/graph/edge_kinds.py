@@ -11,8 +11,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.errors import GraphError
-from graphfilter.graph.edges import build_csr, count
+from graphfilter.graph.edges import build_csr
 from graphfilter.graph.links import align_arcs
+from graphfilter.wording import count
 
 if TYPE_CHECKING:
     from graphfilter.graph.graph import Graph

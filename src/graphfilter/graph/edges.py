@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from graphfilter.errors import GraphError
+from graphfilter.wording import count
 
 
 def as_pairs(edges: ArrayLike) -> NDArray[Any]:
@@ -152,15 +153,6 @@ def index_type(largest: int) -> type[np.int32] | type[np.int64]:
 def on_host(values: Any) -> Any:
     """Turn a torch tensor, wherever it lies, into a numpy array; leave anything else alone."""
     return values.detach().cpu().numpy() if hasattr(values, "detach") else values
-
-
-def count(n: int, one: str, many: str | None = None) -> str:
-    """Return a count with its noun, singular or plural.
-
-    >>> count(1, "edge"), count(2000, "edge"), count(2, "vertex", "vertices")
-    ('1 edge', '2,000 edges', '2 vertices')
-    """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def _check_largest(number: Any) -> None:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from graphfilter.errors import GraphError
-from graphfilter.graph.attributes import Features, check_changes, count_vertices
+from graphfilter.graph.attributes import check_changes, count_vertices
 from graphfilter.graph.checksum import checksum_of
 from graphfilter.graph.conversions import (
     check_direction,
@@ -21,11 +21,13 @@ from graphfilter.graph.conversions import (
     parts_of_scipy,
 )
 from graphfilter.graph.edge_kinds import EdgeKinds
-from graphfilter.graph.edges import as_pairs, build_csr, check_weights, count
+from graphfilter.graph.edges import as_pairs, build_csr, check_weights
 from graphfilter.graph.links import align_arcs, out_links
 from graphfilter.graph.names import number_names
 from graphfilter.graph.subgraphs import induced_subgraph, largest_component
 from graphfilter.splits import Split
+from graphfilter.tables.encoded import Features
+from graphfilter.wording import count
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,7 +126,7 @@ class Graph:
         features : array or scipy sparse matrix (n, d), optional
         labels : sequence (n,), optional
             Any hashable; -1, None, NaN, '' or 'NA' is unlabelled (the rule is in full in
-            :mod:`graphfilter.graph.labels`).
+            :mod:`graphfilter.tables.labels`).
         weights : array (m,), optional
             Non-negative. Repeats of an edge in one direction add up; where the two directions
             then differ, the larger holds. An edge of weight 0 is no edge.
@@ -229,7 +231,7 @@ class Graph:
         >>> graph.feature_names, graph.edges.tolist()
         (('age', 'age is missing'), [[0, 1], [1, 2]])
         """
-        from graphfilter.graph.tables.frames import build_from_frames
+        from graphfilter.graph.from_tables import build_from_frames
 
         roles = {"id": id, "source": source, "target": target, "label": label}
         return build_from_frames(cls, vertices, edges, roles, options)

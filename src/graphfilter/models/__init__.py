@@ -4,53 +4,66 @@
 many of them on PyTorch Geometric's layers (``pyg.py``). May import ``filters`` and the rooms above.
 """
 
-from graphfilter.models.ap_gcn import APGCN, APGCNConfig
-from graphfilter.models.arma import ARMA, ARMAConfig
 from graphfilter.models.base import Fitted, ModelConfig, Network, SideBySide, TrainingOutput
 from graphfilter.models.channels import ChannelNetwork, ChannelNetworkConfig
-from graphfilter.models.chebnet import ChebNet, ChebNetConfig
-from graphfilter.models.directed_gcn import DirectedGCN, DirectedGCNConfig
-from graphfilter.models.fastgcn import FastGCN, FastGCNConfig
 from graphfilter.models.filtered_features import FilteredFeatures, FilteredFeaturesConfig
 from graphfilter.models.forest import Forest, ForestConfig
-from graphfilter.models.gat import GAT, GATConfig, VelickovicGAT, VelickovicGATConfig
-from graphfilter.models.gcn import GCN, GCNConfig, KipfGCN, KipfGCNConfig
-from graphfilter.models.gcnii import GCNII, GCNIIConfig
-from graphfilter.models.gcnii_star import GCNIIStar, GCNIIStarConfig
-from graphfilter.models.geom_gcn import GeomGCN, GeomGCNConfig
-from graphfilter.models.gpr_gnn import GPRGNN, GPRGNNConfig
-from graphfilter.models.graphsage import GraphSAGE, GraphSAGEConfig
-from graphfilter.models.graphsaint import GraphSAINT, GraphSAINTConfig
 from graphfilter.models.hop_network import HopNetwork, HopNetworkConfig
-from graphfilter.models.jknet import JKNet, JKNetConfig
 from graphfilter.models.kernel import KernelConfig, KernelMachine
-from graphfilter.models.label_propagation import propagate_labels
-from graphfilter.models.lanczosnet import LanczosNet, LanczosNetConfig
 from graphfilter.models.layers import Linear, drop
-from graphfilter.models.linkx import LINKX, LINKXConfig
-from graphfilter.models.mixhop import MixHop, MixHopConfig
 from graphfilter.models.network import FilterNetwork, FilterNetworkConfig
-from graphfilter.models.nlgnn import NLGNN, NLGNNConfig
+from graphfilter.models.peers.acm_gcn import ACMGCN, ACMGCNConfig
+from graphfilter.models.peers.ap_gcn import APGCN, APGCNConfig
+from graphfilter.models.peers.arma import ARMA, ARMAConfig
+from graphfilter.models.peers.block_gnn import BlockGNN, BlockGNNConfig
+from graphfilter.models.peers.chebnet import ChebNet, ChebNetConfig
+from graphfilter.models.peers.classic_gnn import ClassicGNN, ClassicGNNConfig
+from graphfilter.models.peers.directed_gcn import DirectedGCN, DirectedGCNConfig
+from graphfilter.models.peers.fastgcn import FastGCN, FastGCNConfig
+from graphfilter.models.peers.fsgnn import FSGNN, FSGNNConfig
+from graphfilter.models.peers.gat import GAT, GATConfig, VelickovicGAT, VelickovicGATConfig
+from graphfilter.models.peers.gcn import GCN, GCNConfig, KipfGCN, KipfGCNConfig
+from graphfilter.models.peers.gcnii import GCNII, GCNIIConfig
+from graphfilter.models.peers.gcnii_star import GCNIIStar, GCNIIStarConfig
+from graphfilter.models.peers.geom_gcn import GeomGCN, GeomGCNConfig
+from graphfilter.models.peers.glo_gnn import GloGNN, GloGNNConfig
+from graphfilter.models.peers.gpr_gnn import GPRGNN, GPRGNNConfig
+from graphfilter.models.peers.graphsage import GraphSAGE, GraphSAGEConfig
+from graphfilter.models.peers.graphsaint import GraphSAINT, GraphSAINTConfig
+from graphfilter.models.peers.jknet import JKNet, JKNetConfig
+from graphfilter.models.peers.label_propagation import propagate_labels
+from graphfilter.models.peers.lanczosnet import LanczosNet, LanczosNetConfig
+from graphfilter.models.peers.linkx import LINKX, LINKXConfig
+from graphfilter.models.peers.mixhop import MixHop, MixHopConfig
+from graphfilter.models.peers.nlgnn import NLGNN, NLGNNConfig
 from graphfilter.models.residual import ResidualConfig, ResidualNetwork
 from graphfilter.models.trees import Trees, TreesConfig
 
 __all__ = [
+    "ACMGCN",
     "APGCN",
     "ARMA",
+    "FSGNN",
     "GAT",
     "GCN",
     "GCNII",
     "GPRGNN",
     "LINKX",
     "NLGNN",
+    "ACMGCNConfig",
     "APGCNConfig",
     "ARMAConfig",
+    "BlockGNN",
+    "BlockGNNConfig",
     "ChannelNetwork",
     "ChannelNetworkConfig",
     "ChebNet",
     "ChebNetConfig",
+    "ClassicGNN",
+    "ClassicGNNConfig",
     "DirectedGCN",
     "DirectedGCNConfig",
+    "FSGNNConfig",
     "FastGCN",
     "FastGCNConfig",
     "FilterNetwork",
@@ -68,6 +81,8 @@ __all__ = [
     "GPRGNNConfig",
     "GeomGCN",
     "GeomGCNConfig",
+    "GloGNN",
+    "GloGNNConfig",
     "GraphSAGE",
     "GraphSAGEConfig",
     "GraphSAINT",

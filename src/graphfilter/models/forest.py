@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -14,10 +16,12 @@ from torch import Tensor
 from graphfilter.errors import check_count
 from graphfilter.graph import Features, Graph
 from graphfilter.models.base import ModelConfig
-from graphfilter.models.tree_nodes import NEVER, TreeNodes, dense
+from graphfilter.models.tree_nodes import NEVER, TreeNodes, dense, within
 
-# Leaves of a tree, so that a forest on many vertices does not grow with them.
+# A leaf holds at least one of so many training vertices, so that a tree on many has few leaves.
 MOST_LEAVES = 4000
+# Bytes of a node that is kept, while all are joined, and of a node and class where a tree grows.
+_KEPT_NODE, _GROWING_NODE = 100, 16
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,12 @@ class Forest(TreeNodes[ForestConfig]):
 
     Attributes
     ----------
-    votes : Tensor (n_nodes, n_classes)
-        The share of each class among the training vertices of a node.
+    first : Tensor (n_nodes + 1,)
+        Where the votes of each node begin: a leaf knows few classes, another node has none.
+    voted, votes : Tensors (n_votes,)
+        A class, and its share among the training vertices of the leaf.
+    seen : Tensor (n_classes,)
+        Whether a class has training vertices.
     places, basis : Tensors (n, k), (d, j)
         What the view of places found; empty of another view.
 
@@ -75,12 +83,16 @@ class Forest(TreeNodes[ForestConfig]):
     """
 
     kept: ClassVar[dict[str, torch.dtype]] = {
+        "first": torch.int64,
+        "voted": torch.int32,
         "votes": torch.float32,
         "seen": torch.bool,
         "places": torch.float32,
         "basis": torch.float32,
     }
 
+    first: Tensor
+    voted: Tensor
     votes: Tensor
     seen: Tensor
     places: Tensor
@@ -97,31 +109,30 @@ class Forest(TreeNodes[ForestConfig]):
         sample_weight: NDArray[np.float64] | None = None,
         seed: int = 0,
     ) -> None:
-        from sklearn.ensemble import ExtraTreesClassifier
-
-        model = ExtraTreesClassifier(
-            self.config.n_trees,
-            min_samples_leaf=max(1, len(labels) // MOST_LEAVES),
-            random_state=seed % 2**32,
-        )
-        model.fit(dense(rows), labels, sample_weight=sample_weight)
-        present = np.asarray(model.classes_, dtype=np.int64)
-        trees = [tree.tree_ for tree in model.estimators_]
-        shares = np.concatenate([tree.value[:, 0] for tree in trees])
-        votes = np.zeros((len(shares), self.n_classes))
-        votes[:, present] = shares / shares.sum(axis=1, keepdims=True)
-        self.keep(
-            [
+        columns = np.ascontiguousarray(dense(rows), dtype=np.float32)
+        present, own = np.unique(labels, return_inverse=True)
+        rng = np.random.RandomState(seed % 2**32)
+        trees: list[dict[str, NDArray[Any]]] = []
+        votes: list[sp.csr_array] = []
+        for _ in range(self.config.n_trees):
+            tree = _grow(columns, own, sample_weight, rng.randint(np.iinfo(np.int32).max))
+            # Copies: a view would keep all of scikit-learn's tree.
+            trees.append(
                 {
-                    "threshold": tree.threshold,
-                    "feature": tree.feature,
-                    "left": tree.children_left,
-                    "right": tree.children_right,
+                    "threshold": tree.threshold.copy(),
+                    "feature": tree.feature.copy(),
+                    "left": tree.children_left.copy(),
+                    "right": tree.children_right.copy(),
                     "missing_left": tree.missing_go_to_left.astype(bool),
                 }
-                for tree in trees
-            ],
-            votes=votes,
+            )
+            votes.append(_leaf_votes(tree.value[:, 0], tree.children_left < 0))
+        joined = sp.csr_array(sp.vstack(votes, format="csr"))
+        self.keep(
+            trees,
+            first=joined.indptr,
+            voted=present[joined.indices],
+            votes=joined.data,
             places=np.zeros((0, 0)),
             basis=np.zeros((0, 0)),
             seen=np.isin(np.arange(self.n_classes), present),
@@ -136,18 +147,85 @@ class Forest(TreeNodes[ForestConfig]):
             return None
         return {"places": self.places.cpu().numpy(), "basis": self.basis.cpu().numpy()}
 
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        """Take tensors, of which the votes may be dense, (n_nodes, n_classes)."""
+        return super().load_state_dict(_with_sparse_votes(state_dict, self.n_classes))
+
     def is_whole(self, state: Mapping[str, Tensor], n_nodes: int) -> bool:
+        first, voted, votes = (state[name] for name in ("first", "voted", "votes"))
         return (
-            tuple(state["votes"].shape) == (n_nodes, self.n_classes)
+            tuple(first.shape) == (n_nodes + 1,)
+            and voted.ndim == 1
+            and voted.shape == votes.shape
+            and int(first[0]) == 0
+            and int(first[-1]) == len(voted)
+            and bool((first.diff() >= 0).all())
+            and within(voted, self.n_classes)
+            and bool(((votes >= 0) & (votes <= 1)).all())
             and tuple(state["seen"].shape) == (self.n_classes,)
             and state["places"].ndim == state["basis"].ndim == 2
+            and all(bool(state[name].isfinite().all()) for name in ("places", "basis"))
         )
 
     def answers(self, leaves: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the logarithm of the votes, with one vote more that is shared by all classes."""
-        votes = self.votes.cpu().numpy()
-        total = np.zeros((len(leaves), self.n_classes))
-        for tree in leaves.T:
-            total += votes[tree]
-        shares = (total + 1 / self.n_classes) / (leaves.shape[1] + 1)
+        n, n_trees = leaves.shape
+        parts = (self.votes.double(), self.voted.long(), self.first)
+        votes = sp.csr_array(
+            tuple(part.cpu().numpy() for part in parts), (len(self.left), self.n_classes)
+        )
+        starts = np.arange(0, n * n_trees + 1, n_trees)
+        ended = sp.csr_array((np.ones(n * n_trees), leaves.ravel(), starts), (n, len(self.left)))
+        shares = ((ended @ votes).toarray() + 1 / self.n_classes) / (n_trees + 1)
         return np.where(self.seen.cpu().numpy(), np.log(shares), NEVER)
+
+
+def _grow(columns: Any, labels: Any, sample_weight: Any, seed: int) -> Any:
+    """Fit one tree of scikit-learn's, which keeps every class at every node."""
+    from sklearn.tree import ExtraTreeClassifier
+
+    leaf = max(1, len(labels) // MOST_LEAVES)
+    model = ExtraTreeClassifier(min_samples_leaf=leaf, random_state=seed)
+    with warnings.catch_warnings():
+        # That classes are many, for each tree.
+        warnings.simplefilter("ignore", UserWarning)
+        return model.fit(columns, labels, sample_weight=sample_weight).tree_
+
+
+def growing_bytes(n_train: int, n_classes: int) -> int:
+    """Return what scikit-learn takes for one tree: all classes at every node."""
+    return _GROWING_NODE * _most_nodes(n_train) * n_classes
+
+
+def forest_bytes(n_train: int, n_classes: int, n_trees: int) -> int:
+    """Return what a forest takes while it is fitted, at most."""
+    return growing_bytes(n_train, n_classes) + n_trees * _KEPT_NODE * _most_nodes(n_train)
+
+
+def _most_nodes(n_train: int) -> int:
+    return 2 * (n_train // max(1, n_train // MOST_LEAVES))
+
+
+def _leaf_votes(counts: NDArray[np.float64], leaf: NDArray[np.bool_]) -> sp.csr_array:
+    """Return the share of each class at each leaf, sparse; none at other nodes."""
+    ends = np.flatnonzero(leaf)
+    row, classes = np.nonzero(counts[ends])
+    at = ends[row]
+    shares = counts[at, classes] / counts.sum(axis=1)[at]
+    return sp.csr_array((shares.astype(np.float32), (at, classes)), counts.shape)
+
+
+def _with_sparse_votes(state: Mapping[str, Any], n_classes: int) -> Mapping[str, Any]:
+    """Return the tensors of a forest whose votes are dense with sparse ones."""
+    votes, left = state.get("votes"), state.get("left")
+    if "first" in state or votes is None or left is None:
+        return state
+    if tuple(votes.shape) != (len(left), n_classes):
+        return state
+    leaf = left == torch.arange(len(left))
+    sparse = sp.csr_array(votes.numpy() * leaf.numpy()[:, None])
+    made = {"first": sparse.indptr, "voted": sparse.indices, "votes": sparse.data}
+    kept = {name: torch.from_numpy(values) for name, values in made.items()}
+    return {**state, **kept, "first": kept["first"].long(), "voted": kept["voted"].int()}

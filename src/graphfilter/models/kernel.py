@@ -126,7 +126,7 @@ class KernelMachine(Fitted[KernelConfig]):
         landmarks = sp.csr_array(sparse[chosen])
         one_hot = np.eye(self.n_classes)[labels]
         mean = weight @ one_hot / len(labels)
-        fitted = _fit_ridge(
+        fitted = fit_ridge(
             self._alike(sparse, landmarks),
             self._alike(landmarks, landmarks),
             one_hot - mean,
@@ -160,6 +160,7 @@ class KernelMachine(Fitted[KernelConfig]):
             and bool(((columns >= 0) & (columns < self.n_features)).all())
             and tuple(state["coefficients"].shape) == (m, self.n_classes)
             and tuple(state["start"].shape) == (self.n_classes,)
+            and all(bool(state[n].isfinite().all()) for n in ("values", "coefficients", "start"))
         ):
             raise ModelFileError("the kernel machine of the model is damaged; fit again.")
 
@@ -195,12 +196,14 @@ _DTYPES = {
 
 
 @dataclass(frozen=True, eq=False)
-class _Ridge:
+class Ridge:
+    """The landmarks' coefficients, and the answer for each row by a fit without it."""
+
     coefficients: Array
     left_out: Array
 
 
-def _fit_ridge(kernel: Array, among: Array, targets: Array, weight: Array) -> _Ridge:
+def fit_ridge(kernel: Array, among: Array, targets: Array, weight: Array) -> Ridge:
     """Return the coefficients of the landmarks, and what each row is told by all the others.
 
     With the landmarks' kernel K = C Cᵀ, the rows' kernel times C⁻ᵀ are the columns Φ of a plain
@@ -225,7 +228,7 @@ def _fit_ridge(kernel: Array, among: Array, targets: Array, weight: Array) -> _R
             best = error, solved, left_out
     assert best is not None
     coefficients = torch.linalg.solve_triangular(factor.T, best[1], upper=True)
-    return _Ridge(coefficients.numpy(), best[2].numpy())
+    return Ridge(coefficients.numpy(), best[2].numpy())
 
 
 def _sharpness(scores: Array, labels: NDArray[np.int64], weight: Array) -> float:

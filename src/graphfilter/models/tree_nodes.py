@@ -20,8 +20,8 @@ from graphfilter.operators import Operator
 
 # What a class gets that no training vertex has.
 NEVER = -20.0
-# That go down the trees at once, so that what they touch fits a cache.
-ROWS = 1024
+# Rows that go down the trees at once, times trees: what they touch fits a cache.
+CELLS = 1024 * 200
 _NODES = {
     "threshold": torch.float64,
     "feature": torch.int64,
@@ -103,6 +103,8 @@ class TreeNodes(Fitted[ConfigT]):
         return (
             state["roots"].ndim == 1
             and within(state["roots"], n)
+            and len(state["roots"]) > 0
+            and not bool(state["threshold"].isnan().any())
             and within(state["feature"], self.n_features)
             and all(within(state[side], n) for side in ("left", "right"))
             and all(bool(((state[side] > here) | leaf).all()) for side in ("left", "right"))
@@ -113,9 +115,10 @@ class TreeNodes(Fitted[ConfigT]):
     def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
         columns = (x if isinstance(x, Tensor) else x.to_dense()).cpu().numpy()
         nodes = {name: getattr(self, name).cpu().numpy() for name in ("roots", *_NODES)}
+        rows = max(1, CELLS // len(nodes["roots"]))
         parts = [
             self.answers(_leaves(nodes, part))
-            for part in np.array_split(columns, len(columns) // ROWS + 1)
+            for part in np.array_split(columns, len(columns) // rows + 1)
         ]
         return torch.from_numpy(np.concatenate(parts)).to(x.device, torch.float32)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -153,8 +154,11 @@ class Trees(TreeNodes[TreesConfig]):
             and state["outputs"].shape == state["roots"].shape
             and within(state["outputs"], self.n_classes)
             and tuple(state["start"].shape) == (self.n_classes,)
+            and all(bool(state[name].isfinite().all()) for name in ("value", "start"))
         )
 
     def answers(self, leaves: NDArray[np.int64]) -> NDArray[np.float64]:
-        one_hot = np.eye(self.n_classes)[self.outputs.cpu().numpy()]
+        outputs = self.outputs.cpu().numpy()
+        ones = (np.ones(len(outputs)), (np.arange(len(outputs)), outputs))
+        one_hot = sp.csr_array(ones, (len(outputs), self.n_classes))
         return self.start.cpu().numpy() + self.value.cpu().numpy()[leaves] @ one_hot

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from graphfilter.bench import Record
 from graphfilter.errors import DataFileError, GraphFilterError
-from graphfilter.graph.edges import count
 from graphfilter.metrics import mean_interval
 from graphfilter.paper.comparison import NOISE, ComparedAccuracy
 from graphfilter.paper.options import Options
@@ -30,6 +29,7 @@ from graphfilter.report.numbers import Axis
 from graphfilter.report.ranking import listed
 from graphfilter.storage import find_lines
 from graphfilter.systems import get_system
+from graphfilter.wording import count
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

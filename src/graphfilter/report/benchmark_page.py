@@ -15,7 +15,6 @@ import numpy as np
 from graphfilter.bench import Record, Summary, summarise
 from graphfilter.bench.summary_table import legend, mean_and_deviation, title
 from graphfilter.data.catalogue import DATASETS
-from graphfilter.graph.edges import count
 from graphfilter.metrics import METRICS
 from graphfilter.report.html import render_page, write_page
 from graphfilter.report.learned_filters import LearnedFilter, learned_filters
@@ -28,6 +27,7 @@ from graphfilter.report.ranking import (
     system_title,
 )
 from graphfilter.systems import find_system
+from graphfilter.wording import count
 
 SPLITS = {
     "stratified": "60/20/20 of every class, drawn anew for each run",

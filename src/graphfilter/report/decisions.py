@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.graph.edges import count
 from graphfilter.metrics.thresholds import BinaryCurve
 from graphfilter.report.numbers import percent, plain, spread_out
+from graphfilter.wording import count
 
 MOST_POINTS = 300
 CHOSEN_BY = {

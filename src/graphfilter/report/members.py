@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.graph import GraphClassifier
-from graphfilter.graph.edges import count
 from graphfilter.metrics import mcnemar_test
 from graphfilter.systems.committees import GROUPS
+from graphfilter.wording import count
 
 Codes = NDArray[np.int64]
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.graph import Graph
-from graphfilter.graph.edges import count
 from graphfilter.report.classes import (
     MOST_VERTICES,
     calibration_data,
@@ -39,6 +38,7 @@ from graphfilter.report.spread import view_spread
 from graphfilter.report.whys import explain_rows
 from graphfilter.spectral import Diagnosis, diagnose, label_energy, spectral_density
 from graphfilter.splits import Split
+from graphfilter.wording import count
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ from graphfilter.estimators.regressor import SGFRegressor
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph
-from graphfilter.graph.edges import count
 from graphfilter.metrics.values import LABEL_METRICS, NUMBER_METRICS
 from graphfilter.report.curves import describe_shape, filter_data, mean_response
 from graphfilter.report.html import plotly_source, render_page, write_page
@@ -23,6 +22,7 @@ from graphfilter.report.value_comparison import Rival, ValueConclusion, conclude
 from graphfilter.spectral import spectral_density
 from graphfilter.splits import Split
 from graphfilter.training import REGRESSION
+from graphfilter.wording import count
 
 MOST_POINTS = 3000
 MOST_ROWS = 200

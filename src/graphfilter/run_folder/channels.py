@@ -13,12 +13,12 @@ from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.graph import GraphClassifier
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.graph import Graph
-from graphfilter.graph.edges import count
 from graphfilter.models import ChannelNetwork
 from graphfilter.operators.channels import Channels
 from graphfilter.run_folder.layout import CHANNELS_CHECKPOINT_FILE, CHECKPOINT_FILE
 from graphfilter.run_folder.plan import Plan
 from graphfilter.training import OnEpoch
+from graphfilter.wording import count
 
 Classifier = TypeVar("Classifier", bound=VertexClassifier)
 

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.graph import Graph
-from graphfilter.graph.edges import count
-from graphfilter.graph.tables.cells import listed_names
 from graphfilter.run_folder.layout import PREDICTIONS_FILE
+from graphfilter.wording import count, listed_names
 
 _TRAINED = ("train", "val")
 

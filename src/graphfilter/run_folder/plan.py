@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from graphfilter.data import Columns
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
-from graphfilter.graph.tables.encoding import TableEncoder
 from graphfilter.run_folder.split_choice import STRATIFIED, SplitBy, choose_split
 from graphfilter.splits import Split
+from graphfilter.tables.encoding import TableEncoder
 
 
 @dataclass(frozen=True, eq=False)

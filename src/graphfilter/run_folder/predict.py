@@ -12,12 +12,12 @@ from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.saving import CONFIG_FILE
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.graph import Graph
-from graphfilter.graph.tables.encoding import TableEncoder
 from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.layout import checkpoints
 from graphfilter.run_folder.model import load_classifier
 from graphfilter.run_folder.plan import with_features
 from graphfilter.storage import convert, read_checked_json
+from graphfilter.tables.encoding import TableEncoder
 
 
 def load_run(folder: str | Path) -> tuple[VertexClassifier, RunDescription, TableEncoder | None]:

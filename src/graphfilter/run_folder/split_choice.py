@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, GraphError
 from graphfilter.graph import Graph
-from graphfilter.graph.edges import count
 from graphfilter.splits import Split, by_group, by_time, stratified
+from graphfilter.wording import count
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,6 @@ from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.estimators.targets import Target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.graph import Graph
-from graphfilter.graph.edges import count
-from graphfilter.graph.tables.encoding import TableEncoder
 from graphfilter.metrics.values import score_labels, score_numbers
 from graphfilter.report.value_comparison import number
 from graphfilter.run_folder.description import RunDescription
@@ -28,7 +26,9 @@ from graphfilter.run_folder.predictions import parts_of
 from graphfilter.run_folder.row_table import text, write_rows
 from graphfilter.splits import Split
 from graphfilter.storage import read_checked_json
+from graphfilter.tables.encoding import TableEncoder
 from graphfilter.training import CLASSIFICATION, REGRESSION
+from graphfilter.wording import count
 
 # Between the labels of one vertex.
 SEPARATOR = ";"

@@ -11,9 +11,13 @@ same in their first lines::
     prepare_threads()
 
 or sets ``OMP_WAIT_POLICY=PASSIVE`` in the environment. ``GRAPHFILTER_THREADS`` is the number of
-threads; without it, as many as there are cores that this process may use. Small products are
-computed on one thread (:func:`threads_for`). The choice depends on sizes and settings, never on
-load, so that the same seed gives the same bits on a busy machine too.
+threads; without it, as many as there are cores that this process may use.
+
+How many compute what torch computes depends on sizes and settings, never on load: torch adds up in
+another order on other threads, and the same seed must give the same bits on a busy machine too.
+Compiled code gives the same bits on any number, so there the faster is taken
+(:class:`~graphfilter.runtime.pace.Pace`): beside a busy process, one thread that never waits for
+another may be faster than two.
 
 This module is imported without torch.
 """
@@ -91,28 +95,42 @@ def usable_cores() -> int:
 
 
 def threads_worth(multiplications: int) -> int:
-    """Return the threads to share a product of this size among."""
+    """Return the threads to share compiled work of this size among; it has one wait at its end."""
+    return max(1, min(compiled_threads(), multiplications // WORTH_A_THREAD))
+
+
+def compiled_threads() -> int:
+    """Return the most threads for compiled code: what the user granted, or threads_for less."""
     import torch
 
-    most = min(torch.get_num_threads(), thread_limit())
-    return max(1, min(most, multiplications // WORTH_A_THREAD))
+    chosen: int | None = getattr(_inside, "compiled", None)
+    return min(torch.get_num_threads(), thread_limit()) if chosen is None else chosen
 
 
 @contextmanager
-def threads_for(multiplications: int) -> Generator[None]:
-    """Within, torch computes on one thread where products of this size are too small to share."""
+def threads_for(multiplications: int, *, compiled: int | None = None) -> Generator[None]:
+    """Within, torch computes on one thread where its products are too small to share.
+
+    Parameters
+    ----------
+    multiplications : int
+        Of the largest product that torch itself computes.
+    compiled : int, optional
+        The most threads of compiled code; otherwise as many as there are.
+    """
     import torch
 
     outside = _Outside.enter()
-    enclosing = getattr(_inside, "threads", None)
-    enough = multiplications >= 2 * WORTH_A_THREAD
-    _inside.threads = min(outside, thread_limit()) if enough else 1
-    torch.set_num_threads(_inside.threads)
+    before = getattr(_inside, "torch", None), getattr(_inside, "compiled", None)
+    most = min(outside, thread_limit())
+    _inside.torch = most if multiplications >= 2 * WORTH_A_THREAD else 1
+    _inside.compiled = most if compiled is None else min(most, compiled)
+    torch.set_num_threads(_inside.torch)
     try:
         yield
     finally:
-        _inside.threads = enclosing
-        torch.set_num_threads(min(enclosing or _Outside.threads, _Outside.threads))
+        _inside.torch, _inside.compiled = before
+        torch.set_num_threads(min(_inside.torch or _Outside.threads, _Outside.threads))
         _Outside.leave()
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,23 @@ def write_json(path: str | os.PathLike[str], content: Any) -> None:
 def read_json(path: str | os.PathLike[str]) -> Any:
     """Read JSON that we wrote; anything else is a :class:`ModelFileError`."""
     try:
-        return json.loads(Path(path).read_text("utf-8"))
+        text = Path(path).read_text("utf-8")
+        content = json.loads(text, parse_float=_finite, parse_constant=_finite)
+        if "\\u" in text:
+            # Half a sign, which could not be written again.
+            json.dumps(content, ensure_ascii=False).encode()
+        return content
     except FileNotFoundError:
         raise ModelFileError(f"{path}: there is no such file.") from None
     except (OSError, UnicodeDecodeError, ValueError, RecursionError) as error:
         raise ModelFileError(f"{path}: not readable as JSON ({error}).") from None
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if not isfinite(value):
+        raise ValueError(f"a number must be finite; got {number[:20]}")
+    return value
 
 
 def write_checked_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:

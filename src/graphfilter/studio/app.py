@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from graphfilter.data import Columns
-from graphfilter.data.readers.formats import TABLES
 from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.operators import OPERATORS
 from graphfilter.report.html import TEMPLATES, make_environment, plotly_source
@@ -22,6 +21,7 @@ from graphfilter.studio.graph_store import COLUMNS, GraphStore
 from graphfilter.studio.run_setting import LIMITS, RunSetting
 from graphfilter.studio.training_queue import TrainingQueue
 from graphfilter.studio.uploads import UploadSizeError
+from graphfilter.tables.formats import TABLES
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

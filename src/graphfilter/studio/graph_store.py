@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from graphfilter.data import Columns, dataset_names, describe, load_dataset, locate, read_tables
-from graphfilter.data.readers.formats import open_table
 from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.report.numbers import plain
 from graphfilter.report.run_page import describe_size
 from graphfilter.run_folder import Source, plan_fit
 from graphfilter.spectral import label_energy
 from graphfilter.studio.uploads import Upload, Uploads
+from graphfilter.tables.formats import open_table
 
 # Graphs in memory: the oldest goes when there are more. Runs keep their own.
 MOST_GRAPHS = 16

@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphfilter.data.readers.formats import TABLES
 from graphfilter.errors import ConfigError, DataFileError, GraphFilterError
+from graphfilter.tables.formats import TABLES
 
 # Tables that were sent and never read: the oldest goes when there are more.
 MOST_WAITING = 8

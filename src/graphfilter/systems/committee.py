@@ -11,7 +11,7 @@ import numpy as np
 from graphfilter.errors import check_name
 from graphfilter.filters import IdentityFilterConfig, StackedFilterConfig
 from graphfilter.graph import Graph
-from graphfilter.graph.views import MOST_AVERAGED
+from graphfilter.inputs.views import MOST_AVERAGED
 from graphfilter.models import (
     ChannelNetworkConfig,
     FilterNetworkConfig,
@@ -20,6 +20,7 @@ from graphfilter.models import (
     ResidualConfig,
     TreesConfig,
 )
+from graphfilter.models.forest import growing_bytes
 from graphfilter.systems.system import System
 
 # Weight decay is a prior on the weights against a mean loss: it shrinks as the labels grow.
@@ -28,8 +29,8 @@ DECAY = 0.5
 MOST_BOOSTED = 2 * 10**7
 # Of training vertices that are compared with all vertices, and of common neighbours.
 MOST_COMPARED, MOST_SHARED = 50_000, 10**9
-# Of bytes that a deep network keeps for its gradient.
-MOST_KEPT = 4 * 2**30
+# Of bytes that a deep network keeps for its gradient, and of those that a random tree grows in.
+MOST_KEPT, MOST_GROWING = 4 * 2**30, 2**30
 # On small graphs chance in training matters, and time does not: each member is trained from
 # several seeds, so many that their vertices add up to this.
 REPEATED_VERTICES, MOST_REPEATS = 8000, 5
@@ -101,6 +102,9 @@ class Committee(System):
                 return f"{n_train:,} labels are too many to compare (at most {MOST_COMPARED:,})"
             if np.square(graph.degrees, dtype=np.float64).sum() > MOST_SHARED:
                 return "there are too many pairs of vertices with a common neighbour"
+        growing = growing_bytes(n_train, graph.n_classes)
+        if isinstance(member.model, ForestConfig) and growing > MOST_GROWING:
+            return f"{graph.n_classes:,} classes are too many for trees that vote"
         if isinstance(member.model, ResidualConfig):
             kept = 24 * graph.n_vertices * member.model.hidden_size * member.model.n_layers
             if kept > MOST_KEPT:

@@ -81,7 +81,13 @@ QUICK = replace(
     members=(FEATURES, FILTER, CHANNELS, PLACES),
 )
 
-COMMITTEES = (COMMITTEE, QUICK)
+# Each member by itself, trained as in the committee: its decay, its seeds, its temperature.
+ALONE = tuple(
+    replace(COMMITTEE, name=f"only-{member.name}", title=f"Only {member.title}", members=(member,))
+    for member in COMMITTEE.members
+)
+
+COMMITTEES = (COMMITTEE, QUICK, *ALONE)
 
 # What members look at, in words.
 GROUPS: dict[str, tuple[str, ...]] = {

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphfilter.data.store.hops import kept_hops
 from graphfilter.errors import GraphError
 from graphfilter.graph import Features, Graph
-from graphfilter.graph.scaling import FeatureScaler
-from graphfilter.graph.views import AVERAGES, Found, averages, find_view, fix_view
+from graphfilter.inputs.scaling import FeatureScaler
+from graphfilter.inputs.views import AVERAGES, Found, averages, find_view, fix_view
 from graphfilter.operators import Operator, SparseFeatures, make_operator, to_tensor
+from graphfilter.store.hops import kept_hops
 from graphfilter.systems.hops import make_hops
 from graphfilter.training import CLASSIFICATION, Task
 

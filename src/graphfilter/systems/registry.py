@@ -8,14 +8,18 @@ from graphfilter.errors import ConfigError, check_name
 from graphfilter.systems.author_systems import AUTHOR_SYSTEMS
 from graphfilter.systems.committees import COMMITTEES
 from graphfilter.systems.filter_systems import FILTER_SYSTEMS
+from graphfilter.systems.later_systems import LATER_SYSTEMS
 from graphfilter.systems.peer_systems import PEER_SYSTEMS
 from graphfilter.systems.system import System
 
 MARK = "@"
 
 SYSTEMS: dict[str, System] = {
-    system.name: system for system in (*COMMITTEES, *FILTER_SYSTEMS, *PEER_SYSTEMS, *AUTHOR_SYSTEMS)
-}
+    system.name: system
+    for system in (
+        *COMMITTEES, *FILTER_SYSTEMS, *PEER_SYSTEMS, *LATER_SYSTEMS, *AUTHOR_SYSTEMS,
+    )
+}  # fmt: skip
 
 
 def get_system(name: str) -> System:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from graphfilter.errors import ConfigError, check_name
 from graphfilter.filters import Config
 from graphfilter.graph import Graph
-from graphfilter.graph.views import VIEWS
+from graphfilter.inputs.views import VIEWS
 from graphfilter.models import ModelConfig, Network
 from graphfilter.operators import OPERATORS
 from graphfilter.splits import Split
@@ -48,7 +48,7 @@ class System:
         For a method that is not trained: class probabilities from a graph and the training part
         of a split.
     view : str
-        What the network sees of each vertex, one of :data:`graphfilter.graph.views.VIEWS`.
+        What the network sees of each vertex, one of :data:`graphfilter.inputs.views.VIEWS`.
     datasets : mapping
         What its authors change for registered datasets, as arguments of :meth:`with_`.
 

@@ -11,11 +11,9 @@ from typing import Any, Self
 
 import scipy.sparse as sp
 
-from graphfilter.data.store.hops import store_of
-from graphfilter.data.store.powers import WORTH_KEEPING
 from graphfilter.graph import Graph
-from graphfilter.graph.places import MOST_PLACES
-from graphfilter.graph.views import MOST_AVERAGED, MOST_HOPS
+from graphfilter.inputs.places import MOST_PLACES
+from graphfilter.inputs.views import MOST_AVERAGED, MOST_HOPS
 from graphfilter.models import (
     FilterNetworkConfig,
     ForestConfig,
@@ -34,8 +32,11 @@ from graphfilter.models.columns import (
     LANES,
     can_be_divided,
 )
+from graphfilter.models.forest import forest_bytes
 from graphfilter.models.hop_network import READ_BYTES
 from graphfilter.operators.powers import COLUMNS
+from graphfilter.store.hops import store_of
+from graphfilter.store.powers import WORTH_KEEPING
 from graphfilter.systems.system import System
 
 # Python, torch and their libraries, with what their threads hold; and of that what comes with the
@@ -225,4 +226,6 @@ def _features(system: System, sizes: Sizes) -> int:
 def _fitted(model: Any, sizes: Sizes) -> int:
     if isinstance(model, KernelConfig):
         return LANDMARK * sizes.n_train * min(sizes.n_train, model.most_landmarks)
+    if isinstance(model, ForestConfig):
+        return forest_bytes(sizes.n_train, sizes.n_classes, model.n_trees)
     return GROWN * sizes.n_train * sizes.n_classes

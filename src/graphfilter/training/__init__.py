@@ -9,6 +9,7 @@ from graphfilter.training.loop import train
 from graphfilter.training.monitors import MONITORS, Monitor
 from graphfilter.training.progress import OnEpoch, Progress
 from graphfilter.training.run import FitResult, Run
+from graphfilter.training.target_scale import SCALES, TargetScale
 from graphfilter.training.task import Task
 from graphfilter.training.tasks import CLASSIFICATION, MULTILABEL, REGRESSION, TASKS
 
@@ -17,12 +18,14 @@ __all__ = [
     "MONITORS",
     "MULTILABEL",
     "REGRESSION",
+    "SCALES",
     "TASKS",
     "FitResult",
     "Monitor",
     "OnEpoch",
     "Progress",
     "Run",
+    "TargetScale",
     "Task",
     "TrainConfig",
     "runs_in_a_cohort",

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from graphfilter.models import HopNetwork, Network, SideBySide
 from graphfilter.operators import Operator
+from graphfilter.operators.kernels.native_kernel import NativeKernel
 from graphfilter.operators.sparse import SparseFeatures
 
 # Of runs side by side on a CPU: more make it wait for memory, fewer for Python.
@@ -34,15 +35,19 @@ def runs_in_a_cohort(operator: Operator) -> float:
 def multiplications(
     models: Sequence[Network[Any]], operator: Operator, x: Tensor | SparseFeatures
 ) -> int:
-    """Return the size of the largest product of these networks, in sparse multiplications."""
+    """Return the size of the largest product that torch computes, in sparse multiplications."""
     weights = [p for model in models for p in model.parameters() if p.ndim == 2]
     width = max((min(weight.shape) for weight in weights), default=1)
     if isinstance(first := models[0], HopNetwork):
         return first.config.batch_size * (first.config.n_hops + 1) * first.n_features * width // 16
     runs = int(min(runs_in_a_cohort(operator), len(models)))
-    # A row is read and written besides its entries; a dense product does sixteen at a time.
-    rows = operator.kernel.matrix.n_entries + 4 * operator.n
-    inputs = x.numel() // 16 if isinstance(x, Tensor) else len(x.values)
+    # A dense product does sixteen multiplications at a time.
+    inputs = x.numel() // 16 if isinstance(x, Tensor) else 0
+    rows = operator.n * width // 16
+    if not (isinstance(first, SideBySide) and isinstance(operator.kernel, NativeKernel)):
+        # Not compiled as a whole. A row is read and written besides its entries.
+        rows = operator.kernel.matrix.n_entries + 4 * operator.n
+        inputs = inputs if isinstance(x, Tensor) else len(x.values)
     return runs * width * max(rows, inputs)
 
 

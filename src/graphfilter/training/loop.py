@@ -17,7 +17,8 @@ from graphfilter.models.columns import DIVIDED
 from graphfilter.operators import Operator
 from graphfilter.operators.sparse import SparseFeatures
 from graphfilter.runtime.allocator import keep_freed_memory
-from graphfilter.runtime.threads import threads_for
+from graphfilter.runtime.pace import Pace
+from graphfilter.runtime.threads import compiled_threads, threads_for
 from graphfilter.splits import Split
 from graphfilter.training.batch_epoch import BatchEpoch
 from graphfilter.training.checkpoint import Checkpoint, fingerprint
@@ -140,6 +141,7 @@ class Training:
         self._operator, self._x, self._labels = operator, x, labels
         self._class_weight = class_weight
         self._checkpoint_seconds = checkpoint_seconds
+        self._pace = Pace(compiled_threads() if operator.device.type == "cpu" else 1)
         self.runs = [
             Run(
                 model, split, labels, class_weight, monitor=monitor, patience=config.patience,
@@ -193,9 +195,11 @@ class Training:
                     )
                     for part in cohorts_of(members, self._trained, self._operator)
                 ]  # fmt: skip
-            with threads_for(work):
+            turn = time.perf_counter()
+            with threads_for(work, compiled=self._pace.threads):
                 for epoch in epochs:
                     epoch()
+            self._pace.took(time.perf_counter() - turn)
             state.seconds = before + time.perf_counter() - started
             due = time.perf_counter() - saved > self._checkpoint_seconds
             if _after_epoch(state, on_epoch, self.config.max_epochs, due=due):

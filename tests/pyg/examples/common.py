@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional
 
 from graphfilter.data import load_dataset, make_bipartite
-from graphfilter.models.pyg import graph_edges
+from graphfilter.models.peers.pyg import graph_edges
 
 
 def small_data(name: str = "karate") -> Any:

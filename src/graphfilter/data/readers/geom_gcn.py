@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from graphfilter.data.arrays import AnyPath, check_labels, load_arrays, reading, splits_from_masks
+from graphfilter.data.arrays import check_labels, splits_from_masks
 from graphfilter.errors import DataFileError
 from graphfilter.graph import Graph
 from graphfilter.splits import Split
+from graphfilter.storage.arrays import AnyPath, load_arrays, reading
 
 REMEDY = "Download it again (graphdml-uiuc-jlu/geom-gcn)."
 

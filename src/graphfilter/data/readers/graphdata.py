@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphfilter.data.arrays import AnyPath, check_labels, open_archive, open_member, reading
-from graphfilter.data.limits import Budget
+from graphfilter.data.arrays import check_labels
 from graphfilter.data.safe_pickle import read_pickled_array
 from graphfilter.errors import DataFileError
 from graphfilter.graph import Graph
+from graphfilter.storage.arrays import AnyPath, open_archive, open_member, reading
+from graphfilter.storage.limits import Budget
 
 REMEDY = "Download it again (EdisonLeeeee/GraphData, folder datasets)."
 

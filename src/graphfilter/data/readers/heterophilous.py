@@ -7,16 +7,10 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from graphfilter.data.arrays import (
-    AnyPath,
-    check_edges,
-    check_labels,
-    load_arrays,
-    reading,
-    splits_from_masks,
-)
+from graphfilter.data.arrays import check_edges, check_labels, splits_from_masks
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
+from graphfilter.storage.arrays import AnyPath, load_arrays, reading
 
 REMEDY = "Download it again (yandex-research/heterophilous-graphs, folder data)."
 

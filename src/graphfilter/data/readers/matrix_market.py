@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from graphfilter.data.arrays import AnyPath, reading
-from graphfilter.data.limits import VERTEX_BYTES, Budget
 from graphfilter.errors import DataFileError
 from graphfilter.graph import Graph
+from graphfilter.storage.arrays import AnyPath, reading
+from graphfilter.storage.limits import VERTEX_BYTES, Budget
 
 REMEDY = "Write it again as a sparse matrix, for example with scipy.io.mmwrite."
 FIELDS = {"pattern": 2, "integer": 3, "real": 3, "double": 3}

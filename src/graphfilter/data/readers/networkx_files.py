@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from graphfilter.data.arrays import PARSE_ERRORS, AnyPath, check_text, reading
 from graphfilter.errors import DataFileError, GraphError, check_name
 from graphfilter.graph import Graph
+from graphfilter.storage.arrays import PARSE_ERRORS, AnyPath, check_text, reading
 
 
 def read_networkx(path: AnyPath, label: str = "label", *, directed: bool = False) -> Graph:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphfilter.data.arrays import AnyPath, check_edges, check_labels, reading
+from graphfilter.data.arrays import check_edges, check_labels
 from graphfilter.data.safe_pickle import read_pickle
 from graphfilter.errors import DataFileError
 from graphfilter.graph import Graph
 from graphfilter.splits import Split
+from graphfilter.storage.arrays import AnyPath, reading
 
 REMEDY = "Download it again (gear/sgf, folder data)."
 

@@ -7,7 +7,7 @@
 
    Rows have `stride` floats, a multiple of LANES. The library is compiled with OpenMP but
    not linked with it: the symbols are those of the library torch has loaded, so that both share one
-   pool of threads. Compiled without OpenMP, one thread does the same work, part by part. */
+   pool of threads. Compiled without OpenMP, one thread does the same work, chunk by chunk. */
 
 #include <math.h>
 #include <stdint.h>
@@ -35,6 +35,8 @@ INLINE int omp_get_thread_num(void) { return 0; }
 INLINE int omp_get_num_threads(void) { return 1; }
 #endif
 
+#include "native_shares.h"
+
 typedef struct {
     const int32_t *offsets, *columns;
     const float *values;
@@ -53,7 +55,7 @@ INLINE Matrix make_matrix(const int32_t *offsets, const int32_t *columns, const 
 }
 
 /* Raised with every change of what the functions below take. */
-int graphfilter_interface(void) { return 5; }
+int graphfilter_interface(void) { return 6; }
 
 /* Sums of products are kept in single precision over this many rows, then in double. */
 #define ROWS_AT_A_TIME 64

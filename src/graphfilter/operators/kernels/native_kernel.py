@@ -25,11 +25,13 @@ from graphfilter.runtime.threads import threads_worth
 LIBRARY = Path(__file__).with_name("native.so")
 
 # The number that native.c gives for what its functions take.
-INTERFACE = 5
+INTERFACE = 6
 # Columns are padded to a multiple of this: one vector register, one line of a cache.
 LANES = 16
 # Columns walk in blocks where there are at least so many terms, and so many entries per row.
 TERMS_WORTH_A_COPY, ENTRIES_WORTH_A_BLOCK = 4, 5
+# Rows are cut into chunks of so many entries, four per row included, and at most so many chunks.
+CHUNK, MOST_CHUNKS = 2**13, 64
 # Whether rows are gathered from nearby, within so many rows, is seen of so many entries.
 NEAR, SAMPLED = 2**9, 2**12
 
@@ -38,14 +40,14 @@ STORED = {torch.float32: "float", torch.bfloat16: "half"}
 # What the functions of native.c take: pointers, counts and numbers.
 _ARGUMENTS = {"p": ctypes.c_void_p, "c": ctypes.c_int64, "n": ctypes.c_double}
 _FUNCTIONS = {
-    "walk_float": "cccpppppppppppcp",
-    "walk_half": "cccpppppppppppcp",
-    "multiply_float": "ccpppppnncp",
-    "multiply_half": "ccpppppnncp",
-    "encode": "cppppccnpppppcpccp",
+    "walk_float": "cccpppppppppppcpcc",
+    "walk_half": "cccpppppppppppcpcc",
+    "multiply_float": "ccpppppnncpc",
+    "multiply_half": "ccpppppnncpc",
+    "encode": "cppppccnpppppcpccpc",
     "encode_gradient": "ccppppppcppc",
-    "head": "ccpcpcnpppccp",
-    "head_gradient": "ccpcpcnppcppcp",
+    "head": "ccpcpcnpppccpc",
+    "head_gradient": "ccpcpcnppcppcpc",
     "cross_entropy": "ccccppppppp",
 }
 
@@ -78,7 +80,6 @@ class NativeKernel(TorchKernel):
     def __init__(self, matrix: FactoredMatrix, dtype: torch.dtype) -> None:
         super().__init__(matrix, dtype)
         assert dtype in STORED
-        self._cuts: dict[int, Tensor] = {}
 
     def _compiled(self, name: str) -> Callable[..., None]:
         """Return a function of the library for columns of this precision.
@@ -96,12 +97,12 @@ class NativeKernel(TorchKernel):
         if width % LANES or not self.takes(x, out, entries):
             super()._multiply(x, out, scale, keep, values)
             return
-        parts, cuts = self.divide_rows(width)
+        threads = threads_worth(self.work * width)
         for group, own in enumerate(entries):
             place = x.element_size() * group * width
             self._compiled("multiply")(
                 width, x.shape[1], offsets.data_ptr(), columns.data_ptr(), own.data_ptr(),
-                x.data_ptr() + place, out.data_ptr() + place, scale, keep, parts, cuts.data_ptr(),
+                x.data_ptr() + place, out.data_ptr() + place, scale, keep, *self.chunks, threads,
             )  # fmt: skip
 
     def _apply_recurrence(
@@ -113,32 +114,47 @@ class NativeKernel(TorchKernel):
         n_columns = groups * width
         padding = -n_columns % LANES
         in_all = n_columns + padding
-        block = block_width(n, len(self.csr_parts[1]), in_all, len(steps), x.element_size())
-        if block < n_columns and self._gathers_nearby:
-            block = in_all
+        block, threads, rooms = self._division(in_all, len(steps), x.element_size())
         # Arrays of their own for terms, input and sums, unless all columns walk as they lie.
         together = block == n_columns
-        total, room = x.new_empty(n, n_columns), x.new_empty(2 if together else 4, n * block)
+        total = x.new_empty(n, n_columns)
+        room = x.new_empty(rooms, 2 if together else 4, n * block)
         sums = None
         if not together or self.dtype != torch.float32:
-            sums = x.new_empty(n, block, dtype=torch.float32)
+            sums = x.new_empty(rooms, n, block, dtype=torch.float32)
         by_column = pad(weights.repeat_interleave(width, 1), (0, padding))
-        # The rows are divided as for all columns at once: inner products are summed part by part.
-        parts, cuts = self.divide_rows(in_all)
         dots = None
         if against is not None:
-            dots = x.new_zeros(parts, len(weights), in_all, dtype=torch.float64)
+            dots = x.new_zeros(self.chunks[0], len(weights), in_all, dtype=torch.float64)
         factors = (ctypes.c_double * (3 * len(steps)))(*itertools.chain.from_iterable(steps))
         self._compiled("walk")(
             n_columns, block, len(steps), *(part.data_ptr() for part in self.csr_parts),
             x.data_ptr(), _pointer(against), by_column.data_ptr(), ctypes.addressof(factors),
-            total.data_ptr(), room.data_ptr(), _pointer(sums), _pointer(dots), parts,
-            cuts.data_ptr(),
+            total.data_ptr(), room.data_ptr(), _pointer(sums), _pointer(dots), *self.chunks,
+            threads, rooms,
         )  # fmt: skip
         if dots is None:
             return total, None
         kept = dots.sum(0)[:, :n_columns].reshape(len(weights), groups, width)
         return total, kept.sum(2).to(weights.dtype)
+
+    def _division(self, n_columns: int, n_terms: int, n_bytes: int) -> tuple[int, int, int]:
+        """Return how many columns walk together, on how many threads, and of how many rooms.
+
+        Where threads have rooms of their own, each walks with its own columns from the first term
+        to the last, and none waits for another before the end. None of this changes a bit.
+        """
+        n, n_entries = self.matrix.shape[0], len(self.csr_parts[1])
+        block = block_width(n, n_entries, n_columns, n_terms, n_bytes)
+        threads = threads_worth(self.work * n_columns * n_terms)
+        own = min(block, -(-n_columns // (threads * LANES)) * LANES)
+        in_cache = threads * own * n * n_bytes <= processor_caches().last // 2
+        enough = n_columns > (threads - 1) * own and n_terms >= TERMS_WORTH_A_COPY
+        if threads > 1 and in_cache and enough:
+            return own, threads, threads
+        if block < n_columns and self._gathers_nearby:
+            block = n_columns
+        return block, threads_worth(self.work * n_columns), 1
 
     @cached_property
     @made_to_be_kept
@@ -165,20 +181,28 @@ class NativeKernel(TorchKernel):
         """Return whether the compiled kernel reads this matrix, and these are not empty."""
         return self.csr_parts[1].dtype == torch.int32 and all(t.numel() for t in tensors)
 
-    def divide_rows(self, width: int) -> tuple[int, Tensor]:
-        """Divide the rows among threads by their work; return how many, and where they are cut."""
-        offsets, columns, _ = self.csr_parts
+    @property
+    def work(self) -> int:
+        """The entries of M and four per row: it is read, added up and written."""
+        return len(self.csr_parts[1]) + 4 * (len(self.csr_parts[0]) - 1)
+
+    @property
+    def chunks(self) -> tuple[int, int]:
+        """How many chunks the rows are cut into, and where the cuts lie in memory."""
+        return len(self._cuts) - 1, self._cuts.data_ptr()
+
+    @cached_property
+    @made_to_be_kept
+    def _cuts(self) -> Tensor:
+        """Where rows are cut into chunks of equal work, which depend on the matrix alone."""
+        offsets = self.csr_parts[0]
         n = len(offsets) - 1
-        # A row costs about as much as four of its entries: it is read, added up and written.
-        in_all = len(columns) + 4 * n
-        parts = threads_worth(in_all * width)
-        if parts not in self._cuts:
-            # On the CPU, whatever torch's default device.
-            work = offsets.long() + 4 * torch.arange(n + 1, device="cpu")
-            shares = torch.arange(1, parts, device="cpu") * in_all // parts
-            inner = torch.searchsorted(work, shares).tolist()
-            self._cuts[parts] = torch.tensor([0, *inner, n], device="cpu")
-        return parts, self._cuts[parts]
+        n_chunks = max(1, min(MOST_CHUNKS, self.work // CHUNK))
+        # On the CPU, whatever torch's default device.
+        work = offsets.long() + 4 * torch.arange(n + 1, device="cpu")
+        shares = torch.arange(1, n_chunks, device="cpu") * self.work // n_chunks
+        inner = torch.searchsorted(work, shares).tolist()
+        return torch.tensor([0, *inner, n], device="cpu")
 
 
 def block_width(n: int, n_entries: int, n_columns: int, n_terms: int, n_bytes: int = 4) -> int:

@@ -74,15 +74,21 @@ void graphfilter_encode(int64_t width, const int32_t *offsets, const int32_t *co
                         const float *values, const int16_t *draws, int64_t d, int64_t below,
                         double scale, int32_t *ends, int32_t *kept_columns, float *kept_values,
                         const float *weight, const float *bias, int64_t relu, float *out,
-                        int64_t stride, int64_t n_parts, const int64_t *cuts) {
+                        int64_t stride, int64_t n_chunks, const int64_t *cuts,
+                        int64_t n_threads) {
     const Kept k = draws ? (Kept){offsets, ends, kept_columns, kept_values}
                          : (Kept){offsets, offsets + 1, columns, values};
-#pragma omp parallel num_threads(n_parts)
-    for (int64_t p = omp_get_thread_num(); p < n_parts; p += omp_get_num_threads()) {
-        if (draws)
-            keep_entries(cuts[p], cuts[p + 1], offsets, columns, values, draws, d, (int32_t)below,
-                         (float)scale, ends, kept_columns, kept_values);
-        encode_rows(&k, cuts[p], cuts[p + 1], weight, width, bias, (int)relu, out, stride);
+    Shares shares;
+    make_shares(&shares, n_chunks, n_threads);
+#pragma omp parallel num_threads(n_threads)
+    {
+        const Team team = {&shares, n_chunks, 0};
+        EACH_CHUNK(p, &team) {
+            if (draws)
+                keep_entries(cuts[p], cuts[p + 1], offsets, columns, values, draws, d,
+                             (int32_t)below, (float)scale, ends, kept_columns, kept_values);
+            encode_rows(&k, cuts[p], cuts[p + 1], weight, width, bias, (int)relu, out, stride);
+        }
     }
 }
 
@@ -134,13 +140,13 @@ static void spread_columns(const Kept *kept, int64_t n, const float *grad, const
 void graphfilter_encode_gradient(int64_t n, int64_t width, const int32_t *offsets,
                                  const int32_t *ends, const int32_t *columns, const float *values,
                                  const float *grad, const float *out, int64_t stride,
-                                 float *weight_grad, float *bias_grad, int64_t n_parts) {
+                                 float *weight_grad, float *bias_grad, int64_t n_threads) {
     const Kept k = {offsets, ends, columns, values};
     const int64_t blocks = width / LANES;
-#pragma omp parallel num_threads(n_parts)
-    for (int64_t p = omp_get_thread_num(); p < n_parts; p += omp_get_num_threads())
+#pragma omp parallel num_threads(n_threads)
+    for (int64_t p = omp_get_thread_num(); p < n_threads; p += omp_get_num_threads())
         spread_columns(&k, n, grad, out, stride, weight_grad, width, bias_grad,
-                       blocks * p / n_parts * LANES, blocks * (p + 1) / n_parts * LANES);
+                       blocks * p / n_threads * LANES, blocks * (p + 1) / n_threads * LANES);
 }
 
 /* The widest rows that a head takes, and the most columns that it makes. */
@@ -190,12 +196,17 @@ static void head_rows(int64_t first, int64_t last, int64_t width, int64_t n_out,
 /* out <- x W + b with dropout on x: rows of `width` (a multiple of LANES) give rows of n_out. */
 void graphfilter_head(int64_t width, int64_t n_out, const float *x, int64_t x_stride,
                       const int16_t *draws, int64_t below, double scale, const float *weight,
-                      const float *bias, float *out, int64_t out_stride, int64_t n_parts,
-                      const int64_t *cuts) {
-#pragma omp parallel num_threads(n_parts)
-    for (int64_t p = omp_get_thread_num(); p < n_parts; p += omp_get_num_threads())
-        head_rows(cuts[p], cuts[p + 1], width, n_out, x, x_stride, draws, (int32_t)below,
-                  (float)scale, weight, bias, out, out_stride);
+                      const float *bias, float *out, int64_t out_stride, int64_t n_chunks,
+                      const int64_t *cuts, int64_t n_threads) {
+    Shares shares;
+    make_shares(&shares, n_chunks, n_threads);
+#pragma omp parallel num_threads(n_threads)
+    {
+        const Team team = {&shares, n_chunks, 0};
+        EACH_CHUNK(p, &team)
+            head_rows(cuts[p], cuts[p + 1], width, n_out, x, x_stride, draws, (int32_t)below,
+                      (float)scale, weight, bias, out, out_stride);
+    }
 }
 
 FOR_EVERY_CPU
@@ -236,16 +247,22 @@ static void head_gradient_rows(int64_t first, int64_t last, int64_t width, int64
 
 /* The gradient of graphfilter_head at x, in rows like those of x, and at W and b.
 
-   sums: (n_parts, n_out * width + n_out), zeros; those of Wᵀ, then of b, of each part of the rows. */
+   sums: (n_chunks, n_out * width + n_out), zeros; those of Wᵀ, then of b, of each chunk of rows. */
 void graphfilter_head_gradient(int64_t width, int64_t n_out, const float *x, int64_t x_stride,
                                const int16_t *draws, int64_t below, double scale,
                                const float *weight, const float *grad, int64_t grad_stride,
-                               float *x_grad, double *sums, int64_t n_parts, const int64_t *cuts) {
-#pragma omp parallel num_threads(n_parts)
-    for (int64_t p = omp_get_thread_num(); p < n_parts; p += omp_get_num_threads())
-        head_gradient_rows(cuts[p], cuts[p + 1], width, n_out, x, x_stride, draws, (int32_t)below,
-                           (float)scale, weight, grad, grad_stride, x_grad,
-                           sums + p * n_out * (width + 1));
+                               float *x_grad, double *sums, int64_t n_chunks,
+                               const int64_t *cuts, int64_t n_threads) {
+    Shares shares;
+    make_shares(&shares, n_chunks, n_threads);
+#pragma omp parallel num_threads(n_threads)
+    {
+        const Team team = {&shares, n_chunks, 0};
+        EACH_CHUNK(p, &team)
+            head_gradient_rows(cuts[p], cuts[p + 1], width, n_out, x, x_stride, draws,
+                               (int32_t)below, (float)scale, weight, grad, grad_stride, x_grad,
+                               sums + p * n_out * (width + 1));
+    }
 }
 
 /* The most classes of one vertex, a multiple of LANES. */

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import torch
@@ -16,12 +17,19 @@ from torch import Tensor
 
 from graphfilter.errors import GraphError
 from graphfilter.operators.dropout import Drawn
-from graphfilter.operators.kernels.native_kernel import LANES, NativeKernel, native_library
+from graphfilter.operators.kernels.native_kernel import (
+    LANES,
+    MOST_CHUNKS,
+    NativeKernel,
+    native_library,
+)
 from graphfilter.operators.kernels.product_kernel import ProductKernel
 from graphfilter.runtime.threads import threads_worth
 
 # As in native_layers.h: the widest rows and most outputs of a head, and the most classes of a loss.
 WIDEST_ROW, MOST_OUTPUTS, MOST_CLASSES = 512, LANES, 256
+# Rows of a dense layer are cut into chunks of so many.
+CHUNK_OF_ROWS = 512
 
 
 class Kept(NamedTuple):
@@ -71,7 +79,7 @@ def encode(
     per_cell = drawn is not None and len(drawn.shape) == 2
     draws = _draws(drawn, n_runs, n * d if per_cell else len(values))
     out = torch.empty(n, n_runs, width, dtype=torch.float32, device="cpu")
-    n_parts, cuts = kernel.divide_rows(width)
+    threads = threads_worth(kernel.work * width)
     made = []
     for run, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
         check_tensor("weights", weight, (d, width))
@@ -86,7 +94,7 @@ def encode(
             width, offsets.data_ptr(), columns.data_ptr(), values.data_ptr(), draws[run],
             d if per_cell else 0, *_limits(drawn), kept.ends.data_ptr(), kept.columns.data_ptr(),
             kept.values.data_ptr(), weight.data_ptr(), bias.data_ptr(), int(relu),
-            out.data_ptr() + 4 * run * width, n_runs * width, n_parts, cuts.data_ptr(),
+            out.data_ptr() + 4 * run * width, n_runs * width, *kernel.chunks, threads,
         )  # fmt: skip
         made.append(kept)
     return out, made
@@ -103,12 +111,12 @@ def encode_gradient(
         weight = torch.zeros(n_rows, width, dtype=torch.float32, device="cpu")
         bias = torch.empty(width, dtype=torch.float32, device="cpu")
         place = 4 * run * width
-        n_parts = min(threads_worth(len(kept.values) * width), width // LANES)
+        threads = min(threads_worth(len(kept.values) * width), width // LANES)
         _library().graphfilter_encode_gradient(
             n, width, kept.offsets.data_ptr(), kept.ends.data_ptr(), kept.columns.data_ptr(),
             kept.values.data_ptr(), grad.data_ptr() + place,
             out.data_ptr() + place if relu else None, n_runs * width, weight.data_ptr(),
-            bias.data_ptr(), n_parts,
+            bias.data_ptr(), threads,
         )  # fmt: skip
         weights.append(weight)
         biases.append(bias)
@@ -141,14 +149,14 @@ def head(
     check_tensor("columns", x, (n, len(weights), width))
     draws = _draws(drawn, n_runs, n * width)
     out = torch.empty(n, n_runs, n_out, dtype=torch.float32, device="cpu")
-    n_parts, cuts = _divide(n, width)
+    cuts, threads = cut_rows(n), threads_worth(n * width)
     for run, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
         check_tensor("weights", weight, (width, n_out))
         check_tensor("a bias", bias, (n_out,))
         _library().graphfilter_head(
             width, n_out, x.data_ptr() + 4 * run * width, n_runs * width, draws[run],
             *_limits(drawn), weight.data_ptr(), bias.data_ptr(), out.data_ptr() + 4 * run * n_out,
-            n_runs * n_out, n_parts, ctypes.addressof(cuts),
+            n_runs * n_out, len(cuts) - 1, ctypes.addressof(cuts), threads,
         )  # fmt: skip
     return out
 
@@ -162,15 +170,16 @@ def head_gradient(
     check_tensor("a gradient", grad, (n, n_runs, n_out))
     draws = _draws(drawn, n_runs, n * width)
     x_grad = torch.empty_like(x)
-    n_parts, cuts = _divide(n, width)
+    cuts, threads = cut_rows(n), threads_worth(n * width)
     of_weights, of_biases = [], []
     for run, weight in enumerate(weights):
-        sums = torch.zeros(n_parts, n_out * (width + 1), dtype=torch.float64, device="cpu")
+        sums = torch.zeros(len(cuts) - 1, n_out * (width + 1), dtype=torch.float64, device="cpu")
         place = 4 * run * width
         _library().graphfilter_head_gradient(
             width, n_out, x.data_ptr() + place, n_runs * width, draws[run], *_limits(drawn),
             weight.data_ptr(), grad.data_ptr() + 4 * run * n_out, n_runs * n_out,
-            x_grad.data_ptr() + place, sums.data_ptr(), n_parts, ctypes.addressof(cuts),
+            x_grad.data_ptr() + place, sums.data_ptr(), len(cuts) - 1, ctypes.addressof(cuts),
+            threads,
         )  # fmt: skip
         added = sums.sum(0).float()
         of_weights.append(added[: n_out * width].view(n_out, width).T)
@@ -197,13 +206,11 @@ def _limits(drawn: Drawn | None) -> tuple[int, float]:
     return (0, 1.0) if drawn is None else (drawn.below, drawn.scale)
 
 
-def _divide(n: int, width: int) -> tuple[int, ctypes.Array[ctypes.c_int64]]:
-    """Divide rows equally among threads; return how many, and where they are cut."""
-    # As many multiplications by a dense matrix as by a sparse one take a sixteenth of the time.
-    n_parts = threads_worth(n * width)
-    return n_parts, (ctypes.c_int64 * (n_parts + 1))(
-        *(n * p // n_parts for p in range(n_parts + 1))
-    )
+@cache
+def cut_rows(n: int) -> ctypes.Array[ctypes.c_int64]:
+    """Return where rows are cut into equal chunks, whatever the threads."""
+    n_chunks = max(1, min(MOST_CHUNKS, n // CHUNK_OF_ROWS))
+    return (ctypes.c_int64 * (n_chunks + 1))(*(n * p // n_chunks for p in range(n_chunks + 1)))
 
 
 def check_tensor(

@@ -118,63 +118,95 @@ static void NAME(copy_sums)(const float *from, int64_t from_stride, STORED *to, 
         }
 }
 
+/* A whole recurrence; see graphfilter_walk. */
+typedef struct {
+    int64_t n, n_columns, padded, block, degree;
+    const int32_t *offsets, *columns;
+    const float *values, *weights;
+    const STORED *x, *against;
+    const double *steps;
+    STORED *total;
+    double *dots;
+    const int64_t *cuts;
+} NAME(Walk);
+
+/* Walk with the columns from `at` to at + block, in these arrays. */
+static void NAME(walk_block)(const NAME(Walk) *w, int64_t at, STORED *room, float *sums,
+                             Team *team) {
+    const int64_t n = w->n, padded = w->padded, all = w->n_columns;
+    const int64_t width = all - at < w->block ? all - at : w->block;
+    const int64_t padding = (LANES - width % LANES) % LANES, stride = width + padding;
+    const Matrix m = make_matrix(w->offsets, w->columns, w->values, n, stride * sizeof(STORED));
+    const int apart = stride != all;
+    STORED *one = room, *two = one + n * stride, *own = two + n * stride, *other = own + n * stride;
+    if (apart) {
+        EACH_CHUNK(p, team) {
+            const int64_t first = w->cuts[p], last = w->cuts[p + 1];
+            NAME(copy_columns)(w->x + at, all, own, stride, width, padding, first, last);
+            if (w->against)
+                NAME(copy_columns)(w->against + at, all, other, stride, width, padding, first, last);
+        }
+        end_phase(team);
+    }
+    const STORED *start = apart ? own : w->x;
+    for (int64_t k = 0; k < w->degree; k++) {
+        NAME(Term) t = {.current = k == 0 ? start : k % 2 ? one : two,
+                        .old = k < 2 ? start : k % 2 ? two : one,
+                        .out = k % 2 ? two : one,
+                        .sums = sums ? sums : (float *)w->total,
+                        .against = w->against && apart ? other : w->against,
+                        .weights = w->weights + (k + 1) * padded + at,
+                        .weights_of_x = k == 0 ? w->weights + at : 0,
+                        .scale = (float)w->steps[3 * k], .skip = (float)w->steps[3 * k + 1],
+                        .keep = (float)w->steps[3 * k + 2]};
+        EACH_CHUNK(p, team) {
+            if (w->dots) {
+                t.dots_of_x = w->dots + p * (w->degree + 1) * padded + at;
+                t.dots = t.dots_of_x + (k + 1) * padded;
+            }
+            NAME(term_of_rows)(&m, &t, w->cuts[p], w->cuts[p + 1], stride);
+        }
+        end_phase(team);
+    }
+    if (!sums) return;
+    EACH_CHUNK(p, team)
+        NAME(copy_sums)(sums, stride, w->total + at, all, width, w->cuts[p], w->cuts[p + 1]);
+    end_phase(team);
+}
+
 /* Make the terms B_0 x = x, B_1 x, ... of a three-term recurrence and add them up: total = w_0 x + w_1 B_1 x + ...
 
    Columns do not meet, so `block` of them walk at a time, in arrays of their own unless they are all.
+   Each thread walks with blocks of its own where there are `n_rooms` > 1 for them, and nobody waits
+   before the end; otherwise all threads walk together and share the rows.
 
    x, against, total: (n, n_columns); weights: (degree + 1, padded), padded being the next multiple of
-   LANES; steps: (degree, 3), the scale, skip and keep of each term; room: (4, n, block), of which two
-   are used where a block is all columns, without padding; sums: (n, block), or nothing where those are
-   floats in total itself; cuts: (n_parts + 1), the rows of each part;
-   dots: (n_parts, degree + 1, padded), zeros, or nothing where there is no `against`. */
+   LANES; steps: (degree, 3), the scale, skip and keep of each term; room: (n_rooms, 4, n, block), of
+   which two are used where a block is all columns, without padding; sums: (n_rooms, n, block), or
+   nothing where those are floats in total itself; cuts: (n_chunks + 1), the rows of each chunk;
+   dots: (n_chunks, degree + 1, padded), zeros, or nothing where there is no `against`. */
 void NAME(graphfilter_walk)(int64_t n_columns, int64_t block, int64_t degree,
                             const int32_t *offsets, const int32_t *columns, const float *values,
                             const STORED *x, const STORED *against, const float *weights,
                             const double *steps, STORED *total, STORED *room, float *sums,
-                            double *dots, int64_t n_parts, const int64_t *cuts) {
-    const int64_t n = cuts[n_parts], padded = (n_columns + LANES - 1) / LANES * LANES;
-#pragma omp parallel num_threads(n_parts)
-    for (int64_t at = 0; at < n_columns; at += block) {
-        const int64_t width = n_columns - at < block ? n_columns - at : block;
-        const int64_t padding = (LANES - width % LANES) % LANES, stride = width + padding;
-        const Matrix m = make_matrix(offsets, columns, values, n, stride * sizeof(STORED));
-        const int thread = omp_get_thread_num(), n_threads = omp_get_num_threads();
-        const int apart = stride != n_columns;
-        STORED *one = room, *two = one + n * stride, *own = two + n * stride, *other = own + n * stride;
-        if (apart) {
-            for (int64_t p = thread; p < n_parts; p += n_threads) {
-                const int64_t first = cuts[p], last = cuts[p + 1];
-                NAME(copy_columns)(x + at, n_columns, own, stride, width, padding, first, last);
-                if (against)
-                    NAME(copy_columns)(against + at, n_columns, other, stride, width, padding,
-                                       first, last);
-            }
-#pragma omp barrier
-        }
-        const STORED *start = apart ? own : x;
-        for (int64_t k = 0; k < degree; k++) {
-            NAME(Term) t = {.current = k == 0 ? start : k % 2 ? one : two,
-                            .old = k < 2 ? start : k % 2 ? two : one,
-                            .out = k % 2 ? two : one,
-                            .sums = sums ? sums : (float *)total,
-                            .against = against && apart ? other : against,
-                            .weights = weights + (k + 1) * padded + at,
-                            .weights_of_x = k == 0 ? weights + at : 0,
-                            .scale = (float)steps[3 * k], .skip = (float)steps[3 * k + 1],
-                            .keep = (float)steps[3 * k + 2]};
-            for (int64_t p = thread; p < n_parts; p += n_threads) {
-                if (dots) {
-                    t.dots_of_x = dots + p * (degree + 1) * padded + at;
-                    t.dots = t.dots_of_x + (k + 1) * padded;
-                }
-                NAME(term_of_rows)(&m, &t, cuts[p], cuts[p + 1], stride);
-            }
-#pragma omp barrier
-        }
-        if (sums) {
-            for (int64_t p = thread; p < n_parts; p += n_threads)
-                NAME(copy_sums)(sums, stride, total + at, n_columns, width, cuts[p], cuts[p + 1]);
-#pragma omp barrier
+                            double *dots, int64_t n_chunks, const int64_t *cuts, int64_t n_threads,
+                            int64_t n_rooms) {
+    const int64_t n = cuts[n_chunks], padded = (n_columns + LANES - 1) / LANES * LANES;
+    const NAME(Walk) w = {n, n_columns, padded, block, degree, offsets, columns, values, weights,
+                          x, against, steps, total, dots, cuts};
+    Shares shares;
+    make_shares(&shares, n_rooms > 1 ? (n_columns + block - 1) / block : n_chunks, n_threads);
+#pragma omp parallel num_threads(n_threads)
+    {
+        Team team = {&shares, n_chunks, 0}, alone = {0, n_chunks, 0};
+        if (n_rooms > 1) {
+            const int64_t thread = omp_get_thread_num();
+            EACH_CHUNK(b, &team)
+                NAME(walk_block)(&w, b * block, room + thread * 4 * n * block,
+                                 sums + thread * n * block, &alone);
+        } else {
+            for (int64_t at = 0; at < n_columns; at += block)
+                NAME(walk_block)(&w, at, room, sums, &team);
         }
     }
 }
@@ -214,12 +246,17 @@ static void NAME(product_of_rows)(const Matrix *matrix, const STORED *x, STORED 
 /* out <- scale M x + keep out, in `width` columns of rows of `stride`. */
 void NAME(graphfilter_multiply)(int64_t width, int64_t stride, const int32_t *offsets,
                                 const int32_t *columns, const float *values, const STORED *x,
-                                STORED *out, double scale, double keep, int64_t n_parts,
-                                const int64_t *cuts) {
+                                STORED *out, double scale, double keep, int64_t n_chunks,
+                                const int64_t *cuts, int64_t n_threads) {
     const Matrix m =
-        make_matrix(offsets, columns, values, cuts[n_parts], stride * sizeof(STORED));
-#pragma omp parallel num_threads(n_parts)
-    for (int64_t p = omp_get_thread_num(); p < n_parts; p += omp_get_num_threads())
-        NAME(product_of_rows)(&m, x, out, cuts[p], cuts[p + 1], width, stride, (float)scale,
-                              (float)keep);
+        make_matrix(offsets, columns, values, cuts[n_chunks], stride * sizeof(STORED));
+    Shares shares;
+    make_shares(&shares, n_chunks, n_threads);
+#pragma omp parallel num_threads(n_threads)
+    {
+        const Team team = {&shares, n_chunks, 0};
+        EACH_CHUNK(p, &team)
+            NAME(product_of_rows)(&m, x, out, cuts[p], cuts[p + 1], width, stride, (float)scale,
+                                  (float)keep);
+    }
 }

@@ -1,0 +1,25 @@
+"""Sets of classes and intervals of numbers that hold the truth as often as they promise.
+
+Conformal prediction from outputs that are there: nothing is trained again. The promise needs
+vertices that are exchangeable: those to be predicted must have been drawn like those that are held
+to calibrate. Arrays in, arrays out.
+
+MAPIE was looked at first. It calibrates an estimator that it calls with rows of X, and its
+cross-conformal classes clone and refit that estimator for every fold: here one training has
+answered for all vertices at once, and only the pool of members is fitted without a fold. Its scores
+are of one row at a time, so that they cannot be averaged over neighbours; and it takes no several
+labels in a set that holds them all.
+"""
+
+from graphfilter.conformal.folds import held_folds
+from graphfilter.conformal.intervals import IntervalCalibration
+from graphfilter.conformal.neighbours import neighbour_average
+from graphfilter.conformal.sets import SetCalibration, sets_at
+
+__all__ = [
+    "IntervalCalibration",
+    "SetCalibration",
+    "held_folds",
+    "neighbour_average",
+    "sets_at",
+]

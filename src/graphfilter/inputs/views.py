@@ -1,0 +1,181 @@
+"""Views: what a network sees of each vertex, as columns computed once from graph and features.
+
+Its own features; the averages of its neighbours' features; who its neighbours are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from graphfilter.errors import check_name
+from graphfilter.graph.graph import Features, Graph
+from graphfilter.graph.links import link_features
+from graphfilter.inputs.places import find_places, fix_places
+from graphfilter.tables.encoded import with_gaps
+
+# Of stored entries: above this share columns are stored dense.
+DENSE_ABOVE = 0.3
+# Columns of the averages: as many hops as fit, at most three.
+MOST_AVERAGED = 768
+MOST_HOPS = 3
+# Of links in two steps: of the sums to be made, and of the entries that are left.
+MOST_SUMS = 2 * 10**8
+MOST_LINKS = 10**7
+
+Make = Callable[[Features], Features]
+Found = Mapping[str, NDArray[np.float32]]
+# From a graph, columns and a number of steps to the averages after each step.
+Hops = Callable[[Graph, NDArray[Any], int], list[NDArray[Any]]]
+# The view of the averages, which a store may keep.
+AVERAGES = "averages"
+
+
+def _nothing(graph: Graph, features: Features) -> Found:
+    return {}
+
+
+@dataclass(frozen=True)
+class View:
+    """How to make the columns, and whether they mean anything on another graph.
+
+    Attributes
+    ----------
+    fix : callable
+        From a graph, and what was found, to what makes the columns, one row per vertex, of any
+        features of that graph.
+    find : callable
+        From a graph and its scaled features to what is found once, and kept with a model.
+    keeps_graph : bool
+        Whether columns stand for vertices of the graph.
+    reads_features : bool
+        Whether columns depend on features at all.
+    """
+
+    fix: Callable[[Graph, Found], Make]
+    find: Callable[[Graph, Features], Found] = _nothing
+    keeps_graph: bool = False
+    reads_features: bool = True
+
+
+def see(graph: Graph, features: Features, view: str) -> Features:
+    """Return the columns of a view; ``features`` are those of the graph, scaled."""
+    return fix_view(graph, view, find_view(graph, features, view))(features)
+
+
+def find_view(graph: Graph, features: Features, view: str) -> Found:
+    """Return what a view finds once, and keeps; most find nothing."""
+    return VIEWS[check_name("view", view, VIEWS)].find(graph, features)
+
+
+def fix_view(graph: Graph, view: str, found: Found) -> Make:
+    """Return what makes the columns of a view from any features of a graph.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import graphfilter as gf
+    >>> from graphfilter.inputs.views import fix_view
+    >>> g = gf.Graph.from_edges([[0, 1]], features=np.eye(2))
+    >>> fix_view(g, "unit", {})(np.array([[3.0, 4.0], [0.0, 1.0]])).round(1).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 1.0]]
+    """
+    return VIEWS[check_name("view", view, VIEWS)].fix(graph, found)
+
+
+def unit_rows(matrix: Features) -> Features:
+    """Divide each row by its Euclidean length; rows of zeros stay."""
+    if sp.issparse(matrix):
+        rows = sp.csr_array(matrix)
+        lengths = _or_one(np.sqrt(rows.astype(np.float64).power(2).sum(axis=1)))
+        data = rows.data / np.repeat(lengths, np.diff(rows.indptr))
+        return sp.csr_array((data.astype(np.float32), rows.indices, rows.indptr), rows.shape)
+    lengths = _or_one(np.sqrt(np.square(matrix, dtype=np.float64).sum(axis=1)))
+    return (matrix / lengths[:, None]).astype(np.float32)
+
+
+def two_steps_of_links(graph: Graph) -> Features:
+    """Return whom a vertex is connected to, and to whom those are, each of unit length.
+
+    The second step is left out where it would fill too much of the table.
+    """
+    first = link_features(graph)
+    if np.square(np.diff(graph.indptr), dtype=np.float64).sum() > MOST_SUMS:
+        return first
+    degrees = _or_one(np.sqrt(graph.degrees.astype(np.float64)))
+    scale = sp.diags_array(1 / degrees)
+    second = sp.csr_array(scale @ graph.adjacency @ scale) @ first
+    if second.nnz > MOST_LINKS:
+        return first
+    return beside(first, unit_rows(second))
+
+
+def averages(graph: Graph, features: Features, hops: Hops | None = None) -> Features:
+    """Return the features, their averages over neighbours, over theirs, …, and log degrees.
+
+    As many steps as keep the columns below ``MOST_AVERAGED``, at most three. Dense, for trees,
+    which know gaps: a vertex's own missing values are NaN. ``hops`` gives the averages; they are
+    made by :func:`average_hops` unless given.
+    """
+    columns = features.toarray() if sp.issparse(features) else np.asarray(features)
+    n_hops = min(MOST_HOPS, MOST_AVERAGED // max(columns.shape[1], 1) - 1) if graph.n_edges else 0
+    own = columns if graph.feature_names is None else with_gaps(columns, graph.feature_names)
+    degrees = graph.degrees.astype(np.float64)
+    found = [own, np.log1p(degrees)[:, None].astype(np.float32)]
+    found += (hops or average_hops)(graph, columns, max(n_hops, 0))
+    return np.hstack(found).astype(np.float32)
+
+
+def average_hops(graph: Graph, columns: NDArray[Any], n_hops: int) -> list[NDArray[Any]]:
+    """Return the averages of columns over neighbours, over neighbours of those, and so on."""
+    degrees = graph.degrees.astype(np.float64)
+    mean = sp.csr_array(sp.diags_array(1 / _or_one(degrees)) @ graph.adjacency).astype(np.float32)
+    found: list[NDArray[Any]] = []
+    for _ in range(n_hops):
+        columns = mean @ columns
+        found.append(columns)
+    return found
+
+
+def beside(*parts: Features) -> Features:
+    """Put columns next to each other; dense where most of them are."""
+    sizes = [part.nnz if sp.issparse(part) else part.size for part in parts]
+    cells = sum(part.shape[0] * part.shape[1] for part in parts)
+    if sum(sizes) <= DENSE_ABOVE * cells:
+        return sp.csr_array(sp.hstack([sp.csr_array(p) for p in parts], dtype=np.float32))
+    return np.hstack([p.toarray() if sp.issparse(p) else p for p in parts]).astype(np.float32)
+
+
+def _or_one(lengths: np.ndarray) -> np.ndarray:
+    return np.where(lengths == 0, 1.0, lengths)
+
+
+def _unit_and_links(graph: Graph, _: Found) -> Make:
+    links = link_features(graph)
+    return lambda features: beside(unit_rows(features), links)
+
+
+def _links(make: Callable[[Graph], Features]) -> View:
+    """Return a view of links alone."""
+
+    def fix(graph: Graph, _: Found) -> Make:
+        links = make(graph)
+        return lambda _: links
+
+    return View(fix, keeps_graph=True, reads_features=False)
+
+
+VIEWS: dict[str, View] = {
+    "features": View(lambda *_: lambda features: features),
+    "unit": View(lambda *_: unit_rows),
+    AVERAGES: View(lambda graph, _: lambda features: averages(graph, features)),
+    "neighbours": _links(link_features),
+    "places": View(fix_places, find_places, keeps_graph=True),
+    "links": _links(two_steps_of_links),
+    "unit+links": View(_unit_and_links, keeps_graph=True),
+}

@@ -1,0 +1,145 @@
+"""ACM-GCN+ (Luan et al. 2022): channels that each vertex mixes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from graphfilter.errors import check_count
+from graphfilter.graph import Graph
+from graphfilter.models.base import ModelConfig
+from graphfilter.models.layers import Draws, Generators, Input, Weights, linear_side_by_side
+from graphfilter.models.peers.neighbours import DegreeNetwork
+from graphfilter.models.peers.pieces import stacked
+from graphfilter.operators import Operator
+
+
+@dataclass(frozen=True)
+class ACMGCNConfig(ModelConfig):
+    """Of :class:`ACMGCN`.
+
+    Parameters
+    ----------
+    dropout : float
+        On the input of both layers.
+    hidden_size : int
+    structure : bool
+        Whether there is a channel of the adjacency alone.
+    early_relu : bool
+        Whether the filters come after the relu (ACMII) instead of before it (ACM).
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.ACMGCNConfig(structure=False)
+    ACMGCNConfig(dropout=0.5, hidden_size=64, structure=False, early_relu=False)
+    """
+
+    kind: ClassVar[str] = "ACMGCN"
+    keeps_graph: ClassVar[bool] = True
+    hidden_size: int = 64
+    structure: bool = True
+    early_relu: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("hidden_size", self.hidden_size)
+
+    def build(self, graph: Graph, generator: torch.Generator) -> ACMGCN:
+        return ACMGCN(graph, self, generator=generator)
+
+
+class _Layer(nn.Module):
+    """The weights of one layer."""
+
+    def __init__(
+        self, n_vertices: int, n_in: int, n_out: int, structure: bool, generator: Draws
+    ) -> None:
+        super().__init__()
+
+        def drawn(*shape: int, fan: int) -> nn.Parameter:
+            bound = 1 / math.sqrt(fan)
+            return nn.Parameter(torch.empty(shape).uniform_(-bound, bound, generator=generator))
+
+        n_channels = 3 + structure
+        self.weight = drawn(n_in, 3 * n_out, fan=n_out)
+        if structure:
+            self.links = drawn(n_vertices, n_out, fan=n_out)
+        self.scores = drawn(n_channels, n_out, fan=1)
+        self.mix = drawn(n_channels, n_channels, fan=n_channels)
+
+
+class ACMGCN(DegreeNetwork[ACMGCNConfig]):
+    r"""*Revisiting Heterophily For Graph Neural Networks* (NeurIPS 2022): ACM-GCN+, two layers.
+
+    .. math:: H' = \kappa \sum_c \mathrm{diag}(\alpha_c) H_c, \qquad
+              H_L = \mathrm{relu}(M H W_L), \; H_H = \mathrm{relu}((I - M) H W_H), \;
+              H_I = \mathrm{relu}(H W_I), \; H_S = \mathrm{relu}(A W_S)
+
+    with :math:`M = (D+I)^{-1}(A+I)` and, for each vertex,
+    :math:`\alpha = \mathrm{softmax}(\sigma([H_c w_c]_c) V / C)` over its C channels. With the
+    structure channel :math:`H_S` the factor :math:`\kappa` is 1, without it 3. From the authors'
+    code (SitaoLuan/ACM-GNN: ACM-Pytorch/models), whose layer norms before the mixing are never
+    reached for this model.
+
+    Parameters
+    ----------
+    graph : Graph
+        The structure channel has a row of weights per vertex.
+    config : ACMGCNConfig, optional
+    generator : torch.Generator, optional
+        For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.ACMGCN(g)(operator, x).shape
+    torch.Size([34, 2])
+    """
+
+    def __init__(
+        self, graph: Graph, config: ACMGCNConfig | None = None, *, generator: Draws = None
+    ) -> None:
+        config = config or ACMGCNConfig()
+        super().__init__(config, graph)
+        n, width, structure = graph.n_vertices, config.hidden_size, config.structure
+        self.first = _Layer(n, graph.n_features, width, structure, generator)
+        self.second = _Layer(n, width, graph.n_classes, structure, generator)
+
+    @classmethod
+    def forward_side_by_side(
+        cls, models: Sequence[ACMGCN], operator: Operator, x: Input, generators: Generators
+    ) -> Tensor:
+        first = models[0]
+        hidden = first.layer(operator, x, [m.first for m in models], generators)
+        return first.layer(operator, hidden, [m.second for m in models], generators)
+
+    def layer(
+        self, operator: Operator, x: Input, layers: Sequence[_Layer], generators: Generators
+    ) -> Tensor:
+        """Apply R layers to the columns of each, or to features that all share."""
+        weights = [Weights(layer.weight, torch.zeros_like(layer.weight[0])) for layer in layers]
+        made = linear_side_by_side(weights, x, self.rate, generators)
+        made = torch.relu(made) if self.config.early_relu else made
+        width = made.shape[2] // 3
+        mean = self.mean(operator, made[:, :, : 2 * width].contiguous())
+        low, high, own = mean[:, :, :width], made[:, :, width : 2 * width], made[:, :, 2 * width :]
+        channels = [low, high - mean[:, :, width:], own]
+        if not self.config.early_relu:
+            channels = [torch.relu(channel) for channel in channels]
+        if self.config.structure:
+            links = stacked(layers, "links").transpose(0, 1).contiguous()
+            channels.append(torch.relu(self.sum(operator, links)))
+        columns = torch.stack(channels, dim=2)
+        scores = torch.sigmoid((columns * stacked(layers, "scores")).sum(3))
+        mixed = torch.einsum("nrc,rcd->nrd", scores, stacked(layers, "mix")) / len(channels)
+        factor = 1.0 if self.config.structure else 3.0
+        return factor * (mixed.softmax(2)[..., None] * columns).sum(2)

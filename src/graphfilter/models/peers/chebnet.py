@@ -1,0 +1,87 @@
+"""ChebNet (Defferrard et al. 2016)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from graphfilter.graph import Graph
+from graphfilter.models.base import ModelConfig
+from graphfilter.models.layers import Draws, Input, drop
+from graphfilter.models.peers.pyg import EdgeNetwork, drawing_from, pyg_nn, to_dense
+from graphfilter.operators import Operator
+
+
+@dataclass(frozen=True)
+class ChebNetConfig(ModelConfig):
+    """Of :class:`ChebNet`.
+
+    Parameters
+    ----------
+    hidden_size : int
+    n_terms : int
+        K, the number of Chebyshev polynomials: K - 1 is the degree.
+    dropout : float
+        On the input of both layers.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.ChebNetConfig(n_terms=2)
+    ChebNetConfig(dropout=0.5, hidden_size=16, n_terms=2)
+    """
+
+    kind: ClassVar[str] = "ChebNet"
+    keeps_graph: ClassVar[bool] = True
+    hidden_size: int = 16
+    n_terms: int = 3
+
+    def build(self, graph: Graph, generator: torch.Generator) -> ChebNet:
+        return ChebNet(graph, self, generator=generator)
+
+
+class ChebNet(EdgeNetwork[ChebNetConfig]):
+    r"""*Convolutional Neural Networks on Graphs with Fast Localized Spectral Filtering* (2016).
+
+    .. math:: H_{\ell+1} = \mathrm{relu}\Bigl(\sum_{k<K} T_k(L - I)\, H_\ell W_{\ell k}
+              + b_\ell\Bigr)
+
+    two layers of PyTorch Geometric's ``ChebConv``, with :math:`\lambda_{\max} = 2`. The layer
+    makes its own Laplacian on every call, so it gets the plain graph, and it propagates
+    before it projects, so sparse features are made dense.
+
+    Parameters
+    ----------
+    graph : Graph
+    config : ChebNetConfig, optional
+    generator : torch.Generator, optional
+        For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.ChebNet(g)(operator, x).shape
+    torch.Size([34, 2])
+    """
+
+    def __init__(
+        self, graph: Graph, config: ChebNetConfig | None = None, *, generator: Draws = None
+    ) -> None:
+        config = config or ChebNetConfig()
+        super().__init__(config, graph)
+        with drawing_from(generator):
+            self.first = pyg_nn().ChebConv(graph.n_features, config.hidden_size, config.n_terms)
+            self.second = pyg_nn().ChebConv(config.hidden_size, graph.n_classes, config.n_terms)
+
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
+        rate = self.rate
+        hidden = drop(to_dense(x), rate, generator)
+        hidden = torch.relu(self.first(hidden, self.edges, self.weights, lambda_max=2.0))
+        hidden = drop(hidden, rate, generator)
+        return self.second(hidden, self.edges, self.weights, lambda_max=2.0)

@@ -1,0 +1,137 @@
+"""GCN (Kipf & Welling 2017)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from graphfilter.graph import Graph
+from graphfilter.models.base import ModelConfig, Network
+from graphfilter.models.layers import Draws, Input, drop
+from graphfilter.models.peers.pyg import Projection, drawing_from, operator_csr, pyg_nn
+from graphfilter.operators import Operator
+from graphfilter.operators.sparse import SparseFeatures
+
+
+@dataclass(frozen=True)
+class GCNConfig(ModelConfig):
+    """Of :class:`GCN`.
+
+    Parameters
+    ----------
+    hidden_size, n_layers : int
+    dropout : float
+        On the input of every layer.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.GCNConfig(n_layers=3)
+    GCNConfig(dropout=0.5, hidden_size=16, n_layers=3)
+    """
+
+    kind: ClassVar[str] = "GCN"
+    hidden_size: int = 16
+    n_layers: int = 2
+
+    def build(self, graph: Graph, generator: torch.Generator) -> GCN:
+        return GCN(graph.n_features, graph.n_classes, self, generator=generator)
+
+
+@dataclass(frozen=True)
+class KipfGCNConfig(GCNConfig):
+    """Of :class:`KipfGCN`.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.KipfGCNConfig()
+    KipfGCNConfig(dropout=0.5, hidden_size=16, n_layers=2)
+    """
+
+    kind: ClassVar[str] = "KipfGCN"
+
+    def build(self, graph: Graph, generator: torch.Generator) -> KipfGCN:
+        return KipfGCN(graph.n_features, graph.n_classes, self, generator=generator)
+
+
+class GCN(Network[GCNConfig]):
+    r"""Graph convolutional network, *Semi-Supervised Classification with GCNs* (ICLR 2017).
+
+    .. math:: H_{\ell+1} = \mathrm{relu}(P H_\ell W_\ell + b_\ell)
+
+    without the relu in the last layer. The layers are PyTorch Geometric's ``GCNConv``, given the
+    operator as it is.
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+    config : GCNConfig, optional
+    generator : torch.Generator, optional
+        For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.GCN(34, 2)(operator, x).shape
+    torch.Size([34, 2])
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        config: GCNConfig | None = None,
+        *,
+        generator: Draws = None,
+    ) -> None:
+        config = config or GCNConfig()
+        super().__init__(config)
+        sizes = [config.hidden_size] * (config.n_layers - 1) + [n_classes]
+        self.project = Projection(n_features, sizes[0], generator)
+        with drawing_from(generator):
+            self.convs = nn.ModuleList(
+                pyg_nn().GCNConv(n_in, n_out, normalize=False)
+                for n_in, n_out in zip([sizes[0], *sizes], sizes, strict=False)
+            )
+        # Its weights are those of `project`, which takes sparse features too.
+        self.convs[0].lin = nn.Identity()
+
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
+        return self.convolve(operator_csr(operator), self.encode(x, generator), generator)
+
+    def encode(self, x: Tensor | SparseFeatures, generator: torch.Generator | None) -> Tensor:
+        """Return X W of the first layer, before the graph is seen."""
+        return self.project(x, dropout=self.rate, generator=generator)
+
+    def convolve(
+        self, adjacency: Tensor, hidden: Tensor, generator: torch.Generator | None
+    ) -> Tensor:
+        """Run every layer on this sparse adjacency, from what :meth:`encode` gave."""
+        hidden = self.convs[0](hidden, adjacency)
+        for conv in self.convs[1:]:
+            hidden = conv(drop(torch.relu(hidden), self.rate, generator), adjacency)
+        return hidden
+
+
+class KipfGCN(GCN):
+    """GCN trained as its authors do: weight decay is on the weights of the first layer only.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.KipfGCN(34, 2)(operator, x).shape
+    torch.Size([34, 2])
+    """
+
+    def undecayed_parameters(self) -> list[nn.Parameter]:
+        return [p for conv in self.convs for p in conv.parameters()]

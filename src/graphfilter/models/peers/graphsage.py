@@ -1,0 +1,90 @@
+"""GraphSAGE (Hamilton et al. 2017)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from graphfilter.graph import Graph
+from graphfilter.models.base import ModelConfig
+from graphfilter.models.layers import Draws, Input, Linear
+from graphfilter.models.peers.pyg import EdgeNetwork, edges_to_csr
+from graphfilter.operators import Operator
+
+
+@dataclass(frozen=True)
+class GraphSAGEConfig(ModelConfig):
+    """Of :class:`GraphSAGE`.
+
+    Parameters
+    ----------
+    hidden_size : int
+        Columns of a vertex's own and of its neighbours' part, each.
+    dropout : float
+        On the input of every layer.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.GraphSAGEConfig(hidden_size=32)
+    GraphSAGEConfig(dropout=0.5, hidden_size=32)
+    """
+
+    kind: ClassVar[str] = "GraphSAGE"
+    keeps_graph: ClassVar[bool] = True
+    hidden_size: int = 64
+
+    def build(self, graph: Graph, generator: torch.Generator) -> GraphSAGE:
+        return GraphSAGE(graph, self, generator=generator)
+
+
+class GraphSAGE(EdgeNetwork[GraphSAGEConfig]):
+    r"""*Inductive Representation Learning on Large Graphs* (NeurIPS 2017), the mean aggregator.
+
+    .. math:: H_{\ell+1} = \mathrm{unit}\bigl(\mathrm{relu}([H_\ell W_\ell,\; M H_\ell V_\ell])
+              \bigr), \qquad \hat y = H_2 W + b
+
+    :math:`M = D^{-1} A` takes the mean over all neighbours (the authors sample 25 and 10 of
+    them), and every row is scaled to unit length after a layer. Without neighbours the mean is 0.
+
+    Parameters
+    ----------
+    graph : Graph
+        Where the neighbours come from.
+    config : GraphSAGEConfig, optional
+    generator : torch.Generator, optional
+        For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.GraphSAGE(g)(operator, x).shape
+    torch.Size([34, 2])
+    """
+
+    def __init__(
+        self, graph: Graph, config: GraphSAGEConfig | None = None, *, generator: Draws = None
+    ) -> None:
+        config = config or GraphSAGEConfig()
+        super().__init__(config, graph)
+        sums = torch.zeros(graph.n_vertices).index_add_(0, self.edges[1], self.weights)
+        self.weights = self.weights / sums[self.edges[1]]
+        width = config.hidden_size
+        self.first = Linear(graph.n_features, 2 * width, generator)
+        self.second = Linear(2 * width, 2 * width, generator)
+        self.head = Linear(2 * width, graph.n_classes, generator)
+
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
+        mean = edges_to_csr(self.edges, self.weights, operator.n)
+        hidden = x
+        for layer in (self.first, self.second):
+            own, others = layer(hidden, dropout=self.rate, generator=generator).chunk(2, dim=1)
+            hidden = torch.relu(torch.cat([own, mean @ others], dim=1))
+            hidden = nn.functional.normalize(hidden, dim=1)
+        return self.head(hidden, dropout=self.rate, generator=generator)

@@ -1,0 +1,89 @@
+"""LINKX (Lim et al. 2021)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from graphfilter.graph import Graph
+from graphfilter.models.base import ModelConfig
+from graphfilter.models.layers import Draws, Input
+from graphfilter.models.peers.pyg import EdgeNetwork, drawing_from, edges_to_csr, pyg_nn, to_dense
+from graphfilter.operators import Operator
+
+
+@dataclass(frozen=True)
+class LINKXConfig(ModelConfig):
+    """Of :class:`LINKX`.
+
+    Parameters
+    ----------
+    hidden_size, n_layers : int
+        Of the final MLP; the other two have one layer.
+    dropout : float
+        Inside the final MLP.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.LINKXConfig(hidden_size=32)
+    LINKXConfig(dropout=0.5, hidden_size=32, n_layers=2)
+    """
+
+    kind: ClassVar[str] = "LINKX"
+    keeps_graph: ClassVar[bool] = True
+    hidden_size: int = 64
+    n_layers: int = 2
+
+    def build(self, graph: Graph, generator: torch.Generator) -> LINKX:
+        return LINKX(graph, self, generator=generator)
+
+
+class LINKX(EdgeNetwork[LINKXConfig]):
+    r"""*Large Scale Learning on Non-Homophilous Graphs* (NeurIPS 2021): ``nn.LINKX`` of PyG.
+
+    .. math:: \hat y = \mathrm{MLP}_f\bigl(\mathrm{relu}(W [h_A, h_X] + h_A + h_X)\bigr), \quad
+              h_A = \mathrm{MLP}_A(A), \quad h_X = \mathrm{MLP}_X(X)
+
+    The adjacency is a table of features, one column per vertex: the weights belong to the graph
+    they were learned on. Sparse features are made dense for its MLP.
+
+    Parameters
+    ----------
+    graph : Graph
+    config : LINKXConfig, optional
+    generator : torch.Generator, optional
+        For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.LINKX(g)(operator, x).shape
+    torch.Size([34, 2])
+    """
+
+    def __init__(
+        self, graph: Graph, config: LINKXConfig | None = None, *, generator: Draws = None
+    ) -> None:
+        config = config or LINKXConfig()
+        super().__init__(config, graph)
+        with drawing_from(generator):
+            self.network = pyg_nn().LINKX(
+                graph.n_vertices,
+                graph.n_features,
+                config.hidden_size,
+                graph.n_classes,
+                num_layers=config.n_layers,
+                dropout=config.dropout,
+            )
+
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
+        adjacency = edges_to_csr(self.edges, self.weights, operator.n)
+        with drawing_from(generator):
+            return self.network(to_dense(x), adjacency)

@@ -1,0 +1,94 @@
+"""MixHop (Abu-El-Haija et al. 2019)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from graphfilter.graph import Graph
+from graphfilter.models.base import ModelConfig
+from graphfilter.models.layers import Draws, Input, Linear, drop
+from graphfilter.models.peers.pyg import EdgeNetwork, drawing_from, edges_to_csr, pyg_nn, to_dense
+from graphfilter.operators import Operator
+
+
+@dataclass(frozen=True)
+class MixHopConfig(ModelConfig):
+    """Of :class:`MixHop`.
+
+    Parameters
+    ----------
+    hidden_size : int
+        Columns per power.
+    n_layers : int
+    dropout : float
+        On the input of every layer.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.models.MixHopConfig(hidden_size=10)
+    MixHopConfig(dropout=0.5, hidden_size=10, n_layers=2)
+    """
+
+    kind: ClassVar[str] = "MixHop"
+    keeps_graph: ClassVar[bool] = True
+    hidden_size: int = 20
+    n_layers: int = 2
+
+    def build(self, graph: Graph, generator: torch.Generator) -> MixHop:
+        return MixHop(graph, self, generator=generator)
+
+
+class MixHop(EdgeNetwork[MixHopConfig]):
+    r"""*MixHop: Higher-Order Graph Convolutional Architectures* (ICML 2019).
+
+    .. math:: H_{\ell+1} = \mathrm{relu}\bigl([H_\ell W_{\ell 0},\; P H_\ell W_{\ell 1},\;
+              P^2 H_\ell W_{\ell 2}] + b_\ell\bigr)
+
+    and a linear head. PyTorch Geometric's ``MixHopConv`` always normalises what it is given, to
+    :math:`P = \tilde A`: it gets the plain graph, and propagates before it projects, so
+    sparse features are made dense.
+
+    Parameters
+    ----------
+    graph : Graph
+    config : MixHopConfig, optional
+    generator : torch.Generator, optional
+        For the initial weights.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> operator = gf.operators.augmented_adjacency(g)
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> gf.models.MixHop(g)(operator, x).shape
+    torch.Size([34, 2])
+    """
+
+    def __init__(
+        self, graph: Graph, config: MixHopConfig | None = None, *, generator: Draws = None
+    ) -> None:
+        config = config or MixHopConfig()
+        super().__init__(config, graph)
+        width = 3 * config.hidden_size
+        with drawing_from(generator):
+            self.convs = nn.ModuleList(
+                pyg_nn().MixHopConv(n_in, config.hidden_size, powers=[0, 1, 2])
+                for n_in in [graph.n_features] + [width] * (config.n_layers - 1)
+            )
+        self.head = Linear(width, graph.n_classes, generator)
+
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
+        rate = self.rate
+        adjacency = edges_to_csr(self.edges, self.weights, operator.n)
+        hidden = to_dense(x)
+        # Its normalisation makes sparse tensors and does not set whether to check them: we do.
+        with torch.sparse.check_sparse_tensor_invariants(False):
+            for conv in self.convs:
+                hidden = torch.relu(conv(drop(hidden, rate, generator), adjacency))
+        return self.head(hidden, dropout=rate, generator=generator)

@@ -1,0 +1,346 @@
+"""From tables of any size to a store, in stages: one that is done is not done again."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import shutil
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from graphfilter.errors import ConfigError, DataFileError, GraphFilterError, ModelFileError
+from graphfilter.graph.from_tables import say_arcs
+from graphfilter.storage import (
+    convert,
+    locked,
+    make_folder,
+    read_checked_json,
+    write_checked_json,
+)
+from graphfilter.store.arrays import StoredArray
+from graphfilter.store.edges import EdgeFacts, PairFacts, number_ends, sort_pairs
+from graphfilter.store.ends import list_ends
+from graphfilter.store.engine import LEAST_MEMORY, check_engine
+from graphfilter.store.features import encode_features
+from graphfilter.store.header import (
+    BUILD_FOLDER,
+    FORMAT,
+    HEADER_FILE,
+    Header,
+    is_store,
+    write_header,
+)
+from graphfilter.store.names import map_names
+from graphfilter.store.needs import estimate_build, say_bytes
+from graphfilter.store.vertices import (
+    ColumnsOnDisk,
+    Report,
+    VertexFacts,
+    spill_table,
+    understand_vertices,
+)
+from graphfilter.tables.columns import Columns
+from graphfilter.tables.encoding import TableEncoder
+from graphfilter.tables.formats import check_not_same, open_table
+from graphfilter.tables.parquet_table import ParquetTable
+from graphfilter.tables.source import TableSource
+from graphfilter.tables.text_format import TextOptions
+from graphfilter.version import __version__
+
+STAGES_FILE = "stages.json"
+_LOCK_FILE = ".graphfilter-lock"
+
+
+@dataclass(frozen=True)
+class FeatureFacts:
+    """The features on disk."""
+
+    arrays: dict[str, StoredArray] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Stages:
+    """What is done of a build; ``asked`` is a hash of what was asked for, and of which files."""
+
+    asked: str = ""
+    vertices: VertexFacts | None = None
+    features: FeatureFacts | None = None
+    pairs: PairFacts | None = None
+    edges: EdgeFacts | None = None
+
+
+def build_store(
+    edges: str | PathLike[str],
+    vertices: str | PathLike[str] | None,
+    path: str | PathLike[str],
+    *,
+    columns: Columns | None = None,
+    allow_missing: bool = False,
+    encoder: TableEncoder | None = None,
+    text: TextOptions | None = None,
+    memory: int = 4 << 30,
+    overwrite: bool = False,
+    report: Report | None = None,
+) -> Header:
+    """Build a graph store from a table of edges and a table of vertices of any size.
+
+    The graph is the one that :func:`~graphfilter.data.read_tables` would make. Vertices are
+    numbered in the order of their table. Memory is needed for one column of it at a time, for 8 to
+    12 bytes per id, and for DuckDB, which sorts on disk.
+
+    A build that was stopped goes on after its last finished stage when it is asked for again.
+
+    Parameters
+    ----------
+    edges : path
+        .csv, .tsv, .txt (each also .gz, in UTF-8) or .parquet.
+    vertices : path or None
+        None makes vertices of the ids that the edges name, sorted as text.
+    path : path
+        The folder for the store.
+    columns, allow_missing, encoder, text
+        As :func:`~graphfilter.data.read_tables` takes them; kinds of edges are not supported.
+    memory : int
+        Bytes that the build may take.
+    overwrite : bool
+        Replace the store in the folder.
+    report : callable, optional
+        Called with what is done, how far it is and how far it will go.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> columns = gf.data.Columns(label="kind")
+    >>> made = gf.data.build_store(  # doctest: +SKIP
+    ...     "edges.csv", "vertices.csv", "kinds", columns=columns, memory=4 << 30
+    ... )
+    >>> graph = gf.open_store("kinds")  # doctest: +SKIP
+    """
+    check_engine()
+    columns, report = columns or Columns(), report or (lambda what, done, total: None)
+    _check_asked(columns, memory)
+    folder = check_folder(Path(path), overwrite)
+    check_not_same(edges, vertices, columns)
+    tables = open_tables(edges, vertices, text)
+    estimate_build(*tables, folder).check(folder)
+    with building(folder, overwrite) as scratch:
+        asked = _hash_asked(tables, columns, allow_missing, encoder)
+        build = _Build(folder, scratch, tables, columns, encoder, memory, report, asked)
+        header = build.run(allow_missing)
+        write_header(folder, header)
+    return header
+
+
+@contextmanager
+def building(folder: Path, overwrite: bool) -> Generator[Path]:
+    """Yield a folder for what is needed meanwhile; it goes when the block ends without an error."""
+    make_folder(folder)
+    busy = f"{folder}: another process is building it; wait for its end, or give another --out."
+    with locked(folder / _LOCK_FILE, busy):
+        if overwrite:
+            (folder / HEADER_FILE).unlink(missing_ok=True)
+        scratch = folder / BUILD_FOLDER
+        make_folder(scratch)
+        yield scratch
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def open_tables(
+    edges: str | PathLike[str], vertices: str | PathLike[str] | None, text: TextOptions | None
+) -> tuple[TableSource, TableSource | None]:
+    """Open the tables of a build; each must be one that can be read piece by piece."""
+    tables = [open_table(Path(path), text) for path in (edges, vertices) if path is not None]
+    for table in tables:
+        if not table.in_pieces:
+            raise DataFileError(
+                table,
+                "must be Parquet, or text in UTF-8, to be read piece by piece; it is not. Convert "
+                "it, or fit without a store.",
+            )
+    return tables[0], tables[1] if len(tables) > 1 else None
+
+
+class _Build:
+    """One build: what it was asked for, and the stages."""
+
+    def __init__(
+        self,
+        folder: Path,
+        scratch: Path,
+        tables: tuple[TableSource, TableSource | None],
+        columns: Columns,
+        encoder: TableEncoder | None,
+        memory: int,
+        report: Report,
+        asked: str,
+    ) -> None:
+        self._folder, self._scratch, self._memory = folder, scratch, memory
+        self._columns, self._encoder, self._report = columns, encoder, report
+        self._edges, self._vertices = tables
+        self._kept = Kept(scratch, asked)
+        needs = estimate_build(*tables, folder)
+        self._n_rows = needs.n_edges, needs.n_vertices
+        self._notes: list[str] = []
+
+    def run(self, allow_missing: bool) -> Header:
+        try:
+            return self._run(allow_missing)
+        except GraphFilterError as error:
+            for note in self._notes:
+                error.add_note(note)
+            raise
+
+    def _run(self, allow_missing: bool) -> Header:
+        vertices, table = self._open_vertices()
+        facts = self._kept.stages.vertices
+        if facts is None:
+            self._report("understanding columns", 0, 1)
+            facts, encoder = understand_vertices(
+                table, vertices, self._edges, self._columns, self._encoder, self._folder,
+                self._notes,
+            )  # fmt: skip
+            self._kept.keep(vertices=facts)
+        encoder = self._encoder or TableEncoder.from_dict(facts.encoder)
+        features = self._kept.stages.features
+        if features is None:
+            arrays, notes = encode_features(
+                table, encoder, vertices, self._folder, self._scratch, self._report
+            )
+            features = FeatureFacts(arrays, notes)
+            self._kept.keep(features=features)
+        pairs = self._kept.stages.pairs
+        if pairs is None:
+            names = map_names(self._folder, facts.arrays)
+            pairs = number_ends(
+                self._edges, facts.edge_roles, vertices, names, facts.roles["id"], self._scratch,
+                allow_missing=allow_missing, report=self._report, n_rows=self._n_rows[0],
+            )  # fmt: skip
+            self._kept.keep(pairs=pairs)
+        edges = self._kept.stages.edges
+        if edges is None:
+            edges = sort_pairs(
+                pairs, facts.n_vertices, self._scratch, self._folder,
+                directed=self._columns.directed, memory=self._memory, report=self._report,
+            )  # fmt: skip
+            self._kept.keep(edges=edges)
+        return self._describe(facts, features, pairs, edges, encoder, vertices)
+
+    def _open_vertices(self) -> tuple[TableSource, ColumnsOnDisk]:
+        """Return the vertices as a source, for messages, and as columns on disk."""
+        source, spilled = self._vertices, self._scratch / "vertices.parquet"
+        done = spilled.is_file()
+        if source is None:
+            if not done:
+                list_ends(
+                    self._edges, self._columns, spilled, self._memory, self._report, self._n_rows[0]
+                )
+            source = ParquetTable(spilled, TextOptions())
+            return source, ColumnsOnDisk(spilled, source)
+        path = spilled
+        if not done:
+            path = spill_table(source, spilled, self._report, self._n_rows[1])
+        return source, ColumnsOnDisk(path, source)
+
+    def _describe(
+        self,
+        facts: VertexFacts,
+        features: FeatureFacts,
+        pairs: PairFacts,
+        edges: EdgeFacts,
+        encoder: TableEncoder,
+        vertices: TableSource,
+    ) -> Header:
+        notes = [*facts.notes, *(features.notes if self._encoder is not None else ())]
+        notes += pairs.notes
+        if self._columns.directed:
+            notes.append(say_arcs(edges.n_arcs, edges.n_entries // 2))
+        roles, ends = dict(facts.roles), facts.edge_roles
+        if ends.header:
+            roles |= {"source": ends.source, "target": ends.target}
+            roles |= {"weight": ends.weight} if ends.weight else {}
+        if not encoder.roles:
+            encoder = dataclasses.replace(encoder, roles=tuple(roles.items()))
+        names = list(encoder.feature_names) if encoder.columns else None
+        name = (self._vertices or self._edges).name.split(".")[0]
+        return Header(
+            FORMAT, __version__, name, facts.n_vertices, edges.n_entries,
+            {**edges.arrays, **facts.arrays, **features.arrays}, len(names or ()), names,
+            classes=list(facts.classes), classes_type="object" if "label" in roles else "int64",
+            split_rules=["given"] * len(facts.split_sizes), split_sizes=facts.split_sizes,
+            notes=[*notes, *edges.notes], encoder=encoder.to_dict(), columns=asdict(self._columns),
+        )  # fmt: skip
+
+
+class Kept:
+    """The stages of a build that are done, on disk; those of another build are removed."""
+
+    def __init__(self, scratch: Path, asked: str) -> None:
+        self._file = scratch / STAGES_FILE
+        with suppress(ModelFileError, TypeError):
+            self.stages = convert(Stages, read_checked_json(self._file))
+            if self.stages.asked == asked:
+                return
+        for left in scratch.iterdir():
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
+        self.stages = Stages(asked)
+        write_checked_json(self._file, asdict(self.stages))
+
+    def keep(self, **done: Any) -> None:
+        """Remember that stages are done."""
+        self.stages = dataclasses.replace(self.stages, **done)
+        write_checked_json(self._file, asdict(self.stages))
+
+
+def _check_asked(columns: Columns, memory: int) -> None:
+    if columns.edge_kind is not None:
+        raise ConfigError(
+            "kinds of edges are not kept by a store that is built from tables; leave out "
+            "--edge-kind, or read the graph in memory and write it with write_store."
+        )
+    if memory < LEAST_MEMORY:
+        least = say_bytes(LEAST_MEMORY)
+        raise ConfigError(f"a build must have {least} of memory; got {say_bytes(memory)}.")
+
+
+def check_folder(folder: Path, overwrite: bool) -> Path:
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder}: a file is in the way; give the name of a folder.")
+    others = _contents(folder)
+    if (folder / HEADER_FILE).exists():
+        if not overwrite:
+            raise ConfigError(f"{folder}: holds a store; pass --overwrite to replace it.")
+    elif not is_store(folder) and any(others):
+        raise ConfigError(f"{folder}: exists and is not empty; give another --out.")
+    return folder
+
+
+def _contents(folder: Path) -> Iterator[str]:
+    if folder.is_dir():
+        yield from (p.name for p in folder.iterdir() if not p.name.startswith(".graphfilter-"))
+
+
+def _hash_asked(
+    tables: tuple[TableSource, TableSource | None],
+    columns: Columns,
+    allow_missing: bool,
+    encoder: TableEncoder | None,
+) -> str:
+    """Return a hash of what the build depends on: files by their size and time of change."""
+    files = []
+    for table in tables:
+        if table is not None:
+            found = Path(table).stat()
+            files.append(
+                [str(Path(table).resolve()), found.st_size, found.st_mtime_ns, *table.found]
+            )
+    content = [
+        FORMAT, __version__, files, asdict(columns), allow_missing,
+        None if encoder is None else encoder.to_dict(),
+    ]  # fmt: skip
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()

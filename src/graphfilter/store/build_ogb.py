@@ -1,0 +1,69 @@
+"""From the raw files of an OGB dataset to a store, in the stages of any build."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from os import PathLike
+from pathlib import Path
+
+from graphfilter.store.build import FeatureFacts, Kept, building, check_folder
+from graphfilter.store.edges import sort_pairs
+from graphfilter.store.engine import check_engine
+from graphfilter.store.header import FORMAT, Header, write_header
+from graphfilter.store.ogb import OgbFolder
+from graphfilter.store.vertices import Report, VertexFacts
+from graphfilter.version import __version__
+
+
+def build_ogb_store(
+    source: str | PathLike[str],
+    path: str | PathLike[str],
+    *,
+    memory: int = 4 << 30,
+    overwrite: bool = False,
+    report: Report | None = None,
+) -> Header:
+    """Build a graph store from the folder of an OGB dataset, such as ``dataset/ogbn_arxiv``.
+
+    Citations are taken in both directions, as its leaderboards do; the split is the public one.
+    Only tables and arrays of numbers are read. A build that was stopped goes on after its last
+    finished stage.
+    """
+    check_engine()
+    report = report or (lambda what, done, total: None)
+    folder, raw = check_folder(Path(path), overwrite), OgbFolder(Path(source))
+    with building(folder, overwrite) as scratch:
+        kept = Kept(scratch, _hash_asked(raw))
+        if (features := kept.stages.features) is None:
+            features = FeatureFacts(raw.write_features(folder, report))
+            kept.keep(features=features)
+        if (facts := kept.stages.vertices) is None:
+            arrays, classes = raw.write_labels(folder)
+            sizes = [arrays[f"split_{part}"].shape[0] for part in ("train", "val", "test")]
+            names = [str(name) for name in classes]
+            facts = VertexFacts(raw.n_vertices, arrays=arrays, classes=names, split_sizes=[sizes])
+            kept.keep(vertices=facts)
+        if (pairs := kept.stages.pairs) is None:
+            pairs = raw.write_edges(scratch, report)
+            kept.keep(pairs=pairs)
+        if (edges := kept.stages.edges) is None:
+            edges = sort_pairs(
+                pairs, raw.n_vertices, scratch, folder, directed=False, memory=memory, report=report
+            )
+            kept.keep(edges=edges)
+        stored = features.arrays.get("features")
+        header = Header(
+            FORMAT, __version__, Path(source).resolve().name.replace("_", "-"), raw.n_vertices,
+            edges.n_entries, {**edges.arrays, **facts.arrays, **features.arrays},
+            0 if stored is None else stored.shape[1], classes=[*map(int, facts.classes)],
+            classes_type="int64", split_rules=["public"], split_sizes=facts.split_sizes,
+            notes=edges.notes,
+        )  # fmt: skip
+        write_header(folder, header)
+    return header
+
+
+def _hash_asked(raw: OgbFolder) -> str:
+    files = [[str(f.resolve()), f.stat().st_size, f.stat().st_mtime_ns] for f in raw.files]
+    return hashlib.sha256(json.dumps([FORMAT, __version__, files]).encode()).hexdigest()

@@ -1,0 +1,235 @@
+"""The table of edges, as a symmetric adjacency on disk: ids numbered, merged and sorted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.graph.edges import Cleaned, check_weights, index_type
+from graphfilter.store.arrays import StoredArray, writing_array
+from graphfilter.store.engine import ROWS_AT_ONCE, open_engine
+from graphfilter.store.ids import IdIndex
+from graphfilter.store.names import StoredNames
+from graphfilter.store.vertices import Report
+from graphfilter.tables.edges import EdgeRoles, check_ends, note_rows, read_edge_blocks
+from graphfilter.tables.source import TableSource
+
+# An entry (u, v) as one number that sorts as the pair does: u, then v, then whether the file lists
+# it in this direction (1) or it is the mirror image of one that it lists (0).
+_SHIFT, _LOW = 32, (1 << 32) - 2
+# Of the ids, those that a spelling mistake is looked for in.
+_LOOKED_AT = 1_000_000
+
+
+@dataclass(frozen=True)
+class PairFacts:
+    """What numbering the ends of the edges left behind."""
+
+    n_rows: int = 0
+    n_known: int = 0
+    n_loops: int = 0
+    n_zero: int = 0
+    arrays: dict[str, StoredArray] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class EdgeFacts:
+    """The adjacency on disk, and what was cleaned."""
+
+    n_entries: int = 0
+    arrays: dict[str, StoredArray] = field(default_factory=dict)
+    n_arcs: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def number_ends(
+    edges: TableSource,
+    roles: EdgeRoles,
+    vertices: TableSource,
+    names: StoredNames,
+    id_column: str,
+    scratch: Path,
+    *,
+    allow_missing: bool,
+    report: Report,
+    n_rows: int,
+) -> PairFacts:
+    """Write every edge as one number (and its weight), in one pass over the edges."""
+    seen, known, loops, zero = 0, 0, 0, 0
+    index, looked_at = IdIndex(names), names.as_arrow().slice(0, _LOOKED_AT)
+    with ExitStack() as stack:
+        keys = stack.enter_context(writing_array(scratch / "pairs.bin", np.int64))
+        weights = None
+        if roles.weight is not None:
+            weights = stack.enter_context(writing_array(scratch / "weights.bin", np.float32))
+        # One thread for each end.
+        pool = stack.enter_context(ThreadPoolExecutor(2))
+        report("numbering ends", 0, n_rows)
+        for block in read_edge_blocks(edges, roles):
+            u, v = pool.map(index.find, block.ends)
+            if not allow_missing:
+                check_ends(edges, roles, block, (u, v), vertices, looked_at, id_column)
+            keep = (u >= 0) & (v >= 0)
+            seen, known = seen + len(keep), known + int(np.count_nonzero(keep))
+            loops += int(np.count_nonzero(keep & (u == v)))
+            keep &= u != v
+            if weights is not None and block.weights is not None:
+                zero += int(np.count_nonzero(keep & (block.weights == 0)))
+                keep &= block.weights != 0
+                weights.append(block.weights[keep])
+            keys.append((u[keep] << _SHIFT) | (v[keep] << 1) | 1)
+            report("numbering ends", seen, max(seen, n_rows))
+    arrays = {"pairs": keys.result} | ({} if weights is None else {"weights": weights.result})
+    return PairFacts(seen, known, loops, zero, arrays, note_rows(edges, vertices, seen, known))
+
+
+def write_pairs(blocks: Iterator[NDArray[np.int64]], scratch: Path, report: Report) -> PairFacts:
+    """Write edges between numbers, pairs (m, 2), as :func:`number_ends` writes those of ids."""
+    seen = loops = 0
+    with writing_array(scratch / "pairs.bin", np.int64) as keys:
+        for block in blocks:
+            u, v = block[:, 0], block[:, 1]
+            keep = u != v
+            keys.append((u[keep] << _SHIFT) | (v[keep] << 1) | 1)
+            seen += len(block)
+            loops += len(block) - int(np.count_nonzero(keep))
+            report("reading edges", seen, 0)
+    return PairFacts(seen, seen, loops, 0, {"pairs": keys.result})
+
+
+def sort_pairs(
+    pairs: PairFacts,
+    n_vertices: int,
+    scratch: Path,
+    folder: Path,
+    *,
+    directed: bool,
+    memory: int,
+    report: Report,
+) -> EdgeFacts:
+    """Sort both directions of every edge, merge repeats and write the adjacency."""
+    weighted = "weights" in pairs.arrays
+    total = 2 * pairs.arrays["pairs"].shape[0]
+    counts = np.zeros(n_vertices, dtype=np.int64)
+    one_way = unequal = 0
+    with ExitStack() as stack:
+        writers: dict[str, Any] = {
+            role: stack.enter_context(writing_array(folder / f"{role}.bin", kind))
+            for role, kind, wanted in (
+                ("indices", index_type(n_vertices), True),
+                ("weights", np.float32, weighted),
+                ("arcs", np.float32, directed),
+            )
+            if wanted
+        }
+        engine = stack.enter_context(open_engine(scratch, memory))
+        engine.add_stream("pairs", *_both_ways(pairs, scratch))
+        report("sorting", 0, total)
+        for block in _merged(engine.query("FROM pairs ORDER BY ALL")):
+            rows = block.keys >> _SHIFT
+            first = int(rows[0])
+            own = np.bincount(rows - first)
+            counts[first : first + len(own)] += own
+            writers["indices"].append((block.keys & _LOW) >> 1)
+            if weighted:
+                larger = np.maximum(block.there, block.back)
+                writers["weights"].append(check_weights(larger, len(larger)))
+            if directed:
+                writers["arcs"].append(block.there if weighted else block.there > 0)
+            one_way += int(np.count_nonzero(block.there))
+            unequal += block.n_unequal if weighted and not directed else 0
+            report("sorting", min(block.n_read, total - 1), total)
+    report("sorting", total, total)
+    n_entries = writers["indices"].n_rows
+    with writing_array(folder / "indptr.bin", index_type(n_entries)) as indptr:
+        indptr.append(np.zeros(1, dtype=np.int64))
+        indptr.append(np.cumsum(counts))
+    n_kept = pairs.n_known - pairs.n_loops - pairs.n_zero
+    cleaned = Cleaned(
+        pairs.n_loops, pairs.n_zero, n_kept, one_way, n_entries, unequal // 2,
+        int(np.count_nonzero(counts == 0)),
+    )  # fmt: skip
+    arrays = {role: writer.result for role, writer in writers.items()} | {"indptr": indptr.result}
+    return EdgeFacts(n_entries, arrays, one_way, cleaned.notes(directed=directed))
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Different entries in order, with the sum of weights in each direction; 0 for none."""
+
+    keys: NDArray[np.int64]
+    there: NDArray[np.float64]
+    back: NDArray[np.float64]
+    n_read: int
+
+    @property
+    def n_unequal(self) -> int:
+        both = (self.there > 0) & (self.back > 0)
+        return int(np.count_nonzero(both & (self.there != self.back)))
+
+
+def _merged(batches: Iterator[Any]) -> Iterator[_Block]:
+    """Merge sorted keys; an entry that may go on in the next batch waits for it."""
+    keys, sums, n_read = np.empty(0, np.int64), np.empty(0), 0
+    for batch in batches:
+        own = batch.column(0).to_numpy(zero_copy_only=False)
+        weights = np.ones(len(own))
+        if batch.num_columns > 1:
+            weights = batch.column(1).to_numpy(zero_copy_only=False).astype(np.float64)
+        if not len(own):
+            continue
+        n_read += len(own)
+        keys, sums = np.concatenate([keys, own]), np.concatenate([sums, weights])
+        first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+        keys, sums = keys[first], np.add.reduceat(sums, first)
+        # The last entry has one or two keys, by its directions.
+        last = len(keys) - 1 - (len(keys) > 1 and keys[-2] | 1 == keys[-1])
+        if last:
+            yield _by_entry(keys[:last], sums[:last], n_read)
+        keys, sums = keys[last:], sums[last:]
+    if len(keys):
+        yield _by_entry(keys, sums, n_read)
+
+
+def _by_entry(keys: NDArray[np.int64], sums: NDArray[np.float64], n_read: int) -> _Block:
+    listed = (keys & 1).astype(bool)
+    entry = keys | 1
+    first = np.flatnonzero(np.concatenate([[True], entry[1:] != entry[:-1]]))
+    there = np.add.reduceat(np.where(listed, sums, 0.0), first)
+    back = np.add.reduceat(np.where(listed, 0.0, sums), first)
+    return _Block(entry[first], there, back, n_read)
+
+
+def _both_ways(pairs: PairFacts, scratch: Path) -> tuple[Any, Iterator[Any]]:
+    """Return every edge and its mirror image as batches; the files are read, not mapped."""
+    import pyarrow as pa
+
+    files = [scratch / stored.file for stored in pairs.arrays.values()]
+    kinds = {"key": pa.int64(), "weight": pa.float32()}
+    schema = pa.schema(list(kinds.items())[: len(files)])
+
+    def batches() -> Iterator[Any]:
+        with ExitStack() as stack:
+            streams = [stack.enter_context(file.open("rb")) for file in files]
+            while True:
+                block = [
+                    np.fromfile(stream, dtype=stored.dtype, count=ROWS_AT_ONCE)
+                    for stream, stored in zip(streams, pairs.arrays.values(), strict=True)
+                ]
+                if not len(block[0]):
+                    return
+                keys = block[0]
+                mirrored = ((keys & _LOW) << (_SHIFT - 1)) | ((keys >> _SHIFT) << 1)
+                for own in (keys, mirrored):
+                    arrays = [pa.array(column) for column in (own, *block[1:])]
+                    yield pa.record_batch(arrays, schema=schema)
+
+    return schema, batches()

@@ -1,0 +1,103 @@
+"""Numbers of ids, found in memory that does not depend on how long the ids or the tables are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.errors import GraphError
+from graphfilter.store.names import StoredNames
+from graphfilter.tables.hashes import hash_text
+
+MOST_VERTICES = 1 << 31
+# Ids that are hashed together; what is made of them on the way stays near the processor.
+_AT_ONCE = 1 << 18
+
+
+class IdIndex:
+    """Finds the numbers of ids, in 8 to 12 bytes of memory per id.
+
+    Each id has a key of 64 bits: above, the first bits of its hash; below, its number. Keys are
+    sorted, and a table says where those with the same first bits begin, one or two keys on
+    average. A hash only proposes a number: the text of that id, which stays on disk, decides, so
+    that ids with equal hashes are told apart and unknown ids are found to be so.
+
+    Parameters
+    ----------
+    names : StoredNames
+        The ids, by number.
+    """
+
+    def __init__(self, names: StoredNames) -> None:
+        n = len(names)
+        if n >= MOST_VERTICES:
+            raise GraphError(f"a store holds at most {MOST_VERTICES - 1:,} vertices; got {n:,}.")
+        self.names, self._text = names, names.as_arrow()
+        self._low = np.uint64(n.bit_length())
+        # The last key belongs to no id: searches end there.
+        self._keys = np.full(n + 1, ~np.uint64(0))
+        for start in range(0, n, _AT_ONCE):
+            numbers = np.arange(start, min(start + _AT_ONCE, n), dtype=np.uint64)
+            hashes = hash_text(self._text.slice(start, _AT_ONCE))
+            self._keys[start : start + len(numbers)] = hashes >> self._low << self._low | numbers
+        self._keys.sort()
+        n_bits = max(1, n.bit_length() - 1)
+        self._shift = np.uint64(64 - n_bits)
+        self._starts = np.empty(1 << n_bits, dtype=np.int32)
+        for start in range(0, 1 << n_bits, _AT_ONCE):
+            first = np.arange(start, min(start + _AT_ONCE, 1 << n_bits), dtype=np.uint64)
+            places = np.searchsorted(self._keys, first << self._shift)
+            self._starts[start : start + len(first)] = places
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def find(self, text: Any) -> NDArray[np.int64]:
+        """Return the number of each id of an Arrow array of strings, -1 for an unknown one."""
+        hashes = hash_text(text)
+        at = self._starts[(hashes >> self._shift).astype(np.int64)].astype(np.int64)
+        least = hashes >> self._low << self._low
+        behind = np.flatnonzero(self._keys[at] < least)
+        while len(behind):
+            at[behind] += 1
+            behind = behind[self._keys[at[behind]] < least[behind]]
+        found = np.full(len(text), -1, dtype=np.int64)
+        rows = np.arange(len(text))
+        while len(rows):
+            # Further from its hash than any number is a key of another hash.
+            numbers = self._keys[at[rows]] - least[rows]
+            near = numbers < len(self)
+            rows, numbers = rows[near], numbers[near].astype(np.int64)
+            equal = self._are(numbers, text, rows)
+            found[rows[equal]] = numbers[equal]
+            rows = rows[~equal]
+            at[rows] += 1
+        return found
+
+    def first_repeated(self) -> tuple[int, int] | None:
+        """Return the first number whose id an earlier one has too, and that one."""
+        suspects, numbers = [np.empty(0, np.uint64)], ~(~np.uint64(0) << self._low)
+        for start in range(0, len(self) - 1, _AT_ONCE):
+            keys = self._keys[:-1][start : start + _AT_ONCE + 1]
+            same = np.flatnonzero(keys[1:] >> self._low == keys[:-1] >> self._low)
+            suspects += [keys[same] & numbers, keys[same + 1] & numbers]
+        seen: dict[str, int] = {}
+        for number in np.unique(np.concatenate(suspects)).tolist():
+            earlier = seen.setdefault(self.names[number], number)
+            if earlier != number:
+                return number, earlier
+        return None
+
+    def _are(
+        self, numbers: NDArray[np.int64], text: Any, rows: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Return whether each of these numbers has the id that stands in its row of a text."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        asked = text if len(rows) == len(text) else text.take(pa.array(rows))
+        own = self._text.take(pa.array(numbers))
+        equal = pc.call_function("equal", [asked.cast(pa.large_string()), own])
+        return equal.to_numpy(zero_copy_only=False)

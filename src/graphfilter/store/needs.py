@@ -1,0 +1,135 @@
+"""What building a store will take, from the sizes of its files and their first rows."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphfilter.errors import ConfigError, DataFileError
+from graphfilter.tables.source import TableSource, reading_table
+
+_HEAD_BYTES = 1 << 20
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+# Per edge, and more with a weight: its number; both directions of it while they are sorted, as
+# DuckDB spills them (22 bytes were measured for a billion edges); its two entries.
+_PAIR_BYTES, _SORT_BYTES, _ENTRY_BYTES = (8, 12), (24, 36), (8, 16)
+# Per vertex: where its row and its id begin, and its label.
+_VERTEX_BYTES = 24
+# Per vertex, the largest column with what is made of it, and the number of neighbours.
+_COLUMN_BYTES = 52
+
+
+@dataclass(frozen=True)
+class BuildNeeds:
+    """An estimate of what a build takes.
+
+    Attributes
+    ----------
+    n_edges, n_vertices : int
+        Rows of the two tables.
+    store_bytes, scratch_bytes : int
+        On disk: what stays, and what is needed meanwhile besides.
+    free_bytes : int
+        On the disk that the store is built on.
+    memory_bytes : int
+        The least that a build should be given.
+    """
+
+    n_edges: int
+    n_vertices: int
+    store_bytes: int
+    scratch_bytes: int
+    free_bytes: int
+    memory_bytes: int
+
+    def sentences(self, memory: int) -> list[str]:
+        """Say what will be needed; ``memory`` is what the build may take."""
+        sizes = f"About {self.n_edges:,} edges"
+        if self.n_vertices:
+            sizes += f" and {self.n_vertices:,} vertices"
+        said = [
+            f"{sizes}: the store takes about {say_bytes(self.store_bytes)} of disk, building it "
+            f"{say_bytes(self.scratch_bytes)} more for the time being; "
+            f"{say_bytes(self.free_bytes)} are free.",
+            f"The build takes up to {say_bytes(memory)} of memory.",
+        ]
+        if memory < self.memory_bytes:
+            said[1] += f" {say_bytes(self.memory_bytes)} would be safer for one column at a time."
+        return said
+
+    def check(self, folder: Path) -> None:
+        """Raise where the disk is too small."""
+        needed = self.store_bytes + self.scratch_bytes
+        if needed > self.free_bytes:
+            raise DataFileError(
+                folder,
+                f"building needs about {say_bytes(needed)} of disk, of which "
+                f"{say_bytes(self.store_bytes)} stay; {say_bytes(self.free_bytes)} are free. Make "
+                "room, or give an --out on another disk.",
+            )
+
+
+def estimate_build(edges: TableSource, vertices: TableSource | None, folder: Path) -> BuildNeeds:
+    """Estimate what a build takes; reads the beginning of each table."""
+    n_edges, _ = _count_rows(edges)
+    n_vertices, row_bytes = (n_edges // 10, 16) if vertices is None else _count_rows(vertices)
+    table_bytes = n_vertices * row_bytes
+    # Another column than the two ends may be a weight.
+    weighted = len(edges.names) > 2
+    structure = _ENTRY_BYTES[weighted] * n_edges + _VERTEX_BYTES * n_vertices
+    where = next(p for p in (folder, *folder.resolve().parents) if p.exists())
+    return BuildNeeds(
+        n_edges,
+        n_vertices,
+        structure + table_bytes,
+        (_PAIR_BYTES[weighted] + _SORT_BYTES[weighted]) * n_edges + 3 * table_bytes,
+        shutil.disk_usage(where).free,
+        (1 << 29) + _COLUMN_BYTES * n_vertices,
+    )
+
+
+def _count_rows(table: TableSource) -> tuple[int, int]:
+    """Estimate the rows of a file, and the bytes of each as text."""
+    path = Path(table)
+    if path.suffix.lower() == ".parquet":
+        from pyarrow import parquet
+
+        with reading_table(path):
+            found = parquet.read_metadata(path)
+        return found.num_rows, 8 * max(1, found.num_columns)
+    with path.open("rb") as file:
+        packed = path.suffix.lower() == ".gz"
+        stream = gzip.GzipFile(fileobj=file) if packed else file
+        head = stream.read(_HEAD_BYTES)
+        # How far the file itself was read, which is less where it is packed.
+        read = file.tell() if packed else len(head)
+    n_lines = max(1, head.count(b"\n"))
+    return path.stat().st_size * n_lines // max(1, read), len(head) // n_lines
+
+
+def parse_bytes(text: str) -> int:
+    """Read an amount of memory.
+
+    >>> parse_bytes("4GB") == 4 << 30, parse_bytes("512 MiB") == 512 << 20
+    (True, True)
+    """
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)i?b?\s*", text.lower())
+    if found is None:
+        raise ConfigError(f"an amount of memory must read like 4GB or 512MB; got {text!r}.")
+    return int(float(found[1]) * _UNITS[found[2]])
+
+
+def say_bytes(n_bytes: float) -> str:
+    """Write an amount of memory.
+
+    >>> say_bytes(3_500_000), say_bytes(8 << 30)
+    ('3.3 MiB', '8.0 GiB')
+    """
+    for unit in ("KiB", "MiB", "GiB"):
+        n_bytes /= 1024
+        if n_bytes < 1024 or unit == "GiB":
+            return f"{n_bytes:.1f} {unit}"
+    raise AssertionError

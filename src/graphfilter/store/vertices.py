@@ -1,0 +1,215 @@
+"""The table of vertices, understood column by column as a table in memory is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphfilter.errors import DataFileError
+from graphfilter.storage import atomic_file
+from graphfilter.store.arrays import StoredArray, write_array
+from graphfilter.store.ids import IdIndex
+from graphfilter.store.names import map_names, write_text
+from graphfilter.tables.build import asked_features, read_attributes
+from graphfilter.tables.cells import as_ids, only_in
+from graphfilter.tables.columns import Columns, is_index
+from graphfilter.tables.edges import EdgeRoles
+from graphfilter.tables.encoding import TableEncoder
+from graphfilter.tables.labels import UNLABELLED
+from graphfilter.tables.roles import (
+    choose_edge_roles,
+    guess_vertex_roles,
+    settle_vertex_roles,
+)
+from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
+from graphfilter.tables.suggestions import suggest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_CELLS_AT_ONCE = 1 << 21
+Report = Callable[[str, int, int], None]
+
+
+class ColumnsOnDisk:
+    """A Parquet file that is used as an Arrow table is, but read a few columns at a time."""
+
+    def __init__(self, path: Path, source: TableSource, names: list[str] | None = None) -> None:
+        from pyarrow import parquet
+
+        self._path, self._source = path, source
+        with reading_table(source):
+            self.num_rows: int = parquet.read_metadata(path).num_rows
+        # Columns that share a name cannot be told apart.
+        every = [name for name, n in Counter(source.names).items() if n == 1]
+        self.column_names = every if names is None else names
+        self._held: Any = None
+
+    @property
+    def at_once(self) -> int:
+        """How many columns are held in memory together."""
+        return max(1, _CELLS_AT_ONCE // max(1, self.num_rows))
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        from pyarrow import parquet
+
+        if self._held is None or name not in self._held.column_names:
+            first = self.column_names.index(name) // self.at_once * self.at_once
+            names = self.column_names[first : first + self.at_once]
+            self.release()
+            with reading_table(self._source):
+                # The user's own file is read through its reader, which checks it.
+                own = self._path == Path(self._source)
+                if own:
+                    self._held = self._source.read(names)
+                else:
+                    with parquet.ParquetFile(self._path) as file:
+                        self._held = file.read(columns=names)
+        return self._held.column(name)
+
+    def __getitem__(self, name: str) -> pa.ChunkedArray:
+        return self.column(name)
+
+    def release(self) -> None:
+        """Give up the columns that are held, and what Arrow kept of earlier ones."""
+        import pyarrow as pa
+
+        self._held = None
+        pa.default_memory_pool().release_unused()
+
+    def select(self, names: list[str]) -> ColumnsOnDisk:
+        return ColumnsOnDisk(self._path, self._source, names)
+
+
+@dataclass(frozen=True)
+class VertexFacts:
+    """What the vertices' stage found out: kept on disk, so that a build can resume after it."""
+
+    n_vertices: int = 0
+    roles: dict[str, str] = field(default_factory=dict)
+    edge_roles: EdgeRoles = field(default_factory=lambda: EdgeRoles("", ""))
+    arrays: dict[str, StoredArray] = field(default_factory=dict)
+    classes: list[str] = field(default_factory=list)
+    split_sizes: list[list[int]] = field(default_factory=list)
+    encoder: dict[str, Any] | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def spill_table(source: TableSource, path: Path, report: Report, n_rows: int) -> Path:
+    """Write a text table as Parquet, where columns can be read alone; return where it is."""
+    from pyarrow import parquet
+
+    if source.name.lower().endswith(".parquet"):
+        return Path(source)
+    names = [name for name, n in Counter(source.names).items() if n == 1]
+    done, writer = 0, None
+    with atomic_file(path) as temporary:
+        for batch in source.read_batches(names, True):
+            writer = writer or parquet.ParquetWriter(temporary, batch.schema, compression="lz4")
+            writer.write_batch(batch)
+            done += len(batch)
+            report("reading vertices", done, max(done, n_rows))
+        if writer is None:
+            raise DataFileError(source, "a table of vertices must have at least one row; got none.")
+        writer.close()
+    return path
+
+
+def understand_vertices(
+    table: ColumnsOnDisk,
+    vertices: TableSource,
+    edges: TableSource,
+    columns: Columns,
+    encoder: TableEncoder | None,
+    folder: Path,
+    notes: list[str],
+) -> tuple[VertexFacts, TableEncoder]:
+    """Settle roles, ids, labels and encoding; write ids, labels and split to ``folder``.
+
+    The same functions decide as for a table in memory, in the same order, and say so in ``notes``.
+    """
+    notes += [*vertices.found, *edges.found]
+    remembered = {} if encoder is None else dict(encoder.roles)
+    asked = asked_features(vertices, columns, encoder)
+    not_free = asked.union(columns.drop)
+    told, guesses = guess_vertex_roles(vertices, columns, remembered, not_free)
+    roles, said = settle_vertex_roles(vertices, table, edges, columns, told, guesses, not_free)
+    notes += said
+    if not columns.features and encoder is None:
+        taken = {*roles.values(), *columns.drop}
+        asked |= {name for name in table.column_names if name not in taken and not is_index(name)}
+    with reading_table(vertices):
+        ids = as_ids(table.column(roles["id"]))
+    n_vertices, arrays = len(ids), _write_ids(ids, vertices, folder)
+    edge_roles, said = choose_edge_roles(
+        edges, vertices, _seen_in(ids, edges), columns, remembered
+    )  # fmt: skip
+    notes += said
+    # Other columns need the memory.
+    del ids
+    unlabelled = columns.unlabelled or UNLABELLED
+    cells: Any = table
+    found = read_attributes(cells, vertices, roles, unlabelled, notes, check=encoder is None)
+    if "labels" in found:
+        arrays["labels"] = write_array(folder / "labels.bin", found["labels"])
+    splits = found.get("splits", ())
+    for part in ("train", "val", "test"):
+        if splits:
+            arrays[f"split_{part}"] = write_array(
+                folder / f"split_{part}.bin", getattr(splits[0], part)
+            )
+    table.release()
+    if encoder is None:
+        encoder = _fit(table, vertices, columns, asked)
+        notes += encoder.notes
+        notes += suggest(table, encoder, vertices, labelled="label" in roles)
+    sizes = [[len(s.train), len(s.val), len(s.test)] for s in splits]
+    classes = found["classes"].tolist() if "classes" in found else []
+    facts = VertexFacts(
+        n_vertices, roles, edge_roles, arrays, classes, sizes, encoder.to_dict(), notes
+    )
+    return facts, encoder
+
+
+def _fit(
+    table: ColumnsOnDisk, vertices: TableSource, columns: Columns, asked: Collection[str]
+) -> TableEncoder:
+    features: Any = table.select([name for name in table.column_names if name in asked])
+    return TableEncoder.fit(
+        features, vertices, columns.categorical, columns.features, kinds=dict(columns.kinds),
+        decimal=vertices.decimal, hint=vertices.decimal_hint, vertex_kind=columns.vertex_kind,
+    )  # fmt: skip
+
+
+def _write_ids(ids: Any, source: TableSource, folder: Path) -> dict[str, StoredArray]:
+    """Write the ids, and check that every vertex has one of its own."""
+    if not len(ids):
+        raise DataFileError(source, "a table of vertices must have at least one row; got none.")
+    if (row := ids.index("").as_py()) >= 0:
+        raise at_row(source, row, "the vertex id is empty. Give every vertex an id of its own.")
+    arrays = write_text(folder, ids)
+    repeated = IdIndex(map_names(folder, arrays)).first_repeated()
+    if repeated is not None:
+        row, first = repeated
+        word, number = place_of_row(source, first)
+        problem = f"{ids[row].as_py()!r} is also on {word} {number}"
+        raise at_row(source, row, f"vertex id {problem}. Keep one, or name another column by --id.")
+    return arrays
+
+
+def _seen_in(ids: Any, edges: TableSource) -> pa.Array:
+    """Return the ids that the beginning of the edges names: as good as all to guess columns by."""
+    import pyarrow as pa
+
+    with reading_table(edges):
+        sample = edges.peek()
+    words = [pa.array(edges.names[:2], pa.string())]
+    for column in sample.columns:
+        if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
+            continue
+        words += as_ids(column).chunks
+    seen = pa.chunked_array(words, type=pa.string()).combine_chunks()
+    return only_in(ids, seen)

@@ -1,0 +1,249 @@
+"""What a table of edges and a table of vertices say of a graph, in files or in memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.errors import DataFileError, GraphFilterError
+from graphfilter.splits import Split
+from graphfilter.tables.cells import as_ids, distinct, is_text, missing_column
+from graphfilter.tables.columns import Columns, is_index
+from graphfilter.tables.edges import read_edges
+from graphfilter.tables.encoded import Features
+from graphfilter.tables.encoding import TableEncoder
+from graphfilter.tables.label_columns import read_labels, read_split
+from graphfilter.tables.labels import UNLABELLED, encode_labels
+from graphfilter.tables.roles import (
+    choose_edge_roles,
+    guess_vertex_roles,
+    settle_vertex_roles,
+)
+from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
+from graphfilter.tables.suggestions import suggest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, eq=False)
+class GraphParts:
+    """What two tables say of a graph, in the form that one is built from.
+
+    Attributes
+    ----------
+    pairs, weights, kinds : arrays
+        The rows of the table of edges, as vertex numbers; None where nothing is said.
+    n_vertices : int
+    directed : bool
+        Whether to keep which way the edges go.
+    vertex_names : list
+        The ids, in the order of the table.
+    features, feature_names : array or None, tuple of str or None
+    labels, classes : arrays or None
+        Encoded word by word, not vertex by vertex.
+    splits : tuple of Split
+    name : str
+        That of the table of vertices.
+    notes : tuple of str
+        What was found and guessed.
+    encoder : TableEncoder
+        The one given, or the one fitted to the vertices.
+    """
+
+    pairs: NDArray[np.int32]
+    weights: NDArray[np.float32] | None
+    kinds: NDArray[Any] | None
+    n_vertices: int
+    directed: bool
+    vertex_names: list[Any]
+    features: Features | None
+    feature_names: tuple[str, ...] | None
+    labels: NDArray[np.int64] | None
+    classes: NDArray[Any] | None
+    splits: tuple[Split, ...]
+    name: str
+    notes: tuple[str, ...]
+    encoder: TableEncoder
+
+
+@contextmanager
+def telling(notes: Sequence[str]) -> Generator[None]:
+    """Send with an error what was found and guessed until then, as its notes."""
+    try:
+        yield
+    except GraphFilterError as error:
+        for note in notes:
+            error.add_note(note)
+        raise
+
+
+def read_parts(
+    edges: TableSource,
+    vertices: TableSource,
+    columns: Columns,
+    *,
+    allow_missing: bool = False,
+    encoder: TableEncoder | None = None,
+    unlabelled: Sequence[str] | None = None,
+    directed: bool = False,
+) -> GraphParts:
+    """Read what two tables say of a graph."""
+    notes = [*vertices.found, *edges.found]
+    with telling(notes):
+        return _read_parts(
+            edges, vertices, columns, notes, allow_missing=allow_missing, encoder=encoder,
+            unlabelled=unlabelled or columns.unlabelled or UNLABELLED, directed=directed,
+        )  # fmt: skip
+
+
+def _read_parts(
+    edges: TableSource,
+    vertices: TableSource,
+    columns: Columns,
+    notes: list[str],
+    *,
+    allow_missing: bool,
+    encoder: TableEncoder | None,
+    unlabelled: Sequence[str],
+    directed: bool,
+) -> GraphParts:
+    remembered = {} if encoder is None else dict(encoder.roles)
+    asked = asked_features(vertices, columns, encoder)
+    not_free = asked.union(columns.drop)
+    told, guesses = guess_vertex_roles(vertices, columns, remembered, not_free)
+    by_name = {*told.values(), *(guess.column for guess in guesses)}
+    all_free = not columns.features and encoder is None
+    table = _read_vertices(vertices, by_name | asked, columns.drop if all_free else None)
+    roles, said = settle_vertex_roles(
+        vertices, table, edges, columns, told, guesses, not_free
+    )  # fmt: skip
+    notes += said
+    if roles["id"] not in table.column_names:
+        table = vertices.read([*table.column_names, roles["id"]])
+    if all_free:
+        taken = {*roles.values(), *columns.drop}
+        asked |= {name for name in table.column_names if name not in taken and not is_index(name)}
+    with reading_table(vertices):
+        ids = _check_ids(as_ids(table.column(roles["id"])), vertices)
+    edge_roles, said = choose_edge_roles(edges, vertices, ids, columns, remembered)
+    notes += said
+    attributes = read_attributes(table, vertices, roles, unlabelled, notes, check=encoder is None)
+    features, encoder = _encode(table, vertices, columns, roles, asked, encoder, notes)
+    rows = read_edges(edges, edge_roles, vertices, ids, roles["id"], allow_missing)
+    notes += rows.notes
+    if edge_roles.header:
+        ends = {"source": edge_roles.source, "target": edge_roles.target}
+        roles |= ends | ({"weight": edge_roles.weight} if edge_roles.weight else {})
+    encoder = encoder if remembered else replace(encoder, roles=tuple(roles.items()))
+    return GraphParts(
+        rows.pairs,
+        rows.weights,
+        rows.kinds,
+        n_vertices=len(ids),
+        directed=directed or columns.directed,
+        vertex_names=(table.column(roles["id"]) if vertices.is_typed else ids).to_pylist(),
+        features=features,
+        feature_names=encoder.feature_names if encoder.columns else None,
+        labels=attributes.get("labels"),
+        classes=attributes.get("classes"),
+        splits=attributes.get("splits", ()),
+        name=vertices.name.split(".")[0],
+        notes=tuple(notes),
+        encoder=encoder,
+    )
+
+
+def asked_features(table: TableSource, columns: Columns, encoder: TableEncoder | None) -> set[str]:
+    """Return the columns that are asked for as features; they must be there."""
+    asked = {*columns.features, *columns.categorical, *(name for name, _ in columns.kinds)}
+    asked |= {columns.vertex_kind} if columns.vertex_kind is not None else set()
+    if encoder is not None:
+        asked = {column.name for column in encoder.columns} | {encoder.vertex_kind} - {""}
+    names = table.names
+    for name in sorted(asked.union(columns.drop).difference(names)):
+        raise missing_column(table, name, names)
+    return asked
+
+
+def _read_vertices(
+    source: TableSource, needed: Collection[str], drop: Collection[str] | None
+) -> pa.Table:
+    """Read the columns that are needed; all but those to drop where that is said.
+
+    Columns that share a name cannot be told apart, and are not read; those are without one.
+    """
+    names = [name for name, n in Counter(source.names).items() if n == 1]
+    wanted = needed if drop is None else {*needed, *names}.difference(drop)
+    table = source.read([name for name in names if name in wanted or name in needed])
+    if table.num_rows == 0:
+        raise DataFileError(source, "a table of vertices must have at least one row; got none.")
+    return table
+
+
+def _check_ids(ids: pa.ChunkedArray, source: TableSource) -> pa.Array:
+    """Check that every vertex has an id of its own."""
+    if (row := ids.index("").as_py()) >= 0:
+        raise at_row(source, row, "the vertex id is empty. Give every vertex an id of its own.")
+    if len(ids.unique()) < len(ids):
+        words, codes = distinct(ids)
+        first = np.unique(codes, return_index=True)[1].tolist()
+        row = int(np.setdiff1d(np.arange(len(codes)), first)[0])
+        word, number = place_of_row(source, first[codes[row]])
+        problem = f"{words[codes[row]]!r} is also on {word} {number}"
+        raise at_row(source, row, f"vertex id {problem}. Keep one, or name another column by --id.")
+    return ids.combine_chunks()
+
+
+def read_attributes(
+    table: pa.Table,
+    source: TableSource,
+    roles: Mapping[str, str],
+    unlabelled: Sequence[str],
+    notes: list[str],
+    *,
+    check: bool,
+) -> dict[str, Any]:
+    """Read labels and split."""
+    read: dict[str, Any] = {}
+    with reading_table(source):
+        if "label" in roles:
+            column = table[roles["label"]]
+            codes, classes, said = read_labels(column, roles["label"], unlabelled, check=check)
+            if source.is_typed and not is_text(column.type):
+                codes, classes = encode_labels(column.to_pylist(), unlabelled=unlabelled)
+            read["labels"], read["classes"] = codes, classes
+            notes += said
+        if "split" in roles:
+            read["splits"] = read_split(table[roles["split"]], source)
+    return read
+
+
+def _encode(
+    table: pa.Table,
+    source: TableSource,
+    columns: Columns,
+    roles: Mapping[str, str],
+    asked: set[str],
+    encoder: TableEncoder | None,
+    notes: list[str],
+) -> tuple[Any, TableEncoder]:
+    """Encode the features as the encoder says, or as one does that is fitted to them."""
+    if encoder is None:
+        features = table.select([n for n in table.column_names if n in asked])
+        encoder = TableEncoder.fit(
+            features, source, columns.categorical, columns.features, kinds=dict(columns.kinds),
+            decimal=source.decimal, hint=source.decimal_hint, vertex_kind=columns.vertex_kind,
+        )  # fmt: skip
+        notes += encoder.notes
+        notes += suggest(table, encoder, source, labelled="label" in roles)
+        return encoder.transform(table, source) if encoder.columns else None, encoder
+    matrix, said = encoder.encode(table, source)
+    notes += said
+    return matrix if encoder.columns else None, encoder

@@ -1,0 +1,102 @@
+"""The cells of a table as text: whatever their type, each different word once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from difflib import get_close_matches
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.errors import DataFileError
+from graphfilter.wording import listed_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def missing_column(path: str | PathLike[str], name: str, names: Sequence[str]) -> DataFileError:
+    """Make the error for a missing column: the nearest name, and the existing ones."""
+    near = get_close_matches(name, [n for n in names if len(n) < 80], n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    problem = f"there is no column {name!r}{hint} Columns: {listed_names(names)}."
+    if len(names) == 1:
+        problem += " If there are more, say what separates them with --delimiter."
+    return DataFileError(path, problem)
+
+
+def as_text(column: Any, *, trim: bool = False) -> Any:
+    """Turn a column of any type into strings; null becomes ''."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = column.cast(pa.string()).fill_null("")
+    return pc.call_function("utf8_trim_whitespace", [text]) if trim else text
+
+
+def as_ids(column: Any) -> Any:
+    """Turn a column of ids into strings; whole numbers that are stored as floats have no point."""
+    import pyarrow as pa
+
+    if pa.types.is_floating(column.type):
+        column = drop_nan(column)
+        with suppress(pa.ArrowInvalid):  # not all are whole
+            column = column.cast(pa.int64())
+    return as_text(column)
+
+
+def drop_nan(column: Any) -> Any:
+    """Turn the NaN of a column of floating-point numbers into null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_floating(column.type):
+        return column
+    return pc.call_function("if_else", [pc.call_function("is_nan", [column]), None, column])
+
+
+def distinct(text: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int32]]:
+    """List the different strings by first appearance, and the number in it of each row's."""
+    encoded = text.combine_chunks().dictionary_encode()
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
+
+
+def index_in(text: pa.ChunkedArray, known: pa.Array) -> NDArray[np.int32]:
+    """Return where each string stands in ``known``, -1 for nowhere."""
+    import pyarrow.compute as pc
+
+    found = pc.call_function("index_in", [text], pc.SetLookupOptions(value_set=known))
+    return found.fill_null(-1).to_numpy()
+
+
+def only_in(text: pa.ChunkedArray, some: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return the strings that are among some, few, others: no hash table of all is made."""
+    import pyarrow.compute as pc
+
+    mask = pc.call_function("is_in", [text], pc.SetLookupOptions(value_set=some))
+    return text.filter(mask).combine_chunks()
+
+
+def value_type(column: Any) -> Any:
+    """Return the type of a column's cells, also where repeated ones are stored once."""
+    import pyarrow.types as is_type
+
+    return column.type.value_type if is_type.is_dictionary(column.type) else column.type
+
+
+def is_text(kind: Any) -> bool:
+    import pyarrow.types as is_type
+
+    return is_type.is_string(kind) or is_type.is_large_string(kind) or is_type.is_string_view(kind)
+
+
+def is_usable(kind: Any) -> bool:
+    """Return whether a type is text, a number or a truth value, not a date, list or bytes."""
+    import pyarrow.types as is_type
+
+    kind = kind.value_type if is_type.is_dictionary(kind) else kind
+    is_number = is_type.is_integer(kind) or is_type.is_floating(kind) or is_type.is_decimal(kind)
+    return is_number or is_type.is_boolean(kind) or is_type.is_null(kind) or is_text(kind)

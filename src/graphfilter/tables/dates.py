@@ -1,0 +1,165 @@
+"""Dates and times, of any type or spelling, as numbers: days since the first one, hours of the day.
+
+Which spelling a column has is decided once, on its different words, by which reads the most of
+them. Where day and month cannot be told apart (03/04/2024), the caller's preference decides.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.tables.cells import as_text, is_text, value_type
+from graphfilter.tables.numbers import MISSING_WORDS
+
+# The spelling of the day, and a pattern that a word must hold: strptime takes 23 for the year 23.
+DAYS = {
+    "%Y-%m-%d": r"^[0-9]{4}-",
+    "%Y/%m/%d": r"^[0-9]{4}/",
+    "%Y.%m.%d": r"^[0-9]{4}\.",
+    "%d.%m.%Y": r"^[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}",
+    "%d.%m.%y": r"^[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{2}($|\D)",
+    "%m/%d/%Y": r"^[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}",
+    "%d/%m/%Y": r"^[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}",
+    "%m/%d/%y": r"^[0-9]{1,2}/[0-9]{1,2}/[0-9]{2}($|\D)",
+    "%d/%m/%y": r"^[0-9]{1,2}/[0-9]{1,2}/[0-9]{2}($|\D)",
+    "%d-%m-%Y": r"^[0-9]{1,2}-[0-9]{1,2}-[0-9]{4}",
+    "%m-%d-%Y": r"^[0-9]{1,2}-[0-9]{1,2}-[0-9]{4}",
+    "%d %b %Y": r"^[0-9]{1,2} [A-Za-z]{3} [0-9]{4}",
+    "%d-%b-%Y": r"^[0-9]{1,2}-[A-Za-z]{3}-[0-9]{4}",
+    "%d %B %Y": r"^[0-9]{1,2} [A-Za-z]+ [0-9]{4}",
+    "%b %d, %Y": r"^[A-Za-z]{3} [0-9]{1,2}, [0-9]{4}",
+    "%B %d, %Y": r"^[A-Za-z]+ [0-9]{1,2}, [0-9]{4}",
+}
+_CLOCKS = ("%H:%M:%S", "%H:%M", "%I:%M:%S %p", "%I:%M %p")
+TIME = "time"
+# Spellings of the same shape, the day first, and the month.
+DAY_FIRST = {"%d/%m/%Y": "%m/%d/%Y", "%d/%m/%y": "%m/%d/%y", "%d-%m-%Y": "%m-%d-%Y"}
+_MONTH_FIRST = {month: day for day, month in DAY_FIRST.items()}
+_SECONDS_PER_DAY = 86_400
+# Of the years that have four digits, in days since 1970.
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
+# The spelling is chosen on so many different words.
+_SAMPLE = 1000
+_MOST = 0.9
+
+
+def is_date_type(kind: Any) -> bool:
+    """Return whether Arrow itself knows cells of this type as dates or times."""
+    import pyarrow.types as is_type
+
+    return is_type.is_temporal(kind) and not is_type.is_duration(kind)
+
+
+def known_words(column: Any) -> Any:
+    """Return the different words of a column that do not say that there is none."""
+    import pyarrow as pa
+
+    found = as_text(column, trim=True).unique()
+    known = [word.lower() not in MISSING_WORDS for word in found.to_pylist()]
+    return found.filter(pa.array(known, type=pa.bool_()))
+
+
+def is_spelling(spelling: str) -> bool:
+    """Return whether dates in text can have this spelling."""
+    return spelling == TIME or spelling in DAYS
+
+
+def reads_most(words: Any, spelling: str) -> bool:
+    """Return whether a spelling reads 90 % of these words."""
+    return not len(words) or _share_read(words.slice(0, _SAMPLE), spelling) >= _MOST
+
+
+def find_spelling(words: Any, *, day_first: bool) -> str | None:
+    """Choose the spelling that reads the most of these words; None where none reads 90 %."""
+    sample = words.slice(0, _SAMPLE)
+    if not len(sample):
+        return None
+    scores = {spelling: _share_read(sample, spelling) for spelling in (*DAYS, TIME)}
+    # Both orders read dates whose days are all below 13.
+    liked = DAY_FIRST if day_first else _MONTH_FIRST
+    best = max(scores, key=lambda spelling: (scores[spelling], spelling in liked))
+    return best if scores[best] >= _MOST else None
+
+
+def is_unclear(words: Any, spelling: str) -> bool:
+    """Return whether day and month of every word could be the other way round."""
+    other = (DAY_FIRST | _MONTH_FIRST).get(spelling)
+    sample = words.slice(0, _SAMPLE)
+    return other is not None and _share_read(sample, other) == _share_read(sample, spelling)
+
+
+def read_seconds(column: Any, spelling: str) -> NDArray[np.float64]:
+    """Return seconds since 1970, or since midnight for times; NaN where there is none."""
+    import pyarrow as pa
+
+    kind = value_type(column)
+    if not is_date_type(kind):
+        if not is_text(kind):
+            column = column.cast(pa.string())
+        text = as_text(column)
+        text = text.combine_chunks() if hasattr(text, "combine_chunks") else text
+        encoded = text.dictionary_encode()
+        seconds = _read_words(encoded.dictionary, spelling)
+        return seconds[encoded.indices.to_numpy(zero_copy_only=False)]
+    if pa.types.is_time(kind):
+        values = column.cast(pa.time64("us"), safe=False).cast(pa.int64())
+    else:
+        naive = column.cast(pa.timestamp("us", tz=getattr(kind, "tz", None)), safe=False)
+        values = naive.cast(pa.int64())
+    return np.asarray(values.cast(pa.float64(), safe=False)) / 1e6
+
+
+def can_be_written(day: float) -> bool:
+    """Return whether a day since 1970 is of the years 1 to 9999, which have names."""
+    return _FIRST_DAY <= day <= _LAST_DAY
+
+
+def days_and_hours(seconds: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    """Return days since 1970, with the part of the day as a fraction, and hours since midnight."""
+    days = seconds / _SECONDS_PER_DAY
+    return days, np.mod(seconds, _SECONDS_PER_DAY) / 3600
+
+
+def _share_read(words: Any, spelling: str) -> float:
+    return float(np.mean(~np.isnan(_read_words(words, spelling))))
+
+
+def _read_words(words: Any, spelling: str) -> NDArray[np.float64]:
+    """Read different words in one spelling, with a time of day or without."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not is_spelling(spelling):
+        return np.full(len(words), np.nan)
+    text = as_text(words, trim=True)
+    # ISO's T, fractions of a second and blanks before the zone: strptime knows none of them.
+    for pattern, put in (
+        (r"^([0-9]{4}-[0-9]{2}-[0-9]{2})T", r"\1 "),
+        (r"(:[0-9]{2})[.,][0-9]+", r"\1"),
+        (r"(:[0-9]{2}) ?(Z|UTC)$", r"\1+0000"),
+        (r"(:[0-9]{2}) ?([+-][0-9]{2}):?([0-9]{2})$", r"\1\2\3"),
+    ):
+        options = pc.ReplaceSubstringOptions(pattern=pattern, replacement=put)
+        text = pc.call_function("replace_substring_regex", [text], options)
+    if spelling == TIME:
+        read = [_strptime(text, clock) for clock in _CLOCKS]
+        values = np.asarray(pc.call_function("coalesce", read).cast(pa.float64()))
+        return np.mod(values, _SECONDS_PER_DAY)
+    fits = pc.call_function(
+        "match_substring_regex", [text], pc.MatchSubstringOptions(DAYS[spelling])
+    )
+    text = pc.call_function("if_else", [fits, text, None])
+    clocks = ("", *(f" {clock}" for clock in _CLOCKS), " %H:%M:%S%z", " %H:%M%z")
+    read = [_strptime(text, spelling + clock) for clock in clocks]
+    return np.asarray(pc.call_function("coalesce", read).cast(pa.float64()))
+
+
+def _strptime(text: Any, spelling: str) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    options = pc.StrptimeOptions(format=spelling, unit="s", error_is_null=True)
+    return pc.call_function("strptime", [text], options).cast(pa.int64())

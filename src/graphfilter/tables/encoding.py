@@ -1,0 +1,201 @@
+"""From the columns of a vertex table to a feature matrix, the same way every time.
+
+What was decided (:mod:`.understand`) is kept in a :class:`TableEncoder`, saved with a model, so
+that a new table is encoded as the table the model was trained on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphfilter.errors import ConfigError, DataFileError, ModelFileError, check_name
+from graphfilter.tables.cells import is_text, missing_column, value_type
+from graphfilter.tables.encoded import KINDS, EncodedColumn, Features
+from graphfilter.tables.entries import Entries, encode_column
+from graphfilter.tables.fitting import Context
+from graphfilter.tables.numbers import find_decimal_signs
+from graphfilter.tables.source import reading_table
+from graphfilter.tables.understand import understand
+from graphfilter.tables.vertex_kinds import VertexKinds
+from graphfilter.wording import count, listed_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class TableEncoder:
+    """How a table of vertices becomes a feature matrix.
+
+    Attributes
+    ----------
+    columns : tuple of EncodedColumn
+        In the order of the table the encoder was fitted to.
+    notes : tuple of str
+        How columns were understood, and which were left out, in sentences.
+    roles : tuple of (role, column)
+        Which column of the tables was the id, the label, an end of an edge, and so on.
+    vertex_kind : str
+        The column that says which kind a vertex is of, where one does.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": ["31", "40"], "colour": ["red", "blue"]})
+    >>> encoder = TableEncoder.fit(table, "people.csv")
+    >>> encoder.feature_names
+    ('age', 'colour=blue', 'colour=red')
+    >>> encoder.transform(pa.table({"colour": ["red", "green"], "age": [5, 6]}), "new.csv")
+    array([[5., 0., 1.],
+           [6., 0., 0.]], dtype=float32)
+    """
+
+    columns: tuple[EncodedColumn, ...]
+    notes: tuple[str, ...] = ()
+    roles: tuple[tuple[str, str], ...] = ()
+    vertex_kind: str = ""
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """One name per column of the matrix: 'age' for a number, 'colour=red' for a category."""
+        return tuple(name for column in self.columns for name in column.feature_names)
+
+    @classmethod
+    def fit(
+        cls,
+        table: pa.Table,
+        path: str | PathLike[str],
+        categorical: Collection[str] = (),
+        required: Collection[str] = (),
+        *,
+        kinds: Mapping[str, str] | None = None,
+        decimal: str | None = None,
+        hint: str | None = None,
+        vertex_kind: str | None = None,
+    ) -> Self:
+        """Decide how each column of ``table`` is encoded.
+
+        A column is what its cells are: numbers, truth values, dates, lists of numbers, or words.
+        Where most cells are numbers and more than one in twenty is not, that is taken for a mistake
+        in the file. Whole numbers of which some begin with a zero are words. Of words, a column of
+        more than 20 different cells that hold several words each is text; one of more than 1,000
+        different ones, or of which more than half are different (in a table of more than 20 rows),
+        is left out.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+            The columns that may be features. Text is read as in a CSV: '1' is a number.
+        path : path
+            The file the table came from, for messages.
+        categorical, required : names
+            Columns to one-hot encode whatever they hold; columns that must not be left out.
+        kinds : mapping from names to one of number, boolean, category, date, text, drop
+            What columns are, where it should not be guessed.
+        decimal, hint : str, optional
+            The decimal sign of numbers in text; the one to expect where no cell shows it.
+        vertex_kind : str, optional
+            A column that says which kind each vertex is of. A column that all vertices of a kind
+            lack is understood on the others, and on those it is not missing.
+        """
+        told = {**dict.fromkeys(categorical, "category"), **(kinds or {})}
+        for kind in told.values():
+            check_name("kind of column", kind, (*KINDS[:-1], "drop"))
+        signs = {name: find_decimal_signs(table.column(name)) for name in table.column_names}
+        if vertex_kind is not None:
+            told.setdefault(vertex_kind, "category")
+        with reading_table(path):
+            kinds_of = None if vertex_kind is None else VertexKinds.of(table.column(vertex_kind))
+        about = Context(path, told, decimal, signs, hint)
+        columns, notes, plain = [], [], []
+        owned: dict[tuple[str, ...], list[str]] = {}
+        for name in table.column_names:
+            cells, owners = table.column(name), ()
+            if kinds_of is not None and name != vertex_kind:
+                cells, owners = kinds_of.own(cells)
+            column, note = understand(cells, name, about)
+            if column is not None and owners:
+                column = replace(column, of_kinds=owners)
+                owned.setdefault(owners, []).append(name)
+            if column is not None and column.kind == "number" and not (note or name in told):
+                plain += [name] if is_text(value_type(cells)) else []
+            if column is not None:
+                columns.append(column)
+            elif told.get(name) != "drop" and (name in required or name in told):
+                remedy = "Say what it is with --column NAME=KIND, or --drop it."
+                raise DataFileError(path, f"{note} It was asked for. {remedy}")
+            if note:
+                notes.append(note)
+        notes += [
+            f"Only vertices whose {vertex_kind!r} is {' or '.join(map(repr, owners))} have "
+            f"{listed_names(names)}."
+            for owners, names in owned.items()
+        ]
+        if plain:
+            many = f"{count(len(plain), 'column')} read as numbers ({listed_names(plain)})"
+            notes.append(f"{many}; otherwise: --column NAME=category.")
+        if gaps := [column.name for column in columns if column.marks_missing]:
+            many = count(len(gaps), "column has", "columns have")
+            notes.append(
+                f"{many} missing values ({listed_names(gaps)}): the median stands for them, and "
+                "a feature says where."
+            )
+        return cls(tuple(columns), tuple(notes), vertex_kind=vertex_kind or "")
+
+    def transform(self, table: pa.Table, path: str | PathLike[str]) -> Features:
+        """Encode a table: float32 (n, d), in CSR form where under a quarter is non-zero.
+
+        The columns are found by name, in any order; others are ignored. A word that is new, in a
+        column of categories, is all zeros. A missing number is the median of the table that was
+        fitted.
+        """
+        return self.encode(table, path)[0]
+
+    def encode(
+        self, table: pa.Table, path: str | PathLike[str]
+    ) -> tuple[Features, tuple[str, ...]]:
+        """Encode a table as :meth:`transform` does; return also what there is to say about it."""
+        parts: list[Entries] = []
+        notes: list[str] = []
+        names = dict.fromkeys(table.column_names)
+        for name in (*(column.name for column in self.columns), self.vertex_kind):
+            if name and name not in names:
+                raise missing_column(path, name, list(names))
+        kinds = table.column(self.vertex_kind) if self.vertex_kind else None
+        for column in self.columns:
+            entries, note = encode_column(table.column(column.name), column, path, kinds)
+            parts.append(entries)
+            notes += [note] if note else []
+        if not parts:
+            return np.zeros((table.num_rows, 0), dtype=np.float32), ()
+        index, data, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        shape = (table.num_rows, len(indptr) - 1)
+        matrix = sp.csc_array((data, index, indptr), shape=shape)
+        dense = 4 * matrix.nnz >= shape[0] * shape[1]
+        return matrix.toarray() if dense else matrix.tocsr(), tuple(notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the encoder as plain JSON values."""
+        columns = [column.to_dict() for column in self.columns]
+        kind = {"vertex_kind": self.vertex_kind} if self.vertex_kind else {}
+        return {"columns": columns, "notes": list(self.notes), "roles": dict(self.roles), **kind}
+
+    @classmethod
+    def from_dict(cls, values: Any) -> Self:
+        """Make an encoder from what :meth:`to_dict` gave, here or in an earlier version."""
+        try:
+            columns = tuple(map(EncodedColumn.from_dict, values["columns"]))
+            roles = tuple((str(k), str(v)) for k, v in values.get("roles", {}).items())
+            kind = str(values.get("vertex_kind", ""))
+            return cls(columns, tuple(map(str, values["notes"])), roles, kind)
+        except (
+            AttributeError, KeyError, TypeError, ValueError, OverflowError, ConfigError
+        ) as error:  # fmt: skip
+            raise ModelFileError(f"the saved table encoder is damaged ({error!r}).") from None

@@ -1,0 +1,89 @@
+"""DataFrames as tables: whatever gives its columns to Arrow, without importing its library.
+
+pandas, polars, pyarrow, duckdb and others share their columns through the Arrow PyCapsule
+interface (``__arrow_c_stream__``), which pyarrow reads by itself. A dict of columns will do too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from graphfilter.errors import GraphError
+from graphfilter.tables.cells import value_type
+from graphfilter.tables.source import TableSource
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class FrameTable(TableSource):
+    """A table in memory."""
+
+    is_typed = True
+
+    def __init__(self, frame: Any, label: str) -> None:
+        super().__init__(label)
+        self._table = _with_plain_words(_as_arrow(frame, label))
+
+    @property
+    def names(self) -> list[str]:
+        return self._table.column_names
+
+    def read(self, names: list[str]) -> pa.Table:
+        return self._table.select(names)
+
+    def read_batches(self, names: list[str], header: bool) -> Iterator[pa.RecordBatch]:
+        yield from self._table.select(names).to_batches()
+
+
+def _as_arrow(frame: Any, label: str) -> pa.Table:
+    import pyarrow as pa
+
+    if isinstance(frame, pa.Table):
+        return frame
+    if not (hasattr(frame, "__arrow_c_stream__") or isinstance(frame, Mapping)):
+        if not hasattr(frame, "to_arrow"):
+            raise GraphError(
+                f"the {label} must be a DataFrame of pandas, polars or pyarrow, or a dict of "
+                f"columns; got {type(frame).__name__}. Collect a LazyFrame first."
+            )
+        frame = frame.to_arrow()
+    try:
+        return pa.table(frame)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        columns: Any = getattr(frame, "columns", None)
+        if columns is None:
+            raise GraphError(f"the {label} cannot be read as a table ({error}).") from None
+    # A column of pandas may hold anything: words and numbers side by side are read as words.
+    return pa.table({str(name): _as_column(frame[name].tolist()) for name in columns})
+
+
+def _with_plain_words(table: pa.Table) -> pa.Table:
+    """Turn the views that polars stores words as into strings, which more of Arrow can handle."""
+    import pyarrow as pa
+
+    for i, column in enumerate(table.columns):
+        if not pa.types.is_string_view(value_type(column)):
+            continue
+        chunks = [
+            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string()))
+            if pa.types.is_dictionary(column.type)
+            else chunk
+            for chunk in column.chunks
+        ]
+        words = [chunk.cast(pa.string()) for chunk in chunks]
+        table = table.set_column(
+            i, table.column_names[i], pa.chunked_array(words, type=pa.string())
+        )
+    return table
+
+
+def _as_column(values: list[Any]) -> pa.Array:
+    import pyarrow as pa
+
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        words = [None if v is None or v != v else str(v) for v in values]
+        return pa.array(words, type=pa.string())

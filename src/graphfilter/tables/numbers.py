@@ -1,0 +1,263 @@
+"""Numbers as people write them: 1.234,56 €, (1,234.56), 12 %, 3e-4.
+
+Which of point and comma is the decimal sign is decided per column: by its own cells where one of
+them can be read in one way only, else by the other columns of its file.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.tables.cells import as_text, is_text, value_type
+
+# In a cell of numbers or dates these say that there is none; Excel's errors too.
+MISSING_WORDS = frozenset((
+    "", "na", "n/a", "#n/a", "#na", "<na>", "nan", "null", "none", "nil", "-", "--", "---", ".",
+    "?", "k.a.", "k. a.", "n.a.", "n. a.", "n.v.", "unknown", "unbekannt", "missing", "nat",
+    "#nv", "#wert!", "#value!", "#div/0!", "#ref!", "#bezug!", "#num!", "#zahl!", "#name?", "\\n",
+))  # fmt: skip
+# A column of numbers may hold one other word in so many cells, which are then missing.
+NUMBERS_PER_WORD = 19
+_SYMBOLS = {"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY", "₹": "INR", "₽": "RUB", "zł": "PLN"}
+_CODES = (
+    "EUR", "USD", "GBP", "CHF", "JPY", "CNY", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "INR",
+    "RUB", "AUD", "CAD", "NZD", "BRL", "MXN", "TRY", "ZAR", "KRW", "SGD", "HKD",
+)  # fmt: skip
+_UNIT = "(?i:" + "|".join(("[€£¥₹₽]", r"\$", "zł", *_CODES)) + ")"
+# Blanks and apostrophes stand between thousands in some countries.
+_GAP = "'’\\s\u00a0\u202f"
+_BLANK = "[\\s\u00a0\u202f]*"
+_SHAPE = (
+    rf"^(?P<open>\()?{_BLANK}(?P<before>{_UNIT})?{_BLANK}(?P<sign>[-+−–])?{_BLANK}"
+    rf"(?P<inner>{_UNIT})?{_BLANK}(?P<digits>[0-9](?:[0-9.,{_GAP}]*[0-9.,])?|[.,][0-9]+)"
+    rf"(?P<power>[eE][-+]?[0-9]+)?{_BLANK}(?P<after>{_UNIT}|%)?{_BLANK}\)?$"
+)
+_STYLES = {
+    ".": rf"^([0-9]+|[1-9][0-9]{{0,2}}([,{_GAP}][0-9]{{3}})+)?(\.[0-9]*)?$",
+    ",": rf"^([0-9]+|[1-9][0-9]{{0,2}}([.{_GAP}][0-9]{{3}})+)?(,[0-9]*)?$",
+}
+_TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
+_GROUPED = r"^[-+]?[1-9][0-9]{0,2}(\.[0-9]{3})+$"
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column read as numbers.
+
+    Attributes
+    ----------
+    values : float64 array (n,)
+        NaN where there is none.
+    is_word : bool array (n,)
+        Where a cell is neither a number nor empty.
+    units : frozenset of str
+        The currencies that stand beside the numbers, by their codes, and ``'%'``.
+    """
+
+    values: NDArray[np.float64]
+    is_word: NDArray[np.bool_]
+    units: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class DecimalSigns:
+    """How many different cells of a column can be read with one decimal sign only.
+
+    ``unclear`` are the signs of the cells that can be read with either, such as 1,234.
+    """
+
+    points: int = 0
+    commas: int = 0
+    unclear: frozenset[str] = frozenset()
+
+    def __add__(self, other: DecimalSigns) -> DecimalSigns:
+        return DecimalSigns(
+            self.points + other.points, self.commas + other.commas, self.unclear | other.unclear
+        )
+
+    def choose(self, otherwise: str | None) -> str:
+        """Return the decimal sign: by the clear cells, else ``otherwise``, else the point."""
+        if self.points or self.commas:
+            return "," if self.commas > self.points else "."
+        return otherwise or "."
+
+
+def guess_decimal(column: Any, told: str | None, hint: str | None) -> str:
+    """Return the decimal sign of a column alone: as told, by its cells, or by the hint.
+
+    A lone point is decimal everywhere; a lone comma is what the ``hint`` says: decimal where commas
+    do not separate columns.
+    """
+    if told is not None:
+        return told
+    signs = find_decimal_signs(column)
+    return signs.choose(hint if "," in signs.unclear else ".")
+
+
+def find_decimal_signs(column: Any) -> DecimalSigns:
+    """Count the cells of a column by the decimal signs they can be read with.
+
+    Plain numbers are not looked at: their points say little, and there may be millions.
+    """
+    import pyarrow.compute as pc
+
+    if not is_text(value_type(column)) or _cast_plain(as_text(column, trim=True)) is not None:
+        return DecimalSigns()
+    digits = _parts(_distinct(column)[0])["digits"]
+    digits = digits.filter(pc.call_function("is_valid", [digits]))
+    point, comma = (_matches(digits, _STYLES[sign]) for sign in (".", ","))
+    either = np.asarray(digits)[point & comma]
+    unclear = frozenset(sign for sign in ",." if any(sign in word for word in either))
+    return DecimalSigns(int((point & ~comma).sum()), int((comma & ~point).sum()), unclear)
+
+
+def are_codes(column: Any) -> bool:
+    """Return whether the whole numbers of a column of text are names: 01067, 80331.
+
+    Some begin with a zero that no number needs: more than one in twenty, or all are as long as
+    those.
+    """
+    import pyarrow.compute as pc
+
+    words, codes = _distinct(column)
+    text = as_text(words, trim=True)
+    led = _matches(text, r"^0[0-9]+$")
+    if not led.any() or not (led | _matches(text, r"^[0-9]+$") | _are_missing(words)).all():
+        return False
+    known = ~_are_missing(words)
+    lengths = np.asarray(pc.call_function("utf8_length", [text]))[known]
+    n_rows = np.bincount(codes, minlength=len(words))
+    often = (NUMBERS_PER_WORD + 1) * n_rows[led].sum() > n_rows[known].sum()
+    return bool(often or lengths.min() == lengths.max())
+
+
+def parse_numbers(column: Any, decimal: str = ".") -> Numbers:
+    """Read a column of any type as numbers with this decimal sign."""
+    import pyarrow as pa
+
+    no_words = np.zeros(len(column), dtype=bool)
+    kind = value_type(column)
+    if pa.types.is_boolean(kind):
+        return Numbers(np.asarray(column.cast(pa.int8()).cast(pa.float64())), no_words)
+    if not is_text(kind):
+        return Numbers(np.asarray(column.cast(pa.float64(), safe=False)), no_words)
+    text = as_text(column, trim=True)
+    may_be_plain = decimal == "." or not _is_grouped(text)
+    if may_be_plain and (plain := _cast_plain(text)) is not None:
+        return Numbers(plain, no_words)
+    # Some cell is no plain number: look at each different one.
+    words, codes = _distinct(column)
+    missing = _are_missing(words)
+    truths = np.array([_TRUTH.get(word.strip().lower(), np.nan) for word in words.to_pylist()])
+    if (missing | ~np.isnan(truths)).all():
+        return Numbers(truths[codes], no_words)
+    values, units = _parse_distinct(words, decimal)
+    is_word = np.isnan(values) & ~missing
+    return Numbers(values[codes], is_word[codes], units)
+
+
+def _cast_plain(text: Any) -> NDArray[np.float64] | None:
+    """Return the numbers of a column of plain numbers and gaps; None for any other."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    with suppress(pa.ArrowInvalid):
+        return np.asarray(pc.cast(text, pa.float64()))
+    gaps = pc.call_function("is_in", [text], pc.SetLookupOptions(value_set=_gaps()))
+    with suppress(pa.ArrowInvalid):
+        known = pc.call_function("if_else", [gaps, None, text])
+        return np.asarray(pc.cast(known, pa.float64()))
+    return None
+
+
+@cache
+def _gaps() -> Any:
+    """Return the usual spellings of the words that say that there is no number."""
+    import pyarrow as pa
+
+    spelt = {spell(word) for word in MISSING_WORDS for spell in (str, str.upper, str.title)}
+    return pa.array(sorted({*spelt, "NaN", "NaT"}), pa.string())
+
+
+def _parse_distinct(words: Any, decimal: str) -> tuple[NDArray[np.float64], frozenset[str]]:
+    """Read different words as numbers; return also the units that stand beside them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    parts = _parts(words)
+    digits = parts["digits"]
+    fits = _matches(digits, _STYLES[decimal])
+    groups = f"[{'.' if decimal == ',' else ','}{_GAP}]"
+    plain = pc.call_function(
+        "replace_substring_regex",
+        [digits],
+        pc.ReplaceSubstringOptions(pattern=groups, replacement=""),
+    )
+    plain = pc.call_function(
+        "replace_substring", [plain], pc.ReplaceSubstringOptions(pattern=decimal, replacement=".")
+    )
+    text = pc.call_function("binary_join_element_wise", [plain, parts["power"].fill_null(""), ""])
+    text = pc.call_function("if_else", [pa.array(fits), text, None])
+    values = np.asarray(text.cast(pa.float64())).astype(np.float64)
+    signs = (np.asarray(parts[name].fill_null(""), dtype=object) for name in ("open", "sign"))
+    negative = np.logical_or(*(np.isin(sign, ["(", "-", "−", "–"]) for sign in signs))
+    values = np.where(negative, -values, values)
+    units: set[str] = set()
+    for name in ("before", "inner", "after"):
+        unit = np.asarray(parts[name].fill_null(""), dtype=object)
+        values = np.where(unit == "%", values / 100, values)
+        beside = set(unit[~np.isnan(values)].tolist()) - {""}
+        units |= {_SYMBOLS.get(word.lower()) or word.upper() for word in beside}
+    lower = np.asarray([word.strip().lower() for word in words.to_pylist()], dtype=object)
+    for word, value in (("inf", np.inf), ("infinity", np.inf)):
+        values[np.isin(lower, [word, f"+{word}"])] = value
+        values[lower == f"-{word}"] = -value
+    return values, frozenset(units)
+
+
+def _parts(words: Any) -> dict[str, Any]:
+    """Take words apart: sign, digits, power and unit; null where one is no number."""
+    import pyarrow.compute as pc
+
+    options = pc.ExtractRegexOptions(_SHAPE)
+    found = pc.call_function("extract_regex", [as_text(words, trim=True)], options)
+    names = ("open", "before", "sign", "inner", "digits", "power", "after")
+    return {
+        name: pc.call_function("struct_field", [found], pc.StructFieldOptions(i))
+        for i, name in enumerate(names)
+    }
+
+
+def _distinct(column: Any) -> tuple[Any, NDArray[np.int32]]:
+    """Return the different words of a column as an Arrow array, and the number of each row's."""
+    text = as_text(column)
+    text = text.combine_chunks() if hasattr(text, "combine_chunks") else text
+    encoded = text.dictionary_encode()
+    return encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False)
+
+
+def _matches(text: Any, pattern: str) -> NDArray[np.bool_]:
+    import pyarrow.compute as pc
+
+    options = pc.MatchSubstringOptions(pattern)
+    found = pc.call_function("match_substring_regex", [text], options)
+    return np.asarray(found.fill_null(False), dtype=bool)
+
+
+def _is_grouped(text: Any) -> bool:
+    """Return whether every point in a column of words stands between thousands."""
+    import pyarrow.compute as pc
+
+    point = np.asarray(pc.call_function("match_substring", [text], pc.MatchSubstringOptions(".")))
+    return bool(point.any()) and bool(_matches(text, _GROUPED)[point].all())
+
+
+def _are_missing(words: Any) -> NDArray[np.bool_]:
+    lower = (word.strip().lower() for word in words.to_pylist())
+    return np.array([word in MISSING_WORDS for word in lower], dtype=bool)

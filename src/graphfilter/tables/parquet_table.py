@@ -1,0 +1,125 @@
+"""Parquet, as tables of whatever types it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphfilter.storage.limits import EDGE_BYTES, Budget
+from graphfilter.tables.parquet_footer import read_chunks
+from graphfilter.tables.source import TableSource, reading_table
+from graphfilter.tables.text_format import TextOptions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BATCH_ROWS = 1 << 20
+_BYTES_PER_CELL = 16
+# In a file smaller than this, repeated words are not written out before they are counted. In a
+# larger one that is no danger any more, and takes three times as long.
+_SMALL_FILE = 16 << 20
+
+
+class ParquetTable(TableSource):
+    """A Parquet file."""
+
+    in_pieces = True
+
+    def __init__(self, path: Path, options: TextOptions) -> None:
+        super().__init__(path)
+        self._path = path
+
+    @property
+    def names(self) -> list[str]:
+        return self._header
+
+    @cached_property
+    def _header(self) -> list[str]:
+        from pyarrow import parquet
+
+        with reading_table(self._path):
+            return parquet.read_schema(self._path).names
+
+    def read(self, names: list[str]) -> pa.Table:
+        import pyarrow as pa
+
+        with reading_table(self._path):
+            file, rows, budget = _open(self._path, names)
+            if rows == _BATCH_ROWS:
+                return _plain(file.read(columns=names), budget)
+            return pa.Table.from_batches(list(_batches(file, names, rows, budget)))
+
+    def read_batches(self, names: list[str], header: bool) -> Iterator[pa.RecordBatch]:
+        with reading_table(self._path):
+            file, rows, budget = _open(self._path, names)
+            edge_budget, n_rows = Budget(self._path), 0
+            for batch in _batches(file, names, rows, budget):
+                n_rows += len(batch)
+                edge_budget.spend(EDGE_BYTES * len(batch), f"it lists {n_rows:,} edges or more")
+                yield batch
+
+
+def _batches(file: Any, names: list[str], rows: int, budget: Budget) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    for batch in file.iter_batches(columns=names, batch_size=rows):
+        yield from _plain(pa.Table.from_batches([batch]), budget).to_batches()
+
+
+def _open(path: Path, names: list[str]) -> tuple[Any, int, Budget]:
+    """Open a file after what it says it holds has been counted; return also rows per batch."""
+    from pyarrow import parquet
+
+    budget, chunks = Budget(path), read_chunks(path)
+    chosen = [chunk for chunk in chunks if chunk.name in names]
+    n_values, n_bytes = (sum(c.n_values for c in chosen), sum(c.n_bytes for c in chosen))
+    what = f"{n_values:,} values, {n_bytes:,} bytes unpacked"
+    budget.spend(2 * n_bytes + _BYTES_PER_CELL * n_values, what)
+    # What is read ahead would be kept until the end: of a long table, all of it.
+    file = parquet.ParquetFile(path, pre_buffer=False)
+    n_rows = max(0, file.metadata.num_rows)
+    budget.spend(_BYTES_PER_CELL * n_rows, f"it says that it has {n_rows:,} rows")
+    if path.stat().st_size < _SMALL_FILE:
+        # Arrow cannot leave words of the DELTA encodings as they are.
+        delta = {chunk.name for chunk in chunks if chunk.is_delta}
+        words = [f.name for f in file.schema_arrow if _is_text(f.type) and f.name not in delta]
+        file = parquet.ParquetFile(path, read_dictionary=words, pre_buffer=False)
+    # Few rows at a time where each may repeat most of a long word before it.
+    shared = [chunk.n_bytes for chunk in chosen if chunk.shares_prefixes]
+    most = budget.limit // (4 * max(shared)) if shared and max(shared) else _BATCH_ROWS
+    return file, max(16, min(most, _BATCH_ROWS)), Budget(path)
+
+
+def _plain(table: pa.Table, budget: Budget) -> pa.Table:
+    """Check what was read, text for being UTF-8 too, and write out repeated words."""
+    import pyarrow as pa
+
+    table.validate(full=True)
+    for i, column in enumerate(table.columns):
+        name, kind = table.column_names[i], column.type
+        if not pa.types.is_dictionary(kind):
+            n_bytes = column.nbytes
+        elif _is_text(kind.value_type):
+            n_bytes = sum(_text_bytes(chunk) for chunk in column.chunks)
+        else:
+            n_bytes = kind.value_type.bit_width * len(column) // 8
+        budget.spend(n_bytes, f"column {name!r} takes {n_bytes:,} bytes or more")
+        if pa.types.is_dictionary(kind):
+            table = table.set_column(i, name, column.cast(kind.value_type))
+    return table
+
+
+def _text_bytes(chunk: Any) -> int:
+    """Count the bytes of the words that a dictionary-encoded array repeats."""
+    import pyarrow.compute as pc
+
+    lengths = pc.call_function("binary_length", [chunk.dictionary])
+    return pc.call_function("sum", [lengths.take(chunk.indices)]).as_py() or 0
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())

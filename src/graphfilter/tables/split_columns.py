@@ -1,0 +1,56 @@
+"""A column of the table of vertices to divide by: times, or groups."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.errors import DataFileError
+from graphfilter.tables import dates
+from graphfilter.tables.cells import as_text, distinct, missing_column, value_type
+from graphfilter.tables.formats import open_table
+from graphfilter.tables.numbers import MISSING_WORDS, guess_decimal, parse_numbers
+from graphfilter.tables.source import TableSource, reading_table
+from graphfilter.tables.text_format import TextOptions
+
+
+def read_times(path: Path, name: str, text: TextOptions | None = None) -> NDArray[np.float64]:
+    """Read a column of dates, times or numbers as numbers that grow with time; NaN for none."""
+    table, column = _read(path, name, text)
+    with reading_table(table):
+        if dates.is_date_type(value_type(column)):
+            return dates.read_seconds(column, "")
+        decimal = guess_decimal(column, table.decimal, table.decimal_hint)
+        numbers = parse_numbers(column, decimal)
+        if not numbers.is_word.any():
+            return numbers.values
+        words = dates.known_words(column)
+        day_first = (table.decimal or table.decimal_hint) == ","
+        spelling = dates.find_spelling(words, day_first=day_first)
+        if spelling is None:
+            raise DataFileError(
+                table,
+                f"column {name!r} must hold dates or numbers to divide by time; got "
+                f"{words[0].as_py()!r}. Write its dates like 2024-12-31.",
+            )
+        return dates.read_seconds(column, spelling)
+
+
+def read_groups(path: Path, name: str, text: TextOptions | None = None) -> NDArray[np.int64]:
+    """Read a column of any kind as numbers of its different values; -1 where there is none."""
+    table, column = _read(path, name, text)
+    with reading_table(table):
+        words, codes = distinct(as_text(column, trim=True))
+        missing = np.array([word.lower() in MISSING_WORDS for word in words], dtype=bool)
+        return np.where(missing[codes], -1, codes).astype(np.int64)
+
+
+def _read(path: Path, name: str, text: TextOptions | None) -> tuple[TableSource, Any]:
+    table = open_table(path, text)
+    if name not in table.names:
+        raise missing_column(table, name, table.names)
+    with reading_table(table):
+        return table, table.read([name]).column(name)

@@ -1,0 +1,148 @@
+"""Which columns could be the label, or the kind of vertex, where none was named.
+
+Blanks are the best sign of a label: it is what is not known of every vertex. Those that another
+column explains (devices have no balance) are none; such a column names the kind of vertex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from shlex import quote
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.tables.cells import as_text, distinct
+from graphfilter.tables.encoding import TableEncoder
+from graphfilter.tables.label_columns import MOST_CLASSES, MOST_FRACTIONS
+from graphfilter.tables.source import TableSource
+from graphfilter.tables.vertex_kinds import MOST_KINDS
+from graphfilter.tables.words import is_missing
+from graphfilter.wording import count, listed_names
+
+_SAMPLE = 1000
+_MOST_ROWS = 1_000_000
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The different values of a column, few, and where it is blank.
+
+    Attributes
+    ----------
+    name, kind : str
+        The kind is that of the column as a feature.
+    n_values : int
+        Different values; more than ``MOST_CLASSES`` are not counted, and are 0.
+    codes : int array (n,)
+        The number of each cell's value; empty where they are not counted.
+    blank : bool array (n,)
+    """
+
+    name: str
+    kind: str
+    n_values: int
+    codes: NDArray[np.int32]
+    blank: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, column: Any, name: str, kind: str) -> Cells:
+        words, codes = distinct(as_text(column))
+        missing = np.array([is_missing(word) for word in words], dtype=bool)
+        n = int((~missing).sum())
+        few = n <= MOST_CLASSES
+        return cls(name, kind, n if few else 0, codes if few else codes[:0], missing[codes])
+
+    @property
+    def may_be_kind(self) -> bool:
+        return self.kind == "category" and 2 <= self.n_values <= MOST_KINDS and not self.blank.any()
+
+    @property
+    def may_be_label(self) -> bool:
+        most = MOST_FRACTIONS if self.kind == "number" else MOST_CLASSES
+        return self.kind in ("boolean", "category", "number") and 2 <= self.n_values <= most
+
+    def owners(self, kind: Cells) -> NDArray[np.bool_]:
+        """Return which values of a column of kinds have a cell that is not blank."""
+        known = np.bincount(kind.codes[~self.blank], minlength=kind.codes.max() + 1)
+        return known > 0
+
+    def n_unexplained(self, kinds: Collection[Cells]) -> int:
+        """Count the blanks in rows of those kinds that have the column; the fewest of any."""
+        left = [int(self.blank.sum())]
+        left += [int((self.blank & self.owners(kind)[kind.codes]).sum()) for kind in kinds]
+        return min(left)
+
+
+def suggest(table: Any, encoder: TableEncoder, source: TableSource, *, labelled: bool) -> list[str]:
+    """Say which columns could be the label, and the kind of vertex, as far as none is known."""
+    found: list[Cells] = []
+    for column in encoder.columns:
+        if column.kind == "list":
+            continue
+        cells = table.column(column.name).slice(0, _MOST_ROWS)
+        several = len(as_text(cells.slice(0, _SAMPLE)).unique()) > MOST_CLASSES
+        if column.marks_missing or not several:
+            found.append(Cells.of(cells, column.name, column.kind))
+    said = [] if labelled else _suggest_labels(found, source)
+    return said if encoder.vertex_kind else [*said, *_suggest_kind(found, source)]
+
+
+def _suggest_labels(found: list[Cells], source: TableSource) -> list[str]:
+    """Name the columns that could be the label: unexplained blanks, then few values, first."""
+    kinds = [cells for cells in found if cells.may_be_kind]
+    blanks = {
+        cells.name: cells.n_unexplained([kind for kind in kinds if kind is not cells])
+        for cells in found
+    }
+    found = sorted(
+        found,
+        key=lambda c: (not blanks[c.name], c.n_values > MOST_FRACTIONS, -blanks[c.name]),
+    )
+    labels = [_described(cells) for cells in found if cells.may_be_label]
+    numbers = [
+        _described(cells)
+        for cells in found
+        if cells.kind == "number" and not cells.may_be_label and blanks[cells.name]
+    ]
+    if not labels and not numbers:
+        return []
+    said = f"{source.name}: no column is the label"
+    for option, names in (("--label", labels), ("--number", numbers)):
+        if names:
+            more = ", ..." if len(names) > _MOST_NAMED else ""
+            said += f"; {option} may name {', '.join(names[:_MOST_NAMED])}{more}"
+    return [f"{said}."]
+
+
+def _suggest_kind(found: list[Cells], source: TableSource) -> list[str]:
+    """Name a column that says which kind of thing a vertex is: it explains blanks of others."""
+    best: tuple[Cells, list[str]] | None = None
+    for kind in found:
+        if not kind.may_be_kind:
+            continue
+        explained = [
+            cells.name
+            for cells in found
+            if cells is not kind and cells.blank.any() and not cells.owners(kind).all()
+        ]
+        if explained and (best is None or len(explained) > len(best[1])):
+            best = kind, explained
+    if best is None:
+        return []
+    kind, explained = best
+    many = f"{listed_names(explained, _MOST_NAMED)} {'is' if len(explained) == 1 else 'are'}"
+    return [
+        f"{source.name}: column {kind.name!r} may be the kind of vertex: {many} empty on all "
+        f"vertices of one. With --vertex-kind {quote(kind.name)} such gaps are not missing values."
+    ]
+
+
+def _described(cells: Cells) -> str:
+    what = count(cells.n_values, "value") if cells.may_be_label else "numbers"
+    n = int(cells.blank.sum())
+    empty = f", empty on {n:,} of {count(len(cells.blank), 'row')}" if n else ""
+    return f"{cells.name!r} ({what}{empty})"

@@ -1,0 +1,20 @@
+"""Words that notes, errors and pages share: counts with their nouns, lists of names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def count(n: int, one: str, many: str | None = None) -> str:
+    """Return a count with its noun, singular or plural.
+
+    >>> count(1, "edge"), count(2000, "edge"), count(2, "vertex", "vertices")
+    ('1 edge', '2,000 edges', '2 vertices')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def listed_names(names: Sequence[str], most: int = 10) -> str:
+    """Quote names for an error: ten of them, the beginning of long ones."""
+    more = f", ... ({len(names)} in all)" if len(names) > most else ""
+    return ", ".join(repr(name[:80]) for name in names[:most]) + more

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from graphfilter.data import make_csbm
+from graphfilter.errors import ConfigError
+from graphfilter.graph import Graph
+from graphfilter.inputs import views
+from graphfilter.inputs.places import MOST_PLACES
+from graphfilter.inputs.views import (
+    VIEWS,
+    averages,
+    beside,
+    find_view,
+    fix_view,
+    see,
+    two_steps_of_links,
+    unit_rows,
+)
+
+PATH = Graph.from_edges([[0, 1], [1, 2]], 4, features=np.array([[3.0, 4], [0, 0], [1, 0], [5, 12]]))
+
+
+def dense(matrix: Any) -> np.ndarray:
+    return matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
+
+
+def test_unit_rows_have_length_one_and_zeros_stay() -> None:
+    expected = [[0.6, 0.8], [0, 0], [1, 0], [5 / 13, 12 / 13]]
+    np.testing.assert_allclose(unit_rows(PATH.features), expected, rtol=1e-6)
+    np.testing.assert_allclose(dense(unit_rows(sp.csr_array(PATH.features))), expected, rtol=1e-6)
+
+
+def test_averages_are_those_of_neighbours_step_by_step() -> None:
+    found = averages(PATH, PATH.features)
+    x = np.asarray(PATH.features)
+    log_degrees = np.log1p([[1], [2], [1], [0]])
+    mean = np.array([x[1], (x[0] + x[2]) / 2, x[1], [0, 0]])
+    twice = np.array([mean[1], (mean[0] + mean[2]) / 2, mean[1], [0, 0]])
+    np.testing.assert_allclose(found[:, :7], np.hstack([x, log_degrees, mean, twice]), atol=1e-6)
+    assert found.shape == (4, 2 + 1 + 3 * 2)
+
+
+def test_averages_of_more_steps_come_later() -> None:
+    """On a path whose end the other end's feature reaches in three steps, not in one."""
+    path = Graph.from_edges([[0, 1], [1, 2], [2, 3]], features=np.array([[0.0], [0], [0], [8]]))
+    found = averages(path, path.features)
+    np.testing.assert_allclose(found[0, 2:], [0, 0, 2], atol=1e-6)
+    np.testing.assert_allclose(found[2, 2:], [4, 0, 3], atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0])
+def test_own_gaps_are_shown_to_trees_and_filled_in_for_neighbours(scale: float) -> None:
+    features = np.array([[7.0, 1], [2.0, 0], [3.0, 0]]) * scale - scale + 1
+    graph = Graph.from_edges(
+        [[0, 1], [1, 2]], features=features, feature_names=["age", "age is missing"]
+    )
+    found = averages(graph, features)
+    np.testing.assert_array_equal(np.isnan(found), [[True, *[False] * 8], *[[False] * 9] * 2])
+    np.testing.assert_allclose(found[1, 3], (features[0, 0] + features[2, 0]) / 2, rtol=1e-6)
+
+
+def test_averages_are_left_out_where_columns_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "MOST_AVERAGED", 5)
+    assert averages(PATH, PATH.features).shape == (4, 2 + 1 + 2)
+
+
+def test_links_say_who_is_connected_to_whom_in_one_step_and_two() -> None:
+    found = dense(two_steps_of_links(PATH))
+    np.testing.assert_allclose(found[0], [0, 1, 0, 0, *np.array([1, 0, 1, 0]) / np.sqrt(2)])
+    np.testing.assert_allclose(found[3], 0)
+
+
+def test_second_step_is_left_out_where_it_fills_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "MOST_LINKS", 1)
+    assert two_steps_of_links(PATH).shape == (4, 4)
+    monkeypatch.setattr(views, "MOST_SUMS", 1)
+    assert two_steps_of_links(PATH).shape == (4, 4)
+
+
+def places(graph: Graph, features: Any) -> Any:
+    return see(graph, features, "places")
+
+
+def test_fixed_view_takes_other_features_and_keeps_what_it_found() -> None:
+    """Columns are linear in features, so that hidden ones can be put in their place."""
+    graph = make_csbm(50, mean_degree=6, n_features=60)
+    features = np.asarray(graph.features)
+    make = fix_view(graph, "places", find_view(graph, features, "places"))
+    zero = make(0 * features)
+    np.testing.assert_allclose(make(3 * features) - zero, 3 * (make(features) - zero), atol=1e-4)
+    links = fix_view(graph, "neighbours", {})
+    assert links(features) is links(0 * features)
+
+
+def test_places_are_the_singular_vectors_of_the_normalised_adjacency() -> None:
+    graph = make_csbm(40, mean_degree=6, n_features=3)
+    found = places(graph, graph.features)
+    mean = sp.diags_array(1 / np.maximum(graph.degrees, 1)) @ graph.adjacency
+    once = mean @ graph.features
+    columns = [graph.features, once, mean @ once, np.log1p(graph.degrees)[:, None]]
+    np.testing.assert_allclose(found[:, :10], np.hstack(columns), atol=1e-5)
+    root = np.where(graph.degrees > 0, graph.degrees, 1) ** -0.5
+    normalised = root[:, None] * graph.adjacency.toarray() * root
+    values = np.linalg.svd(normalised, compute_uv=False)[:MOST_PLACES]
+    np.testing.assert_allclose(np.linalg.norm(found[:, 10:], axis=0), values, atol=1e-5)
+
+
+def test_places_of_directed_edges_are_of_both_sides() -> None:
+    features = np.ones((30, 2))
+    pairs = np.random.default_rng(0).integers(30, size=(80, 2))
+    one = Graph.from_edges(pairs, 30, features=features)
+    two = Graph.from_edges(pairs, 30, features=features, directed=True)
+    n_places = places(one, features).shape[1] - 7
+    assert places(two, features).shape[1] - 7 == 2 * n_places == 2 * 29
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_many_features_are_compressed_and_empty_ones_do_no_harm(sparse: bool) -> None:
+    rng = np.random.default_rng(1)
+    wide = rng.normal(size=(50, 3)) @ rng.normal(size=(3, 90))
+    graph = make_csbm(50, mean_degree=6, n_features=90)
+    seen = [sp.csr_array(part) if sparse else part for part in (wide, np.zeros((50, 90)))]
+    found = places(graph, seen[0])[:, :MOST_PLACES]
+    lengths = np.linalg.norm(found, axis=0)
+    np.testing.assert_allclose(lengths[:3], np.linalg.svd(wide, compute_uv=False)[:3], rtol=1e-4)
+    np.testing.assert_allclose(lengths[3:], 0, atol=1e-3)
+    assert not places(graph, seen[1])[:, 0].any()
+
+
+def test_columns_beside_each_other_are_sparse_while_few_are_filled() -> None:
+    sparse, full = sp.eye_array(20, format="csr"), np.ones((20, 3))
+    assert sp.issparse(beside(sparse, full))
+    assert isinstance(beside(sp.eye_array(3, format="csr"), np.ones((3, 9))), np.ndarray)
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_every_view_has_a_row_per_vertex_and_leaves_the_features(name: str) -> None:
+    graph = make_csbm(30, n_features=4)
+    before = np.array(graph.features)
+    seen = see(graph, graph.features, name)
+    assert seen.shape[0] == 30
+    assert np.isfinite(dense(seen)).all()
+    np.testing.assert_array_equal(graph.features, before)
+
+
+def test_unknown_view_is_refused() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'links'"):
+        see(PATH, PATH.features, "link")

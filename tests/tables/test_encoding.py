@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import json
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphfilter.errors import DataFileError, ModelFileError
+from graphfilter.tables.encoding import TableEncoder
+
+PATH = "v.csv"
+
+
+def fit(**columns: Any) -> TableEncoder:
+    return TableEncoder.fit(pa.table(columns), PATH)
+
+
+def encode(encoder: TableEncoder, **columns: Any) -> np.ndarray:
+    features = encoder.transform(pa.table(columns), PATH)
+    return features if isinstance(features, np.ndarray) else features.toarray()
+
+
+def test_numbers_of_every_kind_are_taken_as_they_are() -> None:
+    columns = {
+        "text": ["1", " -2.5e1 ", "+3"],
+        "whole": pa.array([1, 2, 3], pa.int64()),
+        "decimal": pa.array([Decimal(1), Decimal(2), Decimal(3)], pa.decimal128(5, 1)),
+        "truth": [True, False, True],
+        "words": ["TRUE", "false", "true"],
+        "packed": pa.array(["7", "8", "7"]).dictionary_encode(),
+    }
+    encoder = fit(**columns)
+    assert encoder.feature_names == tuple(columns)
+    assert encoder.notes == (
+        "2 columns read as numbers ('text', 'packed'); otherwise: --column NAME=category.",
+    )
+    expected = [[1, 1, 1, 1, 1, 7], [-25, 2, 2, 0, 0, 8], [3, 3, 3, 1, 1, 7]]
+    np.testing.assert_array_equal(encode(encoder, **columns), expected)
+
+
+@given(st.lists(st.sampled_from(["red", "green", "blue", "", " red", "é,="]), min_size=1))
+def test_one_hot_rows_sum_to_one_where_the_cell_is_not_empty(words: list[str]) -> None:
+    table = pa.table({"colour": words})
+    encoder = TableEncoder.fit(table, PATH, categorical=["colour"])
+    matrix = encode(encoder, colour=words)
+    assert set(np.unique(matrix)) <= {0, 1}
+    np.testing.assert_array_equal(matrix.sum(axis=1), [word.strip() != "" for word in words])
+    for row, word in zip(matrix, words, strict=True):
+        if word:
+            assert encoder.feature_names[row.argmax()] == f"colour={word.strip()}"
+
+
+def test_notes_say_what_was_encoded_and_what_was_left_out() -> None:
+    n = 100
+    encoder = fit(
+        colour=["red", "blue", "", "green"] * 25,
+        comment=[f"text {i}" for i in range(n)],
+        nothing=[""] * n,
+        bytes=pa.array([b"x"] * n),
+    )
+    assert encoder.feature_names == ("colour=blue", "colour=green", "colour=red")
+    assert encoder.notes == (
+        "column 'colour' has 3 values: one-hot encoded, empty cells as zeros (otherwise: "
+        "--column colour=drop).",
+        "column 'comment' left out: 100 different values in 100 rows look like text or "
+        "identifiers (otherwise: --column comment=category).",
+        "column 'nothing' left out: it is empty.",
+        "column 'bytes' left out: binary is neither a number nor a word.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_distinct", "used"),
+    [(20, 20, True), (21, 11, False), (22, 11, True), (2000, 1000, True), (2002, 1001, False)],
+)
+def test_columns_of_too_many_words_are_left_out(n_rows: int, n_distinct: int, used: bool) -> None:
+    words = [f"w{i % n_distinct}" for i in range(n_rows)]
+    assert bool(fit(x=words).columns) is used
+    table = pa.table({"x": words})
+    assert len(TableEncoder.fit(table, PATH, categorical=["x"]).feature_names) == n_distinct
+    if not used:
+        with pytest.raises(DataFileError, match="look like text"):
+            TableEncoder.fit(table, PATH, required=["x"])
+
+
+def test_a_mostly_numeric_column_is_never_silently_categorical() -> None:
+    with pytest.raises(DataFileError, match=r"'abc' is not a number.*--categorical age") as caught:
+        fit(age=["1", "2", "abc"])
+    assert caught.value.line == 4
+    table = pa.table({"age": ["1", "2", "abc"]})
+    forced = TableEncoder.fit(table, PATH, categorical=["age"])
+    assert forced.feature_names == ("age=1", "age=2", "age=abc")
+
+
+GAPS = [["1", "", "2"], ["1", "NA", "2"], [1, None, 2], [1.0, np.nan, 2]]
+
+
+@pytest.mark.parametrize("values", GAPS)
+def test_missing_numbers_are_the_median_and_marked(values: list[Any]) -> None:
+    encoder = fit(age=["1", "7", "", "3"])
+    assert encoder.feature_names == ("age", "age is missing")
+    assert "1 column has missing values ('age')" in encoder.notes[-1]
+    np.testing.assert_array_equal(encode(encoder, age=values), [[1, 0], [3, 1], [2, 0]])
+
+
+def test_missing_numbers_where_none_was_are_the_median_and_said() -> None:
+    encoder = fit(age=["1", "7", "3"])
+    features, notes = encoder.encode(pa.table({"age": ["1", "", "2"]}), PATH)
+    np.testing.assert_array_equal(features, [[1], [3], [2]])
+    assert "1 value is missing" in notes[0]
+
+
+@pytest.mark.parametrize("values", [*GAPS, ["1", "inf", "2"]])
+def test_an_encoder_of_an_earlier_version_refuses_missing_numbers(values: list[Any]) -> None:
+    old = {"columns": [{"name": "age", "kind": "number", "categories": []}], "notes": []}
+    encoder = TableEncoder.from_dict(old)
+    np.testing.assert_array_equal(encode(encoder, age=["1", "2"]), [[1], [2]])
+    np.testing.assert_array_equal(encode(encoder, age=["true", "False"]), [[1], [0]])
+    with pytest.raises(DataFileError, match="column 'age' must hold a number") as caught:
+        encoder.transform(pa.table({"age": values}), PATH)
+    assert caught.value.line == 3
+
+
+def test_unseen_categories_are_zeros_and_said() -> None:
+    encoder = fit(colour=["red", "blue"])
+    np.testing.assert_array_equal(encode(encoder, colour=["mauve", "red", ""])[:, 1], [0, 1, 0])
+    _, (note,) = encoder.encode(pa.table({"colour": ["mauve", "red", ""]}), PATH)
+    assert "1 value not seen in training ('mauve')" in note
+    assert encoder.encode(pa.table({"colour": ["red"]}), PATH)[1] == ()
+
+
+def test_a_new_table_must_have_the_columns_and_kinds_of_the_old() -> None:
+    encoder = fit(age=["1", "2"])
+    with pytest.raises(DataFileError, match="no column 'age'; did you mean 'Age'"):
+        encode(encoder, Age=["1"])
+    with pytest.raises(DataFileError, match="'old' is not a number"):
+        encode(encoder, age=["old"])
+    with pytest.raises(DataFileError, match="must hold one number per row; got list"):
+        encode(encoder, age=[[1], [2]])
+
+
+def test_features_are_sparse_below_a_quarter_and_dense_from_there() -> None:
+    for n_categories, is_sparse in ((4, False), (5, True)):
+        table = pa.table({"x": [f"w{i % n_categories}" for i in range(60)]})
+        features = TableEncoder.fit(table, PATH).transform(table, PATH)
+        assert sp.issparse(features) is is_sparse
+        assert features.dtype == np.float32
+        assert features.shape == (60, n_categories)
+
+
+def test_a_wide_one_hot_is_never_dense() -> None:
+    # Dense, these would be 30,000 x 30,000 float32: 3.6 GB.
+    table = pa.table({"x": [f"w{i}" for i in range(30_000)]})
+    features = TableEncoder.fit(table, PATH, categorical=["x"]).transform(table, PATH)
+    assert isinstance(features, sp.csr_array)
+    assert (features.nnz, features.shape) == (30_000, (30_000, 30_000))
+
+
+def test_encoder_survives_json() -> None:
+    encoder = fit(age=["1", "2", "3"], colour=["red", "é", ""])
+    assert TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict()))) == encoder
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        None,
+        [],
+        {},
+        {"columns": [{"name": "x"}], "notes": []},
+        {"columns": [{"name": "x", "kind": "nubmer", "categories": []}], "notes": []},
+        {"columns": [{"name": "x", "kind": "number", "categories": None}], "notes": []},
+        *(
+            {"columns": [{"name": "x", "categories": [], **fields}], "notes": []}
+            for fields in (
+                {"kind": "date", "fill": [1.0], "parts": ["days"], "spelling": "%"},
+                {"kind": "date", "fill": [1.0], "parts": ["days"], "spelling": "%Y%Q"},
+                {"kind": "date", "fill": [1.0], "parts": ["days"], "origin": -800_000},
+                {"kind": "date", "fill": [], "parts": []},
+                {"kind": "number", "fill": [1.0], "spelling": "%Y-%m-%d"},
+                {"kind": "number", "fill": [1.0, 2.0]},
+                {"kind": "number", "fill": [float("nan")]},
+                {"kind": "list"},
+                {"kind": "category", "categories": ["a", "a"]},
+                {"kind": "text", "categories": ["a"], "weights": [float("inf")]},
+            )
+        ),
+    ],
+)
+def test_a_damaged_encoder_is_our_error(values: Any) -> None:
+    with pytest.raises(ModelFileError, match="damaged"):
+        TableEncoder.from_dict(values)
+
+
+def test_dates_of_a_typed_column_are_read_from_text_too() -> None:
+    """A Parquet knows dates as such and has no spelling; an empty one once ended in a crash."""
+    encoder = fit(day=[date(2024, 3, 1), date(2024, 3, 11)])
+    np.testing.assert_array_equal(encode(encoder, day=["2024-03-02", "2024-03-05"]), [[1], [4]])
+    with pytest.raises(DataFileError, match="'yes' is not a date"):
+        encode(encoder, day=["yes", "no"])
+
+
+def test_dates_beyond_the_calendar_are_left_out() -> None:
+    far = pa.array([2**61, 2**62], pa.timestamp("us"))
+    encoder = fit(x=[1, 2], day=far)
+    assert encoder.feature_names == ("x",)
+    assert "'day' left out: its dates must be of the years 1 to 9999" in " ".join(encoder.notes)
+    assert TableEncoder.from_dict(encoder.to_dict()) == encoder
