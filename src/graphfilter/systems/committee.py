@@ -22,9 +22,13 @@ from graphfilter.models import (
 )
 from graphfilter.models.forest import growing_bytes
 from graphfilter.systems.system import System
+from graphfilter.training import TrainConfig
 
 # Weight decay is a prior on the weights against a mean loss: it shrinks as the labels grow.
 DECAY = 0.5
+# Epochs without a better validation score after which a member stops. Scores of few vertices take
+# few values and rise rarely, so where labels are few it waits longer: epochs times labels.
+PATIENCE, PATIENCE_OF_FEW = 40, 9000
 # Of the work of boosting: training vertices × columns × classes.
 MOST_BOOSTED = 2 * 10**7
 # Of training vertices that are compared with all vertices, and of common neighbours.
@@ -48,10 +52,14 @@ class Committee(System):
     Attributes
     ----------
     members : tuple of System
-        ``weight_decay`` of each is the most it may be: see ``DECAY``.
+        ``weight_decay`` and ``patience`` of each are the most they may be: see ``DECAY`` and
+        ``PATIENCE``.
+    patience_as_given : bool
+        Whether somebody has asked for the members' patience, which then does not follow the labels.
     """
 
     members: tuple[System, ...] = ()
+    patience_as_given: bool = False
 
     @property
     def trained(self) -> bool:
@@ -75,9 +83,9 @@ class Committee(System):
         return self.settings()
 
     def sitting(self, graph: Graph, n_train: int) -> tuple[System, ...]:
-        """Return the members to be trained on a graph, with their decay for so many labels."""
+        """Return the members to be trained on a graph, as they are for so many labels."""
         return tuple(
-            replace(member, config=_decayed(member, n_train))
+            replace(member, config=self._for_labels(member, n_train))
             for member in self.members
             if self.absence(member, graph, n_train) is None
         )
@@ -115,7 +123,19 @@ class Committee(System):
         for key in changes:
             check_name("setting", key, self.settings())
         members = (replace(m, config=replace(m.config, **changes)) for m in self.members)
-        return replace(self, members=tuple(members))
+        given = self.patience_as_given or "patience" in changes
+        return replace(self, members=tuple(members), patience_as_given=given)
+
+    def _for_labels(self, member: System, n_train: int) -> TrainConfig:
+        """Return how a member is trained with so many labels."""
+        decay, config = DECAY / max(n_train, 1), member.config
+        patience = max(PATIENCE, PATIENCE_OF_FEW // max(n_train, 1))
+        return replace(
+            config,
+            weight_decay=min(config.weight_decay, decay),
+            filter_weight_decay=min(config.filter_weight_decay, decay),
+            patience=config.patience if self.patience_as_given else min(config.patience, patience),
+        )
 
 
 def repeated_seed(seed: int, repeat: int) -> int:
@@ -128,16 +148,6 @@ def repeats(system: System, graph: Graph) -> int:
     if system.is_fitted:  # Little in them is drawn.
         return 1
     return max(1, min(MOST_REPEATS, REPEATED_VERTICES // max(graph.n_vertices, 1)))
-
-
-def _decayed(member: System, n_train: int) -> Any:
-    most = DECAY / max(n_train, 1)
-    config = member.config
-    return replace(
-        config,
-        weight_decay=min(config.weight_decay, most),
-        filter_weight_decay=min(config.filter_weight_decay, most),
-    )
 
 
 def _filters_features(member: System) -> bool:

@@ -23,7 +23,8 @@ from graphfilter.models import (
 from graphfilter.systems.committee import Committee
 from graphfilter.systems.system import PAPER, System
 
-_CONFIG = replace(PAPER, patience=120)
+# Four times the paper's learning rate: the same validation loss in a third of the epochs.
+_CONFIG = replace(PAPER, patience=120, learning_rate=0.01)
 
 
 def _filtered(filter: FilterConfig, **options: Any) -> FilterNetworkConfig:
@@ -50,7 +51,7 @@ SMOOTH = _member(
     "fixed low-pass filter",
     _filtered(PageRankFilterConfig(16, 0.1), filter_on="logits"),
     operator="augmented_adjacency",
-    config=replace(_CONFIG, learning_rate=0.01, weight_decay=5e-3),
+    config=replace(_CONFIG, learning_rate=0.04, weight_decay=5e-3),
     view="unit",
 )
 FILTERED_LINKS = _member(
@@ -61,7 +62,12 @@ FILTERED_LINKS = _member(
 )
 ALIKE = _member("alike", "vertices that share neighbours", KernelConfig(), view="neighbours")
 PLACES = _member("places", "trees on a vertex's place in the graph", ForestConfig(), view="places")
-DEEP = _member("deep", "deep network", ResidualConfig(dropout=0.2, n_layers=15))
+DEEP = _member(
+    "deep",
+    "deep network",
+    ResidualConfig(dropout=0.2, n_layers=15),
+    config=replace(_CONFIG, learning_rate=PAPER.learning_rate),
+)
 TREES = _member(
     "trees", "trees on features and neighbours' averages", TreesConfig(), view="averages"
 )
