@@ -14,12 +14,8 @@ from graphfilter.models import KernelConfig, ModelConfig, ResidualConfig, TreesC
 from graphfilter.splits import stratified
 from graphfilter.systems import Prepared, committee, get_system, prior, train_system
 from graphfilter.systems.committee import Committee, repeated_seed
-from graphfilter.systems.committee_training import (
-    DIVERGED,
-    LEAST,
-    CommitteeOutcome,
-    member_file,
-)
+from graphfilter.systems.committee_outcome import LEAST, CommitteeOutcome
+from graphfilter.systems.committee_training import DIVERGED, member_file
 from graphfilter.systems.committees import COMMITTEE, GROUPS
 from graphfilter.systems.pooling import fit_pool, log_probabilities
 from graphfilter.systems.prior import prior_weights
@@ -132,7 +128,8 @@ def test_asked_to_stop_it_weighs_what_it_has() -> None:
         return progress.stage.startswith("adaptive filter (")
 
     outcome = train(short(), on_epoch=stop)
-    assert [part.system.name for part in outcome.parts] == ["features", "filter"]
+    names = [part.system.name for part in outcome.parts]
+    assert names == ["features", "filter", "alike", "places", "trees"]
     assert outcome.parts[1].runs[0].result.stopped == "asked"
 
 

@@ -18,7 +18,7 @@ from graphfilter.runtime.devices import device_title
 from graphfilter.splits import Split
 from graphfilter.systems import System, get_system
 from graphfilter.systems.committee import Committee
-from graphfilter.systems.committee_training import CommitteeOutcome
+from graphfilter.systems.committee_outcome import CommitteeOutcome
 from graphfilter.systems.pipeline import (
     Outcome,
     Prepared,

@@ -15,7 +15,7 @@ from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph
 from graphfilter.systems import Outcome, System, get_system
 from graphfilter.systems.committee import Committee
-from graphfilter.systems.committee_training import CommitteeOutcome
+from graphfilter.systems.committee_outcome import CommitteeOutcome
 from graphfilter.systems.committees import GROUPS
 from graphfilter.training import CLASSIFICATION, Monitor
 
@@ -182,7 +182,7 @@ class GraphClassifier(VertexClassifier):
             member.title: reason
             for member in committee.members
             if (reason := committee.absence(member, graph, n_train))
-        } | outcome.failed
+        } | outcome.without_a_say
         self.notes_ = (
             *(
                 f"{title} failed, and the others answer: {why}."

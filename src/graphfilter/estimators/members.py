@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graphfilter.models import Network
 from graphfilter.systems import Outcome, Prepared, System, predict_networks
-from graphfilter.systems.committee_training import CommitteeOutcome
+from graphfilter.systems.committee_outcome import CommitteeOutcome
 from graphfilter.systems.pipeline import learned_filters
 from graphfilter.systems.pooling import Pool, log_probabilities
 from graphfilter.training import CLASSIFICATION, FitResult, Task

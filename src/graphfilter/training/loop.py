@@ -209,9 +209,10 @@ class Training:
         state.optimizer.zero_grad(set_to_none=True)
 
     def stop(self, runs: Iterable[int], why: str) -> None:
-        """Stop runs that train: they keep their best weights so far."""
+        """Stop runs that train: they keep their best weights so far. The state is kept."""
         for run in (self.runs[r] for r in runs):
             run.stopped = run.stopped or why
+        self._state.save()
 
     def results(self) -> list[FitResult]:
         """Return what every run has come to."""
