@@ -158,8 +158,11 @@ class NetworkTraining:
 
     def outcomes(self) -> list[Outcome]:
         """Return what every run says with its best weights so far."""
-        if self._ended is None or not self.ended:
-            self._ended = self._outcomes()
+        if self._ended is None:
+            found = self._outcomes()
+            if not self.ended:
+                return found
+            self._ended = found
         return self._ended
 
     def _outcomes(self) -> list[Outcome]:
