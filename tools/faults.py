@@ -28,11 +28,11 @@ POOLING = ("tests/systems/test_pooling.py",)
 SAVING = ("tests/estimators/test_saving.py",)
 KERNEL = ("tests/models/test_kernel.py",)
 CHANNELS = ("tests/models/test_channels.py",)
-VIEWS = ("tests/graph/test_views.py",)
+VIEWS = ("tests/inputs/test_views.py",)
 GRAPH = ("tests/graph",)
 SPECTRAL = ("tests/spectral", "src/graphfilter/spectral")
 ESTIMATORS = ("tests/estimators/test_multilabel.py", CLASSIFIER)
-TABLES = ("tests/graph", "tests/data/test_messy_tables.py")
+TABLES = ("tests/graph", "tests/tables/test_messy_tables.py")
 
 
 @dataclass(frozen=True)

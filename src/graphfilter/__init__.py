@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from graphfilter.data import load_dataset, open_store, read_tables
     from graphfilter.errors import GraphFilterError
     from graphfilter.estimators import (
-        FilterClassifier,
         GraphClassifier,
         SGFClassifier,
         SGFRegressor,
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
 
 # The room each public name is imported from; a room is imported as itself.
 _ROOMS = {
-    "FilterClassifier": "estimators",
     "Graph": "graph",
     "GraphClassifier": "estimators",
     "GraphFilterError": "errors",
@@ -75,7 +73,6 @@ _ROOMS = {
 }
 
 __all__ = [
-    "FilterClassifier",
     "Graph",
     "GraphClassifier",
     "GraphFilterError",

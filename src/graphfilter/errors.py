@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
+from math import nan
 from numbers import Integral, Real
 from os import PathLike
 
@@ -70,10 +72,14 @@ def check_count(name: str, value: object, least: int = 1) -> int:
 
 def check_number(name: str, value: object) -> float:
     """Return ``value`` if it is a finite number that float32 holds; otherwise raise."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not -_LARGEST <= value <= _LARGEST:
+    number = nan
+    if not isinstance(value, bool) and isinstance(value, Real):
+        with suppress(OverflowError):
+            number = float(value)
+    if not abs(number) <= _LARGEST:
         got = repr(value)[:40]
         raise ConfigError(f"{name} must be a finite number, at most {_LARGEST:g}; got {got}.")
-    return float(value)
+    return number
 
 
 def check_name(kind: str, name: object, known: Iterable[str]) -> str:

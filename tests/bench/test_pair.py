@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from graphfilter.bench import Pair, run_benchmark
-from graphfilter.bench import pair as pair_module
+from graphfilter.bench import Pair, pair as pair_module, run_benchmark
 from graphfilter.systems import get_system
 
 QUICK = {"runs": 2, "max_epochs": 4, "device": "cpu"}

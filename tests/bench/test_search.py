@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphfilter.bench import draw_split
-from graphfilter.bench import search as search_module
+from graphfilter.bench import draw_split, search as search_module
 from graphfilter.bench.search import SearchProgress, search
 from graphfilter.bench.search_space import PAPER_AXES, Tuning
 from graphfilter.data import make_csbm

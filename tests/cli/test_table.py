@@ -6,12 +6,13 @@ import csv
 import io
 import json
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "results"
-RUN = ROOT / "tests" / "compatibility" / "files" / "0.1.0"
+RUN = ROOT / "tests" / "compatibility" / "files" / "0.2.0.dev0"
 
 
 def rows_of(text: str) -> list[dict[str, str]]:
@@ -68,7 +69,7 @@ def test_scores_of_a_run_folder_are_a_row_per_part(graphfilter, tmp_path: Path) 
     rows = rows_of(graphfilter("table", RUN / "run", "--format", "csv").out)
     found = {(row["part"], row["metric"]): float(row["value"]) for row in rows}
     assert found["val", "log_loss"] == scores["val"]["log_loss"]
-    both = graphfilter("table", RUN / "run", RUN.parent / "0.2.0.dev0" / "run")
+    both = graphfilter("table", RUN / "run", copytree(RUN / "run", tmp_path / "other"))
     assert "Scores of runs" in both.out
 
 

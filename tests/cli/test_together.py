@@ -13,8 +13,7 @@ from graphfilter.cli import main
 from graphfilter.cli.stopping import command_line
 from graphfilter.cli.together import ending_lost
 from graphfilter.data import make_csbm, write_tables
-from graphfilter.runtime import launched as place
-from graphfilter.runtime.launched import Launched
+from graphfilter.runtime import Launched, launched
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +106,7 @@ def test_command_to_resume_names_torchrun(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_place_is_read_from_torchruns_environment(monkeypatch: pytest.MonkeyPatch):
-    read = place.launched.__wrapped__
+    read = launched.__wrapped__
     assert read() == Launched(0, 1, 0, 1)
     given = {
         "RANK": "5", "WORLD_SIZE": "8", "MASTER_ADDR": "host", "MASTER_PORT": "29500",
@@ -126,7 +125,7 @@ def test_process_of_a_job_ends_without_shutting_python_down(
 ) -> None:
     """A thread of gloo may still need Python, and would abort a process that has succeeded."""
     ended: list[int] = []
-    monkeypatch.setattr(place, "launched", lambda: Launched(0, 2, 0, 2))
+    monkeypatch.setattr("graphfilter.runtime.launched", lambda: Launched(0, 2, 0, 2))
     monkeypatch.setattr("sys.argv", ["graphfilter", "--version"])
     monkeypatch.setattr("os._exit", ended.append)
     with pytest.raises(SystemExit):

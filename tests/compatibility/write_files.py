@@ -1,6 +1,6 @@
 """Write the files that a version of graphfilter writes, to be loaded by every later one.
 
-Run with the package of that version, from this folder, before or right after its release:
+Run with the package of that version, from this folder, right before its release:
 
     PYTHONPATH=<its src> python write_files.py
 
@@ -58,24 +58,21 @@ def run(*words: str) -> None:
 def write_models(folder: Path) -> dict[str, Any]:
     """Save one small model of each class there is; return what each of them predicts."""
     g = graph()
-    other = getattr(gf, "SystemClassifier", None) or gf.FilterClassifier
     made = {
         "sgf": gf.SGFClassifier(n_layers=3, **SMALL),
         "members": gf.SGFClassifier(n_layers=2, n_members=2, operator="laplacian", **SMALL),
-        "gpr-gnn": other(model="gpr-gnn", max_epochs=30, random_state=0),
+        "gpr-gnn": gf.SystemClassifier(model="gpr-gnn", max_epochs=30, random_state=0),
+        "committee": gf.GraphClassifier(effort="low", max_epochs=5, random_state=0),
     }
-    if hasattr(gf, "GraphClassifier"):
-        made["committee"] = gf.GraphClassifier(effort="low", max_epochs=5, random_state=0)
     said = {}
     for name, estimator in made.items():
         estimator.fit(graph=g).save(folder / name)
         said[name] = estimator.predict_proba(g.features, graph=g).tolist()
-    if hasattr(gf, "SGFRegressor"):
-        assert g.features is not None
-        y = g.features[:, 0] - g.features[:, 1]
-        numbers = gf.SGFRegressor(n_layers=2, **SMALL)
-        numbers.fit(g.features, y, graph=g.edges).save(folder / "numbers")
-        said["numbers"] = numbers.predict(g.features, graph=g.edges).tolist()
+    assert g.features is not None
+    y = g.features[:, 0] - g.features[:, 1]
+    numbers = gf.SGFRegressor(n_layers=2, **SMALL)
+    numbers.fit(g.features, y, graph=g.edges).save(folder / "numbers")
+    said["numbers"] = numbers.predict(g.features, graph=g.edges).tolist()
     return said
 
 
@@ -96,9 +93,7 @@ def main() -> None:
     folder.mkdir(parents=True)
     said = write_models(folder)
     write_checkpoint(folder)
-    # What fit trains by default has changed since 0.1.0, which had no choice.
-    model = ("--model", "sgf") if hasattr(gf, "GraphClassifier") else ()
-    run("fit", *TABLES, *model, "--label", "label", "--epochs", "20", "--hidden", "4",
+    run("fit", *TABLES, "--model", "sgf", "--label", "label", "--epochs", "20", "--hidden", "4",
         "--layers", "3", "--no-baselines", "--out", f"{folder.name}/run")  # fmt: skip
     run("bench", "--datasets", "karate", "--models", "sgf,mlp", "--runs", "2", "--max-epochs", "5",
         "--device", "cpu", "--out", f"{folder.name}/records.jsonl")  # fmt: skip

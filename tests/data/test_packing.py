@@ -6,6 +6,7 @@ import io
 import json
 import os
 import shutil
+import sys
 import tarfile
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graphfilter.data import catalogue, packing, readers, registry
 from graphfilter.data.packing import MANIFEST, pack_datasets, unpack_datasets
@@ -242,3 +242,46 @@ def test_packing_nothing_is_refused(machine: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "y.tar").exists()
     with pytest.raises(DataFileError, match="there is no such file"):
         unpack_datasets(tmp_path / "y.tar")
+
+
+def test_sparse_entry_is_refused_before_anything_is_written(
+    archive: Path, elsewhere: Path, tmp_path: Path
+) -> None:
+    """A few bytes could say two gigabytes of zeros."""
+    with tarfile.open(archive) as tar:
+        manifest = tar.extractfile(MANIFEST)
+        assert manifest is not None
+        content = json.loads(manifest.read())
+    del content[CHECKSUM]
+    size = 2 << 30
+    content["files"] = [{**content["files"][0], "size": size}]
+    signed = json.dumps({**content, CHECKSUM: checksum_of(content)}).encode()
+    head, sparse = tarfile.TarInfo(MANIFEST), tarfile.TarInfo(content["files"][0]["name"])
+    head.size, sparse.size, sparse.type = len(signed), 0, tarfile.GNUTYPE_SPARSE
+    block = bytearray(sparse.tobuf(format=tarfile.GNU_FORMAT))
+    block[386:398], block[398:410] = b"%011o\0" % 0, b"%011o\0" % 0
+    block[483:495] = b"%011o\0" % size
+    block[148:156] = b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    padding = bytes(-len(signed) % 512)
+    for extra in (0, size):  # As long as the archive says it is, too: on disk it is a hole.
+        with (tmp_path / "sparse.tar").open("wb") as out:
+            out.write(head.tobuf() + signed + padding + bytes(block) + bytes(1024))
+            out.truncate(out.tell() + extra)
+        with pytest.raises(DataFileError, match="is damaged"):
+            unpack_datasets(tmp_path / "sparse.tar")
+        assert not list(elsewhere.rglob("*"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits the size of files")
+def test_full_disk_is_not_blamed_on_what_is_packed(machine: Path, tmp_path: Path) -> None:
+    import resource
+
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(DataFileError, match=r"out\.tar") as raised:
+            pack_datasets(tmp_path / "out.tar")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "small_a" not in str(raised.value)

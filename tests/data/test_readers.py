@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from graphfilter.data import read_tables, readers, write_tables
 from graphfilter.errors import ConfigError, DataFileError, GraphError

@@ -17,8 +17,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from graphfilter.data import pickle_scan, safe_pickle
 from graphfilter.data.readers import read_graphdata

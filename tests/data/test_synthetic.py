@@ -6,8 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from graphfilter.data import make_bipartite, make_csbm, make_digits, make_karate
 from graphfilter.data.synthetic import _pairs_within, _successes

@@ -1,4 +1,4 @@
-"""Saved models: held to their checksums; those of version 0.1.0, which have none, still load."""
+"""Saved models: held to their checksums, where they have them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-from graphfilter import GraphClassifier, SGFClassifier
+from graphfilter import GraphClassifier, SGFClassifier, SGFRegressor
 from graphfilter.data import make_karate
 from graphfilter.errors import ModelFileError
 from graphfilter.filters.config import read_config
-from graphfilter.storage import read_checked_json, write_checked_json
+from graphfilter.storage import read_checked_json, read_tensors, write_checked_json, write_tensors
 from graphfilter.systems import SYSTEMS, committees
 
 FILES = ("config.json", "model.safetensors")
@@ -138,3 +139,104 @@ def test_numbers_as_classes_keep_their_order_when_loaded(tmp_path: Path) -> None
     np.testing.assert_array_equal(
         loaded.predict(graph.features, graph=graph.edges), model.predict()
     )
+
+
+def damage(folder: Path, config: dict | None = None, tensors: dict | None = None) -> None:
+    """Change a saved model and make its checksums again, as no accident would."""
+    found, metadata = read_tensors(folder / FILES[1])
+    checksum = write_tensors(folder / FILES[1], {**found, **(tensors or {})}, metadata)
+    content = read_checked_json(folder / FILES[0])
+    content |= {**(config or {}), "model_sha256": checksum}
+    write_checked_json(folder / FILES[0], content)
+
+
+def test_undamaged_models_load_after_signing_again(
+    tmp_path: Path, committee: GraphClassifier
+) -> None:
+    committee.save(tmp_path)
+    damage(tmp_path)
+    graph = make_karate()
+    np.testing.assert_array_equal(
+        GraphClassifier.load(tmp_path).predict_proba(graph.features, graph=graph),
+        committee.predict_proba(graph.features, graph=graph),
+    )
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {"temperature": 0.0},
+        {"temperature": 1e-300},
+        {"temperature_elsewhere": -1.0},
+        {"weight": -1.0},
+        {"weight": [1.0]},
+        {"weight": 1e300},
+        {"share": "much"},
+        {"columns": 10**400},
+        {"columns": -1},
+    ],
+)
+def test_members_that_could_not_have_been_fitted_are_refused(
+    numbers: dict, tmp_path: Path, committee: GraphClassifier
+) -> None:
+    committee.save(tmp_path)
+    members = read_checked_json(tmp_path / FILES[0])["members"]
+    damage(tmp_path, {"members": [{**members[0], **numbers}, *members[1:]]})
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        GraphClassifier.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"members": []},
+        {"n_features": [34]},
+        {"n_features": 10**400},
+        {"scaling": "row"},
+        {"scaling": ["auto"]},
+        {"has_edges": "yes"},
+        {"classes": {"dtype": "object", "names": ["a", "a"]}},
+        {"classes": {"dtype": "object", "names": [["a"], ["b"]]}},
+        {"classes": {"dtype": "int64", "names": [10**30, 1]}},
+    ],
+)
+def test_configs_of_wrong_types_or_sizes_are_refused(
+    config: dict, tmp_path: Path, fitted: SGFClassifier
+) -> None:
+    fitted.save(tmp_path)
+    damage(tmp_path, config)
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        SGFClassifier.load(tmp_path)
+
+
+def test_tensors_that_do_not_fit_or_are_not_finite_are_refused(
+    tmp_path: Path, fitted: SGFClassifier, committee: GraphClassifier
+) -> None:
+    for model in (fitted, committee):
+        kind = type(model)
+        model.save(tmp_path)
+        whole, _ = read_tensors(tmp_path / FILES[1])
+        for name, value in whole.items():
+            if not value.is_floating_point() or not value.numel():
+                continue
+            for changed in (value * torch.nan, value[None]):
+                model.save(tmp_path)
+                damage(tmp_path, tensors={name: changed})
+                with pytest.raises(ModelFileError):
+                    kind.load(tmp_path)
+        model.save(tmp_path)
+        damage(tmp_path, tensors={"member99.alpha": torch.ones(1)})
+        with pytest.raises(ModelFileError, match="belongs to no member"):
+            kind.load(tmp_path)
+
+
+def test_scales_of_numbers_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    graph = make_karate()
+    model = SGFRegressor(n_layers=2, hidden_size=4, max_epochs=3, random_state=0)
+    model.fit(graph.features, np.arange(34.0), graph=graph)
+    for name in ("target.mean", "target.scale"):
+        for changed in (torch.ones(2).double(), torch.full((1,), torch.nan).double()):
+            model.save(tmp_path)
+            damage(tmp_path, tensors={name: changed})
+            with pytest.raises(ModelFileError, match=f"{name} must hold 1 finite"):
+                SGFRegressor.load(tmp_path)

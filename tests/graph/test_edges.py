@@ -93,7 +93,7 @@ def test_build_csr_adds_repeats_and_keeps_the_larger_direction() -> None:
     np.testing.assert_array_equal(indices, [1, 0, 2, 1])
     np.testing.assert_array_equal(weights, [3, 3, 7, 7])
     assert notes == [
-        "2 repeated edges merged.",
+        "2 repeated edges merged: those of one direction were added up.",
         "1 edge had one weight per direction: the larger was kept.",
     ]
 

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph

@@ -74,6 +74,7 @@ def done(sanitized: tuple[Path, dict[str, str]]) -> subprocess.CompletedProcess[
         "-q", "-n", "0", "-p", "no:cacheprovider", "-k", "native or compiled",
         str(TESTS / "contracts" / "test_kernel_contract.py"),
         str(TESTS / "contracts" / "test_layer_contract.py"),
+        str(TESTS / "contracts" / "test_residual_contract.py"),
         str(TESTS / "operators" / "test_damaged_structures.py"),
     ]  # fmt: skip
     return subprocess.run(

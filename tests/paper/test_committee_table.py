@@ -46,10 +46,32 @@ def test_table_shows_the_committee_apart_and_what_members_add(tmp_path: Path) ->
     (row,) = scores.rows
     assert [str(cell) for cell in row.cells[:2]] == ["90.00 ± 0.00", ""]
     assert row.cells[3] == ""
-    assert checks.rows[0].cells == ("", "2.0", "10.0 (features alone)")
+    assert checks.rows[0].cells == ("", "", "2.0", "10.0 (features alone)")
     assert lost.rows[0].cells == ("-10.00",)
     assert shares.rows[0].cells == ("25",)
     assert lost.columns == ("features alone",)
+
+
+def test_run_on_record_twice_counts_once_as_recorded_last() -> None:
+    first = [record("mlp", i, 0.9) for i in range(10)]
+    again = [replace(record("mlp", i, 0.5), network={"kind": "another"}) for i in range(10)]
+    found = committee_table.best_other([*first, *again], "texas")
+    assert isinstance(found, ComparedAccuracy)
+    assert (found.mean, found.n) == (pytest.approx(50), 10)
+    ours = [record("committee", i, 0.8) for i in range(10)]
+    assert committee_table.against_all(ours, [*first, *again], "texas").endswith("worse 0")
+
+
+def test_committee_is_compared_with_its_best_member() -> None:
+    def members(i: int) -> dict[str, Any]:
+        weak, strong = 0.5, 0.7 + 0.001 * (-1) ** i
+        return {"deep": {"test": {"accuracy": weak}}, "features": {"test": {"accuracy": strong}}}
+
+    runs = [record("committee", i, 0.8, members(i)) for i in range(10)]
+    said = committee_table.against_best_member(runs, "accuracy")
+    assert said == "better (features alone 70.00)"
+    level = [record("committee", i, 0.7, members(i)) for i in range(10)]
+    assert committee_table.against_best_member(level, "accuracy").startswith("level")
 
 
 def test_others_are_counted_by_pairs_of_runs_on_the_same_split() -> None:

@@ -6,8 +6,7 @@ from math import ceil
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from graphfilter.data import make_karate
 from graphfilter.errors import ConfigError, GraphError

@@ -9,8 +9,7 @@ import torch
 from tests.pyg.plain import plain_layer, pyg, random_edges
 from torch import Tensor
 
-from graphfilter import filters
-from graphfilter import pyg as gfp
+from graphfilter import filters, pyg as gfp
 from graphfilter.errors import ConfigError, GraphError
 from graphfilter.operators.directed import DirectedOperator
 

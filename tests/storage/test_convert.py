@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graphfilter.storage import convert, matches, to_plain
 

@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from graphfilter.errors import ModelFileError
 from graphfilter.storage import (

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import graphfilter as gf
 from graphfilter.errors import ConfigError, DataFileError, GraphError
@@ -250,3 +250,57 @@ def test_other_folders_are_no_stores(tmp_path):
     (tmp_path / HEADER_FILE).write_text(json.dumps([1]))
     with pytest.raises(DataFileError, match="must hold a JSON object"):
         read_header(tmp_path)
+
+
+def sign_again(folder: Path, file: str, content: bytes) -> None:
+    """Change a file of a store and its header, as no accident would."""
+    (folder / file).write_bytes(content)
+    header = read_checked_json(folder / HEADER_FILE)
+    for stored in header["arrays"].values():
+        if stored["file"] == file:
+            stored["sha256"] = hashlib.sha256(content).hexdigest()
+    write_checked_json(folder / HEADER_FILE, header)
+
+
+@pytest.mark.parametrize(
+    ("file", "put", "problem"),
+    [
+        ("names_bytes.bin", b"\xff", "ids must be readable"),
+        ("features.bin", np.float32(np.nan).tobytes(), "features must be finite"),
+        ("features.bin", np.float32(np.inf).tobytes(), "features must be finite"),
+        ("weights.bin", np.float32(np.nan).tobytes(), "weights must be finite"),
+        ("weights.bin", np.float32(-1).tobytes(), "weights must not be negative"),
+    ],
+)
+def test_values_are_checked_when_a_store_is_opened(folder, file, put, problem):
+    content = (folder / file).read_bytes()
+    sign_again(folder, file, put + content[len(put) :])
+    with pytest.raises(DataFileError, match=problem):
+        gf.open_store(folder)
+
+
+@pytest.mark.parametrize("name", [b'"\\ud800"', b"[1, 2]   ", b"oh, what", b"{}      "])
+def test_ids_that_are_no_json_of_text_or_numbers_are_refused(name, tmp_path):
+    graph = gf.Graph.from_edges([[0, 1]], 2, vertex_names=["abcdef", 1])
+    gf.data.write_store(graph, tmp_path / "store")
+    sign_again(tmp_path / "store", "names_bytes.bin", name[:8].ljust(8) + b"1")
+    with pytest.raises(DataFileError, match="ids must be"):
+        gf.open_store(tmp_path / "store")
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"n_features": 5 * 10**8}, "500,000,000 features are too many for 4 values"),
+        ({"n_features": 10**400}, "do not fit together"),
+        ({"feature_names": ["a"]}, "1 names for 4 features"),
+        ({"classes": ["a", "a"]}, "each class must be named once"),
+    ],
+)
+def test_header_that_asks_for_much_is_refused(change, problem, tmp_path):
+    graph = gf.Graph.from_edges([[0, 1]], 4, features=sp.csr_array(np.eye(4)), labels=[0, 1, 0, 1])
+    gf.data.write_store(graph, tmp_path / "store")
+    header = read_checked_json(tmp_path / "store" / HEADER_FILE)
+    write_checked_json(tmp_path / "store" / HEADER_FILE, header | change)
+    with pytest.raises(DataFileError, match=problem):
+        gf.open_store(tmp_path / "store")

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.special import log_softmax, softmax
 
 from graphfilter.systems.pooling import Pool, fit_pool, fit_temperature, together

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfilter import FilterClassifier
+from graphfilter import SystemClassifier
 from graphfilter.bench import read_records, run_benchmark, summarise
 from graphfilter.data import make_karate
 from graphfilter.errors import ConfigError
@@ -67,5 +67,5 @@ def test_variants_are_compared_under_their_names(tmp_path: Path) -> None:
 
 
 def test_classifier_takes_a_variant() -> None:
-    clf = FilterClassifier(model="sgc@max_epochs=3", random_state=0).fit(graph=make_karate())
+    clf = SystemClassifier(model="sgc@max_epochs=3", random_state=0).fit(graph=make_karate())
     assert clf.n_epochs_ == 3

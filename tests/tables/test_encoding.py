@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graphfilter.errors import DataFileError, ModelFileError
 from graphfilter.tables.encoding import TableEncoder

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graphfilter.errors import GraphError
 from graphfilter.tables.labels import UNLABELLED, encode_labels, match_labels

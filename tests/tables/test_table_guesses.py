@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from graphfilter.data import Columns, TextOptions, read_tables
 from graphfilter.errors import ConfigError, DataFileError

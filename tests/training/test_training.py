@@ -19,8 +19,14 @@ from graphfilter.models import FilterNetwork
 from graphfilter.operators import adjacency, augmented_adjacency
 from graphfilter.splits import Split, stratified
 from graphfilter.storage import write_tensors
-from graphfilter.training import Monitor, Progress, TrainConfig, cohorts, train
-from graphfilter.training import epoch as epoch_module
+from graphfilter.training import (
+    Monitor,
+    Progress,
+    TrainConfig,
+    cohorts,
+    epoch as epoch_module,
+    train,
+)
 from graphfilter.training.run import FitResult, Run, keep_best
 
 QUICK = TrainConfig(max_epochs=30)

@@ -7,27 +7,57 @@ them; knows nothing of any paper.
 """
 
 from graphfilter.bench.benchmark import run_benchmark
+from graphfilter.bench.line_table import holds_benchmarks, read_line_table
 from graphfilter.bench.matrix import BenchProgress, OnProgress, run_matrix
 from graphfilter.bench.pair import Pair
-from graphfilter.bench.protocol import draw_split
-from graphfilter.bench.record import Record, RecordFile, read_records
+from graphfilter.bench.protocol import GraphLoader, dataset_name, draw_split
+from graphfilter.bench.record import A_RECORD, Record, RecordFile, current_versions, read_records
+from graphfilter.bench.search import Found, SearchProgress, SearchResult, search
 from graphfilter.bench.summary import CellSummary, Summary, summarise
-from graphfilter.bench.summary_table import make_table
-from graphfilter.bench.tables import text_rows, to_csv, to_latex, to_markdown
+from graphfilter.bench.summary_table import CUT, make_table
+from graphfilter.bench.tables import (
+    Block,
+    Cell,
+    Legend,
+    Numbers,
+    Row,
+    Table,
+    text_rows,
+    to_csv,
+    to_latex,
+    to_markdown,
+)
 
 __all__ = [
+    "A_RECORD",
+    "CUT",
     "BenchProgress",
+    "Block",
+    "Cell",
     "CellSummary",
+    "Found",
+    "GraphLoader",
+    "Legend",
+    "Numbers",
     "OnProgress",
     "Pair",
     "Record",
     "RecordFile",
+    "Row",
+    "SearchProgress",
+    "SearchResult",
     "Summary",
+    "Table",
+    "current_versions",
+    "dataset_name",
     "draw_split",
+    "holds_benchmarks",
     "make_table",
+    "read_line_table",
     "read_records",
     "run_benchmark",
     "run_matrix",
+    "search",
     "summarise",
     "text_rows",
     "to_csv",

@@ -9,11 +9,11 @@ from graphfilter.bench.matrix import OnProgress, run_matrix
 from graphfilter.bench.pair import Pair
 from graphfilter.bench.protocol import check_split_rule, dataset_name
 from graphfilter.bench.record import Record, RecordFile
-from graphfilter.data.readers import write_npz
+from graphfilter.data import write_npz
 from graphfilter.errors import ConfigError, check_name
 from graphfilter.graph import Graph
-from graphfilter.inputs.scaling import SCALINGS
-from graphfilter.runtime.devices import pick_device
+from graphfilter.inputs import SCALINGS
+from graphfilter.runtime import pick_device
 from graphfilter.storage import scratch_folder
 from graphfilter.systems import System, get_system
 

@@ -14,14 +14,15 @@ from graphfilter.bench.record import Record
 from graphfilter.graph import Graph
 from graphfilter.metrics import score_parts
 from graphfilter.models import SideBySide
-from graphfilter.runtime.devices import device_title
+from graphfilter.runtime import device_title
 from graphfilter.splits import Split
-from graphfilter.systems import System, get_system
-from graphfilter.systems.committee import Committee
-from graphfilter.systems.committee_outcome import CommitteeOutcome
-from graphfilter.systems.pipeline import (
+from graphfilter.systems import (
+    Committee,
+    CommitteeOutcome,
     Outcome,
     Prepared,
+    System,
+    get_system,
     learned_filters,
     predict_untrained,
     train_system,

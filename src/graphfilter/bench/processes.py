@@ -16,7 +16,7 @@ import torch
 from graphfilter.bench.pair import Epoch, Pair, Skipped, run_pair
 from graphfilter.bench.protocol import GraphLoader
 from graphfilter.bench.record import Record
-from graphfilter.runtime.threads import worker_environment
+from graphfilter.runtime import worker_environment
 
 Handle = Callable[[Pair, Record | Skipped | Epoch], None]
 # What a process says when it has done a pair.

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from graphfilter.data import describe, load_dataset
-from graphfilter.data.readers import read_npz
+from graphfilter.data import describe, load_dataset, read_npz
 from graphfilter.errors import ConfigError, GraphError, GraphFilterError, check_name
 from graphfilter.graph import Graph
 from graphfilter.splits import Split, few, fraction, per_class, stratified

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import platform
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
 import torch
 
-from graphfilter.bench.legacy import modern_network
 from graphfilter.errors import DataFileError
-from graphfilter.runtime.package import content_hash
+from graphfilter.runtime import content_hash
 from graphfilter.storage import LinesFile, convert, matches, to_plain
 from graphfilter.version import __version__
 
@@ -127,9 +126,6 @@ class Record:
             raise TypeError("scores must be numbers, by part and metric")
         if record.ok and not _is_scored(record.scores):
             raise TypeError("scores of a run that is ok must have its sizes and accuracy")
-        if record.network and "code" not in record.versions:
-            network = modern_network(record.model, record.dataset, record.network)
-            return replace(record, network=network)
         return record
 
 

@@ -18,7 +18,7 @@ from graphfilter.bench.protocol import check_split_rule, draw_split
 from graphfilter.bench.search_space import Setting, Tuning
 from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.graph import Graph
-from graphfilter.runtime.devices import pick_device
+from graphfilter.runtime import pick_device
 from graphfilter.splits import Split
 from graphfilter.systems import System, get_system
 from graphfilter.training import OnEpoch, Progress

@@ -10,8 +10,7 @@ from graphfilter.filters import StackedFilterConfig
 from graphfilter.graph import Graph
 from graphfilter.models import FilterNetwork, FilterNetworkConfig, ModelConfig
 from graphfilter.splits import Split
-from graphfilter.systems import System
-from graphfilter.systems.pipeline import Outcome, Prepared, train_system
+from graphfilter.systems import Outcome, Prepared, System, train_system
 from graphfilter.training import OnEpoch
 
 Setting = dict[str, float]

@@ -18,8 +18,7 @@ def main() -> NoReturn:
     """Run a command; bad input ends in one line on standard error and exit code 2."""
     from graphfilter.cli.screen import complain, end_stopped, prepare_streams, tell
     from graphfilter.errors import GraphFilterError, ProcessError
-    from graphfilter.runtime.launched import common_exit, launched
-    from graphfilter.runtime.threads import prepare_threads
+    from graphfilter.runtime import common_exit, launched, prepare_threads
 
     prepare_streams()
     if not launched().is_first and sys.argv[1:2] != ["fit"]:

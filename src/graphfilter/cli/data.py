@@ -118,7 +118,7 @@ def pack(
     """
     if out.exists() and not overwrite:
         raise ConfigError(f"{out}: exists; pass --overwrite to replace it.")
-    from graphfilter.data.packing import pack_datasets
+    from graphfilter.data import pack_datasets
 
     with download_bar(show=not quiet) as progress:
         files = pack_datasets(out, listed(datasets), progress)
@@ -142,8 +142,7 @@ def unpack(
 
     Example:  graphfilter data unpack datasets.tar
     """
-    from graphfilter.data.packing import unpack_datasets
-    from graphfilter.data.registry import cache_folder
+    from graphfilter.data import cache_folder, unpack_datasets
 
     with download_bar(show=not quiet) as progress:
         done = unpack_datasets(archive, overwrite=overwrite, progress=progress)

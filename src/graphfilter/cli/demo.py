@@ -17,9 +17,8 @@ from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.graph import Graph
-    from graphfilter.plot.responses import FilterView
-    from graphfilter.systems import System
-    from graphfilter.systems.pipeline import Outcome
+    from graphfilter.plot import FilterView
+    from graphfilter.systems import Outcome, System
 
 GRAPHS = {"digits": "low", "csbm": "middle", "bipartite": "high"}
 RESULTS_FILE = "results.json"
@@ -116,9 +115,9 @@ def _view(
     graph: Graph, system: System, outcomes: Sequence[Outcome], title: str, corner: str
 ) -> FilterView:
     from graphfilter.filters import StackedFilter
-    from graphfilter.plot.responses import FilterView
+    from graphfilter.plot import FilterView
     from graphfilter.spectral import label_frequency
-    from graphfilter.systems.pipeline import learned_filters
+    from graphfilter.systems import learned_filters
 
     frequencies = zip(graph.classes.tolist(), label_frequency(graph), strict=True)
     return FilterView(

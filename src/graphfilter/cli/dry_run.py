@@ -8,7 +8,7 @@ from graphfilter.cli.progress import duration
 from graphfilter.cli.screen import say, show_table, waiting
 
 if TYPE_CHECKING:
-    from graphfilter.estimators.base import VertexClassifier
+    from graphfilter.estimators import VertexClassifier
     from graphfilter.run_folder import DryRun, Plan
 
 _PARTS = {

@@ -74,10 +74,21 @@ def fit(
             show_default=False,
         ),
     ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            help="The committee's best answer within so many seconds, without plain models beside "
+            "it. With --resume and 0: the answer that an interrupted fit has come to.",
+            min=0,
+            rich_help_panel=MODEL,
+            show_default=False,
+        ),
+    ] = None,
     patience: Annotated[
         int | None,
         typer.Option(
-            help="Epochs without a better validation score; 120 for the committee, 200 for sgf.",
+            help="Epochs without a better validation score; 40 for the committee (more where "
+            "labels are few), 200 for sgf.",
             min=1,
             rich_help_panel=MODEL,
             show_default=False,
@@ -160,9 +171,11 @@ def fit(
     from graphfilter.cli.fit_classes import fit_to_classes
 
     class_weight = "balanced" if balanced else None
+    classifier = make_classifier(model, shared, of_sgf, seconds=seconds, class_weight=class_weight)
     fit_to_classes(
-        given, found, make_classifier(model, shared, of_sgf, class_weight=class_weight), out,
-        seed=seed, dry_run=dry_run, resume=resume, overwrite=overwrite, baselines=baselines,
+        given, found, classifier, out,
+        seed=seed, dry_run=dry_run, resume=resume, overwrite=overwrite,
+        baselines=baselines and seconds is None,
         group=group,
     )  # fmt: skip
 

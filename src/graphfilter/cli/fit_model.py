@@ -31,6 +31,8 @@ def check_words(model: str, words: set[str], *, of_values: bool) -> None:
     of_values : bool
         Whether numbers or several labels per vertex are learned.
     """
+    if "--seconds" in words and (of_values or model not in _efforts()):
+        raise ConfigError("--seconds is of a committee; give --epochs instead.")
     if of_values:
         if "--balanced" in words:
             raise ConfigError("--balanced is for one class per vertex; leave it out.")
@@ -51,7 +53,12 @@ def check_words(model: str, words: set[str], *, of_values: bool) -> None:
 
 
 def make_classifier(
-    model: str, shared: Mapping[str, Any], of_sgf: Mapping[str, Any], *, class_weight: str | None
+    model: str,
+    shared: Mapping[str, Any],
+    of_sgf: Mapping[str, Any],
+    *,
+    seconds: float | None = None,
+    class_weight: str | None,
 ) -> VertexClassifier:
     """Return the classifier of a name; parameters that are None are its own."""
     from graphfilter.estimators.graph import GraphClassifier
@@ -63,7 +70,9 @@ def make_classifier(
         own = {name: value for name, value in of_sgf.items() if value is not None}
         return SGFClassifier(**given, **own, class_weight=class_weight)
     if model in _efforts():
-        return GraphClassifier(effort=_efforts()[model], class_weight=class_weight, **given)
+        return GraphClassifier(
+            effort=_efforts()[model], seconds=seconds, class_weight=class_weight, **given
+        )
     return SystemClassifier(
         model=model, n_members=of_sgf["n_members"], class_weight=class_weight, **given
     )

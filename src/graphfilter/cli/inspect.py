@@ -90,10 +90,9 @@ def _show(d: Diagnosis, name: str) -> None:
 def _show_cost(graph: Graph, n_labelled: int) -> None:
     """Say what training takes, on the usual share of the labels."""
     from graphfilter.run_folder import with_features
-    from graphfilter.runtime.memory import memory_of_process
+    from graphfilter.runtime import memory_of_process
     from graphfilter.store import say_bytes
-    from graphfilter.systems import get_system
-    from graphfilter.systems.costs import estimate_cost
+    from graphfilter.systems import estimate_cost, get_system
 
     available, n_train = memory_of_process(), 3 * n_labelled // 5
     cost = estimate_cost(get_system("committee"), with_features(graph)[0], n_train, available)

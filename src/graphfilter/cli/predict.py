@@ -12,8 +12,7 @@ from graphfilter.cli.sources import GraphOptions, takes
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
-    from graphfilter.estimators.targets import Target
-    from graphfilter.estimators.vertex import VertexEstimator
+    from graphfilter.estimators import Target, VertexEstimator
 
 
 @takes(GraphOptions)
@@ -106,12 +105,8 @@ def _predict_values(given: GraphOptions, run: Path, out: Path) -> None:
 def _known_target(given: GraphOptions, estimator: VertexEstimator) -> Target | None:
     """Return what a table says of what was predicted; None where it has no such columns."""
     from graphfilter.data import TextOptions
-    from graphfilter.estimators.targets import named_target
-    from graphfilter.tables.target_columns import (
-        has_columns,
-        read_label_columns,
-        read_number_column,
-    )
+    from graphfilter.estimators import named_target
+    from graphfilter.tables import has_columns, read_label_columns, read_number_column
     from graphfilter.training import REGRESSION
 
     names = [str(name) for name in estimator.target_names_]

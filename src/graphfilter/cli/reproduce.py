@@ -15,9 +15,7 @@ from graphfilter.errors import ConfigError, GraphFilterError, check_name
 
 if TYPE_CHECKING:
     from graphfilter.bench import BenchProgress
-    from graphfilter.paper.options import Options
-    from graphfilter.paper.tables import Rendered
-    from graphfilter.paper.target import Target
+    from graphfilter.paper import Options, Rendered, Target
 
 REPORT_FILE = "report.html"
 OUT, RUNNING = "What to leave", "How to run"
@@ -96,10 +94,8 @@ def reproduce(
             raise ConfigError(
                 f"{word} is for running, and --from-records runs nothing: leave one of them out."
             )
-    from graphfilter.paper.options import Options
-    from graphfilter.paper.reproduction_page import write_reproduction
-    from graphfilter.paper.targets import TARGETS
-    from graphfilter.runtime.devices import pick_device
+    from graphfilter.paper import TARGETS, Options, write_reproduction
+    from graphfilter.runtime import pick_device
     from graphfilter.storage import make_folder
 
     targets = dict(TARGETS)
@@ -151,7 +147,7 @@ def _one(
     target: Target, out: Path, source: Path | None, options: Options, gzip: bool, quiet: bool
 ) -> tuple[Rendered, int]:
     """Run a target unless its records are given, write and print it; count failed runs."""
-    from graphfilter.paper.options import QUICK_EPOCHS, QUICK_RUNS
+    from graphfilter.paper import QUICK_EPOCHS, QUICK_RUNS
     from graphfilter.storage import pack_lines
 
     failed = 0
@@ -187,7 +183,7 @@ def _one(
 
 def _write(rendered: Rendered, out: Path, name: str) -> list[str]:
     from graphfilter.bench import to_csv, to_latex, to_markdown
-    from graphfilter.paper.tables import make_table
+    from graphfilter.paper import make_table
     from graphfilter.report.figures import save_figure
     from graphfilter.storage import atomic_file
 
@@ -210,7 +206,7 @@ def _write(rendered: Rendered, out: Path, name: str) -> list[str]:
 
 def _show(rendered: Rendered) -> None:
     from graphfilter.bench import text_rows
-    from graphfilter.paper.tables import make_table
+    from graphfilter.paper import make_table
 
     table = make_table(rendered)
     say(table.title)

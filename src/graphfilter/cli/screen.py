@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from graphfilter.runtime.launched import launched, may_speak
+from graphfilter.runtime import launched, may_speak
 
 # Escape sequences, then what else moves the cursor, hides text or reverses it.
 _SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -~])")

@@ -14,7 +14,7 @@ from graphfilter.cli.sources import Device, FeatureOptions, Scaling, Seed, Split
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
-    from graphfilter.bench.search import Found, SearchProgress, SearchResult
+    from graphfilter.bench import Found, SearchProgress, SearchResult
 
 
 @takes(FeatureOptions)
@@ -46,8 +46,7 @@ def search(
 
     Example:  graphfilter search --edges edges.csv --vertices vertices.csv --label kind --trials 50
     """
-    from graphfilter.bench.protocol import dataset_name
-    from graphfilter.bench.search import search as run_search
+    from graphfilter.bench import dataset_name, search as run_search
     from graphfilter.run_folder.plan import check_classes, with_features
 
     if quick and max_epochs is not None:

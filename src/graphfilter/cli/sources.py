@@ -104,6 +104,14 @@ class GraphOptions:
             "--edge-kind", help="Kind of an edge: each has a filter of its own.", panel=COLUMNS
         ),
     ] = None
+    merge: Annotated[
+        str | None,
+        _option(
+            help="What the rows of one edge weigh together: sum, mean, max or last. Amounts, "
+            "minutes and counts are added up where nothing is said.",
+            panel=COLUMNS,
+        ),
+    ] = None
     delimiter: Annotated[
         str | None,
         _option(help="Between columns: comma, semicolon, tab, pipe, space or a sign.", panel=TEXT),
@@ -138,15 +146,16 @@ class GraphOptions:
             chosen["unlabelled"] = ("", *chosen["unlabelled"])
         chosen["kinds"] = tuple(_split_kind(word) for word in getattr(self, "column", None) or ())
         # Not the label: the table to predict may have none.
-        for name in ("id", "source", "target", "weight", "unlabelled", "edge_kind", "directed"):
+        for name in (
+            "id", "source", "target", "weight", "unlabelled", "edge_kind", "directed", "merge",
+        ):  # fmt: skip
             chosen[name] = chosen[name] or getattr(like, name, None) or chosen[name]
         return Columns(**chosen)
 
     def read(self, *, encoder: TableEncoder | None = None, like: Columns | None = None) -> Source:
         """Read the graph and say what there is to say of it; one kind of source must be named."""
         self._check()
-        from graphfilter.data import TextOptions, load_dataset, read_tables
-        from graphfilter.data.readers import read_graph
+        from graphfilter.data import TextOptions, load_dataset, read_graph, read_tables
 
         columns = None
         origin = {
@@ -173,11 +182,25 @@ class GraphOptions:
                     self.edges, self.vertices, columns=columns, allow_missing=self.allow_missing,
                     encoder=encoder, text=text,
                 )  # fmt: skip
+        found = self._at_its_time(found)
         tell(found.notes, quiet=self.quiet)
         # Loads torch: after the reading, so that what is wrong with the graph is said at once.
         from graphfilter.run_folder import Source
 
         return Source(found, encoder if columns else None, origin, columns)
+
+    def _at_its_time(self, graph: Graph) -> Graph:
+        """Return the graph as of the moment that was said."""
+        moment: str | None = getattr(self, "as_of", None)
+        if moment is None:
+            return graph
+        if getattr(self, "edge_time", None) is None:
+            raise ConfigError(
+                "--as-of needs the times of the edges: name their column, --edge-time."
+            )
+        graph = graph.as_of(moment)
+        assert graph.history is not None
+        return graph.replace(notes=(*graph.notes, graph.history.note()))
 
     def _open_store(
         self, folder: Path, wanted: TableEncoder | None
@@ -264,6 +287,23 @@ class FitOptions(FeatureOptions):
     split: Annotated[str | None, _option(help="train, val or test per vertex.", panel=COLUMNS)] = (
         None
     )
+    edge_time: Annotated[
+        str | None,
+        _option(
+            "--edge-time",
+            help="When an edge came to be: with --as-of, or --split-by, no later edge is trained "
+            "with; all are predicted with.",
+            panel=COLUMNS,
+        ),
+    ] = None
+    as_of: Annotated[
+        str | None,
+        _option(
+            "--as-of",
+            help="Train with the edges before this date only (or number, as --edge-time has them).",
+            panel=COLUMNS,
+        ),
+    ] = None
 
 
 def takes(
@@ -316,7 +356,7 @@ def given_words(context: typer.Context) -> list[str]:
 def _split_kind(word: str) -> tuple[str, str]:
     """Take NAME=KIND apart."""
     from graphfilter.errors import check_name
-    from graphfilter.tables.encoded import KINDS
+    from graphfilter.tables import KINDS
 
     name, equals, kind = word.rpartition("=")
     if not equals:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.runtime.launched import launched
+from graphfilter.runtime import launched
 
 if TYPE_CHECKING:
     from graphfilter.training import Progress
@@ -53,7 +53,10 @@ def what_is_kept(out: Path) -> str:
 
     if not checkpoints(out):
         return "nothing was kept: there was no checkpoint yet."
-    return f"what was done is kept. Resume with: {command_line()} --resume"
+    kept = f"what was done is kept. Resume with: {command_line()} --resume"
+    if not any(path.stem.startswith("checkpoint-") for path in checkpoints(out)):
+        return kept
+    return f"{kept} (add --seconds 0 for the answer so far)"
 
 
 def command_line() -> str:

@@ -15,9 +15,9 @@ from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.data import Columns
-    from graphfilter.tables.encoding import TableEncoder
+    from graphfilter.tables import TableEncoder
 
-_NOT_HERE = ("edges", "vertices", "dataset", "graph", "edge_kind")
+_NOT_HERE = ("edges", "vertices", "dataset", "graph", "edge_kind", "edge_time", "as_of")
 
 
 @takes(FitOptions, without=_NOT_HERE)

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphfilter.cli.screen import out as console
-from graphfilter.cli.screen import say, show_table, tell
+from graphfilter.cli.screen import out as console, say, show_table, tell
 from graphfilter.cli.sources import Quiet
 from graphfilter.errors import ConfigError, DataFileError, check_name
 
 if TYPE_CHECKING:
-    from graphfilter.bench import Record
-    from graphfilter.bench.tables import Table
+    from graphfilter.bench import Record, Table
 
 FORMATS = ("text", "markdown", "csv", "latex")
 SHORT = {"md": "markdown", "tex": "latex", "txt": "text"}
@@ -127,7 +125,7 @@ def _written(tables: Sequence[Table], format: str) -> str:
 
 def _read_tables(sources: Sequence[Path], metric: str, quiet: bool) -> list[Table]:
     """Read what is on record: benchmarks together, folders together, other lines file by file."""
-    from graphfilter.bench.line_table import holds_benchmarks, read_line_table
+    from graphfilter.bench import holds_benchmarks, read_line_table
     from graphfilter.metrics import METRICS
     from graphfilter.run_folder.score_table import make_score_table
 

@@ -13,7 +13,7 @@ from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.data import Columns
-    from graphfilter.estimators.targets import Target
+    from graphfilter.estimators import Target
 
 # Options that are about classes: they have no meaning for numbers and labels.
 _OF_CLASSES = ("label", "unlabelled", "threshold", "cost", "positive", "embeddings")
@@ -76,8 +76,8 @@ class TargetOptions(AnswerOptions):
     def read_target(self) -> Target:
         """Read what is to be predicted, one row per vertex."""
         from graphfilter.data import TextOptions
-        from graphfilter.estimators.targets import named_target
-        from graphfilter.tables.target_columns import read_label_columns, read_number_column
+        from graphfilter.estimators import named_target
+        from graphfilter.tables import read_label_columns, read_number_column
         from graphfilter.training import MULTILABEL, REGRESSION
 
         assert self.vertices is not None

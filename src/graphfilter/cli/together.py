@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from graphfilter.cli.screen import say
 from graphfilter.cli.stopping import what_is_kept
 from graphfilter.errors import ProcessError
-from graphfilter.runtime.launched import launched
+from graphfilter.runtime import launched
 
 if TYPE_CHECKING:
-    from graphfilter.estimators.vertex import VertexEstimator
-    from graphfilter.runtime.processes import Group
+    from graphfilter.estimators import VertexEstimator
+    from graphfilter.runtime import Group
     from graphfilter.systems import System
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ def join_processes() -> Group | None:
     """Join the other processes; None where there are none."""
     if launched().size == 1:
         return None
-    from graphfilter.runtime.processes import start
+    from graphfilter.runtime import start
 
     return start()
 
@@ -43,8 +43,7 @@ def note_division(group: Group | None, estimator: VertexEstimator) -> list[str]:
 
 def say_division(system: System, n_processes: int) -> str:
     """Return what so many processes divide among them, in words."""
-    from graphfilter.systems.committee import Committee
-    from graphfilter.systems.pipeline import is_divided
+    from graphfilter.systems import Committee, is_divided
 
     what = "members" if isinstance(system, Committee) else "hidden columns"
     if is_divided(system):

@@ -2,13 +2,24 @@
 
 from graphfilter.data import readers
 from graphfilter.data.export import write_tables
-from graphfilter.data.registry import dataset_names, describe, load_dataset, locate
+from graphfilter.data.packing import (
+    pack_datasets as pack_datasets,
+    unpack_datasets as unpack_datasets,
+)
+from graphfilter.data.readers.formats import read_graph as read_graph
+from graphfilter.data.readers.npz import read_npz as read_npz
+from graphfilter.data.readers.npz_writer import write_npz as write_npz
+from graphfilter.data.registry import (
+    cache_folder as cache_folder,
+    dataset_names,
+    describe,
+    load_dataset,
+    locate,
+)
 from graphfilter.data.synthetic import make_bipartite, make_csbm, make_digits, make_karate
-from graphfilter.graph.from_tables import read_tables
+from graphfilter.graph import read_tables
 from graphfilter.store import build_store, open_store, write_store
-from graphfilter.tables.columns import Columns
-from graphfilter.tables.encoding import TableEncoder
-from graphfilter.tables.text_format import TextOptions
+from graphfilter.tables import Columns, TableEncoder, TextOptions
 
 __all__ = [
     "Columns",

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from graphfilter.data import readers
 from graphfilter.errors import DataFileError
-from graphfilter.graph import Graph
-from graphfilter.graph.links import align_arcs
+from graphfilter.graph import Graph, align_arcs
 
 
 def add_directions(graph: Graph, path: Path) -> Graph:

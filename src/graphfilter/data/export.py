@@ -12,7 +12,7 @@ import numpy as np
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
 from graphfilter.storage import atomic_file, make_folder
-from graphfilter.tables.columns import ID_NAMES, LABEL_NAMES, SPLIT_NAMES
+from graphfilter.tables import ID_NAMES, LABEL_NAMES, SPLIT_NAMES
 
 if TYPE_CHECKING:
     import pyarrow as pa

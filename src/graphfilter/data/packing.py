@@ -22,9 +22,15 @@ from graphfilter.data.catalogue import DATASETS, Dataset
 from graphfilter.data.download import Progress
 from graphfilter.data.registry import cache_folder, check_counts, check_sha256, describe, locate
 from graphfilter.errors import ConfigError, DataFileError
-from graphfilter.storage import atomic_file, convert, make_folder
-from graphfilter.storage.arrays import AnyPath, reading
-from graphfilter.storage.json_files import CHECKSUM, checksum_of
+from graphfilter.storage import (
+    CHECKSUM,
+    AnyPath,
+    atomic_file,
+    checksum_of,
+    convert,
+    make_folder,
+    reading,
+)
 from graphfilter.version import __version__
 
 MANIFEST = "graphfilter-datasets.json"
@@ -33,6 +39,7 @@ FORMAT = 1
 _LONGEST = 1_000_000
 _CHUNK = 1 << 20
 _FOREIGN = "is not an archive that graphfilter data pack wrote"
+_PERMISSIONS = "Check its permissions."
 _AGAIN = "Copy it again, or pack it again on the machine that has the datasets."
 
 
@@ -75,8 +82,10 @@ def pack_datasets(
         tar.addfile(_entry(MANIFEST, len(manifest)), io.BytesIO(manifest))
         for file in files:
             path = found[file.name]
-            with reading(path, "Check its permissions."), path.open("rb") as stream:
-                hashed = _Hashed(stream, count)
+            with reading(path, _PERMISSIONS):
+                stream = path.open("rb")
+            with stream:
+                hashed = _Hashed(stream, count, path)
                 tar.addfile(_entry(file.name, file.size), hashed)
             if hashed.digest.hexdigest() != file.sha256:
                 raise DataFileError(path, "changed while it was packed. Pack again.")
@@ -106,16 +115,19 @@ def unpack_datasets(
                     f"holds {file.name!r}, which is no file of a dataset of version {__version__}. "
                     "Install the version of graphfilter that packed it, or a later one.",
                 )
+        # Before anything is written: an entry says itself how long it is.
+        if sum(file.size for file in files) > Path(archive).stat().st_size:
+            raise DataFileError(archive, f"is damaged: it is shorter than its files. {_AGAIN}")
         count = _Count(archive, files, progress)
         for file in files:
             info = tar.next()
-            stream = None if info is None or not info.isreg() else tar.extractfile(info)
+            stream = None if info is None or not _is_plain(info) else tar.extractfile(info)
             if info is None or stream is None or (info.name, info.size) != (file.name, file.size):
                 raise DataFileError(archive, f"is damaged: {file.name} is missing. {_AGAIN}")
             target = cache_folder() / file.name
             state = _state(target, file)
             if state == "new" or (state == "other" and overwrite):
-                _keep(archive, _Hashed(stream, count), target, file, entries[file.name])
+                _keep(archive, _Hashed(stream, count, archive), target, file, entries[file.name])
                 state = "new"
             else:
                 count.add(file.size)
@@ -141,12 +153,14 @@ class _Count:
 class _Hashed:
     """A stream of bytes that hashes and counts what is read from it."""
 
-    def __init__(self, stream: IO[bytes], count: _Count) -> None:
-        self._stream, self._count = stream, count
+    def __init__(self, stream: IO[bytes], count: _Count, path: AnyPath) -> None:
+        self._stream, self._count, self._path = stream, count, path
         self.digest = hashlib.sha256()
 
     def read(self, size: int = _CHUNK) -> bytes:
-        chunk = self._stream.read(size)
+        # Here, not around the copy: what cannot be written is no fault of what is read.
+        with reading(self._path, _PERMISSIONS):
+            chunk = self._stream.read(size)
         self.digest.update(chunk)
         self._count.add(len(chunk))
         return chunk
@@ -175,7 +189,7 @@ def _find(names: Sequence[str]) -> dict[str, Path]:
 
 
 def _describe_file(name: str, path: Path) -> PackedFile:
-    with reading(path, "Check its permissions."), path.open("rb") as stream:
+    with reading(path, _PERMISSIONS), path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
         return PackedFile(name, stream.tell(), digest)
 
@@ -192,12 +206,17 @@ def _write_manifest(files: Iterable[PackedFile]) -> bytes:
     return json.dumps({**content, CHECKSUM: checksum_of(content)}, indent=2).encode() + b"\n"
 
 
+def _is_plain(info: tarfile.TarInfo) -> bool:
+    """Return whether an entry is a file with all its bytes, not one whose zeros are left out."""
+    return info.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not info.issparse()
+
+
 def _read_manifest(
     archive: AnyPath,
     info: tarfile.TarInfo | None,
     open_entry: Callable[[tarfile.TarInfo], IO[bytes] | None],
 ) -> list[PackedFile]:
-    if info is None or info.name != MANIFEST or not info.isreg() or info.size > _LONGEST:
+    if info is None or info.name != MANIFEST or not _is_plain(info) or info.size > _LONGEST:
         raise DataFileError(archive, f"{_FOREIGN}: its first entry must be {MANIFEST}.")
     stream = open_entry(info)
     try:

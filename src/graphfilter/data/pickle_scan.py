@@ -14,7 +14,7 @@ from pickletools import opcodes
 from typing import Any
 
 from graphfilter.errors import DataFileError
-from graphfilter.storage.arrays import AnyPath
+from graphfilter.storage import AnyPath
 
 MAX_OPCODES = 5_000_000
 MAX_TUPLE_DEPTH = 16

@@ -23,8 +23,7 @@ from graphfilter.data.download import Progress, download
 from graphfilter.data.readers.npz import drop_from_splits, note_unlabelled
 from graphfilter.errors import ConfigError, DataFileError, check_name
 from graphfilter.graph import Graph
-from graphfilter.storage import scratch_folder
-from graphfilter.storage.arrays import AnyPath, reading
+from graphfilter.storage import AnyPath, reading, scratch_folder
 from graphfilter.store import is_store, open_store
 
 

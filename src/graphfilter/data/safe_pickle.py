@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from graphfilter.data.arrays import make_csr
 from graphfilter.data.pickle_scan import REMEDY, check_opcodes
 from graphfilter.errors import DataFileError, GraphError
-from graphfilter.storage.arrays import PARSE_ERRORS, AnyPath, reading
+from graphfilter.storage import PARSE_ERRORS, AnyPath, reading
 
 MAX_BYTES = 1 << 30
 MAX_DIMENSIONS = 8

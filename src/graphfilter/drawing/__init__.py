@@ -5,6 +5,18 @@ and dark. ``plot`` draws with matplotlib.
 """
 
 from graphfilter.drawing.card import card
+from graphfilter.drawing.palette import COLOURS, FAINT, FREQUENCY_AXIS, GREY, MARKERS, unframe
 from graphfilter.drawing.svg import Line, bar, line_chart
 
-__all__ = ["Line", "bar", "card", "line_chart"]
+__all__ = [
+    "COLOURS",
+    "FAINT",
+    "FREQUENCY_AXIS",
+    "GREY",
+    "MARKERS",
+    "Line",
+    "bar",
+    "card",
+    "line_chart",
+    "unframe",
+]

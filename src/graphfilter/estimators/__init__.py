@@ -9,15 +9,17 @@ from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.graph import GraphClassifier
 from graphfilter.estimators.regressor import SGFRegressor
 from graphfilter.estimators.sgf import SGFClassifier
-from graphfilter.estimators.system import FilterClassifier, SystemClassifier
+from graphfilter.estimators.system import SystemClassifier
+from graphfilter.estimators.targets import Target, named_target
 from graphfilter.estimators.vertex import VertexEstimator
 
 __all__ = [
-    "FilterClassifier",
     "GraphClassifier",
     "SGFClassifier",
     "SGFRegressor",
     "SystemClassifier",
+    "Target",
     "VertexClassifier",
     "VertexEstimator",
+    "named_target",
 ]

@@ -20,7 +20,7 @@ from graphfilter.explain import Explanation, Member, embed_members
 from graphfilter.graph import Graph
 from graphfilter.splits import Split
 from graphfilter.systems import Prepared
-from graphfilter.tables.labels import match_labels
+from graphfilter.tables import match_labels
 from graphfilter.training import CLASSIFICATION, Task
 
 

@@ -12,9 +12,8 @@ import torch
 from graphfilter.drawing import Line, card, line_chart
 from graphfilter.errors import GraphFilterError
 from graphfilter.filters import Filter
-from graphfilter.plot.axes import FREQUENCY_GRID, common_signs, eigenvalue_of
-from graphfilter.plot.responses import FilterView
-from graphfilter.spectral.diagnosis import known_frequency
+from graphfilter.plot import FREQUENCY_GRID, FilterView, common_signs, eigenvalue_of
+from graphfilter.spectral import known_frequency
 from graphfilter.training import CLASSIFICATION, FitResult
 
 if TYPE_CHECKING:

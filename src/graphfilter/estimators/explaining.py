@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from graphfilter.errors import GraphError, check_count
 from graphfilter.explain import Explanation, Member, explain_vertices, member_of
 from graphfilter.graph import Graph
-from graphfilter.runtime.torch_state import own_torch_state
+from graphfilter.runtime import own_torch_state
 from graphfilter.systems import Prepared
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from graphfilter.errors import GraphError
-from graphfilter.graph import Graph
-from graphfilter.graph.sparse_checks import check_sparse
+from graphfilter.graph import Graph, check_sparse
 
 if TYPE_CHECKING:
     from graphfilter.estimators.vertex import VertexEstimator

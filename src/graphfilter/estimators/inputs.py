@@ -14,10 +14,7 @@ from graphfilter.errors import ConfigError, GraphError, NoGraphWarning
 from graphfilter.estimators.alignment import align, check_target_order, row_names
 from graphfilter.estimators.features import take_features
 from graphfilter.estimators.targets import Target
-from graphfilter.graph import Graph
-from graphfilter.graph.edges import on_host
-from graphfilter.graph.names import holds_names
-from graphfilter.graph.sparse_checks import check_sparse
+from graphfilter.graph import Graph, check_sparse, holds_names, on_host
 from graphfilter.splits import Split, check_vertices
 from graphfilter.training import CLASSIFICATION
 

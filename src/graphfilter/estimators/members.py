@@ -11,10 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.models import Network
-from graphfilter.systems import Outcome, Prepared, System, predict_networks
-from graphfilter.systems.committee_outcome import CommitteeOutcome
-from graphfilter.systems.pipeline import learned_filters
-from graphfilter.systems.pooling import Pool, log_probabilities
+from graphfilter.systems import (
+    CommitteeOutcome,
+    Outcome,
+    Pool,
+    Prepared,
+    System,
+    learned_filters,
+    log_probabilities,
+    predict_networks,
+)
 from graphfilter.training import CLASSIFICATION, FitResult, Task
 
 

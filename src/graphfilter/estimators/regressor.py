@@ -15,7 +15,7 @@ from graphfilter.estimators.sgf import sgf_system
 from graphfilter.estimators.targets import Target, number_target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.graph import Graph
-from graphfilter.models.network import DropoutOn
+from graphfilter.models import DropoutOn
 from graphfilter.systems import System
 
 

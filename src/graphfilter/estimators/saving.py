@@ -11,15 +11,20 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
-from graphfilter.errors import GraphFilterError, ModelFileError, check_count
+from graphfilter.errors import GraphFilterError, ModelFileError
 from graphfilter.estimators.members import FittedMember
-from graphfilter.filters.config import read_config
+from graphfilter.estimators.saved_model import (
+    CLASS_DTYPES,
+    SavedConfig,
+    SavedMember,
+    check_member,
+    check_names,
+)
+from graphfilter.filters import read_config
 from graphfilter.graph import Graph
-from graphfilter.inputs.scaling import FeatureScaler
-from graphfilter.inputs.views import VIEWS
-from graphfilter.models import ChannelNetwork, ModelConfig, Network
-from graphfilter.operators.channels import without_edges
-from graphfilter.operators.kinds import OPERATORS
+from graphfilter.inputs import VIEWS
+from graphfilter.models import ChannelNetwork, ModelConfig
+from graphfilter.operators import OPERATORS, without_edges
 from graphfilter.storage import (
     make_folder,
     read_checked_json,
@@ -27,9 +32,8 @@ from graphfilter.storage import (
     write_checked_json,
     write_tensors,
 )
-from graphfilter.systems import System
-from graphfilter.systems.committee import Committee
-from graphfilter.training import CLASSIFICATION, REGRESSION, TASKS
+from graphfilter.systems import Committee, System
+from graphfilter.training import REGRESSION, TASKS
 from graphfilter.version import __version__
 
 if TYPE_CHECKING:
@@ -39,8 +43,6 @@ if TYPE_CHECKING:
 
 # Raised by one when a file written today could not be read by the code of today's release.
 FORMAT = 1
-# The classes as version 0.1.0 called them.
-FORMER_NAMES = {"FilterClassifier": "SystemClassifier"}
 CONFIG_FILE = "config.json"
 MODEL_FILE = "model.safetensors"
 
@@ -107,8 +109,7 @@ def load_estimator(cls: type[E], folder: str | Path) -> E:
                 f"{folder / name}: must be of format {FORMAT}; got {found}. "
                 "Load it with the version of graphfilter that wrote it, or fit again."
             )
-    kind = str(config.get("kind"))
-    if FORMER_NAMES.get(kind, kind) != cls.__name__:
+    if config.get("kind") != cls.__name__:
         raise ModelFileError(
             f"{folder}: holds a {config.get('kind')}, not a {cls.__name__}; load it as that."
         )
@@ -130,49 +131,48 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
     if isinstance(parameters.get("class_weight"), list):
         parameters["class_weight"] = dict(parameters["class_weight"])
     estimator = cls(**parameters)
-    kind, names = config["classes"]["dtype"], config["classes"]["names"]
-    if kind not in _CLASS_DTYPES:
-        raise ValueError(f"classes of unknown type {kind!r}")
-    # Files of version 0.1.0 are of classes.
-    task = TASKS[config.get("task", CLASSIFICATION.name)]
-    estimator.set_target(task, np.array(names, dtype=kind), bool(config.get("is_column", True)))
+    saved = SavedConfig.read(config)
+    task = TASKS[saved.task]
+    estimator.set_target(task, saved.classes.array(), saved.is_column)
     if task is REGRESSION:
-        estimator.target_mean_ = tensors["target.mean"].numpy()
-        estimator.target_scale_ = tensors["target.scale"].numpy()
-    estimator.n_features_in_ = int(config["n_features"])
-    if names := config.get("feature_names"):  # Not in files of version 0.1.0.
-        if len(names) != estimator.n_features_in_ or not all(isinstance(n, str) for n in names):
-            raise ValueError(f"{estimator.n_features_in_} features, but other names")
-        estimator.feature_names_in_ = np.array(names, dtype=object)
-    estimator.has_edges_ = bool(config["has_edges"])
-    scale = {
-        k: tensors[f"scaler.{k}"].numpy() for k in ("shift", "scale") if f"scaler.{k}" in tensors
-    }
-    estimator.scaler_ = FeatureScaler(config["scaling"], **scale)
+        estimator.target_mean_, estimator.target_scale_ = saved.target(tensors)
+    estimator.n_features_in_ = saved.n_features
+    if saved.feature_names:
+        estimator.feature_names_in_ = np.array(saved.feature_names, dtype=object)
+    estimator.has_edges_ = saved.has_edges
     _check_sizes(estimator, tensors)
+    estimator.scaler_ = saved.scaler(tensors)
+    check_names(tensors, len(saved.members))
     system = estimator.system_ = estimator.build_system()
     sizes = dataclasses.replace(
-        Graph.of(None, 1, features=csr_array((1, estimator.n_features_in_), dtype=np.float32)),
+        Graph.of(None, 1, features=csr_array((1, saved.n_features), dtype=np.float32)),
         labels=np.array([-1]),
         classes=estimator.target_names_,
     )
-    sizes = without_edges(sizes, config.get("channels", ()))
-    # Files of version 0.1.0 have networks of one system that count the same.
-    n_members = check_count("n_members", estimator.n_members)
-    share = {"weight": 1 / n_members, "weight_elsewhere": 1 / n_members}
-    stored = config.get("members", [share] * n_members)
+    sizes = without_edges(sizes, saved.channels)
     members = []
-    for i, described in enumerate(stored):
+    for i, described in enumerate(saved.members):
         start = f"member{i}."
         own = _member_system(system, described)
         _check_counts(own.settings(), tensors)
-        seen = _with_columns(sizes, described.get("columns"), tensors)
-        network = own.build(seen, seed=0)
+        network = own.build(_with_columns(sizes, described.columns, tensors), seed=0)
         network.load_state_dict(
             {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
         )
-        members.append(_member(own, network, described))
-    estimator.links_checksum_ = str(config.get("links", ""))
+        check_member(own, network, saved.n_features)
+        members.append(
+            FittedMember(
+                own,
+                network,
+                weight=described.weight,
+                temperature=described.temperature,
+                weight_elsewhere=described.weight_elsewhere,
+                temperature_elsewhere=described.temperature_elsewhere,
+                columns=described.columns or 0,
+                share=described.share,
+            )
+        )
+    estimator.links_checksum_ = saved.links
     estimator.set_members(members)
     return estimator
 
@@ -196,40 +196,22 @@ def _plain_member(member: FittedMember, system: System) -> dict[str, Any]:
     return {**is_, "model": own.describe(), "columns": member.columns, **numbers}
 
 
-def _member(system: System, network: Network[Any], described: dict[str, Any]) -> FittedMember:
-    """Return a stored member, of which ``described`` is what :func:`_plain_member` returned."""
-    return FittedMember(
-        system,
-        network,
-        weight=float(described["weight"]),
-        temperature=float(described.get("temperature", 1.0)),
-        weight_elsewhere=float(described["weight_elsewhere"]),
-        temperature_elsewhere=float(described.get("temperature_elsewhere", 1.0)),
-        columns=int(described.get("columns", 0)),
-        share=float(described.get("share", 0.0)),
-    )
-
-
-def _member_system(system: System, described: dict[str, Any]) -> System:
+def _member_system(system: System, described: SavedMember) -> System:
     """Return what a stored member was trained as."""
     if not isinstance(system, Committee):
         return system
-    if "model" not in described:
-        # Written by a version under development: today's member of that name, if it is the same.
-        return {member.name: member for member in system.members}[str(described["name"])]
-    model = read_config(described["model"])
-    operator, view = described["operator"], described["view"]
+    model = read_config(described.model or {})
+    operator, view = described.operator, described.view
     if not isinstance(model, ModelConfig) or operator not in OPERATORS or view not in VIEWS:
         raise ValueError(f"a member of {model.kind}, {operator} and {view}")
-    name, title = str(described["name"]), str(described["title"])
-    return System(name, title, model, operator, system.config, "own", view=view)
+    return System(described.name, described.title, model, operator, system.config, "own", view=view)
 
 
-def _with_columns(sizes: Graph, columns: Any, tensors: dict[str, torch.Tensor]) -> Graph:
+def _with_columns(sizes: Graph, columns: int | None, tensors: dict[str, torch.Tensor]) -> Graph:
     """Return the graph of sizes with so many features, where a member sees others."""
     if columns is None:
         return sizes
-    if not isinstance(columns, int) or not 0 < columns <= sum(t.numel() for t in tensors.values()):
+    if not 0 < columns <= sum(t.numel() for t in tensors.values()):
         raise ValueError(f"a member of {columns} columns, but fewer numbers are stored")
     return dataclasses.replace(sizes, features=csr_array((1, columns), dtype=np.float32))
 
@@ -257,15 +239,12 @@ def _check_counts(settings: Mapping[str, Any], tensors: dict[str, torch.Tensor])
             raise ValueError(f"{name} is {value}, but only {stored} numbers are stored")
 
 
-_CLASS_DTYPES = ("object", "int64", "int32", "float64", "float32", "bool")
-
-
 def _plain_classes(classes: np.ndarray) -> dict[str, Any]:
     names = classes.tolist()
     if not all(isinstance(name, str | int | float) for name in names):
         raise GraphFilterError("class names must be strings or numbers to be saved.")
     kind = str(classes.dtype)
-    return {"dtype": kind if kind in _CLASS_DTYPES else "object", "names": names}
+    return {"dtype": kind if kind in CLASS_DTYPES else "object", "names": names}
 
 
 def _plain_parameters(estimator: VertexEstimator) -> dict[str, Any]:

@@ -9,8 +9,7 @@ from graphfilter.errors import ConfigError, check_name
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.filters import StackedFilterConfig
 from graphfilter.graph import Graph
-from graphfilter.models import ChannelNetworkConfig, FilterNetworkConfig, ModelConfig
-from graphfilter.models.network import DropoutOn
+from graphfilter.models import ChannelNetworkConfig, DropoutOn, FilterNetworkConfig, ModelConfig
 from graphfilter.operators import OPERATORS
 from graphfilter.systems import System
 from graphfilter.training import Monitor, TrainConfig

@@ -81,7 +81,3 @@ verbose
             "max_epochs": self.max_epochs, "patience": self.patience, "monitor": self.monitor,
         }  # fmt: skip
         return system.with_(**{k: v for k, v in given.items() if v is not None})
-
-
-# Its name in version 0.1.0.
-FilterClassifier = SystemClassifier

@@ -12,8 +12,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from graphfilter.errors import GraphError
-from graphfilter.tables.labels import encode_labels
-from graphfilter.tables.target_columns import LARGEST_TARGET
+from graphfilter.tables import LARGEST_TARGET, encode_labels
 from graphfilter.training import CLASSIFICATION, MULTILABEL, REGRESSION, Task
 
 Index = NDArray[np.int64]

@@ -25,16 +25,13 @@ from graphfilter.estimators.members import (
 )
 from graphfilter.estimators.saving import load_estimator, save_estimator
 from graphfilter.estimators.targets import Target
-from graphfilter.graph import Graph
-from graphfilter.graph.checksum import links_checksum
-from graphfilter.inputs.scaling import FeatureScaler
-from graphfilter.plot.responses import plot_view
-from graphfilter.runtime.devices import pick_device
+from graphfilter.graph import Graph, links_checksum
+from graphfilter.inputs import FeatureScaler
+from graphfilter.plot import plot_view
+from graphfilter.runtime import pick_device
 from graphfilter.splits import Split, stratified
-from graphfilter.systems import Outcome, Prepared, System, train_system
-from graphfilter.systems.pipeline import learned_filters
-from graphfilter.training import OnEpoch, Task
-from graphfilter.training.logged import logged_progress
+from graphfilter.systems import Outcome, Prepared, System, learned_filters, train_system
+from graphfilter.training import OnEpoch, Task, logged_progress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,6 +75,10 @@ class VertexEstimator(BaseEstimator):
         """Raise where nothing can be learned from a target."""
         if not (target.codes >= 0).any():
             raise GraphError("y must be known for some vertices; it is known for none.")
+
+    def watching(self, on_epoch: OnEpoch | None) -> OnEpoch | None:
+        """Return what is called after every epoch of a fit that begins now."""
+        return on_epoch
 
     def class_weights(self, target: Target, split: Split) -> NDArray[np.float64] | None:
         """Return the weight of each class in the loss; None where all are equal."""
@@ -136,7 +137,8 @@ class VertexEstimator(BaseEstimator):
             targets=values,
         )
         weights = self.class_weights(target, split)
-        with logged_progress(on_epoch) if self.verbose else nullcontext(on_epoch) as report:
+        watching = self.watching(on_epoch)
+        with logged_progress(watching) if self.verbose else nullcontext(watching) as report:
             outcomes = train_system(
                 prepared,
                 system,
@@ -147,7 +149,7 @@ class VertexEstimator(BaseEstimator):
                 checkpoint=checkpoint,
                 resume=resume,
             )
-        members = fitted_members(outcomes, prepared)
+        members = fitted_members(outcomes, prepared.past)
         results = [member.result for member in members if member.result is not None]
         if any(r.stopped == "diverged" and r.best_epoch == 0 for r in results):
             raise GraphFilterError(
@@ -164,7 +166,7 @@ class VertexEstimator(BaseEstimator):
         self.has_edges_ = fitted.n_edges > 0
         self.scaler_ = prepared.scaler
         self.prepared_ = prepared
-        self.links_checksum_ = links_checksum(fitted)
+        self.links_checksum_ = links_checksum(prepared.past.graph)
         self.results_ = results
         self.n_epochs_ = max(outcome.n_epochs for outcome in outcomes)
         self.set_members(members)

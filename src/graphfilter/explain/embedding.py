@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError
 from graphfilter.explain.members import Member
-from graphfilter.runtime.torch_state import own_torch_state
+from graphfilter.runtime import own_torch_state
 
 
 def embed_members(members: Sequence[Member]) -> NDArray[np.float32]:

@@ -18,7 +18,7 @@ from torch import Tensor
 from graphfilter.explain.contributions import STEPS, Contributions, steps_from
 from graphfilter.explain.linear import mean_row
 from graphfilter.graph import Graph
-from graphfilter.models.layers import Input
+from graphfilter.models import Input
 
 # Average features have no zeros, so sparse ones become dense: up to this many numbers.
 MOST_NUMBERS = 100_000_000

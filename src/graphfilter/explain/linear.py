@@ -22,8 +22,7 @@ from torch import Tensor
 
 from graphfilter.explain.contributions import STEPS, Contributions, steps_from
 from graphfilter.graph import Graph
-from graphfilter.models import FilterNetwork
-from graphfilter.models.layers import Input
+from graphfilter.models import FilterNetwork, Input
 from graphfilter.operators import Operator
 
 # Rows of f(P) held at a time.

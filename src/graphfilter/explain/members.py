@@ -18,8 +18,7 @@ from graphfilter.explain.explanation import Explanation, FeatureShare, Speaker, 
 from graphfilter.explain.leaving_out import MOST_NUMBERS, explain_by_leaving_out
 from graphfilter.explain.linear import explain_linear
 from graphfilter.graph import Features, Graph
-from graphfilter.models import ChannelNetwork, FilterNetwork, Network
-from graphfilter.models.layers import Input
+from graphfilter.models import ChannelNetwork, FilterNetwork, Input, Network
 from graphfilter.operators import Operator
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from graphfilter.explain.members import Member
-from graphfilter.inputs.views import VIEWS, fix_view
+from graphfilter.inputs import VIEWS, fix_view
 from graphfilter.models import Fitted, Network
 from graphfilter.operators import to_tensor
 from graphfilter.systems import Prepared, System

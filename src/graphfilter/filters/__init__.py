@@ -5,9 +5,14 @@ To add one, write a file here; response, gradients, plots and training follow. M
 ``operators`` and the rooms above it; knows no network.
 """
 
-from graphfilter.filters.base import Filter, FilterConfig, apply_filters
+from graphfilter.filters.base import (
+    Filter,
+    FilterConfig,
+    apply_filters,
+    polynomials_of as polynomials_of,
+)
 from graphfilter.filters.chebyshev import ChebyshevFilter, ChebyshevFilterConfig
-from graphfilter.filters.config import Config
+from graphfilter.filters.config import Config, added as added, read_config as read_config
 from graphfilter.filters.horizontal import HorizontalFilter, HorizontalFilterConfig
 from graphfilter.filters.identity import IdentityFilter, IdentityFilterConfig
 from graphfilter.filters.pagerank import (

@@ -13,8 +13,7 @@ from torch import Tensor, nn
 
 from graphfilter.errors import ConfigError
 from graphfilter.filters.config import Config
-from graphfilter.operators import Operator
-from graphfilter.operators.polynomial import Basis, Dropout, apply_polynomial, apply_with_dropout
+from graphfilter.operators import Basis, Dropout, Operator, apply_polynomial, apply_with_dropout
 
 
 class FilterConfig(Config, ABC):

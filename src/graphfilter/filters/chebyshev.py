@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from graphfilter.errors import ConfigError, check_count
 from graphfilter.filters.base import Filter, FilterConfig
-from graphfilter.operators.polynomial import Basis
+from graphfilter.operators import Basis
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from torch import Tensor
 
 from graphfilter.errors import ConfigError, check_count
 from graphfilter.filters.base import Filter, FilterConfig
-from graphfilter.operators import Operator
-from graphfilter.operators.polynomial import Basis
+from graphfilter.operators import Basis, Operator
 
 
 @dataclass(frozen=True)

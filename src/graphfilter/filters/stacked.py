@@ -11,8 +11,7 @@ from torch import Tensor, nn
 
 from graphfilter.errors import ConfigError, check_count, check_number
 from graphfilter.filters.base import Filter, FilterConfig
-from graphfilter.operators import Operator
-from graphfilter.operators.polynomial import Dropout
+from graphfilter.operators import Dropout, Operator
 
 
 @dataclass(frozen=True)

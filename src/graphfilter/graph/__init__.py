@@ -3,6 +3,31 @@
 Whatever a user passes (pairs, scipy, networkx, PyTorch Geometric) becomes a :class:`Graph` here.
 """
 
+from graphfilter.graph.checksum import links_checksum
+from graphfilter.graph.edge_kinds import EdgeKinds
+from graphfilter.graph.edges import Cleaned, check_weights, index_type, on_host
+from graphfilter.graph.from_tables import read_tables, say_arcs
 from graphfilter.graph.graph import Features, Graph
+from graphfilter.graph.links import align_arcs, link_features
+from graphfilter.graph.merging import check_merge, reduce_repeats
+from graphfilter.graph.names import holds_names
+from graphfilter.graph.sparse_checks import check_sparse
 
-__all__ = ["Features", "Graph"]
+__all__ = [
+    "Cleaned",
+    "EdgeKinds",
+    "Features",
+    "Graph",
+    "align_arcs",
+    "check_merge",
+    "check_sparse",
+    "check_weights",
+    "holds_names",
+    "index_type",
+    "link_features",
+    "links_checksum",
+    "on_host",
+    "read_tables",
+    "reduce_repeats",
+    "say_arcs",
+]

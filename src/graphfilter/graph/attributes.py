@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from graphfilter.errors import GraphError
 from graphfilter.graph.edges import on_host
 from graphfilter.graph.sparse_checks import check_sparse
-from graphfilter.tables.encoded import Features
-from graphfilter.tables.labels import encode_labels
+from graphfilter.tables import Features, encode_labels
 from graphfilter.wording import count
 
 # An edge list without n_vertices that would make more vertices than this, and more than so many

@@ -49,6 +49,7 @@ class EdgeKinds:
         weights: NDArray[np.float32] | None,
         indptr: NDArray[Any],
         indices: NDArray[Any],
+        merge: str = "larger",
     ) -> Self:
         """Divide the edges that a graph was made of by their kind.
 
@@ -56,7 +57,7 @@ class EdgeKinds:
         ----------
         kinds : sequence (m,)
             Anything that prints; missing values are a kind of their own, 'none'.
-        pairs, weights, indptr, indices
+        pairs, weights, indptr, indices, merge
             The edges, and the adjacency that was made of all of them.
         """
         names, codes = _encode(kinds, len(pairs))
@@ -64,7 +65,7 @@ class EdgeKinds:
         matrices = []
         for code in range(len(names)):
             own = codes == code
-            part = build_csr(pairs[own], None if weights is None else weights[own], n)
+            part = build_csr(pairs[own], None if weights is None else weights[own], n, merge=merge)
             data = np.ones(len(part[1]), dtype=np.float32) if part[2] is None else part[2]
             matrices.append(sp.csr_array((data, part[1], part[0]), shape=(n, n)))
         return cls.from_matrices(names, matrices, indptr, indices)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from graphfilter.errors import GraphError
+from graphfilter.graph.merging import SAID, merge_edges
 from graphfilter.wording import count
 
 
@@ -70,12 +71,18 @@ def check_weights(weights: ArrayLike, n_edges: int) -> NDArray[np.float32]:
 
 
 def build_csr(
-    pairs: NDArray[Any], weights: NDArray[np.float32] | None, n: int, *, directed: bool = False
+    pairs: NDArray[Any],
+    weights: NDArray[np.float32] | None,
+    n: int,
+    *,
+    directed: bool = False,
+    merge: str = "larger",
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float32] | None, list[str]]:
     """Make a symmetric CSR without loops or repeats.
 
     Where the edges are ``directed``, the two directions of one edge are two arcs: neither is a
-    repeat, and neither weight is lost (:mod:`graphfilter.graph.links` keeps both).
+    repeat, and neither weight is lost (:mod:`graphfilter.graph.links` keeps both). ``merge`` says
+    what repeats weigh together: see :mod:`graphfilter.graph.merging`.
 
     Returns
     -------
@@ -85,16 +92,20 @@ def build_csr(
     small = index_type(n)
     u, v = pairs[:, 0].astype(small), pairs[:, 1].astype(small)
     u, v, weights, dropped = _drop_loops_and_zeros(u, v, weights)
-    data = np.ones(len(u), dtype=bool) if weights is None else weights.astype(np.float64)
-    one_way = sp.coo_array((data, (u, v)), shape=(n, n)).tocsr()
-    reverse = one_way.T.tocsr()
-    both = (one_way + reverse if weights is None else one_way.maximum(reverse)).tocsr()
+    if weights is None or merge == "larger":
+        data = np.ones(len(u), dtype=bool) if weights is None else weights.astype(np.float64)
+        one_way = sp.coo_array((data, (u, v)), shape=(n, n)).tocsr()
+        reverse = one_way.T.tocsr()
+        both = (one_way + reverse if weights is None else one_way.maximum(reverse)).tocsr()
+        n_unequal = 0 if weights is None or directed else _count_unequal(one_way, reverse)
+        n_one_way = one_way.nnz
+    else:
+        both, n_one_way, n_unequal = merge_edges(u, v, weights, n, merge)
     both.sort_indices()
-    n_unequal = 0 if weights is None or directed else _count_unequal(one_way, reverse)
     notes = Cleaned(
-        *dropped, len(u), one_way.nnz, both.nnz, n_unequal,
+        *dropped, len(u), n_one_way, both.nnz, n_unequal,
         int(np.count_nonzero(np.diff(both.indptr) == 0)),
-    ).notes(directed=directed)  # fmt: skip
+    ).notes(directed=directed, merge=None if weights is None else merge)  # fmt: skip
     data = None if weights is None else check_weights(both.data, both.nnz)
     return both.indptr.astype(index_type(both.nnz)), both.indices.astype(small), data, notes
 
@@ -123,19 +134,22 @@ class Cleaned:
     n_unequal: int = 0
     n_isolated: int = 0
 
-    def notes(self, *, directed: bool) -> list[str]:
-        """Say in sentences what was cleaned."""
+    def notes(self, *, directed: bool, merge: str | None) -> list[str]:
+        """Say in sentences what was cleaned; ``merge`` is None where edges have no weights."""
         n_reciprocal = 2 * self.n_one_way - self.n_both
+        own = merge in (None, "larger")
         # A symmetric matrix lists every edge twice by convention: that is no repeat worth a note.
-        listed_twice = 0 if directed or n_reciprocal == self.n_one_way else n_reciprocal // 2
+        symmetric = n_reciprocal == self.n_one_way and (own or not self.n_unequal)
+        listed_twice = 0 if directed or symmetric else n_reciprocal // 2
+        how = "" if merge is None else f": {SAID[merge]}"
         n_repeats = self.n_kept - self.n_one_way + listed_twice
         isolated = count(self.n_isolated, "isolated vertex", "isolated vertices")
         unequal = f"{count(self.n_unequal, 'edge')} had one weight per direction"
         said = {
             f"{count(self.n_loops, 'self loop')} dropped.": self.n_loops,
             f"{count(self.n_zero, 'edge')} of weight 0 dropped.": self.n_zero,
-            f"{count(n_repeats, 'repeated edge')} merged.": n_repeats,
-            f"{unequal}: the larger was kept.": self.n_unequal,
+            f"{count(n_repeats, 'repeated edge')} merged{how}.": n_repeats,
+            f"{unequal}: the larger was kept.": self.n_unequal if own else 0,
             f"{isolated} kept.": self.n_isolated,
         }
         return [note for note, n in said.items() if n]

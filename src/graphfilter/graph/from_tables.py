@@ -11,16 +11,20 @@ import numpy as np
 
 from graphfilter.errors import check_name
 from graphfilter.graph.graph import Graph
-from graphfilter.tables.build import GraphParts, read_parts, telling
-from graphfilter.tables.columns import Columns
-from graphfilter.tables.encoding import TableEncoder
-from graphfilter.tables.formats import open_pair
-from graphfilter.tables.frames import FrameTable
-from graphfilter.tables.text_format import TextOptions
+from graphfilter.tables import (
+    Columns,
+    FrameTable,
+    GraphParts,
+    TableEncoder,
+    TextOptions,
+    open_pair,
+    read_parts,
+    telling,
+)
 from graphfilter.wording import count
 
 GraphType = TypeVar("GraphType", bound=Graph)
-_COLUMNS = ("weight", "split", "edge_kind", "vertex_kind")
+_COLUMNS = ("weight", "split", "edge_kind", "vertex_kind", "merge", "edge_time")
 _SETTINGS = ("unlabelled", "allow_missing", "directed")
 
 
@@ -116,7 +120,8 @@ def build_graph(kind: type[GraphType], parts: GraphParts) -> GraphType:
     with telling(parts.notes):
         graph = kind.from_edges(
             parts.pairs, parts.n_vertices, weights=parts.weights, name=parts.name,
-            directed=parts.directed, kinds=parts.kinds,
+            directed=parts.directed, kinds=parts.kinds, merge=parts.merge,
+            times=None if parts.times is None else parts.times.as_array(),
         )  # fmt: skip
         notes = (*parts.notes, *_say_links(graph), *graph.notes)
         graph = graph.replace(

@@ -22,11 +22,13 @@ from graphfilter.graph.conversions import (
 )
 from graphfilter.graph.edge_kinds import EdgeKinds
 from graphfilter.graph.edges import as_pairs, build_csr, check_weights
+from graphfilter.graph.history import EdgeHistory
 from graphfilter.graph.links import align_arcs, out_links
+from graphfilter.graph.merging import check_merge
 from graphfilter.graph.names import number_names
 from graphfilter.graph.subgraphs import induced_subgraph, largest_component
 from graphfilter.splits import Split
-from graphfilter.tables.encoded import Features
+from graphfilter.tables import Features
 from graphfilter.wording import count
 
 
@@ -62,6 +64,8 @@ class Graph:
         graph without directions.
     kinds : EdgeKinds or None
         How strongly each kind of edge joins two vertices, where kinds were given.
+    history : EdgeHistory or None
+        When each edge came to be, where times were given, and which of them training may know.
 
     Examples
     --------
@@ -84,6 +88,7 @@ class Graph:
     name: str = "graph"
     arcs: NDArray[np.float32] | None = None
     kinds: EdgeKinds | None = None
+    history: EdgeHistory | None = None
 
     def __post_init__(self) -> None:
         edges = (self.indptr, self.indices, self.weights, self.arcs)
@@ -112,6 +117,8 @@ class Graph:
         name: str = "graph",
         directed: bool = False,
         kinds: Any = None,
+        merge: str = "larger",
+        times: Any = None,
     ) -> Self:
         """Build a graph from pairs of vertex numbers, or of names.
 
@@ -128,13 +135,20 @@ class Graph:
             Any hashable; -1, None, NaN, '' or 'NA' is unlabelled (the rule is in full in
             :mod:`graphfilter.tables.labels`).
         weights : array (m,), optional
-            Non-negative. Repeats of an edge in one direction add up; where the two directions
-            then differ, the larger holds. An edge of weight 0 is no edge.
+            Non-negative. An edge of weight 0 is no edge.
         directed : bool
             Remember beside the graph which way each edge goes, from the first vertex of a pair to
             the second: :meth:`out_links` and :meth:`in_links` then differ.
         kinds : sequence (m,), optional
             What kind each edge is of, remembered beside the graph of all edges.
+        merge : {'larger', 'sum', 'mean', 'max', 'last'}
+            What repeats of an edge weigh together, whichever way they go; 'sum' without weights
+            counts them. 'larger' adds those of one direction up and keeps the larger direction.
+            Edges that are all listed in both directions, with equal weights, are listed twice by
+            convention, and not added up.
+        times : array (m,), optional
+            When each edge came to be: numbers, or datetime64. :meth:`as_of` then says which of
+            them training may know.
 
         Examples
         --------
@@ -151,12 +165,17 @@ class Graph:
         pairs = as_pairs(numbered)
         n = count_vertices(pairs, n_vertices, features, labels)
         values = None if weights is None else check_weights(weights, len(pairs))
-        indptr, indices, data, notes = build_csr(pairs, values, n, directed=directed)
-        arcs = align_arcs(pairs, values, indptr, indices) if directed else None
+        if check_merge(merge, weighted=values is not None) == "sum" and values is None:
+            values = np.ones(len(pairs), dtype=np.float32)
+        indptr, indices, data, notes = build_csr(pairs, values, n, directed=directed, merge=merge)
+        arcs = align_arcs(pairs, values, indptr, indices, merge) if directed else None
         own = None
         if kinds is not None:
-            own = EdgeKinds.from_edges(kinds, pairs, values, indptr, indices)
-        bare = cls(indptr, indices, data, notes=tuple(notes), name=name, arcs=arcs, kinds=own)
+            own = EdgeKinds.from_edges(kinds, pairs, values, indptr, indices, merge)
+        past = None if times is None else EdgeHistory.of(pairs, values, kinds, times, merge)
+        bare = cls(
+            indptr, indices, data, notes=tuple(notes), name=name, arcs=arcs, kinds=own, history=past
+        )  # fmt: skip
         return bare.replace(
             features=features,
             labels=labels,
@@ -319,6 +338,38 @@ class Graph:
     def replace(self, **changes: Any) -> Self:
         """Return a copy with other attributes, checked and converted; the edges stay."""
         return replace(self, **check_changes(changes, self.n_vertices, self))
+
+    def as_of(self, moment: Any) -> Self:
+        """Return the graph with this moment as the present of training.
+
+        An estimator learns from the edges before it, and predicts with all. Edges without a time
+        are not learned from.
+
+        Parameters
+        ----------
+        moment : str, date or number
+            A date where the times of the edges are dates, else a number.
+
+        Examples
+        --------
+        >>> times = np.array(["2024-01-01", "2024-03-01"], dtype="datetime64[D]")
+        >>> graph = Graph.from_edges([[0, 1], [1, 2]], times=times).as_of("2024-02-01")
+        >>> graph.n_edges, graph.past.n_edges
+        (2, 1)
+        """
+        if self.history is None:
+            raise GraphError(
+                "the edges must have times to go back to a moment; they have none. Pass times=, or "
+                "name their column with edge_time (--edge-time)."
+            )
+        return replace(self, history=self.history.until(moment))
+
+    @property
+    def past(self) -> Self:
+        """The graph that training may know: edges before :meth:`as_of`; all where none is said."""
+        if self.history is None or self.history.moment is None:
+            return self
+        return replace(self, **self.history.links(self.n_vertices, directed=self.directed))
 
     def subgraph(self, index: ArrayLike) -> Self:
         """Return the graph induced by these vertices, in this order.

@@ -17,12 +17,13 @@ def align_arcs(
     weights: NDArray[np.float32] | None,
     indptr: NDArray[Any],
     indices: NDArray[Any],
+    merge: str = "larger",
 ) -> NDArray[np.float32]:
     """Return the weight of the arc (row → column) for every entry of a symmetric CSR, 0 for none.
 
     Parameters
     ----------
-    pairs, weights : arrays (m, 2), (m,) or None
+    pairs, weights, merge : arrays (m, 2), (m,) or None, and str
         As :func:`~graphfilter.graph.edges.build_csr` took them to make the CSR.
     """
     n = len(indptr) - 1
@@ -35,8 +36,15 @@ def align_arcs(
     rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(indptr))
     place = np.searchsorted(rows * n + indices, ends[:, 0] * n + ends[:, 1])
     sums = np.bincount(place, weights=values[keep], minlength=len(indices))
-    arcs = (sums > 0).astype(np.float32) if weights is None else sums.astype(np.float32)
-    return arcs[: len(indices)]
+    if weights is None:
+        sums = sums > 0
+    elif merge == "mean":
+        sums = sums / np.maximum(np.bincount(place, minlength=len(indices)), 1)
+    elif merge == "max":
+        np.maximum.at(sums := np.zeros(len(indices)), place, values[keep])
+    elif merge == "last":
+        sums[place] = values[keep]
+    return sums.astype(np.float32)[: len(indices)]
 
 
 def out_links(graph: Graph) -> sp.csr_array:

@@ -26,10 +26,12 @@ def induced_subgraph(graph: AnyGraph, index: ArrayLike) -> AnyGraph:
     chosen = check_vertices(index, graph.n_vertices)
     if not len(chosen):
         raise GraphError("vertices must be at least one to make a graph of; got none.")
-    kept = graph.out_links()[chosen][:, chosen].tocoo()
-    pairs = np.stack([kept.row, kept.col], axis=1)
-    weights = None if graph.weights is None else kept.data
+    pairs, weights = _entries(graph.adjacency, chosen, weighted=graph.weights is not None)
     indptr, indices, data, _ = build_csr(pairs, weights, len(chosen))
+    arcs = None
+    if graph.directed:
+        own = _entries(graph.out_links(), chosen, weighted=graph.weights is not None)
+        arcs = align_arcs(*own, indptr, indices)
     kinds = graph.kinds
     if kinds is not None:
         parts = [kinds.adjacency(k, graph)[chosen][:, chosen] for k in range(len(kinds.names))]
@@ -42,13 +44,23 @@ def induced_subgraph(graph: AnyGraph, index: ArrayLike) -> AnyGraph:
         indptr=indptr,
         indices=indices,
         weights=data,
-        arcs=align_arcs(pairs, weights, indptr, indices) if graph.directed else None,
+        arcs=arcs,
         kinds=kinds,
+        history=None if graph.history is None else graph.history.renumbered(new_number),
         features=None if graph.features is None else graph.features[chosen],
         labels=None if graph.labels is None else graph.labels[chosen],
         vertex_names=None if names is None else tuple(names[i] for i in chosen),
         splits=tuple(_renumber(split, new_number) for split in graph.splits),
     )
+
+
+def _entries(
+    matrix: sp.csr_array, chosen: NDArray[np.int64], *, weighted: bool
+) -> tuple[NDArray[np.int32], NDArray[np.float32] | None]:
+    """Return the entries between these vertices, as pairs, and their values."""
+    kept = matrix[chosen][:, chosen].tocoo()
+    pairs = np.stack([kept.row, kept.col], axis=1)
+    return pairs, kept.data.astype(np.float32) if weighted else None
 
 
 def largest_component(graph: AnyGraph) -> AnyGraph:

@@ -1,6 +1,30 @@
 """What a model sees of each vertex: features on a common scale, views, places in the graph."""
 
+from graphfilter.inputs.places import MOST_PLACES
 from graphfilter.inputs.scaling import SCALINGS, FeatureScaler
-from graphfilter.inputs.views import VIEWS, find_view, fix_view
+from graphfilter.inputs.views import (
+    AVERAGES,
+    MOST_AVERAGED,
+    MOST_HOPS,
+    VIEWS,
+    Found,
+    average_hops,
+    averages,
+    find_view,
+    fix_view,
+)
 
-__all__ = ["SCALINGS", "VIEWS", "FeatureScaler", "find_view", "fix_view"]
+__all__ = [
+    "AVERAGES",
+    "MOST_AVERAGED",
+    "MOST_HOPS",
+    "MOST_PLACES",
+    "SCALINGS",
+    "VIEWS",
+    "FeatureScaler",
+    "Found",
+    "average_hops",
+    "averages",
+    "find_view",
+    "fix_view",
+]

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import svds
 
 from graphfilter.errors import GraphError
-from graphfilter.graph.graph import Features, Graph
+from graphfilter.graph import Graph
+from graphfilter.tables import Features
 
 Array = NDArray[np.float64]
 

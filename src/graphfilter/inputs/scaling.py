@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.errors import GraphError, check_name
-from graphfilter.graph.graph import Features
+from graphfilter.tables import Features
 
 SCALINGS = ("auto", "none", "row", "standardise")
 _NUMBERS_AT_ONCE = 1 << 20
@@ -57,7 +57,8 @@ class FeatureScaler:
         shift = dense.mean(axis=0, dtype=np.float64)
         deviation = _deviation(dense, shift)
         # A column that varies by no more than rounding is constant: leave its scale alone.
-        constant = deviation <= 1e-6 * np.abs(shift)
+        smallest = np.finfo(np.float32).tiny
+        constant = deviation <= np.maximum(1e-6 * np.abs(shift), smallest)
         scale = np.where(constant, 1.0, deviation)
         return cls(scaling, shift.astype(np.float32), scale.astype(np.float32))
 

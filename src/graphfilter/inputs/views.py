@@ -14,10 +14,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.errors import check_name
-from graphfilter.graph.graph import Features, Graph
-from graphfilter.graph.links import link_features
+from graphfilter.graph import Graph, link_features
 from graphfilter.inputs.places import find_places, fix_places
-from graphfilter.tables.encoded import with_gaps
+from graphfilter.tables import Features, with_gaps
 
 # Of stored entries: above this share columns are stored dense.
 DENSE_ABOVE = 0.3

@@ -6,18 +6,37 @@ many of them on PyTorch Geometric's layers (``pyg.py``). May import ``filters`` 
 
 from graphfilter.models.base import Fitted, ModelConfig, Network, SideBySide, TrainingOutput
 from graphfilter.models.channels import ChannelNetwork, ChannelNetworkConfig
+from graphfilter.models.columns import (
+    BYTES_OF_PROCESS as BYTES_OF_PROCESS,
+    BYTES_PER_EDGE_ENTRY as BYTES_PER_EDGE_ENTRY,
+    BYTES_PER_ENTRY as BYTES_PER_ENTRY,
+    BYTES_PER_FEATURE as BYTES_PER_FEATURE,
+    BYTES_PER_SPARSE_FEATURE as BYTES_PER_SPARSE_FEATURE,
+    BYTES_PER_VERTEX as BYTES_PER_VERTEX,
+    DIVIDED as DIVIDED,
+    LANES as LANES,
+    Columns as Columns,
+    can_be_divided as can_be_divided,
+    column_part as column_part,
+)
 from graphfilter.models.filtered_features import FilteredFeatures, FilteredFeaturesConfig
-from graphfilter.models.forest import Forest, ForestConfig
-from graphfilter.models.hop_network import HopNetwork, HopNetworkConfig
+from graphfilter.models.forest import (
+    Forest,
+    ForestConfig,
+    forest_bytes as forest_bytes,
+    growing_bytes as growing_bytes,
+)
+from graphfilter.models.hop_network import READ_BYTES as READ_BYTES, HopNetwork, HopNetworkConfig
 from graphfilter.models.kernel import KernelConfig, KernelMachine
-from graphfilter.models.layers import Linear, drop
-from graphfilter.models.network import FilterNetwork, FilterNetworkConfig
+from graphfilter.models.layers import Input as Input, Linear, drop
+from graphfilter.models.network import DropoutOn as DropoutOn, FilterNetwork, FilterNetworkConfig
 from graphfilter.models.peers.acm_gcn import ACMGCN, ACMGCNConfig
 from graphfilter.models.peers.ap_gcn import APGCN, APGCNConfig
 from graphfilter.models.peers.arma import ARMA, ARMAConfig
 from graphfilter.models.peers.block_gnn import BlockGNN, BlockGNNConfig
 from graphfilter.models.peers.chebnet import ChebNet, ChebNetConfig
 from graphfilter.models.peers.classic_gnn import ClassicGNN, ClassicGNNConfig
+from graphfilter.models.peers.correct_and_smooth import correct as correct, smooth as smooth
 from graphfilter.models.peers.directed_gcn import DirectedGCN, DirectedGCNConfig
 from graphfilter.models.peers.fastgcn import FastGCN, FastGCNConfig
 from graphfilter.models.peers.fsgnn import FSGNN, FSGNNConfig

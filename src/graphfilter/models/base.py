@@ -190,12 +190,16 @@ class Fitted(Network[ConfigT]):
     def fit(
         self,
         rows: Features,
-        labels: NDArray[np.int64],
+        targets: NDArray[Any],
         *,
         sample_weight: NDArray[np.float64] | None = None,
         seed: int = 0,
     ) -> None:
-        """Learn from rows (n, d), dense or sparse, and class numbers."""
+        """Learn from rows (n, d), dense or sparse.
+
+        ``targets`` are class numbers (n,), which of several labels a vertex has (bool, (n, L)), or
+        numbers (float, (n, T)). Outputs are logits of classes and labels, or numbers.
+        """
 
     @property
     def remark(self) -> str:

@@ -15,8 +15,7 @@ from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig, SideBySide
 from graphfilter.models.layers import Generators, Input, Linear, linear_side_by_side
 from graphfilter.models.network import FilterNetwork
-from graphfilter.operators import Operator
-from graphfilter.operators.channels import Channels, channel_names
+from graphfilter.operators import Channels, Operator, channel_names
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from graphfilter.models.layers import Draws, Generators, drop
-from graphfilter.operators.dropout import Drawn, draw
+from graphfilter.operators import Drawn, draw
 
 if TYPE_CHECKING:
     from graphfilter.models.columns import Columns

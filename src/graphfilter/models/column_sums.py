@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphfilter.runtime import processes
+from graphfilter.runtime import current
 
 
 class Sum(torch.autograd.Function):
@@ -15,7 +15,7 @@ class Sum(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, part: Tensor) -> Tensor:
-        group = processes.current()
+        group = current()
         if group is None:
             return part
         purpose = "step" if ctx.needs_input_grad[0] else "scoring"
@@ -39,7 +39,7 @@ class SumOfGradients(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        group = processes.current()
+        group = current()
         if group is None:
             return grad, None
         grad = grad.clone()

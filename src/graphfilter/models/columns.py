@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from graphfilter.filters.base import polynomials_of
+from graphfilter.filters import polynomials_of
 from graphfilter.models.column_dropout import DroppedProduct, copies_of, draw_columns
 from graphfilter.models.column_sums import Sum, SumOfGradients
 from graphfilter.models.layers import (
@@ -29,9 +29,8 @@ from graphfilter.models.layers import (
     apply_heads,
     linear_side_by_side,
 )
-from graphfilter.operators import Operator
-from graphfilter.operators.polynomial import Basis, apply_polynomial
-from graphfilter.runtime.memory import gpu_memory, memory_of_process
+from graphfilter.operators import Basis, Operator, apply_polynomial
+from graphfilter.runtime import gpu_memory, memory_of_process
 
 if TYPE_CHECKING:
     from graphfilter.models.network import FilterNetwork, FilterNetworkConfig

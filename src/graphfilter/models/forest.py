@@ -68,9 +68,10 @@ class Forest(TreeNodes[ForestConfig]):
     first : Tensor (n_nodes + 1,)
         Where the votes of each node begin: a leaf knows few classes, another node has none.
     voted, votes : Tensors (n_votes,)
-        A class, and its share among the training vertices of the leaf.
-    seen : Tensor (n_classes,)
-        Whether a class has training vertices.
+        A class or label, and its share among the training vertices of the leaf; or a number, and
+        its mean.
+    seen : bool Tensor (n_classes,)
+        Whether a class has training vertices. Of labels (1, n_labels), of numbers (0, n_numbers).
     places, basis : Tensors (n, k), (d, j)
         What the view of places found; empty of another view.
 
@@ -108,13 +109,20 @@ class Forest(TreeNodes[ForestConfig]):
     def fit(
         self,
         rows: Features,
-        labels: NDArray[np.int64],
+        targets: NDArray[Any],
         *,
         sample_weight: NDArray[np.float64] | None = None,
         seed: int = 0,
     ) -> None:
         columns = np.ascontiguousarray(dense(rows), dtype=np.float32)
-        present, own = np.unique(labels, return_inverse=True)
+        of_classes = targets.ndim == 1
+        if of_classes:
+            present, own = np.unique(targets, return_inverse=True)
+            seen = np.isin(np.arange(self.n_classes), present)
+        else:
+            # Shares of labels are means of 0 and 1: trees of numbers have them in their leaves.
+            present, own = np.arange(self.n_classes), targets.astype(np.float64)
+            seen = np.ones((int(targets.dtype == np.bool_), self.n_classes))
         rng = np.random.RandomState(seed % 2**32)
         trees: list[dict[str, NDArray[Any]]] = []
         votes: list[sp.csr_array] = []
@@ -123,7 +131,7 @@ class Forest(TreeNodes[ForestConfig]):
         def grow(seed: int) -> Any:
             return _grow(columns, own, sample_weight, seed)
 
-        for tree in _in_turn(grow, seeds, growing_bytes(len(labels), len(present))):
+        for tree in _in_turn(grow, seeds, growing_bytes(len(targets), len(present))):
             # Copies: a view would keep all of scikit-learn's tree.
             trees.append(
                 {
@@ -134,7 +142,8 @@ class Forest(TreeNodes[ForestConfig]):
                     "missing_left": tree.missing_go_to_left.astype(bool),
                 }
             )
-            votes.append(_leaf_votes(tree.value[:, 0], tree.children_left < 0))
+            counts = tree.value[:, 0] if of_classes else tree.value[:, :, 0]
+            votes.append(_leaf_votes(counts, tree.children_left < 0, shares=of_classes))
         joined = sp.csr_array(sp.vstack(votes, format="csr"))
         self.keep(
             trees,
@@ -143,7 +152,7 @@ class Forest(TreeNodes[ForestConfig]):
             votes=joined.data,
             places=np.zeros((0, 0)),
             basis=np.zeros((0, 0)),
-            seen=np.isin(np.arange(self.n_classes), present),
+            seen=seen,
         )
 
     def keep_view(self, found: Mapping[str, NDArray[np.float32]]) -> None:
@@ -162,7 +171,8 @@ class Forest(TreeNodes[ForestConfig]):
         return super().load_state_dict(_with_sparse_votes(state_dict, self.n_classes))
 
     def is_whole(self, state: Mapping[str, Tensor], n_nodes: int) -> bool:
-        first, voted, votes = (state[name] for name in ("first", "voted", "votes"))
+        first, voted, votes, seen = (state[name] for name in ("first", "voted", "votes", "seen"))
+        are_shares = bool(((votes >= 0) & (votes <= 1)).all())
         return (
             tuple(first.shape) == (n_nodes + 1,)
             and voted.ndim == 1
@@ -171,14 +181,19 @@ class Forest(TreeNodes[ForestConfig]):
             and int(first[-1]) == len(voted)
             and bool((first.diff() >= 0).all())
             and within(voted, self.n_classes)
-            and bool(((votes >= 0) & (votes <= 1)).all())
-            and tuple(state["seen"].shape) == (self.n_classes,)
+            and (are_shares or (seen.ndim == 2 and bool(votes.isfinite().all())))
+            and seen.shape[-1:] == (self.n_classes,)
+            and seen.shape[:-1] in ((), (0,), (1,))
+            and (are_shares or not len(seen))
             and state["places"].ndim == state["basis"].ndim == 2
             and all(bool(state[name].isfinite().all()) for name in ("places", "basis"))
         )
 
     def answers(self, leaves: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the logarithm of the votes, with one vote more that is shared by all classes."""
+        """Return the logarithm of the votes, with one vote more that is shared by all classes.
+
+        Of labels the log odds, each with one undecided vote more; of numbers their mean.
+        """
         n, n_trees = leaves.shape
         parts = (self.votes.double(), self.voted.long(), self.first)
         votes = sp.csr_array(
@@ -186,17 +201,25 @@ class Forest(TreeNodes[ForestConfig]):
         )
         starts = np.arange(0, n * n_trees + 1, n_trees)
         ended = sp.csr_array((np.ones(n * n_trees), leaves.ravel(), starts), (n, len(self.left)))
-        shares = ((ended @ votes).toarray() + 1 / self.n_classes) / (n_trees + 1)
-        return np.where(self.seen.cpu().numpy(), np.log(shares), NEVER)
+        total = (ended @ votes).toarray()
+        if self.seen.ndim == 1:
+            shares = (total + 1 / self.n_classes) / (n_trees + 1)
+            return np.where(self.seen.cpu().numpy(), np.log(shares), NEVER)
+        if not len(self.seen):
+            return total / n_trees
+        return np.log(total + 0.5) - np.log(np.maximum(n_trees - total, 0.0) + 0.5)
 
 
-def _grow(columns: Any, labels: Any, sample_weight: Any, seed: int) -> Any:
+def _grow(columns: Any, targets: Any, sample_weight: Any, seed: int) -> Any:
     """Fit one tree of scikit-learn's, which keeps every class at every node."""
-    from sklearn.tree import ExtraTreeClassifier
+    from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
 
-    leaf = max(1, len(labels) // MOST_LEAVES)
-    model = ExtraTreeClassifier(min_samples_leaf=leaf, random_state=seed)
-    return model.fit(columns, labels, sample_weight=sample_weight).tree_
+    leaf = max(1, len(targets) // MOST_LEAVES)
+    if targets.ndim == 1:
+        model = ExtraTreeClassifier(min_samples_leaf=leaf, random_state=seed)
+    else:  # All columns at every node, as the forest of scikit-learn's.
+        model = ExtraTreeRegressor(min_samples_leaf=leaf, max_features=1.0, random_state=seed)
+    return model.fit(columns, targets, sample_weight=sample_weight).tree_
 
 
 def _in_turn(grow: Callable[[int], Any], seeds: list[int], size: int) -> Generator[Any]:
@@ -227,13 +250,15 @@ def _most_nodes(n_train: int) -> int:
     return 2 * (n_train // max(1, n_train // MOST_LEAVES))
 
 
-def _leaf_votes(counts: NDArray[np.float64], leaf: NDArray[np.bool_]) -> sp.csr_array:
-    """Return the share of each class at each leaf, sparse; none at other nodes."""
+def _leaf_votes(
+    counts: NDArray[np.float64], leaf: NDArray[np.bool_], *, shares: bool
+) -> sp.csr_array:
+    """Return what each leaf says, as shares of its sum or as it is, sparse; else nothing."""
     ends = np.flatnonzero(leaf)
     row, classes = np.nonzero(counts[ends])
     at = ends[row]
-    shares = counts[at, classes] / counts.sum(axis=1)[at]
-    return sp.csr_array((shares.astype(np.float32), (at, classes)), counts.shape)
+    said = counts[at, classes] / (counts.sum(axis=1)[at] if shares else 1.0)
+    return sp.csr_array((said.astype(np.float32), (at, classes)), counts.shape)
 
 
 def _with_sparse_votes(state: Mapping[str, Any], n_classes: int) -> Mapping[str, Any]:

@@ -12,8 +12,7 @@ from graphfilter.errors import check_count
 from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig, Network
 from graphfilter.models.layers import Draws, Input, Linear, drop
-from graphfilter.operators import Operator
-from graphfilter.operators.powers import stack_powers
+from graphfilter.operators import Operator, stack_powers
 
 # Bytes of hops that are read at a time. Not by the memory there is: the same seed must give the
 # same batches on every machine.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -66,7 +66,8 @@ class KernelMachine(Fitted[KernelConfig]):
 
     over the training rows, or so many of them drawn at random (Nyström). The ridge is the one with
     the least squared error of every training vertex predicted from all the others, which has a
-    closed form; the sharpness s minimises their log loss. There are no epochs, and on neighbours
+    closed form; the sharpness s minimises their log loss. Of several labels the logit of each is
+    s (2 z - 1), and numbers are answered as they are. There are no epochs, and on neighbours
     as rows it finds what no product with the graph shows: vertices that share their neighbours.
 
     Parameters
@@ -110,36 +111,46 @@ class KernelMachine(Fitted[KernelConfig]):
     def fit(
         self,
         rows: Features,
-        labels: NDArray[np.int64],
+        targets: NDArray[Any],
         *,
         sample_weight: NDArray[np.float64] | None = None,
         seed: int = 0,
     ) -> None:
-        weight = np.ones(len(labels)) if sample_weight is None else sample_weight
-        weight = weight * (len(labels) / weight.sum())
-        chosen = np.arange(len(labels))
+        weight = np.ones(len(targets)) if sample_weight is None else sample_weight
+        weight = weight * (len(targets) / weight.sum())
+        chosen = np.arange(len(targets))
         if len(chosen) > self.config.most_landmarks:
             drawn = np.random.default_rng(seed).permutation(chosen)
             chosen = np.sort(drawn[: self.config.most_landmarks])
         sparse = sp.csr_array(rows).astype(np.float32)
         sparse.sort_indices()
         landmarks = sp.csr_array(sparse[chosen])
-        one_hot = np.eye(self.n_classes)[labels]
-        mean = weight @ one_hot / len(labels)
+        of_classes = targets.ndim == 1
+        wanted = np.eye(self.n_classes)[targets] if of_classes else targets.astype(np.float64)
+        mean = weight @ wanted / len(targets)
         fitted = fit_ridge(
             self._alike(sparse, landmarks),
             self._alike(landmarks, landmarks),
-            one_hot - mean,
+            wanted - mean,
             weight,
         )
-        sharpness = _sharpness(mean + fitted.left_out, labels, weight)
-        present = np.isin(np.arange(self.n_classes), labels)
+        coefficients, start = fitted.coefficients, mean
+        if of_classes:
+            sharpness = _sharpness(mean + fitted.left_out, targets, weight)
+            present = np.isin(np.arange(self.n_classes), targets)
+            coefficients, start = (
+                sharpness * coefficients,
+                np.where(present, sharpness * mean, NEVER),
+            )
+        elif targets.dtype == np.bool_:
+            sharpness = _label_sharpness(mean + fitted.left_out, targets)
+            coefficients, start = 2 * sharpness * coefficients, sharpness * (2 * mean - 1)
         found = {
             "offsets": landmarks.indptr,
             "columns": landmarks.indices,
             "values": landmarks.data,
-            "coefficients": sharpness * fitted.coefficients,
-            "start": np.where(present, sharpness * mean, NEVER),
+            "coefficients": coefficients,
+            "start": start,
         }
         for name, values in found.items():
             setattr(self, name, torch.from_numpy(np.asarray(values)).to(_DTYPES[name]))
@@ -229,6 +240,17 @@ def fit_ridge(kernel: Array, among: Array, targets: Array, weight: Array) -> Rid
     assert best is not None
     coefficients = torch.linalg.solve_triangular(factor.T, best[1], upper=True)
     return Ridge(coefficients.numpy(), best[2].numpy())
+
+
+def _label_sharpness(scores: Array, truth: NDArray[np.bool_]) -> float:
+    """Return the s with the least log loss of sigmoid(s (2 z − 1))."""
+    margin = np.where(truth, 2 * scores - 1, 1 - 2 * scores)
+
+    def loss(log_sharpness: float) -> float:
+        return float(np.logaddexp(0, -np.exp(log_sharpness) * margin).sum())
+
+    bounds = tuple(np.log(SHARPNESS))
+    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
 
 
 def _sharpness(scores: Array, labels: NDArray[np.int64], weight: Array) -> float:

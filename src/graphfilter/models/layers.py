@@ -9,9 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from graphfilter.operators.dropout import Drawn, draw
-from graphfilter.operators.kernels.native_layers import head, head_gradient, takes_head
-from graphfilter.operators.sparse import SparseFeatures
+from graphfilter.operators import Drawn, SparseFeatures, draw, head, head_gradient, takes_head
 
 # What draws at random, and what a network reads; None where nothing is drawn.
 Draws = torch.Generator | None

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from graphfilter.errors import ConfigError, check_count, check_name
-from graphfilter.filters import Filter, FilterConfig, StackedFilterConfig, apply_filters
-from graphfilter.filters.config import added
+from graphfilter.filters import Filter, FilterConfig, StackedFilterConfig, added, apply_filters
 from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig, SideBySide
 from graphfilter.models.columns import Columns, can_be_divided, column_blocks, forward_in_parts

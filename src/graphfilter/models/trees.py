@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,9 +14,9 @@ from torch import Tensor
 
 from graphfilter.errors import check_count, check_number
 from graphfilter.graph import Features, Graph
-from graphfilter.graph.edges import count
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.tree_nodes import NEVER, TreeNodes, dense, within
+from graphfilter.wording import count
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class TreesConfig(ModelConfig):
 
 
 class Trees(TreeNodes[TreesConfig]):
-    """Boosted trees (scikit-learn's ``HistGradientBoostingClassifier``), kept as plain tensors.
+    """Boosted trees (scikit-learn's ``HistGradientBoosting…``), kept as plain tensors.
 
     Parameters
     ----------
@@ -94,28 +94,23 @@ class Trees(TreeNodes[TreesConfig]):
     def fit(
         self,
         rows: Features,
-        labels: NDArray[np.int64],
+        targets: NDArray[Any],
         *,
         sample_weight: NDArray[np.float64] | None = None,
         seed: int = 0,
     ) -> None:
-        from sklearn.ensemble import HistGradientBoostingClassifier
-
         columns = dense(rows)
         empty = np.isnan(columns).all(axis=0)
         self.n_left_out = int(empty.sum())
         if self.n_left_out:
             # Boosting fails on a column without values, and never asks for a constant one.
             columns = np.where(empty, np.float32(0), columns)
-        model = HistGradientBoostingClassifier(
-            max_iter=self.config.n_rounds,
-            learning_rate=self.config.step,
-            l2_regularization=self.config.l2,
-            early_stopping=False,
-            random_state=seed,
-        )
-        model.fit(columns, labels, sample_weight=sample_weight)
-        self._take(model)
+        if targets.ndim == 1:
+            self._take_classes(self._boosted(columns, targets, sample_weight, seed))
+        else:
+            self._take_columns(
+                [self._boosted(columns, own, sample_weight, seed) for own in targets.T], targets
+            )
 
     @property
     def remark(self) -> str:
@@ -123,8 +118,50 @@ class Trees(TreeNodes[TreesConfig]):
             return ""
         return f"{count(self.n_left_out, 'column')} without a value on any training vertex left out"
 
-    def _take(self, model: Any) -> None:
-        """Copy the trees of a fitted model."""
+    def _boosted(
+        self,
+        columns: NDArray[Any],
+        targets: NDArray[Any],
+        sample_weight: NDArray[np.float64] | None,
+        seed: int,
+    ) -> Any:
+        """Return a fitted model of classes, a label or a number; None where all are the same."""
+        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+        of_numbers = targets.dtype.kind == "f"
+        if targets.dtype.kind in "fb" and (targets == targets[0]).all():
+            return None
+        kind = HistGradientBoostingRegressor if of_numbers else HistGradientBoostingClassifier
+        model = kind(
+            max_iter=self.config.n_rounds,
+            learning_rate=self.config.step,
+            l2_regularization=self.config.l2,
+            early_stopping=False,
+            random_state=seed,
+        )
+        return model.fit(columns, targets, sample_weight=sample_weight)
+
+    def _take_columns(self, models: Sequence[Any], targets: NDArray[Any]) -> None:
+        """Copy the trees of one model per label or number."""
+        if targets.dtype == np.bool_:
+            # Of a label that all training vertices have, or none: its odds, each way one half more.
+            counts = targets.sum(axis=0)
+            start = np.log(counts + 0.5) - np.log(len(targets) - counts + 0.5)
+        else:
+            start = targets.mean(axis=0, dtype=np.float64)
+        nodes: list[NDArray[Any]] = []
+        outputs: list[int] = []
+        for column, model in enumerate(models):
+            if model is None:
+                continue
+            start[column] = float(np.ravel(model._baseline_prediction)[0])
+            own = [tree.nodes for trees in model._predictors for tree in trees]
+            nodes += own
+            outputs += [column] * len(own)
+        self._keep_nodes(nodes, np.array(outputs, dtype=np.int64), start)
+
+    def _take_classes(self, model: Any) -> None:
+        """Copy the trees of a fitted model of classes."""
         present = np.asarray(model.classes_, dtype=np.int64)
         start = np.full(self.n_classes, NEVER)
         # Of two classes there is one row of trees, for the second.
@@ -132,6 +169,17 @@ class Trees(TreeNodes[TreesConfig]):
         start[present] = 0.0
         start[own] = np.ravel(model._baseline_prediction)
         nodes = [tree.nodes for trees in model._predictors for tree in trees]
+        self._keep_nodes(nodes, np.tile(own, len(model._predictors)), start)
+
+    def _keep_nodes(
+        self, nodes: Sequence[NDArray[Any]], outputs: NDArray[Any], start: NDArray[np.float64]
+    ) -> None:
+        if not len(nodes):
+            # Nothing to be told apart: one leaf that adds nothing.
+            leaf = {"threshold": 0.0, "feature": 0, "left": -1, "right": -1, "missing_left": False}
+            tree = {name: np.array([value]) for name, value in leaf.items()}
+            self.keep([tree], value=np.zeros(1), outputs=np.zeros(1), start=start)
+            return
         self.keep(
             [
                 {
@@ -144,7 +192,7 @@ class Trees(TreeNodes[TreesConfig]):
                 for tree in nodes
             ],
             value=np.concatenate([np.where(tree["is_leaf"], tree["value"], 0.0) for tree in nodes]),
-            outputs=np.tile(own, len(model._predictors)),
+            outputs=outputs,
             start=start,
         )
 

@@ -11,8 +11,7 @@ import scipy.sparse as sp
 import torch
 
 from graphfilter.errors import GraphError
-from graphfilter.graph import Graph
-from graphfilter.graph.edge_kinds import EdgeKinds
+from graphfilter.graph import EdgeKinds, Graph
 from graphfilter.operators.kernels import FactoredMatrix
 from graphfilter.operators.operator import Operator, normalise
 

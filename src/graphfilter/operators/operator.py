@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from graphfilter.errors import GraphError, check_name
-from graphfilter.graph.sparse_checks import check_sparse
+from graphfilter.graph import check_sparse
 from graphfilter.operators.kernels import FactoredMatrix, GramMatrix, ProductKernel, make_kernel
 from graphfilter.operators.kernels.factored_matrix import made_to_be_kept
 

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from graphfilter.errors import GraphError
-from graphfilter.graph import Features
-from graphfilter.graph.sparse_checks import check_sparse
+from graphfilter.graph import Features, check_sparse
 from graphfilter.operators.dropout import Drawn
 from graphfilter.operators.kernels import FactoredMatrix, ProductKernel, make_kernel
 from graphfilter.operators.kernels.factored_matrix import as_shared, made_to_be_kept

@@ -6,3 +6,20 @@ one, write such a file and list it in ``targets``. What several share: ``accurac
 and 3), ``filter_dynamics`` (Figures 4 and 8), ``rewiring`` (Figure 3), ``collect``, ``comparison``
 and ``tables``. Imports from ``report`` and the rooms before it; runs are made by ``bench``.
 """
+
+from graphfilter.paper.options import QUICK_EPOCHS, QUICK_RUNS, Options
+from graphfilter.paper.reproduction_page import write_reproduction
+from graphfilter.paper.tables import Rendered, make_table
+from graphfilter.paper.target import Target
+from graphfilter.paper.targets import TARGETS
+
+__all__ = [
+    "QUICK_EPOCHS",
+    "QUICK_RUNS",
+    "TARGETS",
+    "Options",
+    "Rendered",
+    "Target",
+    "make_table",
+    "write_reproduction",
+]

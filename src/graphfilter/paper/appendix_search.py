@@ -17,9 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from graphfilter.bench import OnProgress
-from graphfilter.bench.protocol import GraphLoader
-from graphfilter.bench.search import Found, SearchProgress, search
+from graphfilter.bench import Found, GraphLoader, OnProgress, SearchProgress, search
 from graphfilter.metrics import corrected_t_test
 from graphfilter.paper.collect import at_hand, report
 from graphfilter.paper.options import Options
@@ -27,7 +25,7 @@ from graphfilter.paper.published_accuracy import CHOSEN, DATASET_TITLES, LOW, MI
 from graphfilter.paper.records import append_json_line, read_lines_of
 from graphfilter.paper.tables import Block, Rendered, Row
 from graphfilter.paper.target import Target
-from graphfilter.runtime.devices import pick_device
+from graphfilter.runtime import pick_device
 from graphfilter.storage import convert, find_lines
 
 NAME = "search"

@@ -10,7 +10,7 @@ from graphfilter.data import describe, load_dataset
 from graphfilter.errors import ConfigError, DataFileError
 from graphfilter.paper.options import Options
 from graphfilter.paper.records import known_records, open_records
-from graphfilter.runtime.devices import pick_device
+from graphfilter.runtime import pick_device
 from graphfilter.systems import System
 
 # Targets with runs in common: what one has run is copied to another.

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from graphfilter.bench import OnProgress, Record
-from graphfilter.drawing.palette import COLOURS, FAINT, FREQUENCY_AXIS, GREY, unframe
+from graphfilter.drawing import COLOURS, FAINT, FREQUENCY_AXIS, GREY, unframe
 from graphfilter.filters import StackedFilter
 from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
 from graphfilter.paper.comparison import compare_accuracy, compare_runs, select

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphfilter.bench import OnProgress, Pair, Record
-from graphfilter.bench.protocol import GraphLoader
-from graphfilter.data.readers import write_npz
-from graphfilter.drawing.palette import COLOURS, MARKERS, unframe
+from graphfilter.bench import GraphLoader, OnProgress, Pair, Record
+from graphfilter.data import write_npz
+from graphfilter.drawing import COLOURS, MARKERS, unframe
 from graphfilter.paper.accuracy_table import EVERY_LAYER
 from graphfilter.paper.collect import at_hand, collect_runs, pairs_of, report
 from graphfilter.paper.comparison import ComparedAccuracy, compare_runs

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from graphfilter.bench import OnProgress, Pair
-from graphfilter.bench.protocol import GraphLoader
-from graphfilter.data.readers import write_npz
+from graphfilter.bench import GraphLoader, OnProgress, Pair
+from graphfilter.data import write_npz
 from graphfilter.paper.accuracy_table import EVERY_LAYER
 from graphfilter.paper.collect import at_hand, collect_runs, pairs_of, report
 from graphfilter.paper.comparison import compare_runs

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfilter.bench import OnProgress
-from graphfilter.drawing.palette import COLOURS, GREY
+from graphfilter.drawing import COLOURS, GREY
 from graphfilter.paper.options import Options
 from graphfilter.paper.tables import Rendered
 from graphfilter.paper.target import Target

@@ -12,7 +12,7 @@ import numpy as np
 
 from graphfilter.bench import OnProgress
 from graphfilter.data import load_dataset
-from graphfilter.drawing.palette import COLOURS, MARKERS, unframe
+from graphfilter.drawing import COLOURS, MARKERS, unframe
 from graphfilter.errors import ConfigError, GraphError
 from graphfilter.graph import Graph
 from graphfilter.paper.collect import at_hand, report

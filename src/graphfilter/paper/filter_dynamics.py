@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.bench import OnProgress, draw_split
-from graphfilter.bench.protocol import GraphLoader
-from graphfilter.bench.record import current_versions
+from graphfilter.bench import GraphLoader, OnProgress, current_versions, draw_split
 from graphfilter.paper.collect import at_hand, report
 from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import DATASET_TITLES
 from graphfilter.paper.records import append_json_line, read_lines_of
 from graphfilter.paper.tables import Rendered
-from graphfilter.runtime.devices import device_title, pick_device
+from graphfilter.runtime import device_title, pick_device
 from graphfilter.storage import convert, find_lines
-from graphfilter.systems import get_system
-from graphfilter.systems.pipeline import Prepared, train_system
+from graphfilter.systems import Prepared, get_system, train_system
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure

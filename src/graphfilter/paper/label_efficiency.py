@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfilter.bench import OnProgress, Record
-from graphfilter.drawing.palette import COLOURS, MARKERS, unframe
+from graphfilter.drawing import COLOURS, MARKERS, unframe
 from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
 from graphfilter.paper.comparison import ComparedAccuracy, compare_runs
 from graphfilter.paper.options import Options

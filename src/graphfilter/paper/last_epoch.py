@@ -15,8 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from graphfilter.bench import OnProgress
-from graphfilter.bench.protocol import GraphLoader, draw_split
+from graphfilter.bench import GraphLoader, OnProgress, draw_split
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
 from graphfilter.metrics import score_parts
@@ -27,7 +26,7 @@ from graphfilter.paper.published_accuracy import LITERATURE_2, LITERATURE_3, LIT
 from graphfilter.paper.records import append_json_line, read_lines_of
 from graphfilter.paper.tables import Block, Rendered, Row
 from graphfilter.paper.target import Target
-from graphfilter.runtime.devices import pick_device
+from graphfilter.runtime import pick_device
 from graphfilter.splits import Split
 from graphfilter.storage import convert, find_lines
 from graphfilter.systems import Prepared, get_system, train_system

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from graphfilter.bench import Record, RecordFile
-from graphfilter.bench.record import A_RECORD
+from graphfilter.bench import A_RECORD, Record, RecordFile
 from graphfilter.errors import DataFileError
 from graphfilter.storage import append_lines, convert, find_lines, read_lines, unpack_lines
 

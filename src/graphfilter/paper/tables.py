@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.bench import tables
-from graphfilter.bench.summary_table import CUT
-from graphfilter.bench.tables import Cell, Legend, Numbers, Row, Table
+from graphfilter.bench import CUT, Block as TableBlock, Cell, Legend, Numbers, Row, Table
 from graphfilter.paper.comparison import NOISE, ComparedAccuracy
 from graphfilter.paper.published_accuracy import Accuracy
 
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 
 Shown = ComparedAccuracy | Accuracy | str
 """Our value with the published one, the published one alone, or any text."""
-Block = tables.Block[Shown]
+Block = TableBlock[Shown]
 
 VERDICTS = {"≈": "within noise", "▲": "above", "▼": "below", "": ""}
 CSV_HEADS = (
@@ -49,7 +47,7 @@ def make_table(rendered: Rendered) -> Table:
     )
 
 
-def _with_cells(block: Block) -> tables.Block[Cell]:
+def _with_cells(block: Block) -> TableBlock[Cell]:
     best = _best(block)
     rows = [
         Row(
@@ -59,7 +57,7 @@ def _with_cells(block: Block) -> tables.Block[Cell]:
         )
         for i, row in enumerate(block.rows)
     ]
-    return tables.Block(
+    return TableBlock(
         block.heading, block.columns, tuple(rows), block.first_column, block.verbatim_columns
     )
 

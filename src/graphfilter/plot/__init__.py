@@ -6,8 +6,13 @@ pyplot is imported only then. ``report`` draws whole figures with the same parts
 ``spectral`` and the rooms above it.
 """
 
+from graphfilter.plot.axes import (
+    FREQUENCY_GRID as FREQUENCY_GRID,
+    common_signs as common_signs,
+    eigenvalue_of as eigenvalue_of,
+)
 from graphfilter.plot.dynamics import dynamics
-from graphfilter.plot.responses import response
+from graphfilter.plot.responses import FilterView as FilterView, plot_view as plot_view, response
 from graphfilter.plot.spectra import spectrum
 
 __all__ = ["dynamics", "response", "spectrum"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from graphfilter.drawing.palette import COLOURS, FAINT, FREQUENCY_AXIS, GREY, unframe
+from graphfilter.drawing import COLOURS, FAINT, FREQUENCY_AXIS, GREY, unframe
 from graphfilter.plot.axes import FREQUENCY_GRID, common_signs, eigenvalue_of, take_axes
 
 if TYPE_CHECKING:

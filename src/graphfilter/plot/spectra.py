@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphfilter.drawing.palette import COLOURS, FREQUENCY_AXIS, unframe
+from graphfilter.drawing import COLOURS, FREQUENCY_AXIS, unframe
 from graphfilter.graph import Graph
 from graphfilter.plot.axes import shorten, take_axes
 from graphfilter.spectral import Density, label_energy, spectral_density

@@ -11,11 +11,13 @@ import torch
 from torch import Tensor
 
 from graphfilter.errors import check_name
-from graphfilter.operators import Operator
-from graphfilter.operators.directed import DirectedOperator
-from graphfilter.operators.kernels import FactoredMatrix
-from graphfilter.operators.kernels.factored_matrix import made_to_be_kept
-from graphfilter.operators.operator import NORMALISED
+from graphfilter.operators import (
+    NORMALISED,
+    DirectedOperator,
+    FactoredMatrix,
+    Operator,
+    made_to_be_kept,
+)
 from graphfilter.pyg.edges import Edges, read_edges
 
 

@@ -10,8 +10,7 @@ from torch import Tensor, nn
 
 from graphfilter.errors import ConfigError, GraphError, check_count, check_name
 from graphfilter.filters import Filter
-from graphfilter.operators import Operator
-from graphfilter.operators.operator import NORMALISED
+from graphfilter.operators import NORMALISED, Operator
 from graphfilter.pyg.adjacency import prepare_operator
 from graphfilter.pyg.cache import OperatorCache
 from graphfilter.pyg.edges import check_constant, tensors_of

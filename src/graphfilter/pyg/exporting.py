@@ -8,11 +8,8 @@ import torch
 from torch import Tensor
 
 from graphfilter.errors import GraphError
-from graphfilter.filters import Filter
-from graphfilter.filters.base import polynomials_of
-from graphfilter.operators import Operator
-from graphfilter.operators.kernels import FactoredMatrix, make_kernel
-from graphfilter.operators.polynomial import Basis
+from graphfilter.filters import Filter, polynomials_of
+from graphfilter.operators import Basis, FactoredMatrix, Operator, make_kernel
 
 _SCHEMA = (
     "(Tensor x, Tensor weights, Tensor offsets, Tensor columns, Tensor? values, Tensor? scale, "

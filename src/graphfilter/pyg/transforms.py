@@ -13,9 +13,7 @@ from torch import Tensor
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
 from graphfilter.pyg.edges import read_edges
-from graphfilter.spectral import Diagnosis
-from graphfilter.spectral import diagnose as diagnose_graph
-from graphfilter.spectral.diagnosis import known_frequency
+from graphfilter.spectral import Diagnosis, diagnose as diagnose_graph, known_frequency
 
 
 def diagnose(data: Any, mask: Any = "train_mask") -> Diagnosis:

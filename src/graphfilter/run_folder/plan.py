@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from graphfilter.data import Columns
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
-from graphfilter.run_folder.split_choice import STRATIFIED, SplitBy, choose_split
+from graphfilter.run_folder.split_choice import STRATIFIED, SplitBy, choose_split, without_future
 from graphfilter.splits import Split
 from graphfilter.tables.encoding import TableEncoder
 
@@ -44,7 +44,8 @@ def plan_fit(source: Source, seed: int, by: SplitBy = STRATIFIED) -> Plan:
     graph, feature_notes = with_features(source.graph)
     class_notes = check_classes(graph)
     split, split_notes = choose_split(graph, seed, by)
-    notes = (*graph.notes, *feature_notes, *class_notes, *split_notes)
+    graph, time_notes = without_future(graph, split, by)
+    notes = (*graph.notes, *feature_notes, *class_notes, *split_notes, *time_notes)
     return Plan(source, graph, split, notes, has_features=not feature_notes, by=by)
 
 

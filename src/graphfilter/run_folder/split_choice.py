@@ -33,6 +33,33 @@ class SplitBy:
 
 
 STRATIFIED = SplitBy()
+# Larger times are dates, in seconds since 1970; smaller ones are years, days or other counts.
+_NO_YEAR = 1e7
+
+
+def without_future(graph: Graph, split: Split, by: SplitBy) -> tuple[Graph, tuple[str, ...]]:
+    """Return a graph of which training knows no edge of the times that are validated or tested on.
+
+    Only where edges have times and vertices are divided by theirs.
+    """
+    history = graph.history
+    if history is None:
+        return graph, ()
+    if by.times is None:
+        unused = "The times of the edges are not used: give --as-of DATE, or --split-by COLUMN."
+        return graph, (unused,) if history.moment is None else ()
+    first = float(np.nanmin(by.times[np.concatenate([split.val, split.test])]))
+    largest = [np.nanmax(np.abs(times), initial=0) for times in (history.times, by.times)]
+    if (largest[0] > _NO_YEAR) != (largest[1] > _NO_YEAR):
+        raise GraphError(
+            f"the times of edges and of {by.column!r} must both be dates, or both be numbers such "
+            "as years. Name other columns with --edge-time and --split-by."
+        )
+    if history.moment is not None and history.moment <= first:
+        return graph, ()
+    graph = graph.as_of(first)
+    assert graph.history is not None
+    return graph, (graph.history.note(),)
 
 
 def choose_split(

@@ -9,7 +9,7 @@ from graphfilter.errors import GraphError
 from graphfilter.estimators.targets import Target
 from graphfilter.run_folder.channels import has_channels
 from graphfilter.run_folder.plan import Plan, Source, with_features
-from graphfilter.run_folder.split_choice import STRATIFIED, SplitBy, choose_split
+from graphfilter.run_folder.split_choice import STRATIFIED, SplitBy, choose_split, without_future
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +41,8 @@ def plan_values(source: Source, target: Target, seed: int, by: SplitBy = STRATIF
     # Not Graph.replace, which would renumber the classes.
     graph = dataclasses.replace(graph, labels=target.codes.copy(), classes=target.names)
     split, split_notes = choose_split(graph, seed, by)
+    graph, time_notes = without_future(graph, split, by)
+    split_notes = (*split_notes, *time_notes)
     return ValuePlan(
         source, graph, split, (*graph.notes, *said, *split_notes), not notes, by, target
     )

@@ -6,7 +6,7 @@ the smoothest, 2 for the most oscillating there is.
 
 from graphfilter.spectral.agreement import homophily
 from graphfilter.spectral.density import Density, label_energy, spectral_density
-from graphfilter.spectral.diagnosis import Diagnosis, diagnose
+from graphfilter.spectral.diagnosis import Diagnosis, diagnose, known_frequency as known_frequency
 from graphfilter.spectral.estimate import FrequencyEstimate, estimate_label_frequency
 from graphfilter.spectral.rayleigh import (
     feature_frequency,

@@ -10,14 +10,26 @@ What belongs here is whatever reads or writes bytes and could serve another proj
 It may import ``errors`` and nothing else of the package.
 """
 
+from graphfilter.storage.arrays import (
+    PARSE_ERRORS,
+    AnyPath,
+    check_text,
+    load_arrays,
+    open_archive,
+    open_member,
+    reading,
+)
 from graphfilter.storage.atomic import atomic_file, check_target, make_folder
 from graphfilter.storage.convert import convert, matches, to_plain
 from graphfilter.storage.json_files import (
+    CHECKSUM,
+    checksum_of,
     read_checked_json,
     read_json,
     write_checked_json,
     write_json,
 )
+from graphfilter.storage.limits import EDGE_BYTES, VERTEX_BYTES, Budget
 from graphfilter.storage.lines import (
     LinesFile,
     append_lines,
@@ -32,22 +44,34 @@ from graphfilter.storage.scratch import scratch_folder
 from graphfilter.storage.tensors import read_tensors, write_tensors
 
 __all__ = [
+    "CHECKSUM",
+    "EDGE_BYTES",
+    "PARSE_ERRORS",
+    "VERTEX_BYTES",
+    "AnyPath",
+    "Budget",
     "LinesFile",
     "append_lines",
     "atomic_file",
     "check_target",
+    "check_text",
+    "checksum_of",
     "convert",
     "find_lines",
     "in_use",
+    "load_arrays",
     "locked",
     "make_folder",
     "matches",
     "one_writer",
+    "open_archive",
+    "open_member",
     "pack_lines",
     "read_checked_json",
     "read_json",
     "read_lines",
     "read_tensors",
+    "reading",
     "scratch_folder",
     "to_plain",
     "unpack_lines",

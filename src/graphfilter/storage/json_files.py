@@ -51,7 +51,7 @@ def write_checked_json(path: str | os.PathLike[str], content: Mapping[str, Any])
 
 
 def read_checked_json(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a JSON object and verify its checksum; files of version 0.1.0 have none."""
+    """Read a JSON object and verify its checksum, where it has one."""
     content = read_json(path)
     if not isinstance(content, dict):
         raise ModelFileError(f"{path}: must hold a JSON object; it does not. Save it again.")

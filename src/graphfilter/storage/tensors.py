@@ -48,7 +48,7 @@ def read_tensors(
     """Read what :func:`write_tensors` wrote; anything else is a :class:`ModelFileError`.
 
     A changed bit is found by the checksum in the file, and by the one given, which is what
-    :func:`write_tensors` returned; files of version 0.1.0 have none.
+    :func:`write_tensors` returned. A file that has none is taken as it is.
     """
     from safetensors import SafetensorError, safe_open
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from graphfilter.errors import ConfigError, DataFileError, GraphFilterError, ModelFileError
-from graphfilter.graph.from_tables import say_arcs
+from graphfilter.graph import say_arcs
 from graphfilter.storage import (
     convert,
     locked,
@@ -44,12 +44,16 @@ from graphfilter.store.vertices import (
     spill_table,
     understand_vertices,
 )
-from graphfilter.tables.columns import Columns
-from graphfilter.tables.encoding import TableEncoder
-from graphfilter.tables.formats import check_not_same, open_table
-from graphfilter.tables.parquet_table import ParquetTable
-from graphfilter.tables.source import TableSource
-from graphfilter.tables.text_format import TextOptions
+from graphfilter.tables import (
+    Columns,
+    ParquetTable,
+    TableEncoder,
+    TableSource,
+    TextOptions,
+    check_not_same,
+    choose_merge,
+    open_table,
+)
 from graphfilter.version import __version__
 
 STAGES_FILE = "stages.json"
@@ -220,6 +224,7 @@ class _Build:
             pairs = number_ends(
                 self._edges, facts.edge_roles, vertices, names, facts.roles["id"], self._scratch,
                 allow_missing=allow_missing, report=self._report, n_rows=self._n_rows[0],
+                keep_rows=self._columns.merge == "last",
             )  # fmt: skip
             self._kept.keep(pairs=pairs)
         edges = self._kept.stages.edges
@@ -227,6 +232,7 @@ class _Build:
             edges = sort_pairs(
                 pairs, facts.n_vertices, self._scratch, self._folder,
                 directed=self._columns.directed, memory=self._memory, report=self._report,
+                merge=choose_merge(self._columns, facts.edge_roles.weight),
             )  # fmt: skip
             self._kept.keep(edges=edges)
         return self._describe(facts, features, pairs, edges, encoder, vertices)
@@ -303,6 +309,8 @@ def _check_asked(columns: Columns, memory: int) -> None:
             "kinds of edges are not kept by a store that is built from tables; leave out "
             "--edge-kind, or read the graph in memory and write it with write_store."
         )
+    if columns.edge_time is not None:
+        raise ConfigError("times of edges are not kept by a store; leave out --edge-time.")
     if memory < LEAST_MEMORY:
         least = say_bytes(LEAST_MEMORY)
         raise ConfigError(f"a build must have {least} of memory; got {say_bytes(memory)}.")

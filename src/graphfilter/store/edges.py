@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.graph.edges import Cleaned, check_weights, index_type
-from graphfilter.store.arrays import StoredArray, writing_array
+from graphfilter.graph import Cleaned, check_merge, check_weights, index_type, reduce_repeats
+from graphfilter.store.arrays import StoredArray, map_array, writing_array
 from graphfilter.store.engine import ROWS_AT_ONCE, open_engine
 from graphfilter.store.ids import IdIndex
 from graphfilter.store.names import StoredNames
 from graphfilter.store.vertices import Report
-from graphfilter.tables.edges import EdgeRoles, check_ends, note_rows, read_edge_blocks
-from graphfilter.tables.source import TableSource
+from graphfilter.tables import EdgeRoles, TableSource, check_ends, note_rows, read_edge_blocks
 
 # An entry (u, v) as one number that sorts as the pair does: u, then v, then whether the file lists
 # it in this direction (1) or it is the mirror image of one that it lists (0).
@@ -61,13 +60,16 @@ def number_ends(
     allow_missing: bool,
     report: Report,
     n_rows: int,
+    keep_rows: bool = False,
 ) -> PairFacts:
-    """Write every edge as one number (and its weight), in one pass over the edges."""
+    """Write every edge as one number (and its row and weight), in one pass over the edges."""
     seen, known, loops, zero = 0, 0, 0, 0
     index, looked_at = IdIndex(names), names.as_arrow().slice(0, _LOOKED_AT)
     with ExitStack() as stack:
         keys = stack.enter_context(writing_array(scratch / "pairs.bin", np.int64))
-        weights = None
+        rows = weights = None
+        if keep_rows:
+            rows = stack.enter_context(writing_array(scratch / "rows.bin", np.int64))
         if roles.weight is not None:
             weights = stack.enter_context(writing_array(scratch / "weights.bin", np.float32))
         # One thread for each end.
@@ -86,8 +88,12 @@ def number_ends(
                 keep &= block.weights != 0
                 weights.append(block.weights[keep])
             keys.append((u[keep] << _SHIFT) | (v[keep] << 1) | 1)
+            if rows is not None:
+                rows.append(block.row + np.flatnonzero(keep))
             report("numbering ends", seen, max(seen, n_rows))
-    arrays = {"pairs": keys.result} | ({} if weights is None else {"weights": weights.result})
+    # In the order in which they are sorted.
+    writers = {"pairs": keys, "rows": rows, "weights": weights}
+    arrays = {name: writer.result for name, writer in writers.items() if writer is not None}
     return PairFacts(seen, known, loops, zero, arrays, note_rows(edges, vertices, seen, known))
 
 
@@ -114,9 +120,11 @@ def sort_pairs(
     directed: bool,
     memory: int,
     report: Report,
+    merge: str = "larger",
 ) -> EdgeFacts:
     """Sort both directions of every edge, merge repeats and write the adjacency."""
-    weighted = "weights" in pairs.arrays
+    weighted = check_merge(merge, weighted="weights" in pairs.arrays) == "sum"
+    weighted |= "weights" in pairs.arrays
     total = 2 * pairs.arrays["pairs"].shape[0]
     counts = np.zeros(n_vertices, dtype=np.int64)
     one_way = unequal = 0
@@ -133,19 +141,18 @@ def sort_pairs(
         engine = stack.enter_context(open_engine(scratch, memory))
         engine.add_stream("pairs", *_both_ways(pairs, scratch))
         report("sorting", 0, total)
-        for block in _merged(engine.query("FROM pairs ORDER BY ALL")):
+        for block in _merged(engine.query("FROM pairs ORDER BY ALL"), merge):
             rows = block.keys >> _SHIFT
             first = int(rows[0])
             own = np.bincount(rows - first)
             counts[first : first + len(own)] += own
             writers["indices"].append((block.keys & _LOW) >> 1)
             if weighted:
-                larger = np.maximum(block.there, block.back)
-                writers["weights"].append(check_weights(larger, len(larger)))
+                writers["weights"].append(check_weights(block.together, len(block.keys)))
             if directed:
                 writers["arcs"].append(block.there if weighted else block.there > 0)
             one_way += int(np.count_nonzero(block.there))
-            unequal += block.n_unequal if weighted and not directed else 0
+            unequal += block.n_unequal if weighted and not (directed and merge == "larger") else 0
             report("sorting", min(block.n_read, total - 1), total)
     report("sorting", total, total)
     n_entries = writers["indices"].n_rows
@@ -158,16 +165,29 @@ def sort_pairs(
         int(np.count_nonzero(counts == 0)),
     )  # fmt: skip
     arrays = {role: writer.result for role, writer in writers.items()} | {"indptr": indptr.result}
-    return EdgeFacts(n_entries, arrays, one_way, cleaned.notes(directed=directed))
+    if merge == "sum" and one_way == n_entries and not unequal:
+        arrays["weights"] = _halve(folder, arrays["weights"])
+    notes = cleaned.notes(directed=directed, merge=merge if weighted else None)
+    return EdgeFacts(n_entries, arrays, one_way, notes)
+
+
+def _halve(folder: Path, weights: StoredArray) -> StoredArray:
+    """Halve the weights of edges that were all listed twice, once in each direction."""
+    mapped = map_array(folder, weights)
+    with writing_array(folder / weights.file, np.float32) as writer:
+        for start in range(0, len(mapped), ROWS_AT_ONCE):
+            writer.append(mapped[start : start + ROWS_AT_ONCE] / 2)
+    return writer.result
 
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Different entries in order, with the sum of weights in each direction; 0 for none."""
+    """Different entries in order, with the weight in each direction, 0 for none, and in both."""
 
     keys: NDArray[np.int64]
     there: NDArray[np.float64]
     back: NDArray[np.float64]
+    together: NDArray[np.float64]
     n_read: int
 
     @property
@@ -176,36 +196,66 @@ class _Block:
         return int(np.count_nonzero(both & (self.there != self.back)))
 
 
-def _merged(batches: Iterator[Any]) -> Iterator[_Block]:
+# Of sorted entries: their keys, their weights so far, and how many rows have been merged into each;
+# where the last row counts, its number in the table plus 1.
+_Sorted = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+
+
+def _merged(batches: Iterator[Any], merge: str) -> Iterator[_Block]:
     """Merge sorted keys; an entry that may go on in the next batch waits for it."""
-    keys, sums, n_read = np.empty(0, np.int64), np.empty(0), 0
+    kept: _Sorted = np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)
+    n_read = 0
     for batch in batches:
-        own = batch.column(0).to_numpy(zero_copy_only=False)
-        weights = np.ones(len(own))
-        if batch.num_columns > 1:
-            weights = batch.column(1).to_numpy(zero_copy_only=False).astype(np.float64)
-        if not len(own):
+        if not len(batch):
             continue
-        n_read += len(own)
-        keys, sums = np.concatenate([keys, own]), np.concatenate([sums, weights])
-        first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-        keys, sums = keys[first], np.add.reduceat(sums, first)
+        n_read += len(batch)
+        own = _read_sorted(batch, merge)
+        keys, values, tally = (np.concatenate(pair) for pair in zip(kept, own, strict=True))
+        first = _starts(keys)
+        counts = np.diff(np.append(first, len(keys)))
+        # Means are divided at the end, by the tally.
+        values = reduce_repeats(values, first, counts, "sum" if merge == "mean" else merge)
+        add = np.maximum if merge == "last" else np.add
+        keys, tally = keys[first], add.reduceat(tally, first)
         # The last entry has one or two keys, by its directions.
         last = len(keys) - 1 - (len(keys) > 1 and keys[-2] | 1 == keys[-1])
         if last:
-            yield _by_entry(keys[:last], sums[:last], n_read)
-        keys, sums = keys[last:], sums[last:]
-    if len(keys):
-        yield _by_entry(keys, sums, n_read)
+            yield _by_entry((keys[:last], values[:last], tally[:last]), n_read, merge)
+        kept = keys[last:], values[last:], tally[last:]
+    if len(kept[0]):
+        yield _by_entry(kept, n_read, merge)
 
 
-def _by_entry(keys: NDArray[np.int64], sums: NDArray[np.float64], n_read: int) -> _Block:
+def _read_sorted(batch: Any, merge: str) -> _Sorted:
+    columns = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+    keys, n = columns[0], len(batch)
+    weighted = len(columns) > (2 if merge == "last" else 1)
+    values = columns[-1].astype(np.float64) if weighted else np.ones(n)
+    return keys, values, columns[1] + 1 if merge == "last" else np.ones(n, dtype=np.int64)
+
+
+def _by_entry(found: _Sorted, n_read: int, merge: str) -> _Block:
+    keys, values, tally = found
     listed = (keys & 1).astype(bool)
     entry = keys | 1
-    first = np.flatnonzero(np.concatenate([[True], entry[1:] != entry[:-1]]))
-    there = np.add.reduceat(np.where(listed, sums, 0.0), first)
-    back = np.add.reduceat(np.where(listed, 0.0, sums), first)
-    return _Block(entry[first], there, back, n_read)
+    first = _starts(entry)
+    (there, n_there), (back, n_back) = (
+        (np.add.reduceat(values * own, first), np.add.reduceat(tally * own, first))
+        for own in (listed, ~listed)
+    )
+    if merge == "mean":
+        together = (there + back) / (n_there + n_back)
+        there, back = there / np.maximum(n_there, 1), back / np.maximum(n_back, 1)
+    elif merge == "last":
+        together = np.where(n_there > n_back, there, back)
+    else:
+        together = there + back if merge == "sum" else np.maximum(there, back)
+    return _Block(entry[first], there, back, together, n_read)
+
+
+def _starts(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where each different key begins."""
+    return np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
 
 
 def _both_ways(pairs: PairFacts, scratch: Path) -> tuple[Any, Iterator[Any]]:
@@ -213,8 +263,8 @@ def _both_ways(pairs: PairFacts, scratch: Path) -> tuple[Any, Iterator[Any]]:
     import pyarrow as pa
 
     files = [scratch / stored.file for stored in pairs.arrays.values()]
-    kinds = {"key": pa.int64(), "weight": pa.float32()}
-    schema = pa.schema(list(kinds.items())[: len(files)])
+    kinds = {"pairs": pa.int64(), "rows": pa.int64(), "weights": pa.float32()}
+    schema = pa.schema([(name, kinds[name]) for name in pairs.arrays])
 
     def batches() -> Iterator[Any]:
         with ExitStack() as stack:

@@ -14,12 +14,16 @@ from graphfilter.store.engine import ROWS_AT_ONCE, open_engine
 from graphfilter.store.ids import IdIndex
 from graphfilter.store.names import map_names, write_text
 from graphfilter.store.vertices import Report
-from graphfilter.tables.cells import as_ids
-from graphfilter.tables.columns import Columns
-from graphfilter.tables.edges import EdgeRoles, read_edge_blocks
-from graphfilter.tables.frames import FrameTable
-from graphfilter.tables.roles import choose_edge_roles
-from graphfilter.tables.source import TableSource, reading_table
+from graphfilter.tables import (
+    Columns,
+    EdgeRoles,
+    FrameTable,
+    TableSource,
+    as_ids,
+    choose_edge_roles,
+    read_edge_blocks,
+    reading_table,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa

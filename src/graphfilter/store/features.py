@@ -12,13 +12,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.errors import DataFileError
-from graphfilter.graph.edges import index_type
+from graphfilter.graph import index_type
 from graphfilter.store.arrays import StoredArray, map_array, write_array, writing_array
 from graphfilter.store.vertices import ColumnsOnDisk, Report
-from graphfilter.tables.encoded import EncodedColumn
-from graphfilter.tables.encoding import TableEncoder
-from graphfilter.tables.entries import encode_column
-from graphfilter.tables.source import TableSource
+from graphfilter.tables import EncodedColumn, TableEncoder, TableSource, encode_column
 
 _CELLS_AT_ONCE = 1 << 22
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import DataFileError, ModelFileError
 from graphfilter.graph import Graph
-from graphfilter.inputs.views import average_hops
+from graphfilter.inputs import average_hops
 from graphfilter.storage import convert, read_checked_json, write_checked_json
 from graphfilter.store.arrays import StoredArray, map_array, verify_array, write_array
 from graphfilter.store.header import HEADER_FILE, read_header

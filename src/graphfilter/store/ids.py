@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import GraphError
 from graphfilter.store.names import StoredNames
-from graphfilter.tables.hashes import hash_text
+from graphfilter.tables import hash_text
 
 MOST_VERTICES = 1 << 31
 # Ids that are hashed together; what is made of them on the way stays near the processor.

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import GraphError
+from graphfilter.storage import check_text
 from graphfilter.store.arrays import StoredArray, map_array, writing_array
 
 OFFSETS, BYTES = "names_offsets", "names_bytes"
@@ -71,6 +72,20 @@ class StoredNames(Sequence[Any]):
         first = offsets[0]
         words = [content[a - first : b - first].decode() for a, b in pairwise(offsets)]
         return [json.loads(word) for word in words] if self._are_json else words
+
+    def check(self) -> None:
+        """Raise a ValueError unless every id is text, or JSON of text or a number."""
+        import pyarrow as pa
+
+        for start in range(0, len(self), _AT_ONCE):
+            try:
+                self.as_arrow().slice(start, _AT_ONCE).validate(full=True)
+                block = self._block(start, start + _AT_ONCE) if self._are_json else []
+            except (pa.ArrowInvalid, ValueError, RecursionError):
+                raise ValueError("ids must be readable") from None
+            if not all(isinstance(name, str | int | float) for name in block):
+                raise ValueError("ids must be text or numbers")
+            check_text(block, "ids")
 
     def as_arrow(self) -> Any:
         """Return the text as Arrow sees it, without a copy."""

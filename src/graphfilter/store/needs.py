@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphfilter.errors import ConfigError, DataFileError
-from graphfilter.tables.source import TableSource, reading_table
+from graphfilter.tables import TableSource, reading_table
 
 _HEAD_BYTES = 1 << 20
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}

@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import DataFileError, GraphError
-from graphfilter.storage.arrays import PARSE_ERRORS, open_archive, open_member, reading
+from graphfilter.storage import PARSE_ERRORS, open_archive, open_member, reading
 from graphfilter.store.arrays import StoredArray, write_array, writing_array
 from graphfilter.store.edges import PairFacts, write_pairs
 from graphfilter.store.vertices import Report
-from graphfilter.tables.labels import encode_labels
+from graphfilter.tables import encode_labels
 
 REMEDY = "Unpack the dataset again as the Open Graph Benchmark distributes it."
 _ROWS = 1 << 18

@@ -11,31 +11,30 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.errors import DataFileError, GraphFilterError
-from graphfilter.graph import Graph
-from graphfilter.graph.edge_kinds import EdgeKinds
+from graphfilter.graph import EdgeKinds, Graph
 from graphfilter.splits import Split
 from graphfilter.store.arrays import map_array, verify_array
+from graphfilter.store.checks import check_structure, check_values
 from graphfilter.store.header import REBUILD, Header, read_header
 from graphfilter.store.names import BYTES, OFFSETS, StoredNames
 
 # Stores up to this size are compared with their checksums when they are opened: a second or two.
 VERIFIED_BYTES = 2 << 30
-_PIECE = 1 << 24
 
 
 def open_store(path: str | PathLike[str], *, verify: bool | None = None) -> Graph:
     """Open a graph store: its arrays are mapped, read-only, and shared with other processes.
 
-    Every number that others are found by is checked to lie in range, which reads the structure
-    once; features are not read before they are used.
+    Every number that others are found by is checked to lie in range, ids to be text, and features
+    to be finite, in one pass over the files that takes little memory.
 
     Parameters
     ----------
     path : path
         The folder that ``graphfilter store`` or :func:`write_store` made.
     verify : bool, optional
-        Compare every file with its checksum, which reads all of it. By default this is done for
-        stores of at most 2 GiB.
+        Compare every file with its checksum, which reads all of it once more. By default this is
+        done for stores of at most 2 GiB. False leaves features unread until they are used.
 
     Examples
     --------
@@ -52,11 +51,15 @@ def open_store(path: str | PathLike[str], *, verify: bool | None = None) -> Grap
         for stored in header.arrays.values():
             verify_array(folder, stored)
     try:
-        _check_structure(header, arrays)
+        check_structure(header, arrays)
+        if verify is not False:
+            check_values(arrays)
         return _graph(header, arrays)
     except DataFileError:
         raise
-    except (GraphFilterError, KeyError, ValueError, TypeError, IndexError) as error:
+    except (
+        GraphFilterError, KeyError, ValueError, TypeError, IndexError, OverflowError
+    ) as error:  # fmt: skip
         raise DataFileError(folder, f"its parts do not fit together ({error}). {REBUILD}") from None
 
 
@@ -103,47 +106,3 @@ def _splits(header: Header, arrays: dict[str, NDArray[Any]]) -> tuple[Split, ...
         found.append(split)
         at = [a + size for a, size in zip(at, sizes, strict=True)]
     return tuple(found)
-
-
-def _check_structure(header: Header, arrays: dict[str, NDArray[Any]]) -> None:
-    """Raise unless every array has the shape it must have, and its numbers lie in range."""
-    n, m, d = header.n_vertices, header.n_entries, header.n_features
-    shapes = {"indptr": (n + 1,), "indices": (m,)}
-    optional = {
-        "weights": (m,), "arcs": (m,), "kinds": (len(header.kinds), m), "features": (n, d),
-        "features_indptr": (n + 1,), "labels": (n,), OFFSETS: (n + 1,),
-    }  # fmt: skip
-    for role, shape in {**shapes, **{k: v for k, v in optional.items() if k in arrays}}.items():
-        if role not in arrays or arrays[role].shape != shape:
-            raise ValueError(f"{role} must have the shape {shape}")
-        whole = role in ("indptr", "indices", "labels", "features_indptr", OFFSETS)
-        if (arrays[role].dtype.kind == "i") != whole:
-            raise ValueError(f"{role} must not be of {arrays[role].dtype}")
-    if header.classes_type != "object" and np.dtype(header.classes_type).kind not in "biuf":
-        raise ValueError(f"classes must not be of {header.classes_type}")
-    if n < 1 or len({*header.kinds}) != len(header.kinds):
-        raise ValueError("there must be a vertex, and kinds of edges with names of their own")
-    _check_rises(arrays["indptr"], m, "indptr")
-    _check_range(arrays["indices"], 0, n, "indices")
-    if "features_indptr" in arrays:
-        parts = arrays["features_indices"], arrays["features_values"]
-        if parts[0].shape != parts[1].shape or parts[0].ndim != 1:
-            raise ValueError("sparse features must have one value per index")
-        _check_rises(arrays["features_indptr"], len(parts[0]), "features_indptr")
-        _check_range(parts[0], 0, d, "features_indices")
-    if "labels" in arrays:
-        _check_range(arrays["labels"], -1, len(header.classes), "labels")
-    if OFFSETS in arrays:
-        _check_rises(arrays[OFFSETS], arrays[BYTES].size, OFFSETS)
-
-
-def _check_rises(offsets: NDArray[Any], last: int, role: str) -> None:
-    if offsets[0] != 0 or offsets[-1] != last or (offsets[1:] < offsets[:-1]).any():
-        raise ValueError(f"{role} must rise from 0 to {last}")
-
-
-def _check_range(values: NDArray[Any], least: int, end: int, role: str) -> None:
-    for start in range(0, len(values), _PIECE):
-        piece = values[start : start + _PIECE]
-        if piece.min() < least or piece.max() >= end:
-            raise ValueError(f"{role} must lie in {least}..{end - 1}")

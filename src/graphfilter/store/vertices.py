@@ -13,19 +13,26 @@ from graphfilter.storage import atomic_file
 from graphfilter.store.arrays import StoredArray, write_array
 from graphfilter.store.ids import IdIndex
 from graphfilter.store.names import map_names, write_text
-from graphfilter.tables.build import asked_features, read_attributes
-from graphfilter.tables.cells import as_ids, only_in
-from graphfilter.tables.columns import Columns, is_index
-from graphfilter.tables.edges import EdgeRoles
-from graphfilter.tables.encoding import TableEncoder
-from graphfilter.tables.labels import UNLABELLED
-from graphfilter.tables.roles import (
+from graphfilter.tables import (
+    UNLABELLED,
+    Columns,
+    EdgeRoles,
+    TableEncoder,
+    TableSource,
+    as_ids,
+    asked_features,
+    at_row,
     choose_edge_roles,
     guess_vertex_roles,
+    is_index,
+    only_in,
+    place_of_row,
+    read_attributes,
+    reading_table,
+    say_unused,
     settle_vertex_roles,
+    suggest,
 )
-from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
-from graphfilter.tables.suggestions import suggest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -147,7 +154,7 @@ def understand_vertices(
     edge_roles, said = choose_edge_roles(
         edges, vertices, _seen_in(ids, edges), columns, remembered
     )  # fmt: skip
-    notes += said
+    notes += said if remembered else [*said, *say_unused(edges, edge_roles)]
     # Other columns need the memory.
     del ids
     unlabelled = columns.unlabelled or UNLABELLED

@@ -11,13 +11,11 @@ import numpy as np
 
 from graphfilter.errors import ConfigError, GraphError
 from graphfilter.graph import Graph
-from graphfilter.storage import make_folder
-from graphfilter.storage.arrays import check_text
+from graphfilter.storage import check_text, make_folder
 from graphfilter.store.arrays import StoredArray, write_array
 from graphfilter.store.header import FORMAT, HEADER_FILE, Header, write_header
 from graphfilter.store.names import write_names
-from graphfilter.tables.columns import Columns
-from graphfilter.tables.encoding import TableEncoder
+from graphfilter.tables import Columns, TableEncoder
 from graphfilter.version import __version__
 
 

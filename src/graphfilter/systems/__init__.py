@@ -6,7 +6,24 @@ authors' own setting in ``author_systems.py``: add yours there.
 ``pipeline.py`` runs any of them on a graph. May import ``training`` and the rooms above it.
 """
 
-from graphfilter.systems.pipeline import Outcome, Prepared, predict_networks, train_system
+from graphfilter.systems.committee import Committee as Committee
+from graphfilter.systems.committee_outcome import CommitteeOutcome as CommitteeOutcome
+from graphfilter.systems.committees import COMMITTEE as COMMITTEE, GROUPS as GROUPS
+from graphfilter.systems.costs import estimate_cost as estimate_cost
+from graphfilter.systems.pipeline import (
+    Outcome,
+    Prepared,
+    is_divided as is_divided,
+    learned_filters as learned_filters,
+    predict_networks,
+    predict_untrained as predict_untrained,
+    train_system,
+)
+from graphfilter.systems.pooling import (
+    TEMPERATURES as TEMPERATURES,
+    Pool as Pool,
+    log_probabilities as log_probabilities,
+)
 from graphfilter.systems.registry import SYSTEMS, find_system, get_system
 from graphfilter.systems.system import PAPER, System
 

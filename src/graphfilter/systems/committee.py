@@ -11,7 +11,7 @@ import numpy as np
 from graphfilter.errors import check_name
 from graphfilter.filters import IdentityFilterConfig, StackedFilterConfig
 from graphfilter.graph import Graph
-from graphfilter.inputs.views import MOST_AVERAGED
+from graphfilter.inputs import MOST_AVERAGED
 from graphfilter.models import (
     ChannelNetworkConfig,
     FilterNetworkConfig,
@@ -19,8 +19,8 @@ from graphfilter.models import (
     KernelConfig,
     ResidualConfig,
     TreesConfig,
+    growing_bytes,
 )
-from graphfilter.models.forest import growing_bytes
 from graphfilter.systems.system import System
 from graphfilter.training import TrainConfig
 
@@ -56,10 +56,13 @@ class Committee(System):
         ``PATIENCE``.
     patience_as_given : bool
         Whether somebody has asked for the members' patience, which then does not follow the labels.
+    least_repeats : int
+        From how many seeds each network is trained on large graphs too.
     """
 
     members: tuple[System, ...] = ()
     patience_as_given: bool = False
+    least_repeats: int = 1
 
     @property
     def trained(self) -> bool:
@@ -143,11 +146,11 @@ def repeated_seed(seed: int, repeat: int) -> int:
     return seed if repeat == 0 else int(np.random.SeedSequence((seed, repeat)).generate_state(1)[0])
 
 
-def repeats(system: System, graph: Graph) -> int:
+def repeats(system: System, graph: Graph, least: int = 1) -> int:
     """Return from how many seeds a member is trained on a graph."""
     if system.is_fitted:  # Little in them is drawn.
         return 1
-    return max(1, min(MOST_REPEATS, REPEATED_VERTICES // max(graph.n_vertices, 1)))
+    return max(least, min(MOST_REPEATS, REPEATED_VERTICES // max(graph.n_vertices, 1)))
 
 
 def _filters_features(member: System) -> bool:

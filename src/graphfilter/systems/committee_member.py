@@ -16,8 +16,7 @@ from graphfilter.systems.networks import NetworkTraining, Outcome, fit_at_once
 from graphfilter.systems.pooling import together
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System
-from graphfilter.training import OnEpoch
-from graphfilter.training.run import SUPERFLUOUS
+from graphfilter.training import SUPERFLUOUS, OnEpoch
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +54,13 @@ class Member:
         splits: Sequence[Split],
         seeds: Sequence[int],
         *,
+        least_repeats: int = 1,
         class_weight: NDArray[np.float64] | None,
         checkpoint: Path | None,
         resume: bool,
     ) -> None:
         self.system, self._splits = system, splits
-        self._n_seeds = n_seeds = repeats(system, prepared.graph)
+        self._n_seeds = n_seeds = repeats(system, prepared.graph, least_repeats)
         every_split = [split for split in splits for _ in range(n_seeds)]
         every_seed = [repeated_seed(seed, r) for seed in seeds for r in range(n_seeds)]
         self._fitted: list[Outcome] = []

@@ -15,7 +15,7 @@ from graphfilter.systems.pooling import Pool, fit_pool, log_probabilities, toget
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.prior import prior_weights
 from graphfilter.systems.system import System
-from graphfilter.training.run import SUPERFLUOUS
+from graphfilter.training import SUPERFLUOUS
 
 # With less than this share of the weights a member is left out.
 LEAST = 0.01

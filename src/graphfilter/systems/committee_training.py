@@ -6,6 +6,7 @@ vertices are stopped. Validation vertices alone decide, never the clock.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, GraphFilterError
-from graphfilter.runtime.processes import current
+from graphfilter.runtime import current
 from graphfilter.splits import Split
 from graphfilter.systems.committee import Committee
 from graphfilter.systems.committee_member import Member, Standing
@@ -22,13 +23,11 @@ from graphfilter.systems.committee_outcome import CommitteeOutcome, Part, weigh_
 from graphfilter.systems.committee_watch import Watch
 from graphfilter.systems.crossfit import CrossFit, superfluous
 from graphfilter.systems.networks import check_is_of_classes
-from graphfilter.systems.pooling import log_probabilities
+from graphfilter.systems.pooling import fit_pool, log_probabilities
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.prior import prior_weights
 from graphfilter.systems.system import System
-from graphfilter.training import OnEpoch
-from graphfilter.training.progress import shared
-from graphfilter.training.run import ASKED, SUPERFLUOUS
+from graphfilter.training import ASKED, SUPERFLUOUS, OnEpoch, shared
 
 # Epochs after which networks are judged: the fewest that are fair, then twice as many each time.
 ROUNDS = (30, 60, 120, 240, 480, 960)
@@ -71,7 +70,9 @@ def train_committee(
         raise ConfigError(f"no member of {committee.name} can be trained on this graph.")
     # The cheap ones first: an answer is there early, and says what the others must add to.
     sitting = sorted(sitting, key=lambda system: not system.is_fitted)
-    training = _Training(prepared, sitting, splits, seeds, class_weight, on_epoch)
+    training = _Training(
+        prepared, sitting, splits, seeds, class_weight, on_epoch, committee.least_repeats
+    )
     training.keep(checkpoint, resume=resume)
     most = max(system.config.max_epochs for system in sitting)
     for until in (*takewhile(lambda epochs: epochs < most, ROUNDS), most):
@@ -118,7 +119,9 @@ class _Training:
         seeds: Sequence[int],
         class_weight: NDArray[np.float64] | None,
         on_epoch: OnEpoch | None,
+        least_repeats: int,
     ) -> None:
+        self._least_repeats = least_repeats
         self._prepared, self._sitting = prepared, sitting
         self._splits, self._seeds = splits, seeds
         self._class_weight, self._on_epoch = class_weight, on_epoch
@@ -151,6 +154,25 @@ class _Training:
                 return self._failed[number]
 
         self._standings = shared(len(self._sitting), work, self._on_epoch)
+        if self._on_epoch is not None:
+            self._watch.pool_score = self._score()
+
+    def _score(self) -> float:
+        """Return the validation accuracy of all members so far together, on the first split."""
+        said = [
+            (m, each[0])
+            for m, each in enumerate(self._standings)
+            if isinstance(each, list) and each
+        ]
+        heard = [(m, each) for m, each in said if each is not None]
+        index = self._splits[0].val
+        if not heard or not len(index):
+            return math.nan
+        labels = self._prepared.labels[index]
+        logits = log_probabilities([each.said for _, each in heard])
+        prior = self._priors[0][[m for m, _ in heard]]
+        pool = fit_pool(logits, labels, prior=prior, class_weight=self._class_weight)
+        return float((pool.answer(logits).argmax(axis=1) == labels).mean())
 
     def _advance(self, number: int, until: int) -> Standings:
         if number in self._failed:
@@ -167,6 +189,7 @@ class _Training:
                 system,
                 self._splits,
                 self._seeds,
+                least_repeats=self._least_repeats,
                 class_weight=self._class_weight,
                 checkpoint=file,
                 resume=self._resume,
@@ -174,6 +197,8 @@ class _Training:
         member = self._members[number]
         if not (self._watch.stopped and self._has_answer(number)):
             member.advance(until, self._watch.of(number))
+        if member.ended:
+            self._watch.close(number)
         return member.standings()
 
     def _has_answer(self, number: int) -> bool:
@@ -194,6 +219,8 @@ class _Training:
         )
         for number, member in self._members.items():
             member.stop([s for m, s in decided if m == number], SUPERFLUOUS)
+            if member.ended:
+                self._watch.close(number)
         return self._in_any(any(not member.ended for member in self._members.values()))
 
     def _in_any(self, own: bool) -> bool:

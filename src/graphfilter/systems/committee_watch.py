@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from graphfilter.training import OnEpoch, Progress
+
+# That a network trains, on the whole: for guesses of the time that is left.
+USUAL_EPOCHS = 100
 
 
 class Watch:
@@ -18,6 +22,8 @@ class Watch:
         Whether the caller has asked for the end.
     raised : Exception or None
         What the caller has raised.
+    pool_score : float
+        The validation score of all members together, as far as they are.
     """
 
     def __init__(self, on_epoch: OnEpoch | None, titles: Sequence[str]) -> None:
@@ -25,6 +31,10 @@ class Watch:
         self._titles = titles
         self.stopped = False
         self.raised: Exception | None = None
+        self.pool_score = math.nan
+        self._began, self._last = 0.0, -1
+        self._seconds = [math.nan] * len(titles)
+        self._epochs = [0] * len(titles)
 
     def announce(self, number: int) -> bool:
         """Say that a member is fitted that has no epochs; return whether to end instead."""
@@ -37,8 +47,16 @@ class Watch:
         def report(progress: Progress) -> bool | None:
             if self._on_epoch is None:
                 return None
+            if progress.runs:
+                self._count(number, progress)
+            told = replace(
+                progress,
+                stage=stage,
+                pool_score=self.pool_score,
+                seconds_left=self.seconds_left(number),
+            )
             try:
-                asked = self._on_epoch(replace(progress, stage=stage))
+                asked = self._on_epoch(told)
             except Exception as error:
                 self.raised = error
                 raise
@@ -46,3 +64,26 @@ class Watch:
             return asked
 
         return report
+
+    def close(self, number: int) -> None:
+        """Take note that a member trains no more."""
+        self._epochs[number] = USUAL_EPOCHS
+
+    def seconds_left(self, number: int) -> float:
+        """Return about what is still to come takes, by the pace of members so far; NaN at first."""
+        known = [seconds for seconds in self._seconds if math.isfinite(seconds)]
+        if not known:
+            return math.nan
+        usual = sum(known) / len(known)
+        paces = [s if math.isfinite(s) else usual for s in self._seconds]
+        left = [max(USUAL_EPOCHS - epochs, 0) for epochs in self._epochs]
+        return sum(pace * n for pace, n in zip(paces, left, strict=True))
+
+    def _count(self, number: int, progress: Progress) -> None:
+        now = time.monotonic()
+        if progress.epoch == self._epochs[number] + 1 and self._last == number:
+            pace = now - self._began
+            before = self._seconds[number]
+            # The first epoch of a member is no measure: things are made in it.
+            self._seconds[number] = pace if math.isnan(before) else 0.8 * before + 0.2 * pace
+        self._epochs[number], self._began, self._last = progress.epoch, now, number

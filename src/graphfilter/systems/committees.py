@@ -92,13 +92,35 @@ ALONE = tuple(
     replace(COMMITTEE, name=f"only-{member.name}", title=f"Only {member.title}", members=(member,))
     for member in COMMITTEE.members
 )
+# Where time matters less than the last points: wider and deeper, from at least three seeds.
+WIDE = _member(
+    "wide",
+    "wide network",
+    ResidualConfig(dropout=0.5, n_layers=4, hidden_size=256),
+    config=replace(_CONFIG, learning_rate=PAPER.learning_rate),
+)
+THOROUGH = replace(
+    COMMITTEE,
+    name="committee-high",
+    title="Committee of filters (high effort)",
+    members=(
+        *(
+            replace(member, model=replace(member.model, hidden_size=128))
+            if isinstance(member.model, FilterNetworkConfig | ResidualConfig)
+            else member
+            for member in COMMITTEE.members
+        ),
+        WIDE,
+    ),
+    least_repeats=3,
+)
 
-COMMITTEES = (COMMITTEE, QUICK, *ALONE)
+COMMITTEES = (COMMITTEE, QUICK, THOROUGH, *ALONE)
 
 # What members look at, in words.
 GROUPS: dict[str, tuple[str, ...]] = {
     "features alone": (FEATURES.name,),
-    "neighbours": (FILTER.name, CHANNELS.name, SMOOTH.name, DEEP.name),
+    "neighbours": (FILTER.name, CHANNELS.name, SMOOTH.name, DEEP.name, WIDE.name),
     "who is connected to whom": (FILTERED_LINKS.name, ALIKE.name, PLACES.name),
     "trees": (TREES.name,),
 }

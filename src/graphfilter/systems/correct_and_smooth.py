@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from graphfilter.filters import IdentityFilterConfig
 from graphfilter.graph import Graph
-from graphfilter.models import FilterNetworkConfig
-from graphfilter.models.peers.correct_and_smooth import correct, smooth
-from graphfilter.runtime.devices import pick_device
+from graphfilter.models import FilterNetworkConfig, correct, smooth
+from graphfilter.runtime import pick_device
 from graphfilter.splits import Split
 from graphfilter.systems.networks import train_networks
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import PAPER, System
-from graphfilter.training.monitors import roc_auc
+from graphfilter.training import roc_auc
 
 # How much is taken from neighbours, of which validation chooses: the authors search (0, 1).
 ALPHAS = (0.2, 0.5, 0.8, 0.95)

@@ -13,7 +13,7 @@ import numpy as np
 
 from graphfilter.graph import Graph
 from graphfilter.models import FilterNetworkConfig
-from graphfilter.runtime.launched import Launched
+from graphfilter.runtime import Launched
 from graphfilter.systems.committee import Committee
 from graphfilter.systems.pipeline import is_divided
 from graphfilter.systems.system import System

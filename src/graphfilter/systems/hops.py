@@ -16,14 +16,17 @@ from torch import Tensor
 
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
-from graphfilter.inputs.scaling import FeatureScaler
-from graphfilter.operators import Operator
-from graphfilter.operators.kernels.factored_matrix import as_shared, made_to_be_kept
-from graphfilter.operators.powers import COLUMNS, stack_powers, walk_powers
-from graphfilter.runtime.memory import memory_of_process
-from graphfilter.runtime.threads import threads_for
-from graphfilter.store.hops import STRUCTURE, edges_of, store_of
-from graphfilter.store.powers import WORTH_KEEPING, Recipe, kept_powers
+from graphfilter.inputs import FeatureScaler
+from graphfilter.operators import (
+    COLUMNS,
+    Operator,
+    as_shared,
+    made_to_be_kept,
+    stack_powers,
+    walk_powers,
+)
+from graphfilter.runtime import memory_of_process, threads_for
+from graphfilter.store import STRUCTURE, WORTH_KEEPING, Recipe, edges_of, kept_powers, store_of
 
 _ROWS_BYTES = 4 << 20
 

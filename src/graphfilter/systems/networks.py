@@ -17,8 +17,7 @@ from torch import Tensor
 from graphfilter.errors import ConfigError
 from graphfilter.models import Fitted, HopNetworkConfig, Network, SideBySide
 from graphfilter.operators import SparseFeatures
-from graphfilter.runtime.threads import threads_for
-from graphfilter.runtime.torch_state import own_torch_state
+from graphfilter.runtime import own_torch_state, threads_for
 from graphfilter.splits import Split
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System
@@ -28,10 +27,10 @@ from graphfilter.training import (
     FitResult,
     OnEpoch,
     Run,
+    Training,
+    multiplications,
     runs_in_a_cohort,
 )
-from graphfilter.training.cohorts import multiplications
-from graphfilter.training.loop import Training
 
 
 @dataclass(frozen=True, eq=False)

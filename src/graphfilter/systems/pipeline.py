@@ -16,16 +16,15 @@ from numpy.typing import NDArray
 from graphfilter.errors import GraphError
 from graphfilter.filters import Filter
 from graphfilter.graph import Graph
-from graphfilter.models import FilterNetworkConfig, Network
-from graphfilter.models.columns import can_be_divided
+from graphfilter.models import FilterNetworkConfig, Network, can_be_divided
 from graphfilter.splits import Split
 from graphfilter.systems.committee import Committee
 from graphfilter.systems.committee_training import train_committee
 from graphfilter.systems.networks import Outcome, predict_networks, train_networks
+from graphfilter.systems.past import answer_now, check_leaves_its_past
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System
-from graphfilter.training import OnEpoch
-from graphfilter.training.progress import shared
+from graphfilter.training import OnEpoch, shared
 
 __all__ = [
     "Outcome",
@@ -55,6 +54,9 @@ def train_system(
     class_weight : array (n_classes,), optional
     on_epoch, checkpoint, resume : as for :func:`graphfilter.training.train`
 
+    Of a graph with a past (:meth:`graphfilter.Graph.as_of`), all that is trained, chosen and
+    weighed knows that past only; the vertices are predicted with all edges.
+
     Where several processes work together, all call this: columns or members are divided among
     them, and what cannot be divided is trained by the first. All end with the same outcome.
 
@@ -70,10 +72,11 @@ def train_system(
     (34, 2)
     """
     run = train_committee if isinstance(system, Committee) else train_networks
+    check_leaves_its_past(prepared, system)
 
     def work(_: int = 0) -> Sequence[Outcome]:
-        return run(
-            prepared,
+        outcomes = run(
+            prepared.past,
             system,
             splits,
             seeds,
@@ -82,6 +85,9 @@ def train_system(
             checkpoint=checkpoint,
             resume=resume,
         )
+        if prepared.past is prepared:
+            return outcomes
+        return [answer_now(outcome, prepared) for outcome in outcomes]
 
     return work() if is_divided(system) else shared(1, work, on_epoch)[0]
 

@@ -45,6 +45,23 @@ class Pool:
         return cls(np.full(n_members, 1 / n_members), np.ones(n_members), np.ones(n_members))
 
     @property
+    def coefficients(self) -> Array:
+        """What multiplies the outputs of each member in the answer."""
+        return self.weights / self.temperatures
+
+    def among(self, heard: NDArray[np.bool_]) -> Self:
+        """Return the pool of more members, of whom those ``heard`` (M,) are these."""
+
+        def spread(values: Array, fill: float) -> Array:
+            found = np.full((len(heard), *values.shape[1:]), fill)
+            found[heard] = values
+            return found
+
+        return type(self)(
+            spread(self.weights, 0.0), spread(self.temperatures, 1.0), spread(self.spreads, 0.0)
+        )
+
+    @property
     def shares(self) -> Array:
         """What each contributes to the answers, as parts of 1: its weight times its spread."""
         contributed = self.weights * self.spreads
@@ -55,7 +72,7 @@ class Pool:
 
     def answer(self, logits: Array) -> Array:
         """Return class probabilities (n, C) from the logits of all members (M, n, C)."""
-        return softmax(np.tensordot(self.weights / self.temperatures, logits, axes=1), axis=1)
+        return softmax(np.tensordot(self.coefficients, logits, axes=1), axis=1)
 
 
 def together(probabilities: Sequence[Array]) -> Array:

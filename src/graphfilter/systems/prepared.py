@@ -12,10 +12,9 @@ from torch import Tensor
 
 from graphfilter.errors import GraphError
 from graphfilter.graph import Features, Graph
-from graphfilter.inputs.scaling import FeatureScaler
-from graphfilter.inputs.views import AVERAGES, Found, averages, find_view, fix_view
+from graphfilter.inputs import AVERAGES, FeatureScaler, Found, averages, find_view, fix_view
 from graphfilter.operators import Operator, SparseFeatures, make_operator, to_tensor
-from graphfilter.store.hops import kept_hops
+from graphfilter.store import kept_hops
 from graphfilter.systems.hops import make_hops
 from graphfilter.training import CLASSIFICATION, Task
 
@@ -121,6 +120,14 @@ class Prepared:
                 self.graph, self.scaler, on_cpu.operator(kind), n_hops
             )
         return self._hops[kind, n_hops]
+
+    @cached_property
+    def past(self) -> Prepared:
+        """The graph that training may know; this one where every edge may be known."""
+        past = self.graph.past
+        if past is self.graph:
+            return self
+        return replace(self, graph=past, found={}, _operators={}, _views={}, _hops={})
 
     @property
     def labels(self) -> NDArray[np.int64]:

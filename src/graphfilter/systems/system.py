@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from graphfilter.errors import ConfigError, check_name
 from graphfilter.filters import Config
 from graphfilter.graph import Graph
-from graphfilter.inputs.views import VIEWS
+from graphfilter.inputs import VIEWS
 from graphfilter.models import ModelConfig, Network
 from graphfilter.operators import OPERATORS
 from graphfilter.splits import Split

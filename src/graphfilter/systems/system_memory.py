@@ -12,17 +12,8 @@ from typing import Any, Self
 import scipy.sparse as sp
 
 from graphfilter.graph import Graph
-from graphfilter.inputs.places import MOST_PLACES
-from graphfilter.inputs.views import MOST_AVERAGED, MOST_HOPS
+from graphfilter.inputs import MOST_AVERAGED, MOST_HOPS, MOST_PLACES
 from graphfilter.models import (
-    FilterNetworkConfig,
-    ForestConfig,
-    HopNetworkConfig,
-    KernelConfig,
-    ResidualConfig,
-    TreesConfig,
-)
-from graphfilter.models.columns import (
     BYTES_OF_PROCESS,
     BYTES_PER_EDGE_ENTRY,
     BYTES_PER_ENTRY,
@@ -30,13 +21,18 @@ from graphfilter.models.columns import (
     BYTES_PER_SPARSE_FEATURE,
     BYTES_PER_VERTEX,
     LANES,
+    READ_BYTES,
+    FilterNetworkConfig,
+    ForestConfig,
+    HopNetworkConfig,
+    KernelConfig,
+    ResidualConfig,
+    TreesConfig,
     can_be_divided,
+    forest_bytes,
 )
-from graphfilter.models.forest import forest_bytes
-from graphfilter.models.hop_network import READ_BYTES
-from graphfilter.operators.powers import COLUMNS
-from graphfilter.store.hops import store_of
-from graphfilter.store.powers import WORTH_KEEPING
+from graphfilter.operators import COLUMNS
+from graphfilter.store import WORTH_KEEPING, store_of
 from graphfilter.systems.system import System
 
 # Python, torch and their libraries, with what their threads hold; and of that what comes with the

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from graphfilter.errors import DataFileError, GraphFilterError
 from graphfilter.splits import Split
 from graphfilter.tables.cells import as_ids, distinct, is_text, missing_column
-from graphfilter.tables.columns import Columns, is_index
+from graphfilter.tables.columns import Columns, choose_merge, is_index
 from graphfilter.tables.edges import read_edges
 from graphfilter.tables.encoded import Features
 from graphfilter.tables.encoding import TableEncoder
@@ -27,6 +27,8 @@ from graphfilter.tables.roles import (
 )
 from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
 from graphfilter.tables.suggestions import suggest
+from graphfilter.tables.times import Times
+from graphfilter.tables.unused import say_unused
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,8 +40,10 @@ class GraphParts:
 
     Attributes
     ----------
-    pairs, weights, kinds : arrays
+    pairs, weights, kinds, times : arrays
         The rows of the table of edges, as vertex numbers; None where nothing is said.
+    merge : str
+        What the rows of one edge weigh together.
     n_vertices : int
     directed : bool
         Whether to keep which way the edges go.
@@ -60,6 +64,8 @@ class GraphParts:
     pairs: NDArray[np.int32]
     weights: NDArray[np.float32] | None
     kinds: NDArray[Any] | None
+    times: Times | None
+    merge: str
     n_vertices: int
     directed: bool
     vertex_names: list[Any]
@@ -133,7 +139,7 @@ def _read_parts(
     with reading_table(vertices):
         ids = _check_ids(as_ids(table.column(roles["id"])), vertices)
     edge_roles, said = choose_edge_roles(edges, vertices, ids, columns, remembered)
-    notes += said
+    notes += said if remembered else [*said, *say_unused(edges, edge_roles)]
     attributes = read_attributes(table, vertices, roles, unlabelled, notes, check=encoder is None)
     features, encoder = _encode(table, vertices, columns, roles, asked, encoder, notes)
     rows = read_edges(edges, edge_roles, vertices, ids, roles["id"], allow_missing)
@@ -146,6 +152,8 @@ def _read_parts(
         rows.pairs,
         rows.weights,
         rows.kinds,
+        rows.times,
+        choose_merge(columns, edge_roles.weight),
         n_vertices=len(ids),
         directed=directed or columns.directed,
         vertex_names=(table.column(roles["id"]) if vertices.is_typed else ids).to_pylist(),

@@ -21,6 +21,10 @@ END_NAMES = (
     ("quelle", "ziel"), ("sender", "receiver"), ("sender", "recipient"), ("payer", "payee"),
     ("node1", "node2"), ("id1", "id2"), ("vertex1", "vertex2"),
 )  # fmt: skip
+# Weights of which two are not worth more than one: repeats of such an edge are not added up.
+_NOT_AMOUNTS = re.compile(
+    r"similar|score|strength|prob|dist|ratio|share|percent|pct|rate\b|corr|cosine|confidence"
+)
 # The row number that pandas writes, and the column it keeps an index in.
 _INDEX_NAME = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 
@@ -31,9 +35,13 @@ class Columns:
 
     Attributes
     ----------
-    id, label, split, vertex_kind, source, target, weight, edge_kind : str or None
-        The first four in the table of vertices, the others in that of edges. Kinds are not
-        guessed; a column that all vertices of a kind lack is not missing on them.
+    id, label, split, vertex_kind, source, target, weight, edge_kind, edge_time : str or None
+        The first four in the table of vertices, the others in that of edges. Kinds and times are
+        not guessed; a column that all vertices of a kind lack is not missing on them.
+    merge : str or None
+        What the rows of one edge weigh together: 'sum', 'mean', 'max' or 'last'. Where not given,
+        amounts, minutes and counts add up; of a column named like a similarity the largest holds,
+        and of one named 'weight' the sum of the larger direction.
     directed : bool
         Whether edges go from their source to their target.
     features : tuple of str
@@ -69,6 +77,8 @@ class Columns:
     edge_kind: str | None = None
     directed: bool = False
     vertex_kind: str | None = None
+    merge: str | None = None
+    edge_time: str | None = None
 
 
 @dataclass(frozen=True)
@@ -87,6 +97,17 @@ class Guess:
 def is_index(name: str) -> bool:
     """Return whether a column has the name that pandas gives to row numbers."""
     return _INDEX_NAME.fullmatch(name.strip()) is not None
+
+
+def choose_merge(columns: Columns, weight: str | None) -> str:
+    """Return how repeated edges are merged: as told, else by the name of their weight.
+
+    >>> choose_merge(Columns(), "minutes"), choose_merge(Columns(), "similarity")
+    ('sum', 'max')
+    """
+    if columns.merge is not None or weight is None or key_of(weight) in WEIGHT_NAMES:
+        return columns.merge or "larger"
+    return "max" if _NOT_AMOUNTS.search(key_of(weight)) else "sum"
 
 
 def check_names(

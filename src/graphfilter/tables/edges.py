@@ -15,6 +15,7 @@ from graphfilter.tables.checked import read_numbers
 from graphfilter.tables.mismatch import explain_missing
 from graphfilter.tables.numbers import guess_decimal
 from graphfilter.tables.source import TableSource, at_row, reading_table
+from graphfilter.tables.times import Times, parse_times
 from graphfilter.wording import count
 
 if TYPE_CHECKING:
@@ -30,10 +31,11 @@ class EdgeRoles:
     weight: str | None = None
     kind: str | None = None
     header: bool = True
+    time: str | None = None
 
     @property
     def names(self) -> list[str]:
-        others = [name for name in (self.weight, self.kind) if name is not None]
+        others = [name for name in (self.weight, self.kind, self.time) if name is not None]
         return list(dict.fromkeys([self.source, self.target, *others]))
 
 
@@ -44,6 +46,7 @@ class EdgeRows:
     pairs: NDArray[np.int32]
     weights: NDArray[np.float32] | None
     kinds: NDArray[Any] | None
+    times: Times | None
     notes: list[str]
 
 
@@ -58,13 +61,15 @@ class EdgeBlock:
     ends : pair of Arrow arrays of text
         The ids of the sources and of the targets.
     weights : float32 array or None
-    kinds : Arrow array of text or None
+    kinds, times : Arrow arrays or None
+        The kinds are text; the times are as they stand in the table.
     """
 
     row: int
     ends: tuple[Any, Any]
     weights: NDArray[np.float32] | None
     kinds: Any
+    times: Any
 
 
 def read_edge_blocks(table: TableSource, roles: EdgeRoles) -> Iterator[EdgeBlock]:
@@ -82,7 +87,8 @@ def read_edge_blocks(table: TableSource, roles: EdgeRoles) -> Iterator[EdgeBlock
             weights = _read_weights(table, column, roles.weight, row, decimal)
         if roles.kind is not None:
             kinds = as_text(batch.column(roles.kind), trim=True)
-        yield EdgeBlock(row, (source, target), weights, kinds)
+        times = None if roles.time is None else batch.column(roles.time)
+        yield EdgeBlock(row, (source, target), weights, kinds, times)
         row += len(batch)
 
 
@@ -99,6 +105,7 @@ def read_edges(
 
     pairs, weights = [np.empty((0, 2), np.int32)], [np.empty(0, np.float32)]
     kinds: list[Any] = []
+    times: list[Any] = []
     row = 0
     for block in read_edge_blocks(table, roles):
         numbers = index_in(pa.chunked_array(block.ends), ids).reshape(2, -1)
@@ -110,6 +117,8 @@ def read_edges(
             weights.append(block.weights[known])
         if block.kinds is not None:
             kinds.append(block.kinds.filter(pa.array(known)))
+        if block.times is not None:
+            times.append(block.times.filter(pa.array(known)))
         row += known.size
     # Arrow keeps freed memory for itself, which would lie on top of what building the graph takes.
     pa.default_memory_pool().release_unused()
@@ -117,6 +126,7 @@ def read_edges(
         np.concatenate(pairs),
         np.concatenate(weights) if roles.weight else None,
         _join_kinds(kinds) if roles.kind else None,
+        parse_times(pa.chunked_array(times), table, roles.time) if times and roles.time else None,
         note_rows(table, vertices, row, sum(map(len, pairs))),
     )
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphfilter.errors import DataFileError
-from graphfilter.storage.arrays import PARSE_ERRORS, reading
-from graphfilter.storage.limits import EDGE_BYTES, Budget
+from graphfilter.storage import EDGE_BYTES, PARSE_ERRORS, Budget, reading
 from graphfilter.tables.source import TableSource
 from graphfilter.tables.text_format import TextOptions
 from graphfilter.wording import listed_names

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.storage.limits import EDGE_BYTES, Budget
+from graphfilter.storage import EDGE_BYTES, Budget
 from graphfilter.tables.parquet_footer import read_chunks
 from graphfilter.tables.source import TableSource, reading_table
 from graphfilter.tables.text_format import TextOptions

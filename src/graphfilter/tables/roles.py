@@ -86,7 +86,7 @@ def choose_edge_roles(
         problem = f"a table of edges must have two columns or more; got {len(names)}."
         raise DataFileError(table, f"{problem} Say what separates them with --delimiter.")
     told = {"source": columns.source, "target": columns.target, "weight": columns.weight}
-    told["kind"] = columns.edge_kind
+    told |= {"kind": columns.edge_kind, "time": columns.edge_time}
     pair = _usual_ends(names)
     may_lack_header = table.may_lack_header and not (pair or any(told.values()))
     if may_lack_header and (index_in(pa.chunked_array([names[:2]]), ids) >= 0).any():
@@ -105,7 +105,10 @@ def choose_edge_roles(
     elif not columns.source and set(names) == set(vertices.names):
         raise _is_vertex_table(table, vertices)
     found |= {guess.role: guess.column for guess in guesses}
-    roles = EdgeRoles(found["source"], found["target"], found.get("weight"), found.get("kind"))
+    roles = EdgeRoles(
+        found["source"], found["target"], found.get("weight"), found.get("kind"),
+        time=found.get("time"),
+    )  # fmt: skip
     return roles, say_guesses(table.name, guesses)
 
 

@@ -8,35 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import DataFileError
-from graphfilter.tables import dates
-from graphfilter.tables.cells import as_text, distinct, missing_column, value_type
+from graphfilter.tables.cells import as_text, distinct, missing_column
 from graphfilter.tables.formats import open_table
-from graphfilter.tables.numbers import MISSING_WORDS, guess_decimal, parse_numbers
+from graphfilter.tables.numbers import MISSING_WORDS
 from graphfilter.tables.source import TableSource, reading_table
 from graphfilter.tables.text_format import TextOptions
+from graphfilter.tables.times import parse_times
 
 
 def read_times(path: Path, name: str, text: TextOptions | None = None) -> NDArray[np.float64]:
     """Read a column of dates, times or numbers as numbers that grow with time; NaN for none."""
     table, column = _read(path, name, text)
-    with reading_table(table):
-        if dates.is_date_type(value_type(column)):
-            return dates.read_seconds(column, "")
-        decimal = guess_decimal(column, table.decimal, table.decimal_hint)
-        numbers = parse_numbers(column, decimal)
-        if not numbers.is_word.any():
-            return numbers.values
-        words = dates.known_words(column)
-        day_first = (table.decimal or table.decimal_hint) == ","
-        spelling = dates.find_spelling(words, day_first=day_first)
-        if spelling is None:
-            raise DataFileError(
-                table,
-                f"column {name!r} must hold dates or numbers to divide by time; got "
-                f"{words[0].as_py()!r}. Write its dates like 2024-12-31.",
-            )
-        return dates.read_seconds(column, spelling)
+    return parse_times(column, table, name).values
 
 
 def read_groups(path: Path, name: str, text: TextOptions | None = None) -> NDArray[np.int64]:

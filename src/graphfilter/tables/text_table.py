@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphfilter.errors import DataFileError
-from graphfilter.storage.limits import EDGE_BYTES, Budget
+from graphfilter.storage import EDGE_BYTES, Budget
 from graphfilter.tables.source import TableSource, reading_table
 from graphfilter.tables.text_format import (
     HEAD_BYTES,

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from graphfilter.errors import ModelFileError
-from graphfilter.operators import Operator
-from graphfilter.operators.sparse import SparseFeatures
+from graphfilter.operators import Operator, SparseFeatures
 from graphfilter.splits import Split
 from graphfilter.storage import read_tensors, write_tensors
 from graphfilter.training.checkpoint_checks import check_checkpoint

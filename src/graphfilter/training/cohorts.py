@@ -9,9 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from graphfilter.models import HopNetwork, Network, SideBySide
-from graphfilter.operators import Operator
-from graphfilter.operators.kernels.native_kernel import NativeKernel
-from graphfilter.operators.sparse import SparseFeatures
+from graphfilter.operators import NativeKernel, Operator, SparseFeatures
 
 # Of runs side by side on a CPU: more make it wait for memory, fewer for Python.
 VERTICES_IN_CACHE = 4096

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphfilter.operators.kernels.native_loss import CompiledLoss
+from graphfilter.operators import CompiledLoss
 
 
 def mean_cross_entropy(logits: Tensor, loss: CompiledLoss, sums: Tensor) -> Tensor:

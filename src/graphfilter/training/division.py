@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphfilter.errors import ConfigError
-from graphfilter.models import FilterNetwork, Network
-from graphfilter.models.columns import DIVIDED, Columns, can_be_divided, column_part
-from graphfilter.runtime.processes import Group, current
+from graphfilter.models import DIVIDED, Columns, FilterNetwork, Network, can_be_divided, column_part
+from graphfilter.runtime import Group, current
 
 # The tensors of Adam that have the shape of what is trained.
 _MOMENTS = ("exp_avg", "exp_avg_sq")

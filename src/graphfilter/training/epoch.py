@@ -15,8 +15,7 @@ import torch
 from torch import Tensor
 
 from graphfilter.models import SideBySide
-from graphfilter.operators import Operator
-from graphfilter.operators.sparse import SparseFeatures
+from graphfilter.operators import Operator, SparseFeatures
 from graphfilter.training.division import Division
 from graphfilter.training.run import Run, keep_best
 from graphfilter.training.vertices import Vertices

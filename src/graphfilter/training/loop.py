@@ -12,13 +12,9 @@ import torch
 from torch import Tensor
 
 from graphfilter.errors import ConfigError, GraphError
-from graphfilter.models import HopNetwork, Network
-from graphfilter.models.columns import DIVIDED
-from graphfilter.operators import Operator
-from graphfilter.operators.sparse import SparseFeatures
-from graphfilter.runtime.allocator import keep_freed_memory
-from graphfilter.runtime.pace import Pace
-from graphfilter.runtime.threads import compiled_threads, threads_for
+from graphfilter.models import DIVIDED, HopNetwork, Network
+from graphfilter.operators import Operator, SparseFeatures
+from graphfilter.runtime import Pace, compiled_threads, keep_freed_memory, threads_for
 from graphfilter.splits import Split
 from graphfilter.training.batch_epoch import BatchEpoch
 from graphfilter.training.checkpoint import Checkpoint, fingerprint

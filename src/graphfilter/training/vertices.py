@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from graphfilter.operators.kernels.native_loss import CompiledLoss
+from graphfilter.operators import CompiledLoss
 from graphfilter.training.cross_entropy import accuracies, mean_cross_entropy
 from graphfilter.training.task import Task, all_weights
 from graphfilter.training.tasks import CLASSIFICATION

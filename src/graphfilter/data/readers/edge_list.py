@@ -9,7 +9,7 @@ import numpy as np
 
 from graphfilter.errors import DataFileError
 from graphfilter.graph import Graph
-from graphfilter.storage.arrays import AnyPath, reading
+from graphfilter.storage import AnyPath, reading
 
 
 def read_edge_list(path: AnyPath, *, directed: bool = False) -> Graph:

@@ -14,7 +14,7 @@ from graphfilter.data.readers.networkx_files import read_networkx
 from graphfilter.data.readers.npz import read_npz
 from graphfilter.errors import DataFileError, check_name
 from graphfilter.graph import Graph
-from graphfilter.storage.arrays import AnyPath
+from graphfilter.storage import AnyPath
 
 GRAPHS: dict[str, Callable[..., Graph]] = {
     ".npz": read_npz,

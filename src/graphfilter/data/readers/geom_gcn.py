@@ -12,7 +12,7 @@ from graphfilter.data.arrays import check_labels, splits_from_masks
 from graphfilter.errors import DataFileError
 from graphfilter.graph import Graph
 from graphfilter.splits import Split
-from graphfilter.storage.arrays import AnyPath, load_arrays, reading
+from graphfilter.storage import AnyPath, load_arrays, reading
 
 REMEDY = "Download it again (graphdml-uiuc-jlu/geom-gcn)."
 

@@ -9,7 +9,7 @@ import numpy as np
 from graphfilter.data.arrays import check_labels, make_csr
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
-from graphfilter.storage.arrays import AnyPath, load_arrays, reading
+from graphfilter.storage import AnyPath, load_arrays, reading
 
 REMEDY = "Download it again (shchur/gnn-benchmark, folder data/npz)."
 _CSR = ("data", "indices", "indptr", "shape")

@@ -12,8 +12,7 @@ from graphfilter.data.arrays import check_labels
 from graphfilter.data.safe_pickle import read_pickled_array
 from graphfilter.errors import DataFileError
 from graphfilter.graph import Graph
-from graphfilter.storage.arrays import AnyPath, open_archive, open_member, reading
-from graphfilter.storage.limits import Budget
+from graphfilter.storage import AnyPath, Budget, open_archive, open_member, reading
 
 REMEDY = "Download it again (EdisonLeeeee/GraphData, folder datasets)."
 

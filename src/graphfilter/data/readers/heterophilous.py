@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from graphfilter.data.arrays import check_edges, check_labels, splits_from_masks
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
-from graphfilter.storage.arrays import AnyPath, load_arrays, reading
+from graphfilter.storage import AnyPath, load_arrays, reading
 
 REMEDY = "Download it again (yandex-research/heterophilous-graphs, folder data)."
 

@@ -14,8 +14,7 @@ import numpy as np
 
 from graphfilter.errors import DataFileError
 from graphfilter.graph import Graph
-from graphfilter.storage.arrays import AnyPath, reading
-from graphfilter.storage.limits import VERTEX_BYTES, Budget
+from graphfilter.storage import VERTEX_BYTES, AnyPath, Budget, reading
 
 REMEDY = "Write it again as a sparse matrix, for example with scipy.io.mmwrite."
 FIELDS = {"pattern": 2, "integer": 3, "real": 3, "double": 3}

@@ -11,7 +11,7 @@ import numpy as np
 
 from graphfilter.errors import DataFileError, GraphError, check_name
 from graphfilter.graph import Graph
-from graphfilter.storage.arrays import PARSE_ERRORS, AnyPath, check_text, reading
+from graphfilter.storage import PARSE_ERRORS, AnyPath, check_text, reading
 
 
 def read_networkx(path: AnyPath, label: str = "label", *, directed: bool = False) -> Graph:

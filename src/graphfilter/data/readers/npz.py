@@ -32,12 +32,9 @@ from numpy.typing import NDArray
 
 from graphfilter.data.arrays import check_edges, check_labels, make_csr, splits_from_masks
 from graphfilter.errors import GraphError
-from graphfilter.graph import Features, Graph
-from graphfilter.graph.edge_kinds import EdgeKinds
-from graphfilter.graph.edges import check_weights
+from graphfilter.graph import EdgeKinds, Features, Graph, check_weights
 from graphfilter.splits import Split
-from graphfilter.storage.arrays import AnyPath, check_text, load_arrays, reading
-from graphfilter.storage.limits import VERTEX_BYTES, Budget
+from graphfilter.storage import VERTEX_BYTES, AnyPath, Budget, check_text, load_arrays, reading
 from graphfilter.wording import count
 
 REMEDY = "Write it again with graphfilter.data.readers.write_npz, or get it again."

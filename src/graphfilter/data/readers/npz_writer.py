@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from graphfilter.data.readers.npz import CSR_KEYS, PARTS, SINGLE_RULES
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
-from graphfilter.storage import atomic_file
-from graphfilter.storage.arrays import AnyPath, check_text
+from graphfilter.storage import AnyPath, atomic_file, check_text
 
 
 def write_npz(graph: Graph, path: AnyPath) -> None:

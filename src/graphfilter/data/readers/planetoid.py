@@ -14,7 +14,7 @@ from graphfilter.data.safe_pickle import edges_of_lists, read_pickle
 from graphfilter.errors import DataFileError
 from graphfilter.graph import Graph
 from graphfilter.splits import Split
-from graphfilter.storage.arrays import AnyPath, reading
+from graphfilter.storage import AnyPath, reading
 
 N_VALIDATION = 500
 REMEDY = "Download the eight ind.NAME.* files again (kimiyoung/planetoid, folder data)."

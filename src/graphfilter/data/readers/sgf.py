@@ -13,7 +13,7 @@ from graphfilter.data.safe_pickle import read_pickle
 from graphfilter.errors import DataFileError
 from graphfilter.graph import Graph
 from graphfilter.splits import Split
-from graphfilter.storage.arrays import AnyPath, reading
+from graphfilter.storage import AnyPath, reading
 
 REMEDY = "Download it again (gear/sgf, folder data)."
 

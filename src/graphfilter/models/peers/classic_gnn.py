@@ -149,11 +149,11 @@ class ClassicGNN(DegreeNetwork[ClassicGNNConfig]):
         cls, models: Sequence[ClassicGNN], operator: Operator, x: Input, generators: Generators
     ) -> Tensor:
         first, still = models[0], [None] * len(models)
-        config, hidden = first.config, x
+        config = first.config
+        hidden: Tensor | None = None
         for layers in zip(*(m.layers for m in models), strict=True):
-            if hidden is x:
-                every = [layer.joined() for layer in layers]
-                joined = linear_side_by_side(every, hidden, 0.0, still)
+            if hidden is None:
+                joined = linear_side_by_side([layer.joined() for layer in layers], x, 0.0, still)
             else:
                 joined = _mapped(layers, hidden)
             seen, *others = joined.split(config.hidden_size, dim=2)
@@ -162,6 +162,7 @@ class ClassicGNN(DegreeNetwork[ClassicGNNConfig]):
                 new = new + other
             new = torch.relu(Norm.side_by_side([layer.norm for layer in layers], new))
             hidden = dropped(new, first.rate, generators)
+        assert hidden is not None  # there is a layer
         return linear_side_by_side([m.head for m in models], hidden, 0.0, still)
 
     def convolve(self, operator: Operator, x: Tensor, layers: Sequence[_Layer]) -> Tensor:

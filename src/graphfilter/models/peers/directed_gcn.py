@@ -14,8 +14,7 @@ from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig, Network
 from graphfilter.models.layers import Draws, Input
 from graphfilter.models.peers.pyg import Projection
-from graphfilter.operators import Operator
-from graphfilter.operators.sparse import SparseFeatures
+from graphfilter.operators import Operator, SparseFeatures
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig, Network
 from graphfilter.models.layers import Draws, Input, drop
 from graphfilter.models.peers.pyg import Projection, drawing_from, operator_csr, pyg_nn
-from graphfilter.operators import Operator
-from graphfilter.operators.sparse import SparseFeatures
+from graphfilter.operators import Operator, SparseFeatures
 
 
 @dataclass(frozen=True)

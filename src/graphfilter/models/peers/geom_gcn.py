@@ -17,8 +17,7 @@ from graphfilter.models.base import ModelConfig, Network
 from graphfilter.models.layers import Draws, Input
 from graphfilter.models.peers.geom_places import Places, near_pairs, place
 from graphfilter.models.peers.pyg import Projection
-from graphfilter.operators import Operator
-from graphfilter.operators.sparse import SparseFeatures
+from graphfilter.operators import Operator, SparseFeatures
 
 EMBEDDINGS = ("isomap", "poincare", "structure")
 N_QUADRANTS = 4

@@ -17,9 +17,7 @@ from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
 from graphfilter.models.base import ConfigT, Network
 from graphfilter.models.layers import drop
-from graphfilter.operators import Operator
-from graphfilter.operators.dropout import draw
-from graphfilter.operators.sparse import SparseFeatures
+from graphfilter.operators import Operator, SparseFeatures, draw
 
 
 def pyg_nn() -> Any:

@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphfilter.errors import GraphError
-from graphfilter.graph import Graph
-from graphfilter.graph.edges import index_type
-from graphfilter.graph.sparse_checks import check_sparse
+from graphfilter.graph import Graph, check_sparse, index_type
 
 _INDEX_TYPES = (torch.int32, torch.int64)
 # That are multiplied out at a time, in float64.

@@ -19,13 +19,12 @@ from torch.nn.functional import pad
 from graphfilter.operators.kernels.factored_matrix import FactoredMatrix, made_to_be_kept
 from graphfilter.operators.kernels.product_kernel import Step
 from graphfilter.operators.kernels.torch_kernel import TorchKernel
-from graphfilter.runtime.caches import processor_caches
-from graphfilter.runtime.threads import threads_worth
+from graphfilter.runtime import processor_caches, threads_worth
 
 LIBRARY = Path(__file__).with_name("native.so")
 
 # The number that native.c gives for what its functions take.
-INTERFACE = 6
+INTERFACE = 7
 # Columns are padded to a multiple of this: one vector register, one line of a cache.
 LANES = 16
 # Columns walk in blocks where there are at least so many terms, and so many entries per row.
@@ -49,6 +48,8 @@ _FUNCTIONS = {
     "head": "ccpcpcnpppccpc",
     "head_gradient": "ccpcpcnppcppcpc",
     "cross_entropy": "ccccppppppp",
+    "residual": "cccppppppccnppppcpc",
+    "residual_gradient": "cccppppnppppppppcpc",
 }
 
 

@@ -24,7 +24,7 @@ from graphfilter.operators.kernels.native_kernel import (
     native_library,
 )
 from graphfilter.operators.kernels.product_kernel import ProductKernel
-from graphfilter.runtime.threads import threads_worth
+from graphfilter.runtime import threads_worth
 
 # As in native_layers.h: the widest rows and most outputs of a head, and the most classes of a loss.
 WIDEST_ROW, MOST_OUTPUTS, MOST_CLASSES = 512, LANES, 256

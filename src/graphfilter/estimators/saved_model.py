@@ -1,0 +1,163 @@
+"""What a saved model must hold: types and ranges of its config, shapes and values of its tensors.
+
+Checked when it is loaded, so that nothing that does not fit reaches a prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from graphfilter.inputs import SCALINGS, FeatureScaler
+from graphfilter.models import Fitted, Network
+from graphfilter.storage import convert
+from graphfilter.systems import TEMPERATURES, System
+from graphfilter.training import TASKS
+
+CLASS_DTYPES = ("object", "int64", "int32", "float64", "float32", "bool")
+# Of a member's weight: validation vertices give no more.
+_MOST_WEIGHT = 1e6
+# Which tensors a scaling has.
+_SCALER_PARTS = {
+    "none": [set[str]()],
+    "row": [set[str]()],
+    "standardise": [{"shift", "scale"}],
+    "auto": [{"scale"}, {"shift", "scale"}],
+}
+
+
+@dataclass(frozen=True)
+class SavedMember:
+    """What a member counts; of a committee's, also what it is (``model``, and the rest)."""
+
+    weight: float
+    weight_elsewhere: float
+    temperature: float = 1.0
+    temperature_elsewhere: float = 1.0
+    share: float = 0.0
+    columns: int | None = None
+    name: str = ""
+    title: str = ""
+    operator: str = ""
+    view: str = ""
+    model: dict[str, Any] | None = None
+
+    def check(self) -> None:
+        """Raise where it could not have been fitted so."""
+        low, high = TEMPERATURES
+        for temperature in (self.temperature, self.temperature_elsewhere):
+            if not 0.99 * low <= temperature <= 1.01 * high:
+                raise ValueError(f"a temperature must be from {low} to {high}; got {temperature}")
+        for weight in (self.weight, self.weight_elsewhere, self.share):
+            if not 0 <= weight <= _MOST_WEIGHT:
+                raise ValueError(f"a weight must not be negative or huge; got {weight}")
+
+
+@dataclass(frozen=True)
+class SavedClasses:
+    """The classes, the labels or the names of the numbers that are predicted."""
+
+    dtype: str
+    names: list[str | int | float | bool]
+
+    def array(self) -> np.ndarray:
+        """Return them as they were; each is there once."""
+        if self.dtype not in CLASS_DTYPES:
+            raise ValueError(f"classes of unknown type {self.dtype!r}")
+        found = np.array(self.names, dtype=self.dtype)
+        if not len(found) or len(set(found.tolist())) < len(found):
+            raise ValueError("each class must be named once")
+        return found
+
+
+@dataclass(frozen=True)
+class SavedConfig:
+    """What ``config.json`` says of a model; what else it holds is of a run."""
+
+    parameters: dict[str, Any]
+    classes: SavedClasses
+    n_features: int
+    scaling: str
+    has_edges: bool
+    members: list[SavedMember]
+    task: str = "classification"
+    is_column: bool = True
+    links: str = ""
+    feature_names: list[str] | None = None
+    channels: list[str] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any]) -> SavedConfig:
+        """Return the config, of the right types and in range; TypeError or ValueError otherwise."""
+        found = convert(cls, dict(content))
+        if found.task not in TASKS or found.scaling not in SCALINGS:
+            raise ValueError(f"unknown task {found.task!r} or scaling {found.scaling!r}")
+        if found.n_features < 0:
+            raise ValueError(f"{found.n_features} features")
+        if found.feature_names and len(found.feature_names) != found.n_features:
+            raise ValueError(f"{found.n_features} features, but other names")
+        for member in found.members:
+            member.check()
+        if not any(member.weight for member in found.members):
+            raise ValueError("no member has a weight")
+        return found
+
+    def scaler(self, tensors: Mapping[str, Tensor]) -> FeatureScaler:
+        """Return how features are scaled, one shift and scale for each."""
+        names = {name.removeprefix("scaler.") for name in tensors if name.startswith("scaler.")}
+        if names not in _SCALER_PARTS[self.scaling]:
+            raise ValueError(f"features scaled by {self.scaling!r} with {sorted(names)}")
+        parts = {name: _vector(tensors, f"scaler.{name}", self.n_features) for name in names}
+        if "scale" in parts and not (parts["scale"] > 0).all():
+            raise ValueError("scales of features must be positive")
+        return FeatureScaler(self.scaling, **parts)
+
+    def target(self, tensors: Mapping[str, Tensor]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mean and scale of the numbers that are predicted."""
+        n = len(self.classes.names)
+        mean, scale = (_vector(tensors, f"target.{name}", n) for name in ("mean", "scale"))
+        if not (scale > 0).all():
+            raise ValueError("scales of numbers must be positive")
+        return mean, scale
+
+
+def check_names(tensors: Mapping[str, Tensor], n_members: int) -> None:
+    """Raise where a tensor belongs to nothing."""
+    known = {"scaler", "target", *(f"member{i}" for i in range(n_members))}
+    if others := sorted(set(tensors) - {n for n in tensors if n.partition(".")[0] in known}):
+        raise ValueError(f"{others[0]!r} belongs to no member")
+
+
+def check_member(system: System, network: Network[Any], n_features: int) -> None:
+    """Raise where what a network has loaded is not finite, or not of what it sees.
+
+    A :class:`~graphfilter.models.Fitted` one has checked its own tensors.
+    """
+    if isinstance(network, Fitted):
+        if (kept := network.kept_view()) is not None:
+            _check_places(kept, n_features, getattr(network, "n_features", 0))
+        return
+    for name, value in network.state_dict().items():
+        if value.is_floating_point() and not bool(value.isfinite().all()):
+            raise ValueError(f"{name} of {system.name!r} must be finite")
+
+
+def _check_places(kept: Mapping[str, np.ndarray], n_features: int, n_columns: int) -> None:
+    places, basis = kept["places"], kept["basis"]
+    if basis.size and len(basis) != n_features:
+        raise ValueError(f"a basis of {len(basis)} features; there are {n_features}")
+    own = basis.shape[1] if basis.size else n_features
+    if 3 * own + places.shape[1] != n_columns:
+        raise ValueError(f"places of other sizes than the trees on {n_columns} columns")
+
+
+def _vector(tensors: Mapping[str, Tensor], name: str, size: int) -> np.ndarray:
+    found = tensors[name]
+    right = tuple(found.shape) == (size,)
+    if not right or not found.is_floating_point() or not bool(found.isfinite().all()):
+        raise ValueError(f"{name} must hold {size} finite numbers")
+    return found.numpy()
