@@ -32,7 +32,7 @@ class MemberNote:
     predicted : int array (n,)
         The class number it alone gives each vertex.
     remark : str
-        What it did to its columns, where that is worth a note.
+        What it did to its columns, or why it was stopped, where that is worth a note.
     """
 
     name: str
@@ -207,5 +207,9 @@ class GraphClassifier(VertexClassifier):
                 f"{title} failed, and the others answer: {why}."
                 for title, why in outcome.failed.items()
             ),
-            *(f"{note.title}: {note.remark}." for note in self.member_notes_ if note.remark),
+            *(
+                f"{part.system.title}: {part.remark}."
+                for part in outcome.parts
+                if part.remark and not part.superfluous
+            ),
         )

@@ -44,9 +44,9 @@ class Part:
 
     @property
     def remark(self) -> str:
-        """What a model did to its columns to be fitted; empty where nothing."""
+        """What a model did to its columns to be fitted, or why it was stopped; empty otherwise."""
         network = self.runs[0].network
-        return network.remark if isinstance(network, Fitted) else ""
+        return network.remark if isinstance(network, Fitted) else self.superfluous
 
     @property
     def superfluous(self) -> str:

@@ -22,8 +22,8 @@ class Progress:
     """What a caller may show after an epoch: averages over the runs still training.
 
     The scores are accuracies, or those of another task: ``score_name`` says which. ``stage`` says
-    what is trained, where that is one of several things; ``pool_score`` is then the validation score
-    of all of them together so far, and ``seconds_left`` about what is still to come takes.
+    what is trained, where that is one of several things; ``pool_score`` is then the validation
+    score of all of them together so far, ``seconds_left`` a guess of the time that is left.
 
     Examples
     --------
