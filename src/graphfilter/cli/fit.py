@@ -26,9 +26,10 @@ def fit(
         str,
         typer.Option(
             help="The committee: eight models that see the graph in different ways, weighed by "
-            "what they say of validation vertices; committee-low: its three cheapest; committee-high: wider networks, more seeds; sgf: the "
-            "paper's adaptive filter alone. Or any system by name (graphfilter bench models lists "
-            "them), in a setting of your own after @: gcn, gcnii@n_layers=8, sgf@dropout=0.5.",
+            "what they say of validation vertices; committee-low: its three cheapest; "
+            "committee-high: wider networks, more seeds; sgf: the paper's adaptive "
+            "filter alone. Or any system by name (graphfilter bench models lists them), in a "
+            "setting of your own after @: gcn, gcnii@n_layers=8, sgf@dropout=0.5.",
             metavar="NAME",
             rich_help_panel=MODEL,
         ),

@@ -132,7 +132,7 @@ def training_bar(
     of a committee are stages of one training.
     """
     with progress("epoch {done}/{total}", show=show) as move:
-        training, last, stage = 0, 0, ""
+        training, last, stage = 0, -1, ""
 
         def report(told: Progress) -> None:
             nonlocal training, last, stage

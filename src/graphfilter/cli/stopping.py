@@ -53,10 +53,9 @@ def what_is_kept(out: Path) -> str:
 
     if not checkpoints(out):
         return "nothing was kept: there was no checkpoint yet."
-    kept = f"what was done is kept. Resume with: {command_line()} --resume"
-    if not any(path.stem.startswith("checkpoint-") for path in checkpoints(out)):
-        return kept
-    return f"{kept} (add --seconds 0 for the answer so far)"
+    of_members = any(path.stem.startswith("checkpoint-") for path in checkpoints(out))
+    at_once = ", with --seconds 0 to the answer so far" if of_members else ""
+    return f"what was done is kept. Resume{at_once} with: {command_line()} --resume"
 
 
 def command_line() -> str:

@@ -166,6 +166,8 @@ class NetworkTraining:
 
     def _outcomes(self) -> list[Outcome]:
         results = self._training.results()
+        if self.ended:
+            self._training.forget()
         # Those that train on keep their last weights.
         networks = self._networks if self.ended else copy.deepcopy(self._networks)
         for network, result in zip(networks, results, strict=True):

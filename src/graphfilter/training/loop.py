@@ -210,6 +210,12 @@ class Training:
             run.stopped = run.stopped or why
         self._state.save()
 
+    def forget(self) -> None:
+        """Let go of all that only more epochs would need; the runs have ended."""
+        self._state.optimizer.state.clear()
+        for run in self.runs:
+            run.best.clear()
+
     def results(self) -> list[FitResult]:
         """Return what every run has come to."""
         state = self._state
