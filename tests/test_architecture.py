@@ -38,12 +38,13 @@ ROOMS = [
     "filters",
     "models",
     "pyg",
+    "metrics",
     "training",
     "systems",
-    "metrics",
     "conformal",
     "explain",
     "estimators",
+    "fits",
     "bench",
     "report",
     "paper",
@@ -188,10 +189,11 @@ def test_rooms_are_entered_by_their_doors() -> None:
 
 
 def test_modules_import_without_cycles() -> None:
-    """Within a package too, among what runs at import."""
+    """Within a package too, and lazily or for types alone."""
     graph: dict[str, set[str]] = {module: set() for module in MODULES}
     for found in IMPORTS:
-        if not found.lazy:
+        # The package itself imports every room when it is asked for one.
+        if found.target not in (found.source, "__init__"):
             graph[found.source].add(found.target)
     try:
         list(TopologicalSorter(graph).static_order())
@@ -249,5 +251,5 @@ def test_import_walk_sees_imports_of_every_kind() -> None:
     found = {(i.source, i.target, i.lazy) for i in IMPORTS}
     assert ("graph.graph", "errors", False) in found
     assert ("__init__", "data", True) in found
-    assert ("estimators.saving", "estimators.vertex", True) in found
+    assert ("runtime", "runtime.devices", True) in found
     assert ("data.registry", "data.readers.npz", False) in found

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         SGFClassifier,
         SGFRegressor,
         SystemClassifier,
+        SystemRegressor,
     )
     from graphfilter.graph import Graph
     from graphfilter.splits import Split
@@ -56,6 +57,7 @@ _ROOMS = {
     "SGFRegressor": "estimators",
     "Split": "splits",
     "SystemClassifier": "estimators",
+    "SystemRegressor": "estimators",
     "data": "data",
     "filters": "filters",
     "load_dataset": "data",
@@ -80,6 +82,7 @@ __all__ = [
     "SGFRegressor",
     "Split",
     "SystemClassifier",
+    "SystemRegressor",
     "__version__",
     "data",
     "filters",

@@ -9,8 +9,9 @@ import pytest
 
 from graphfilter import SGFClassifier, SystemClassifier, load_dataset
 from graphfilter.data import make_csbm
+from graphfilter.fits import Source, plan_fit
 from graphfilter.graph import Graph
-from graphfilter.run_folder import REPORT_FILE, Source, fit_folder, plan_fit
+from graphfilter.run_folder import REPORT_FILE, fit_folder
 
 PLOTS = ("filter", "coefficient", "training", "degree", "frequency", "confusion", "calibration")
 HOSTILE = '</script><script>hacked=1</script><img src=x onerror="hacked=1"><b>'
@@ -18,7 +19,7 @@ HOSTILE = '</script><script>hacked=1</script><img src=x onerror="hacked=1"><b>'
 
 def make_report(graph: Graph, folder: Path, **parameters) -> str:
     parameters = {"max_epochs": 25, "random_state": 0, **parameters}
-    fit_folder(plan_fit(Source(graph), 0), SGFClassifier(**parameters), folder, seed=0)
+    fit_folder(plan_fit(Source(graph), 0), SGFClassifier(**parameters), folder)
     return (folder / REPORT_FILE).as_uri()
 
 
@@ -214,7 +215,7 @@ def test_wide_table_fades_on_the_side_with_more_to_see(graph: Graph, visit, tmp_
 @pytest.mark.parametrize("model", ["gcn", "appnp", "gpr-gnn"])
 def test_report_of_another_model_opens(graph: Graph, visit, tmp_path: Path, model: str) -> None:
     clf = SystemClassifier(model=model, max_epochs=10, random_state=0)
-    fit_folder(plan_fit(Source(graph), 0), clf, tmp_path, seed=0, baselines=False)
+    fit_folder(plan_fit(Source(graph), 0), clf, tmp_path, baselines=False)
     report = visit((tmp_path / REPORT_FILE).as_uri())
     assert report.page.locator("#filter-plot").count() == (model != "gcn")
     assert report.page.locator("#epoch").count() == (model == "gpr-gnn")

@@ -10,7 +10,8 @@ import pytest
 from graphfilter import SGFClassifier, SGFRegressor
 from graphfilter.data import make_csbm
 from graphfilter.estimators.targets import named_target
-from graphfilter.run_folder import REPORT_FILE, Source, fit_values, plan_values
+from graphfilter.fits import Source, plan_fit
+from graphfilter.run_folder import REPORT_FILE, fit_folder
 from graphfilter.training import MULTILABEL, REGRESSION
 
 HOSTILE = '</script><script>hacked=1</script><img src=x onerror="hacked=1"><b>'
@@ -27,7 +28,7 @@ def make_report(numbers: bool, folder: Path) -> str:
         estimator = SGFClassifier(max_epochs=20, random_state=0, n_members=2)
         labels = np.where(np.isnan(values), np.nan, values > 0)
         target = named_target(MULTILABEL, labels, ["lift", HOSTILE, "garden"])
-    fit_values(plan_values(Source(graph), target, 0), estimator, folder, seed=0)
+    fit_folder(plan_fit(Source(graph), 0, target=target), estimator, folder)
     return (folder / REPORT_FILE).as_uri()
 
 

@@ -319,7 +319,7 @@ def test_fit_interrupted_while_comparing_does_not_train_again(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("graphfilter.run_folder.fit.train_baselines", interrupt)
+        patch.setattr("graphfilter.fits.training.train_baselines", interrupt)
         stopped = graphfilter(*words, tmp_path / "run")
     assert stopped.code == 130
     assert "--resume" in stopped.err

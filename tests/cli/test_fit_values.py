@@ -15,7 +15,10 @@ from graphfilter.data import make_csbm
 from graphfilter.operators import augmented_adjacency
 from graphfilter.splits import stratified
 
-FILES = {"report.html", "predictions.csv", "metrics.json", "model.safetensors", "config.json"}
+FILES = {
+    "report.html", "predictions.csv", "metrics.json", "filter.png", "model.safetensors",
+    "config.json",
+}  # fmt: skip
 QUICK = ("--epochs", 30, "--layers", 4, "--quiet")
 UNKNOWN = 10
 
@@ -84,7 +87,7 @@ def test_fit_of_a_number_leaves_a_whole_run(
     assert scores["r2"] == pytest.approx(r2_score(price[test], said[test]))
     assert metrics["target"] == ["price"]
     # What filters out the neighbours varies faster than a random signal, of frequency 1.
-    assert metrics["target_frequency"]["price"] > 1
+    assert metrics["label_frequency"]["price"] > 1
     y = np.where(known_codes() < 0, np.nan, price)
     model = SGFRegressor(max_epochs=30, n_layers=4, random_state=0)
     model.fit(graph.features, y, graph=graph, split=stratified(known_codes(), 0))
@@ -112,7 +115,7 @@ def test_fit_of_labels_leaves_a_whole_run(
     expected = f1_score(labels[test], said[test] > 0.5, average="micro")
     assert metrics["scores"]["test"]["micro_f1"] == pytest.approx(expected)
     y = np.where(known_codes()[:, None] < 0, np.nan, labels)
-    model = SGFClassifier(max_epochs=30, n_layers=4, dropout=0.2, random_state=0)
+    model = SGFClassifier(max_epochs=30, n_layers=4, random_state=0)
     model.fit(graph.features, y, graph=graph, split=stratified(known_codes(), 0))
     np.testing.assert_allclose(said, model.predict_proba(), atol=1e-4)
     assert "of the labels are predicted wrong" in (run / "report.html").read_text()
@@ -155,7 +158,10 @@ def test_predict_without_the_target_needs_no_value(graphfilter, tables, tmp_path
         (("--number", "price", "--balanced"), "--balanced is for one class"),
         (("--number", "price", "--label", "lift"), "--label is for one class"),
         (("--number", "price", "--features", "price,a"), "leave it out of --features"),
-        (("--number", "price", "--monitor", "roc_auc"), "of numbers it is R²"),
+        (("--number", "price", "--monitor", "roc_auc"), "must be one of r2, loss"),
+        (("--number", "price", "--monitor", "accuracy"), "must be one of r2, loss"),
+        (("--multilabel", "lift,garden", "--monitor", "accuracy"), "must be one of micro_f1"),
+        (("--number", "price", "--model", "committee"), "one class"),
     ],
 )
 def test_fit_explains_a_bad_target_and_writes_nothing(
@@ -165,6 +171,23 @@ def test_fit_explains_a_bad_target_and_writes_nothing(
     assert result.code == 2
     assert message in result.err
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("target", [("--number", "price"), ("--multilabel", "lift,garden")])
+def test_dry_run_of_values_needs_no_folder(graphfilter, tables, target) -> None:
+    result = graphfilter("fit", *tables, *target, "--dry-run", *QUICK)
+    assert result.code == 0, result.err
+    for words in ("predicting", "The whole fit takes about", "It fits"):
+        assert words in result.out
+
+
+def test_fit_of_a_number_by_another_system(graphfilter, tables, tmp_path: Path) -> None:
+    words = ("--number", "price", "--model", "gcn", "--epochs", 3, "--out", tmp_path / "run")
+    assert graphfilter("fit", *tables, *words, "--no-baselines", "--quiet").code == 0
+    again = graphfilter("predict", tmp_path / "run", *tables, "--out", tmp_path / "again.csv")
+    assert again.code == 0, again.err
+    before, now = (rows_of(tmp_path / name) for name in ("run/predictions.csv", "again.csv"))
+    assert [row["predicted"] for row in now] == [row["predicted"] for row in before]
 
 
 def test_fit_of_a_number_takes_no_dataset(graphfilter, tmp_path: Path) -> None:

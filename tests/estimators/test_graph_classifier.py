@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from graphfilter.run_folder.run_metrics import measure_run
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -18,7 +19,6 @@ from graphfilter.errors import ConfigError, ModelFileError
 from graphfilter.graph import Graph
 from graphfilter.inputs.views import VIEWS
 from graphfilter.models import Trees
-from graphfilter.run_folder.run_metrics import measure_run
 from graphfilter.storage import read_checked_json, write_checked_json
 from graphfilter.systems import committee
 

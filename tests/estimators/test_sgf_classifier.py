@@ -340,7 +340,6 @@ def test_bound_classifier_predicts_another_graph(bipartite: Graph) -> None:
         {"hidden_size": "64"},
         {"n_layers": 2.5},
         {"n_layers": True},
-        {"dropout": None},
         {"validation_fraction": "a"},
         {"patience": None},
         {"max_epochs": 1.5},

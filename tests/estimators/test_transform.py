@@ -38,7 +38,9 @@ def test_embedding_of_members_stands_side_by_side(graph: Graph) -> None:
     clf = SGFClassifier(hidden_size=8, n_members=3, **QUICK).fit(graph=graph)
     embedding = clf.transform()
     assert embedding.shape == (60, 24)
-    each = [m.embed(clf.prepared_.operator(clf.operator), clf.prepared_.x) for m in clf.members_]
+    each = [
+        m.embed(clf.prepared_.operator(clf.filter_operator), clf.prepared_.x) for m in clf.members_
+    ]
     mean = np.mean([(e @ e.T).detach().numpy() for e in each], axis=0)
     np.testing.assert_allclose(embedding @ embedding.T, mean, rtol=1e-4, atol=1e-5)
 

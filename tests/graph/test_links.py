@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
-from graphfilter.graph.links import link_features
+from graphfilter.inputs.links import link_features
 
 # 0 → 1, 1 ⇄ 2, 3 → 0, 3 isolated but for that, 4 isolated.
 ARCS = [[0, 1], [1, 2], [2, 1], [3, 0]]

@@ -90,12 +90,34 @@ def test_two_classes_are_scored_as_scikit_learn_does() -> None:
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 50)
     rare = rng.integers(1, 5, 50) / 5
-    got = score(np.stack([1 - rare, rare], axis=1), labels)
+    got = score(np.stack([1 - rare, rare], axis=1), labels, positive=1)
     assert set(got) == {"n_vertices", "calibration_by_chance", *METRICS}
     answer = (rare > 0.5).astype(int)
     assert got["balanced_accuracy"] == reference.balanced_accuracy_score(labels, answer)
     assert got["roc_auc"] == reference.roc_auc_score(labels, rare)
     assert got["average_precision"] == reference.average_precision_score(labels, rare)
+
+
+def test_average_precision_is_of_the_class_that_is_rarer_in_training() -> None:
+    from sklearn.metrics import average_precision_score
+
+    rng = np.random.default_rng(0)
+    # Fraud comes before ok in the alphabet: it is class 0.
+    fraud = rng.random(200) < 0.1
+    said = np.clip(0.2 * fraud + rng.random(200) * 0.6, 0, 1)
+    probabilities, labels = np.stack([said, 1 - said], axis=1), np.where(fraud, 0, 1)
+    split = Split(np.arange(100), [], np.arange(100, 200))
+    got = score_parts(probabilities, labels, split)["test"]["average_precision"]
+    assert got == average_precision_score(fraud[100:], said[100:])
+    other = score_parts(probabilities, labels, split, positive=1)["test"]["average_precision"]
+    assert other == average_precision_score(~fraud[100:], 1 - said[100:]) > 0.9 > got
+
+
+def test_scores_of_a_decision_are_of_what_is_answered() -> None:
+    probabilities = np.array([[0.9, 0.1], [0.7, 0.3], [0.4, 0.6]])
+    labels, answered = np.array([0, 1, 1]), np.array([0, 1, 1])
+    assert score(probabilities, labels)["accuracy"] == pytest.approx(2 / 3)
+    assert score(probabilities, labels, predicted=answered)["accuracy"] == 1.0
 
 
 @pytest.mark.parametrize(("n_classes", "labels"), [(3, [0, 1, 2]), (2, [1, 1, 1])])

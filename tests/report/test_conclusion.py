@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.fits.made import made_fit, one_hot
 
-from graphfilter.report.conclusion import Baseline, conclude
-from graphfilter.report.sentences import BASELINES, LOW_PASS, NO_GRAPH, TWO_STEPS
+from graphfilter import GraphClassifier
+from graphfilter.fits.training import BASELINES, LOW_PASS, NO_GRAPH, TWO_STEPS
+from graphfilter.report.conclusion import Conclusion, conclude
+from graphfilter.systems import get_system
 
 
-def make_conclusion(*, alone: int, fixed: int, steps: int = 0, ours: int = 90, part: str = "test"):
+def make_conclusion(
+    *, alone: int, fixed: int, steps: int = 0, ours: int = 90, part: str = "test"
+) -> Conclusion:
     """Compare models that have the first so many of 100 vertices of two classes right."""
     truth = np.tile([0, 1], 50)
 
     def guess(n_right: int) -> np.ndarray:
-        return np.where(np.arange(100) < n_right, truth, 1 - truth)
+        return one_hot(np.where(np.arange(100) < n_right, truth, 1 - truth))
 
     n_right = {NO_GRAPH: alone, LOW_PASS: fixed, TWO_STEPS: steps}
-    baselines = [
-        (Baseline(name, name.upper(), BASELINES[name], guess(n), 0.0), guess(n))
-        for name, n in n_right.items()
-    ]
-    return conclude(part, truth, guess(ours), np.array([1, 1, 0]), baselines)
+    baselines = {name: guess(n) for name, n in n_right.items()}
+    return conclude(made_fit(np.array([1, 1, 0]), truth, guess(ours), baselines, part=part))
 
 
 def test_conclusion_scores_every_model_on_the_same_vertices() -> None:
-    found = make_conclusion(alone=60, fixed=85, steps=90)
-    assert [s.accuracy for s in found.scores] == [0.9, 0.6, 0.85, 0.9, 0.5]
+    found = make_conclusion(alone=60, fixed=85, steps=90).found
+    assert [s.value for s in found.scores] == [0.9, 0.6, 0.85, 0.9, 0.5]
     assert [s.verdict for s in found.scores] == ["tie", "better", "tie", "tie", "better"]
-    assert found.scores[1].difference == pytest.approx(0.3)
+    assert found.scores[1].lead == pytest.approx(0.3)
     assert found.scores[-1].title == "largest class"
 
 
@@ -50,12 +52,12 @@ def test_headline_says_whether_graph_and_adapting_help(
 
 
 def test_reason_names_what_carries_the_classes() -> None:
-    assert "features and the graph both" in make_conclusion(alone=70, fixed=50).reason
+    assert "features and the graph both tell" in make_conclusion(alone=70, fixed=50).reason
     assert "comes from the graph" in make_conclusion(alone=50, fixed=50).reason
     assert "features alone tell" in make_conclusion(alone=89, fixed=89).reason
     assert "Trust the features" in make_conclusion(ours=80, alone=100, fixed=50).reason
     assert "ties with always answering" in make_conclusion(ours=52, alone=50, fixed=50).reason
-    assert "less often than always" in make_conclusion(ours=30, alone=30, fixed=30).reason
+    assert "does worse than always" in make_conclusion(ours=30, alone=30, fixed=30).reason
 
 
 def test_reason_tells_when_another_fixed_filter_does_as_well() -> None:
@@ -66,23 +68,21 @@ def test_reason_tells_when_another_fixed_filter_does_as_well() -> None:
 
 def test_conclusion_without_baselines_claims_nothing_of_the_graph() -> None:
     truth = np.array([0, 1, 1])
-    found = conclude("val", truth, truth, truth)
+    found = conclude(made_fit(truth, truth, one_hot(truth), part="val"))
     assert "no baselines" in found.headline
     assert "validation" in found.headline
     assert found.reason == ""
-    assert len(found.scores) == 2
+    assert len(found.found.scores) == 2
 
 
 def test_another_system_is_not_called_adaptive() -> None:
     truth = np.tile([0, 1], 50)
-    wrong = 1 - truth
-    baselines = [
-        (Baseline(name, name.upper(), meaning, truth, 1.0), truth)
-        for name, meaning in BASELINES.items()
-    ]
-    found = conclude("test", truth, wrong, truth, baselines, system="GCN")
-    assert found.scores[0].meaning == "GCN"
-    said = " ".join([found.headline, found.reason, *(s.meaning for s in found.scores)])
+    other = GraphClassifier()
+    other.system_ = get_system("gcn")
+    right = {name: one_hot(truth) for name in BASELINES}
+    found = conclude(made_fit(truth, truth, one_hot(1 - truth), right, estimator=other))
+    assert found.found.ours.meaning == "GCN"
+    said = " ".join([found.headline, found.reason, *(s.meaning for s in found.found.scores)])
     assert "adaptive" not in said
     assert "the same network" not in said
     assert "Fit sgf, which adapts" in found.reason

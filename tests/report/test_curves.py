@@ -19,6 +19,7 @@ from graphfilter.report.curves import (
 )
 from graphfilter.report.numbers import spread_out
 from graphfilter.spectral import Density
+from graphfilter.training import CLASSIFICATION
 
 CENTRES = np.linspace(0.025, 1.975, 40)
 EVEN = Density(CENTRES, np.full(40, 0.5), exact=True)
@@ -63,7 +64,7 @@ def test_histories_have_a_column_an_epoch(fitted: SGFClassifier) -> None:
     assert scalars is not None
     assert np.shape(scalars["alpha"]) == np.shape(scalars["beta"]) == (4, 26)
     assert scalars["alpha"][0][0] == 0.5
-    curves = training_data(fitted.results_[0])
+    curves = training_data(fitted.results_[0], CLASSIFICATION)
     assert curves["epochs"] == list(range(1, 26))
 
 

@@ -5,6 +5,8 @@ import pytest
 
 from graphfilter import GraphClassifier, SGFClassifier
 from graphfilter.data import make_csbm
+from graphfilter.fits import Source, compare, plan_fit, train_fit
+from graphfilter.fits.yardstick import Accuracy
 from graphfilter.report.members import KindRow, describe_needs, view_members
 from graphfilter.systems.committees import GROUPS
 
@@ -38,14 +40,14 @@ def kinds(*pairs: tuple[str, float, float, bool]) -> list[KindRow]:
     ],
 )
 def test_sentence_says_what_the_answers_rest_on(rows: list[KindRow], sentence: str) -> None:
-    assert describe_needs(rows) == sentence
+    assert describe_needs(rows, Accuracy) == sentence
 
 
 def test_view_has_the_numbers_of_the_committee() -> None:
-    clf = GraphClassifier(max_epochs=6, random_state=0, device="cpu").fit(graph=GRAPH)
-    scored, labels = clf.split_.val, np.asarray(GRAPH.labels)
-    predicted = clf.predict_proba().argmax(axis=1)
-    view = view_members(clf, "val", scored, labels[scored], predicted[scored])
+    clf = GraphClassifier(max_epochs=6, random_state=0, device="cpu")
+    fit = train_fit(plan_fit(Source(GRAPH), 0), clf, baselines=False)
+    scored, labels = fit.judged, np.asarray(GRAPH.labels)
+    view = view_members(fit, compare(fit))
     assert view is not None
     assert [kind.share for kind in view.kinds] == sorted(
         (kind.share for kind in view.kinds), reverse=True
@@ -55,10 +57,15 @@ def test_view_has_the_numbers_of_the_committee() -> None:
     by_name = {note.name: note for note in clf.member_notes_}
     trees = next(kind for kind in view.kinds if kind.title == "trees")
     expected = (by_name["trees"].predicted[scored] == labels[scored]).mean()
-    assert trees.members[0].accuracy == pytest.approx(expected)
+    assert trees.members[0].alone == f"{100 * expected:.1f}\xa0%"
+    without = clf.without_["trees"]
+    assert without is not None
+    lead = (fit.answers[scored] == labels[scored]).mean()
+    lead -= (without[0][scored] == labels[scored]).mean()
+    assert trees.adds == pytest.approx(lead)
 
 
 def test_one_model_has_no_members_to_show() -> None:
-    clf = SGFClassifier(max_epochs=2, random_state=0, device="cpu").fit(graph=GRAPH)
-    none = np.zeros(0, dtype=np.int64)
-    assert view_members(clf, "val", none, none, none) is None
+    clf = SGFClassifier(max_epochs=2, random_state=0, device="cpu")
+    fit = train_fit(plan_fit(Source(GRAPH), 0), clf, baselines=False)
+    assert view_members(fit, compare(fit)) is None

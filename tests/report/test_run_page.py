@@ -11,12 +11,10 @@ import pytest
 
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
+from graphfilter.fits import BASELINES, Asked, Source, plan_fit, train_baselines, train_fit
 from graphfilter.graph import Graph
-from graphfilter.report.conclusion import BASELINES
-from graphfilter.run_folder import REPORT_FILE, Asked, Source, fit_folder, plan_fit
-from graphfilter.run_folder.baselines import train_baselines
-from graphfilter.splits import Split, stratified
-from graphfilter.systems.pipeline import train_system
+from graphfilter.run_folder import REPORT_FILE, fit_folder
+from graphfilter.splits import Split
 from graphfilter.training import Progress
 
 HOSTILE = '</script><script>hacked=1</script><img src=x onerror="hacked=1">'
@@ -59,11 +57,11 @@ def read(page: str) -> Reader:
 
 def fit(graph: Graph, folder: Path, *, baselines: bool = False, **parameters) -> Reader:
     parameters = {"max_epochs": 15, "n_layers": 4, "random_state": 0, **parameters}
-    plan = plan_fit(Source(graph, origin={"dataset": graph.name}), 0)
+    plan = plan_fit(Source(graph, origin={"dataset": "x"}, words=("--dataset", "x")), 0)
     asked = Asked(title=parameters.pop("title", ""))
     fit_folder(
-        plan, SGFClassifier(**parameters), folder, seed=0, baselines=baselines,
-        command="graphfilter fit --dataset x --out run", asked=asked,
+        plan, SGFClassifier(**parameters), folder, baselines=baselines,
+        command_out="run", asked=asked,
     )  # fmt: skip
     path = folder / REPORT_FILE
     assert path.stat().st_size < 6_000_000
@@ -129,14 +127,11 @@ def test_report_of_an_ensemble_shows_its_members(graph: Graph, tmp_path: Path) -
 
 def test_baselines_train_under_the_limits_of_the_classifier(graph: Graph) -> None:
     epochs: list[int] = []
-    classifier = SGFClassifier(max_epochs=7).fit(graph=graph)
-    made = train_baselines(
-        stratified(graph.labels, 0), classifier, seed=0,
-        on_epoch=lambda p: epochs.append(p.max_epochs),
-    )  # fmt: skip
+    fit = train_fit(plan_fit(Source(graph), 0), SGFClassifier(max_epochs=7), baselines=False)
+    made = train_baselines(fit, on_epoch=lambda p: epochs.append(p.max_epochs))
     assert [b.name for b in made] == list(BASELINES)
     assert set(epochs) == {7}
-    assert all(len(b.predicted) == graph.n_vertices for b in made)
+    assert all(b.outputs.shape == fit.outputs.shape for b in made)
 
 
 def test_baselines_that_are_stopped_are_left_out(graph: Graph) -> None:
@@ -146,39 +141,28 @@ def test_baselines_that_are_stopped_are_left_out(graph: Graph) -> None:
         told.append(progress.epoch)
         return told.count(1) == 2
 
-    classifier = SGFClassifier(max_epochs=3).fit(graph=graph)
-    made = train_baselines(
-        stratified(graph.labels, 0), classifier, seed=0, on_epoch=stop_the_second
-    )
-    assert made == ()
+    fit = train_fit(plan_fit(Source(graph), 0), SGFClassifier(max_epochs=3), baselines=False)
+    assert train_baselines(fit, on_epoch=stop_the_second) == ()
     assert told == [1, 2, 3, 1]
 
 
-def test_baselines_are_trained_like_the_classifier(graph: Graph, monkeypatch) -> None:
+def test_baselines_are_trained_like_the_classifier(graph: Graph) -> None:
     """Same class weights, number of networks, limits and score that chooses the best epoch."""
-    from graphfilter.run_folder import baselines
-
-    calls = []
-
-    def record(prepared, system, splits, seeds, **options):
-        calls.append((system.config, len(splits), len(set(seeds)), options["class_weight"]))
-        return train_system(prepared, system, splits, seeds, **options)
-
-    monkeypatch.setattr(baselines, "train_system", record)
     classifier = SGFClassifier(
         max_epochs=3, patience=2, monitor="loss", n_members=2, class_weight="balanced"
     )
     labels = np.array(graph.labels)
     labels[np.flatnonzero(labels == 1)[10:]] = -1
-    split = stratified(labels, 0)
-    classifier.fit(graph=graph.replace(labels=labels), split=split)
-    train_baselines(split, classifier, seed=0)
-    assert len(calls) == len(BASELINES)
-    for config, n_splits, n_seeds, weights in calls:
+    fit = train_fit(plan_fit(Source(graph.replace(labels=labels)), 0), classifier)
+    assert len(fit.baselines) == len(BASELINES)
+    for other in (one.estimator for one in fit.baselines):
+        config = other.system_.config
         assert (config.max_epochs, config.patience, config.monitor) == (3, 2, "loss")
-        assert (n_splits, n_seeds) == (2, 2)
-        np.testing.assert_array_equal(weights, classifier.class_weights_)
-        assert weights[1] > weights[0]
+        assert len(other.results_) == 2
+        assert other.prepared_ is classifier.prepared_
+        np.testing.assert_array_equal(other.class_weights_, classifier.class_weights_)
+        assert other.class_weights_ is not None
+        assert other.class_weights_[1] > other.class_weights_[0]
 
 
 def test_title_is_the_users_and_escaped(graph: Graph, tmp_path: Path) -> None:

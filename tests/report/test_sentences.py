@@ -9,15 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from tests.fits.made import made_fit, one_hot
 
 from graphfilter import SGFClassifier
 from graphfilter.filters import StackedFilter
+from graphfilter.fits import BASELINES, Source, plan_fit
 from graphfilter.graph import Graph
 from graphfilter.metrics import SIGNIFICANCE
-from graphfilter.report.conclusion import Baseline, Conclusion, conclude
+from graphfilter.report.conclusion import Conclusion, conclude
 from graphfilter.report.curves import FREQUENCIES, describe_shape, mean_response
-from graphfilter.report.sentences import BASELINES
-from graphfilter.run_folder import REPORT_FILE, Source, fit_folder, plan_fit
+from graphfilter.run_folder import REPORT_FILE, fit_folder
 from graphfilter.spectral import Density, Diagnosis, diagnose
 
 NOTHING = re.compile(r"\bnan\b|\bNone\b|\binf\b", re.IGNORECASE)
@@ -38,25 +39,30 @@ def conclusions(draw: st.DrawFn) -> tuple[Conclusion, bool]:
         wrong = (truth + 1) % n_classes
         return np.where(rng.random(n) < share, truth, wrong)
 
-    baselines = [(Baseline(k, k.upper(), v, a := answer(), 0.0), a) for k, v in BASELINES.items()]
+    def sure() -> np.ndarray:
+        return one_hot(answer(), n_classes)
+
     has_edges = draw(st.booleans())
-    training = rng.integers(0, n_classes, 20)
-    return conclude("test", truth, answer(), training, baselines, has_edges=has_edges), has_edges
+    training = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, 20)])
+    edges = [(0, 1)] if has_edges else []
+    fit = made_fit(training, truth, sure(), {name: sure() for name in BASELINES}, edges=edges)
+    return conclude(fit), has_edges
 
 
 @settings(max_examples=300, deadline=None)
 @given(conclusions())
 def test_conclusion_says_what_its_scores_say(drawn: tuple[Conclusion, bool]) -> None:
-    found, has_edges = drawn
+    conclusion, has_edges = drawn
+    found = conclusion.found
     ours, alone, fixed, _, guess = found.scores
-    said = f"{found.headline} {found.reason}".replace("\xa0", " ")
+    said = f"{conclusion.headline} {conclusion.reason}".replace("\xa0", " ")
     assert not NOTHING.search(said)
     for score in found.scores[1:]:
-        assert score.difference is not None
+        assert score.lead is not None
         assert score.p_value is not None
         clear = score.p_value <= SIGNIFICANCE
         assert (score.verdict == "tie") == (not clear)
-        assert (score.verdict == "better") == (clear and ours.accuracy > score.accuracy)
+        assert (score.verdict == "better") == (clear and ours.value > score.value)
     if not has_edges:
         assert "no edges" in said
         assert "the graph helps" not in said
@@ -77,8 +83,8 @@ def test_conclusion_says_what_its_scores_say(drawn: tuple[Conclusion, bool]) -> 
             assert alone.verdict == "tie"
     if "features and the graph both" in said or "comes from the graph" in said:
         assert alone.verdict == "better"
-    if "less often than always" in said:
-        assert ours.accuracy < guess.accuracy
+    if "does worse than always" in said:
+        assert ours.value < guess.value
     if "are needed" in said:
         assert not any(s.verdict == "worse" for s in found.scores[1:])
     if "features alone do better" in said:
@@ -86,14 +92,14 @@ def test_conclusion_says_what_its_scores_say(drawn: tuple[Conclusion, bool]) -> 
     if "not learned all there is" in said:
         assert any(s.verdict == "worse" for s in found.scores[2:4])
     if found.n_vertices < 20:
-        assert f"right for {round(ours.accuracy * found.n_vertices)} of {found.n_vertices}" in said
+        assert f"right for {round(ours.value * found.n_vertices)} of {found.n_vertices}" in said
 
 
 @settings(max_examples=100, deadline=None)
 @given(conclusions())
 def test_clear_difference_shows_in_the_digits(drawn: tuple[Conclusion, bool]) -> None:
-    found, _ = drawn
-    shown = [round(100 * score.accuracy, found.digits) for score in found.scores]
+    found = drawn[0].found
+    shown = [found.yardstick.write(score.value) for score in found.scores]
     for score, value in zip(found.scores[1:], shown[1:], strict=True):
         if score.verdict != "tie":
             assert value != shown[0]
@@ -203,7 +209,7 @@ def test_report_of_any_graph_shows_no_number_that_is_none(name: str, tmp_path: P
     graph = GRAPHS[name]
     classifier = SGFClassifier(max_epochs=5, n_layers=3, random_state=0, n_members=2)
     plan = plan_fit(Source(graph), 0)
-    done = fit_folder(plan, classifier, tmp_path, seed=0, baselines=True)
+    done = fit_folder(plan, classifier, tmp_path, baselines=True)
     page = (tmp_path / REPORT_FILE).read_text("utf-8")
     text = re.sub(r"<(script|style).*?</\1>", " ", page, flags=re.DOTALL)
     text = re.sub(r"<details>.*?</details>", " ", text, flags=re.DOTALL)

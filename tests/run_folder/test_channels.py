@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from graphfilter.estimators import SGFClassifier
+from graphfilter.fits import Source, plan_fit
 from graphfilter.graph import Graph
-from graphfilter.run_folder import FitSummary, Source, fit_folder, load_run, plan_fit
+from graphfilter.run_folder import FitSummary, fit_folder, load_run
 from graphfilter.splits import Split
 
 
@@ -40,18 +41,20 @@ def fit(graph: Graph, folder: Path, split: Split | None = None, **options: Any) 
         graph = graph.replace(splits=[split])
     classifier = SGFClassifier(
         max_epochs=options.pop("max_epochs", 60), random_state=0, device="cpu",
-        operator=options.pop("operator", "augmented_adjacency"), n_layers=4,
+        operator=options.pop("operator", "auto"), n_layers=4,
     )  # fmt: skip
-    return fit_folder(
-        plan_fit(Source(graph), 0), classifier, folder, seed=0, baselines=False, **options
-    )
+    return fit_folder(plan_fit(Source(graph), 0), classifier, folder, baselines=False, **options)
+
+
+def notes_of(summary: FitSummary) -> tuple[str, ...]:
+    return summary.fit.estimator.notes_
 
 
 @pytest.mark.parametrize("form", ["typed", "directed"])
 def test_channels_are_used_where_they_help(tmp_path, form):
     graph = make_graph(form)
     summary = fit(graph, tmp_path / "run")
-    [note] = summary.notes
+    [note] = notes_of(summary)
     what = {"typed": "2 kinds of edges used", "directed": "directions used"}[form]
     assert note.startswith(f"{what}: accuracy on 31 validation vertices is ")
     assert note in (tmp_path / "run" / "report.html").read_text()
@@ -60,32 +63,30 @@ def test_channels_are_used_where_they_help(tmp_path, form):
     assert (tmp_path / "run" / "channels.png").exists()
     assert not list((tmp_path / "run").glob("checkpoint*"))
     loaded = load_run(tmp_path / "run")[0]
-    expected = summary.classifier.predict_proba()
+    expected = summary.fit.estimator.outputs_
     np.testing.assert_array_equal(loaded.predict_proba(graph=graph), expected)
 
 
 def test_channels_are_left_out_where_they_do_not_help_and_that_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr("graphfilter.run_folder.channels._score", lambda classifier: 0.5)
+    monkeypatch.setattr("graphfilter.estimators.adaptive._score", lambda outcomes, monitor: 0.5)
     graph = make_graph("typed")
     summary = fit(graph, tmp_path / "run", max_epochs=3)
     expected = "2 kinds of edges not used: accuracy on 31 validation vertices is 50.0% with and "
-    assert summary.notes == (f"{expected}50.0% without.",)
+    assert notes_of(summary) == (f"{expected}50.0% without.",)
     plain = fit(Graph.from_edges(graph.edges, features=graph.features, labels=graph.labels),
                 tmp_path / "plain", max_epochs=3)  # fmt: skip
-    assert plain.notes == ()
+    assert notes_of(plain) == ()
     assert "channels" not in summary.metrics
-    np.testing.assert_array_equal(
-        summary.classifier.predict_proba(), plain.classifier.predict_proba()
-    )
+    np.testing.assert_array_equal(summary.fit.estimator.outputs_, plain.fit.estimator.outputs_)
 
 
 def test_operator_that_was_asked_for_is_used(tmp_path):
     graph = make_graph("directed")
     asked = fit(graph, tmp_path / "all", operator="channels", max_epochs=3)
-    assert asked.notes == ()
+    assert notes_of(asked) == ()
     assert "channels" in asked.metrics
     other = fit(graph, tmp_path / "one", operator="laplacian", max_epochs=3)
-    assert other.notes == ("directions not used: the operator is laplacian.",)
+    assert notes_of(other) == ("directions not used: the operator is laplacian.",)
 
 
 @pytest.mark.parametrize("stop_at", [20, 60 + 20], ids=["first", "second"])
@@ -103,7 +104,7 @@ def test_stopped_fit_of_channels_resumes_to_the_same_bits(tmp_path, stop_at):
     with pytest.raises(KeyboardInterrupt):
         fit(graph, tmp_path / "run", on_epoch=stop)
     resumed = fit(graph, tmp_path / "run", resume=True)
-    assert resumed.notes == whole.notes
+    assert notes_of(resumed) == notes_of(whole)
     for name in ("model.safetensors", "predictions.csv"):
         contents = [(tmp_path / run / name).read_bytes() for run in ("whole", "run")]
         assert contents[0] == contents[1], name

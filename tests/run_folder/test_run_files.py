@@ -12,14 +12,8 @@ import pytest
 from graphfilter import SGFClassifier
 from graphfilter.data import Columns, make_karate, read_tables, write_tables
 from graphfilter.errors import GraphError, ModelFileError
-from graphfilter.run_folder import (
-    RunMetrics,
-    Source,
-    fit_folder,
-    load_run,
-    plan_fit,
-    predict_graph,
-)
+from graphfilter.fits import FitMetrics, Source, plan_fit
+from graphfilter.run_folder import fit_folder, load_run, predict_graph
 from graphfilter.storage import (
     convert,
     read_checked_json,
@@ -38,19 +32,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = Source(graph, encoder, {"vertices": "vertices.csv"}, columns)
     classifier = SGFClassifier(n_layers=2, max_epochs=5, random_state=3)
     plan = plan_fit(source, 3)
-    fit_folder(plan, classifier, place / "run", seed=3, baselines=False, command="the command")
+    fit_folder(plan, classifier, place / "run", baselines=False, command_out="there")
     return place / "run"
 
 
 def test_metrics_are_of_their_type(folder: Path) -> None:
-    metrics = convert(RunMetrics, read_json(folder / "metrics.json"))
+    metrics = convert(FitMetrics, read_json(folder / "metrics.json"))
     assert metrics["stopped"] == ["max_epochs"]
     assert set(metrics["scores"]) == {"train", "val", "test"}
 
 
 def test_run_comes_back_as_it_was_described(folder: Path) -> None:
     classifier, run, encoder = load_run(folder)
-    assert run.command == "the command"
+    assert (
+        run.command
+        == "graphfilter fit --model sgf --layers 2 --epochs 5 --seed 3 --no-baselines --out there"
+    )
     assert run.seed == 3
     assert run.columns == Columns(id="id", label="label", drop=("f3",))
     assert encoder is not None
@@ -92,7 +89,7 @@ def test_model_without_features_predicts_its_own_graph_only(tmp_path: Path) -> N
     graph = make_karate()
     bare = graph.replace(features=None, feature_names=None)
     classifier = SGFClassifier(n_layers=2, max_epochs=5, random_state=0)
-    fit_folder(plan_fit(Source(bare), 0), classifier, tmp_path / "run", seed=0, baselines=False)
+    fit_folder(plan_fit(Source(bare), 0), classifier, tmp_path / "run", baselines=False)
     loaded, run, _ = load_run(tmp_path / "run")
     assert not run.vertex_features
     np.testing.assert_allclose(predict_graph(loaded, run, bare), classifier.predict_proba())

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from graphfilter import GraphClassifier
+from graphfilter.fits import Source, plan_fit
 from graphfilter.graph import Graph
-from graphfilter.run_folder import Source, fit_folder, load_run, plan_fit, predict_graph
+from graphfilter.run_folder import fit_folder, load_run, predict_graph
 from graphfilter.systems import committee
 
 
@@ -23,7 +24,7 @@ def test_committee_of_trees_alone_is_reported(
     graph = Graph.from_edges([], 300, features=features, labels=labels)
     plan = plan_fit(Source(graph), seed=0)
     classifier = GraphClassifier(max_epochs=1, random_state=0)
-    summary = fit_folder(plan, classifier, tmp_path / "run", seed=0, baselines=False)
+    summary = fit_folder(plan, classifier, tmp_path / "run", baselines=False)
     assert max(classifier.weights_, key=classifier.weights_.__getitem__) == "trees"
     assert summary.metrics["scores"]["test"]["accuracy"] == 1
     assert "What the graph needed" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")

@@ -93,14 +93,15 @@ def soak_fits(folder: Path, n: int, most_growth_mb: float) -> list[str]:
     """Fit small graphs into folders, one after the other, in this process."""
     from graphfilter import SGFClassifier
     from graphfilter.data import make_karate
-    from graphfilter.run_folder import Source, fit_folder, load_run, plan_fit
+    from graphfilter.fits import Source, plan_fit
+    from graphfilter.run_folder import fit_folder, load_run
 
     source = Source(make_karate())
     place = folder / "run"
 
     def fit(i: int) -> None:
         classifier = SGFClassifier(n_layers=2, hidden_size=8, max_epochs=5, random_state=i)
-        fit_folder(plan_fit(source, i), classifier, place, seed=i, baselines=i % 10 == 0)
+        fit_folder(plan_fit(source, i), classifier, place, baselines=i % 10 == 0)
         load_run(place)
         shutil.rmtree(place)
         # Figures hold themselves in cycles, which go when Python looks for them.

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from graphfilter.data import make_karate
-from graphfilter.run_folder import Source
+from graphfilter.fits import Source
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def client() -> Iterator[Client]:
     pytest.importorskip("uvicorn", reason="the studio's packages are not installed")
     from graphfilter.studio import Studio
 
-    with Studio(Source(make_karate()), ("--dataset", "karate"), upload_limit_mb=1) as studio:
+    with Studio(Source(make_karate(), words=("--dataset", "karate")), upload_limit_mb=1) as studio:
         yield Client(studio.url, studio.folder)
 
 

@@ -181,5 +181,5 @@ def test_finished_run_is_downloaded_as_fit_writes_it(client) -> None:
         "config.json",
     }  # fmt: skip
     report = client("GET", f"runs/{key}/report")
-    assert b"graphfilter fit --dataset karate --layers 3 --epochs 10" in report.body
+    assert b"graphfilter fit --dataset karate --model sgf --layers 3 --operator" in report.body
     assert client("GET", "runs/99/download").status == 422

@@ -13,7 +13,6 @@ from graphfilter import SGFClassifier
 from graphfilter.data import make_bipartite, make_karate
 from graphfilter.report.curves import response_at
 from graphfilter.splits import stratified
-from graphfilter.studio.run_setting import RunSetting
 
 # On the bipartite graph: slow enough to be met while it trains.
 LONG = {"max_epochs": 9999, "n_layers": 16, "baselines": False, "dropout": 0.5}
@@ -25,7 +24,9 @@ def test_run_ends_as_the_estimator_does(client) -> None:
     graph = make_karate()
     clf = SGFClassifier(n_layers=3, max_epochs=20, random_state=1)
     clf.fit(graph=graph, split=stratified(graph.labels, 1))
-    np.testing.assert_allclose(run["response"], response_at(clf.filter_, clf.operator), rtol=1e-3)
+    np.testing.assert_allclose(
+        run["response"], response_at(clf.filter_, clf.filter_operator), rtol=1e-3
+    )
     np.testing.assert_allclose(run["alpha"], clf.history_["alpha"][clf.results_[0].best_epoch],
                                rtol=1e-2, atol=1e-3)  # fmt: skip
     assert run["epochs"] == list(range(1, 21))
@@ -84,10 +85,3 @@ def test_run_that_waits_can_be_stopped(client) -> None:
         client.wait_for(key, lambda run: run["state"] == "stopped")
     assert not client.wait_for(second, lambda run: True)["kept"]
     assert client("GET", f"runs/{second}/report").status == 422
-
-
-def test_setting_repeats_itself_on_the_command_line() -> None:
-    assert RunSetting().arguments() == ()
-    changed = RunSetting(operator="laplacian", seed=3, baselines=False)
-    assert changed.arguments() == ("--operator", "laplacian", "--seed", "3", "--no-baselines")
-    assert RunSetting(filter_init="uniform").arguments() == ("--init", "uniform")

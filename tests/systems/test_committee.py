@@ -319,7 +319,7 @@ def test_filter_stands_aside_for_channels_where_edges_have_directions() -> None:
 
 def test_members_are_absent_where_they_would_cost_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     deep = next(m for m in COMMITTEE.members if isinstance(m.model, ResidualConfig))
-    monkeypatch.setattr(committee, "MOST_KEPT", 10)
+    monkeypatch.setattr("graphfilter.models.residual.MOST_KEPT", 10)
     assert "too many" in str(COMMITTEE.absence(deep, GRAPH, 40))
     wide = GRAPH.replace(features=np.ones((80, 800), dtype=np.float32))
     assert "800 columns" in str(COMMITTEE.absence(COMMITTEE.members[-1], wide, 40))
@@ -329,9 +329,9 @@ def test_members_are_absent_where_they_would_cost_too_much(monkeypatch: pytest.M
     assert COMMITTEE.absence(places, GRAPH, 40) is None
     many = replace(GRAPH, classes=np.arange(10**7))
     assert "10,000,000 classes" in str(COMMITTEE.absence(places, many, 40))
-    monkeypatch.setattr(committee, "MOST_SHARED", 10)
+    monkeypatch.setattr("graphfilter.models.comparing.MOST_SHARED", 10)
     assert "common neighbour" in str(COMMITTEE.absence(alike, GRAPH, 40))
-    monkeypatch.setattr(committee, "MOST_BOOSTED", 10)
+    monkeypatch.setattr("graphfilter.models.trees.MOST_BOOSTED", 10)
     assert "too long" in str(COMMITTEE.absence(COMMITTEE.members[-1], GRAPH, 40))
 
 

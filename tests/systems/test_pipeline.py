@@ -38,13 +38,12 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 def test_fit_into_a_folder_prepares_the_graph_once(counts: Counter[str], tmp_path: Path) -> None:
     """The classifier, its predictions and three baselines share one operator and one scaling."""
-    from graphfilter.run_folder import Source, fit_folder, plan_fit
+    from graphfilter.fits import Source, plan_fit
+    from graphfilter.run_folder import fit_folder
 
     plan = plan_fit(Source(make_csbm(60, n_features=4)), seed=0)
     pytest.importorskip("plotly", reason="the report needs plotly")
-    fit_folder(
-        plan, SGFClassifier(max_epochs=3, random_state=0, device="cpu"), tmp_path / "run", seed=0
-    )
+    fit_folder(plan, SGFClassifier(max_epochs=3, random_state=0, device="cpu"), tmp_path / "run")
     assert counts == {"operator": 1, "scaling": 1}
 
 

@@ -18,6 +18,7 @@ from graphfilter.graph import Graph
 from graphfilter.splits import Split
 from graphfilter.tables.labels import UNLABELLED, encode_labels
 from graphfilter.tables.parquet_footer import read_chunks
+from graphfilter.tables.source import MOST_COLUMNS, check_width
 
 VERTICES = "id,label,age\na,x,1\nb,y,2\nc,,3\n"
 EDGES = "source,target\na,b\nb,c\n"
@@ -529,9 +530,16 @@ def test_kinds_and_directions_of_edges_come_from_their_table(tmp_path: Path) -> 
     graph, _ = read_tables(tmp_path / "e.csv", tmp_path / "v.csv", columns=columns)
     assert graph.kinds is not None
     assert graph.kinds.names == ("call", "mail", "none")
-    assert graph.kinds.adjacency(1, graph).toarray().tolist() == [[0, 3, 0], [3, 0, 0], [0, 0, 0]]
+    second = graph.kinds.adjacency(1, graph.indptr, graph.indices)
+    assert second.toarray().tolist() == [[0, 3, 0], [3, 0, 0], [0, 0, 0]]
     assert graph.out_links().toarray().tolist() == [[0, 2, 0], [3, 0, 1], [0, 0, 0]]
     assert "Directions kept: 3 arcs; 1 edge goes both ways." in graph.notes
     assert "Kinds of edges: call 1, mail 1, none 1." in graph.notes
     with pytest.raises(DataFileError, match="'relatoin'"):
         read_tables(tmp_path / "e.csv", tmp_path / "v.csv", columns=Columns(edge_kind="relatoin"))
+
+
+def test_table_of_too_many_columns_is_refused() -> None:
+    check_width("t.parquet", MOST_COLUMNS)
+    with pytest.raises(DataFileError, match=r"t.parquet: .*at most 100,000 columns; got 100,001"):
+        check_width("t.parquet", MOST_COLUMNS + 1)

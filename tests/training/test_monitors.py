@@ -25,8 +25,10 @@ WEIGHTS = [None, (1.0, 3.0)]
 
 
 def by_scikit_learn(
-    monitor: str, margin: np.ndarray, truth: np.ndarray, weight: np.ndarray
+    monitor: str, margin: np.ndarray, truth: np.ndarray, weight: np.ndarray, positive: int = 1
 ) -> float:
+    if positive == 0 and monitor == "average_precision":
+        margin, truth = -margin, 1 - truth
     answer = (margin > 0).astype(int)
     if monitor == "balanced_accuracy":
         return reference.balanced_accuracy_score(truth, answer, sample_weight=weight)
@@ -45,20 +47,22 @@ def by_scikit_learn(
 def test_score_equals_that_of_scikit_learn(
     monitor: str, n_values: int, class_weight: tuple[float, float] | None
 ) -> None:
-    """Three runs side by side, each on its own part of the vertices."""
+    """Three runs side by side, each on its own part of the vertices, one looks for class 0."""
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 2, 70)
     margin = (rng.integers(0, n_values, (70, 3)) + truth[:, None]) / n_values - 0.6
     chosen = rng.random((70, 3)) < 0.7
     weights = np.array(class_weight or (1.0, 1.0))
     logits = torch.tensor(np.stack([np.zeros_like(margin), margin], axis=2), dtype=torch.float32)
+    positive = [1, 0, 1]
     got = SCORES[monitor](
-        logits, torch.tensor(truth), torch.tensor(chosen), torch.tensor(weights).float()
-    )
+        logits, torch.tensor(truth), torch.tensor(chosen), torch.tensor(weights).float(),
+        torch.tensor(positive),
+    )  # fmt: skip
     for r in range(3):
         of_run = chosen[:, r]
         expected = by_scikit_learn(
-            monitor, margin[of_run, r], truth[of_run], weights[truth[of_run]]
+            monitor, margin[of_run, r], truth[of_run], weights[truth[of_run]], positive[r]
         )
         assert got[r].item() == pytest.approx(expected, abs=1e-12)
 
@@ -70,8 +74,9 @@ def test_score_averages_over_the_classes_present(monitor: str) -> None:
     truth, logits = rng.integers(0, 3, 60), rng.normal(size=(60, 4))
     expected = metrics.score(np.exp(logits), truth)[monitor]
     got = SCORES[monitor](
-        torch.tensor(logits)[:, None], torch.tensor(truth), torch.ones(60, 1).bool(), torch.ones(4)
-    )
+        torch.tensor(logits)[:, None], torch.tensor(truth), torch.ones(60, 1).bool(), torch.ones(4),
+        torch.ones(1).long(),
+    )  # fmt: skip
     assert got.item() == pytest.approx(expected, abs=1e-12)
 
 

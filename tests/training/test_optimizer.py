@@ -14,6 +14,7 @@ from graphfilter.models import FilterNetwork
 from graphfilter.operators import augmented_adjacency
 from graphfilter.splits import Split
 from graphfilter.training import TrainConfig, train
+from graphfilter.training.optimizer import Adam
 
 GRAPH = make_csbm(n_vertices=40, mean_degree=4, n_features=5)
 EVERYTHING = Split(np.arange(40), np.array([], dtype=int), np.array([], dtype=int))
@@ -64,3 +65,21 @@ def test_weights_that_learn_move_by_their_learning_rate() -> None:
     before, after = one_step(filter_weight_decay=0.0, weight_decay=0.0)
     change = (after.head.weight - before.head.weight).abs()
     torch.testing.assert_close(change, torch.full_like(change, 0.25), rtol=1e-3, atol=1e-6)
+
+
+def test_adam_takes_the_steps_of_torchs_own() -> None:
+    """To the bit, from a stored state on as well."""
+    start = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
+    ends = []
+    for kind in (torch.optim.Adam, Adam):
+        weight = torch.nn.Parameter(start.clone())
+        made = kind([weight], lr=0.1, weight_decay=0.01, fused=True)
+        for _ in range(3):
+            made.zero_grad()
+            weight.square().sum().backward()
+            made.step()
+            again = kind([weight], lr=0.1, weight_decay=0.01, fused=True)
+            again.load_state_dict(made.state_dict())
+            made = again
+        ends.append(weight.detach())
+    assert torch.equal(*ends)

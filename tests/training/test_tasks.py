@@ -94,7 +94,7 @@ def test_score_of_labels_equals_that_of_scikit_learn(monitor: str, n_values: int
     chosen = rng.random((60, 2)) < 0.7
     got = OF_LABELS[monitor](
         torch.tensor(outputs, dtype=torch.float32),
-        torch.tensor(true).float(), torch.tensor(chosen), torch.ones(4),
+        torch.tensor(true).float(), torch.tensor(chosen), torch.ones(4), torch.ones(2).long(),
     )  # fmt: skip
     for r in range(2):
         y, z = true[chosen[:, r], :3], outputs[chosen[:, r], r, :3]

@@ -14,7 +14,13 @@ from graphfilter.bench.protocol import GraphLoader, dataset_name, draw_split
 from graphfilter.bench.record import A_RECORD, Record, RecordFile, current_versions, read_records
 from graphfilter.bench.search import Found, SearchProgress, SearchResult, search
 from graphfilter.bench.summary import CellSummary, Summary, summarise
-from graphfilter.bench.summary_table import CUT, make_table
+from graphfilter.bench.summary_table import (
+    CUT,
+    legend as legend,
+    make_table,
+    mean_and_deviation as mean_and_deviation,
+    title as title,
+)
 from graphfilter.bench.tables import (
     Block,
     Cell,

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from graphfilter.cli.predicted_options import PredictedOptions
 from graphfilter.cli.sources import FitOptions
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.data import Columns
-    from graphfilter.run_folder import Asked, SplitBy
+    from graphfilter.fits import Asked, SplitBy
 
 SPLIT = "How the labelled vertices are divided (60/20/20 at random otherwise)"
 TWO_CLASSES = "Two classes: when to answer the one you look for"
 
 
 @dataclass(frozen=True)
-class AnswerOptions(FitOptions):
+class AnswerOptions(PredictedOptions):
     """Name a graph, its columns, and what is wanted of the answer."""
 
     threshold: Annotated[
@@ -106,8 +107,7 @@ class AnswerOptions(FitOptions):
     def split_rule(self) -> SplitBy:
         """Read the column to divide by, where there is one."""
         from graphfilter.data import TextOptions
-        from graphfilter.run_folder import SplitBy
-        from graphfilter.run_folder.split_choice import STRATIFIED
+        from graphfilter.fits import STRATIFIED, SplitBy
         from graphfilter.tables.split_columns import read_groups, read_times
 
         named = [n for n in ("split_by", "group", "split") if getattr(self, n) is not None]
@@ -128,7 +128,7 @@ class AnswerOptions(FitOptions):
 
     def asked(self) -> Asked:
         """Return what is wanted of the answer."""
-        from graphfilter.run_folder import Asked
+        from graphfilter.fits import Asked
 
         return Asked(
             self.threshold, tuple(self.cost or ()), self.positive, self.embeddings, self.repeats,

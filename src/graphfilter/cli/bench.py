@@ -136,7 +136,7 @@ def bench(
 
 def _own_graph(given: FitOptions) -> dict[str, Graph]:
     """Read the user's own graph, under the name of its file; its split column is its public one."""
-    from graphfilter.run_folder.plan import check_classes, with_features
+    from graphfilter.fits import check_classes, with_features
     from graphfilter.splits import Split
 
     graph, notes = with_features(given.read().graph)

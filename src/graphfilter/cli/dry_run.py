@@ -8,8 +8,8 @@ from graphfilter.cli.progress import duration
 from graphfilter.cli.screen import say, show_table, waiting
 
 if TYPE_CHECKING:
-    from graphfilter.estimators import VertexClassifier
-    from graphfilter.run_folder import DryRun, Plan
+    from graphfilter.estimators import VertexEstimator
+    from graphfilter.fits import DryRun, Plan
 
 _PARTS = {
     "program": "program and libraries",
@@ -23,10 +23,15 @@ _PARTS = {
 
 
 def show_dry_run(
-    found: DryRun, plan: Plan, classifier: VertexClassifier, *, quiet: bool = False
+    found: DryRun,
+    plan: Plan,
+    estimator: VertexEstimator,
+    *,
+    baselines: bool = True,
+    quiet: bool = False,
 ) -> None:
     """Print sizes, memory by part, disk, time, and whether it fits."""
-    from graphfilter.run_folder import time_epoch
+    from graphfilter.fits import time_fit
     from graphfilter.store import say_bytes
 
     graph, cost, place = plan.graph, found.cost, found.place
@@ -35,9 +40,12 @@ def show_dry_run(
     by = "" if place.size == 1 else f", by one of {place.size} processes"
     rows = [[_PARTS[part], say_bytes(size)] for part, size in cost.memory.parts().items()]
     rows.append(["at the peak", say_bytes(cost.memory.peak)])
+    what = f"{graph.n_classes} classes"
+    if not plan.target.task.one_class:
+        what = f"predicting {', '.join(plan.names[:3])}"
     title = (
         f"{graph.name}: {graph.n_vertices:,} vertices, {graph.n_edges:,} edges, "
-        f"{graph.n_features:,} features, {graph.n_classes} classes"
+        f"{graph.n_features:,} features, {what}"
     )
     show_table([f"{cost.system.title}{of}{by}", "memory"], rows, title=title)
     for name, memory in cost.members:
@@ -52,11 +60,16 @@ def show_dry_run(
         say(f"The store keeps {said} of hops, and twice as much while they are made.")
     if found.fits:
         with waiting("timing an epoch on a smaller graph", quiet=quiet):
-            seconds = time_epoch(plan, classifier, place.size)
+            times = time_fit(plan, estimator, place.size, baselines=baselines)
         without = "" if place.size == 1 else ", without what is exchanged"
         say(
-            f"An epoch takes about {duration(seconds) if seconds >= 1 else f'{seconds:.2g} s'}"
-            f"{without}; there are at most {found.max_epochs:,}, mostly fewer."
+            f"An epoch takes about {_seconds(times.epoch)}{without}; there are at most "
+            f"{found.max_epochs:,}, mostly fewer."
+        )
+        what = "the plain models beside it included" if baselines else "no plain models beside it"
+        say(
+            f"The whole fit takes about {_seconds(times.least)}, where the first epochs are the "
+            f"best, to {_seconds(times.most)}, where all are trained; {what}."
         )
     fits = "It fits" if found.fits else "It does not fit"
     say(f"{fits}: there are {say_bytes(found.on_machine)} of memory.")
@@ -79,3 +92,7 @@ def _say_together(found: DryRun) -> None:
             f"They exchange {cost.per_step:,} bytes per step: the logits, and the gradients of the "
             "filter and of the bias."
         )
+
+
+def _seconds(seconds: float) -> str:
+    return duration(seconds) if seconds >= 1 else f"{seconds:.2g} s"

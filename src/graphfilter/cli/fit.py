@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from graphfilter.cli.fit_model import DEFAULT, check_words, make_classifier
+from graphfilter.cli.fit_model import choose_model, make_estimator
 from graphfilter.cli.sources import Device, Seed, given_words, takes
 from graphfilter.cli.target_options import TargetOptions
 from graphfilter.cli.together import join_processes
@@ -21,9 +21,12 @@ PAPER = "Of --model sgf, the paper's, and of numbers and several labels"
 def fit(
     given: TargetOptions,
     context: typer.Context,
-    out: Annotated[Path, typer.Option(help="Folder for the results.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the results; not needed with --dry-run.", metavar="FOLDER"),
+    ] = None,
     model: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="The committee: eight models that see the graph in different ways, weighed by "
             "what they say of validation vertices; committee-low: its three cheapest; "
@@ -32,8 +35,9 @@ def fit(
             "setting of your own after @: gcn, gcnii@n_layers=8, sgf@dropout=0.5.",
             metavar="NAME",
             rich_help_panel=MODEL,
+            show_default="committee, or sgf of numbers and several labels",
         ),
-    ] = DEFAULT,
+    ] = None,
     members: Annotated[
         int, typer.Option(help="Networks to average.", min=1, rich_help_panel=PAPER)
     ] = 1,
@@ -45,8 +49,12 @@ def fit(
     ] = 64,
     operator: Annotated[
         str,
-        typer.Option(help="augmented_adjacency, adjacency or laplacian.", rich_help_panel=PAPER),
-    ] = "augmented_adjacency",
+        typer.Option(
+            help="auto, augmented_adjacency, adjacency, laplacian or channels. auto is the second; "
+            "where edges have directions or kinds also the last, and validation vertices decide.",
+            rich_help_panel=PAPER,
+        ),
+    ] = "auto",
     init: Annotated[
         str,
         typer.Option(
@@ -98,9 +106,11 @@ def fit(
     monitor: Annotated[
         str | None,
         typer.Option(
-            help="The validation score that chooses the best epoch: accuracy (unless given), "
-            "loss, balanced_accuracy or macro_f1; of two classes also roc_auc and "
-            "average_precision.",
+            help="The validation score that chooses the best epoch: accuracy, loss, "
+            "balanced_accuracy or macro_f1; of two classes also roc_auc and average_precision. "
+            "Unless given, accuracy, or average_precision where one of two classes is rare or "
+            "--cost is given. Of numbers r2 (unless given) or loss; of several labels micro_f1 "
+            "(unless given), macro_f1, average_precision or loss.",
             rich_help_panel=MODEL,
             show_default=False,
         ),
@@ -140,9 +150,9 @@ def fit(
     Example:  graphfilter fit --edges edges.csv --vertices vertices.csv --label kind --out run
     """
     given.check_target()
-    check_words(model, set(given_words(context)), of_values=given.of_values)
-    if dry_run and given.of_values:
-        raise ConfigError("--dry-run is for one class per vertex; leave it out.")
+    chosen = choose_model(model, set(given_words(context)), of_values=given.of_values)
+    if out is None and not dry_run:
+        raise ConfigError("fit needs a folder for the results: --out FOLDER.")
     group = join_processes()
     found = given.read()
     shared: dict[str, Any] = {
@@ -161,28 +171,20 @@ def fit(
         "dropout": dropout,
         "n_members": members,
     }
-    if given.of_values:
-        from graphfilter.cli.fit_values import fit_to_values
+    from graphfilter.cli.fit_run import run_fit
 
-        fit_to_values(
-            given, found, shared | of_sgf, out, resume=resume, overwrite=overwrite,
-            baselines=baselines, group=group,
-        )  # fmt: skip
-        return
-    from graphfilter.cli.fit_classes import fit_to_classes
-
-    class_weight = "balanced" if balanced else None
-    classifier = make_classifier(model, shared, of_sgf, seconds=seconds, class_weight=class_weight)
-    fit_to_classes(
-        given, found, classifier, out,
-        seed=seed, dry_run=dry_run, resume=resume, overwrite=overwrite,
-        baselines=baselines and seconds is None,
-        group=group,
+    weight = "balanced" if balanced else None
+    estimator = make_estimator(
+        chosen, shared, of_sgf, seconds=seconds, numbers=bool(given.number), class_weight=weight
+    )
+    run_fit(
+        given, found, estimator, out, seed=seed, dry_run=dry_run, resume=resume,
+        overwrite=overwrite, baselines=baselines and seconds is None, group=group,
     )  # fmt: skip
 
 
 def _number_or_name(text: str) -> float | Literal["uniform"]:
-    """Read a number where there is one; the classifier checks the name."""
+    """Read a number where there is one; the estimator checks the name."""
     try:
         return float(text)
     except ValueError:

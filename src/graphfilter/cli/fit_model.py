@@ -1,4 +1,4 @@
-"""Which classifier fit trains, from the options that were given."""
+"""Which estimator fit trains, from the options that were given."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
-    from graphfilter.estimators.base import VertexClassifier
+    from graphfilter.estimators import VertexEstimator
 
 DEFAULT, SGF = "committee", "sgf"
 
@@ -21,26 +21,31 @@ _OF_SGF = {
 }
 
 
-def check_words(model: str, words: set[str], *, of_values: bool) -> None:
-    """Raise where options were given together that do not belong together.
+def choose_model(model: str | None, words: set[str], *, of_values: bool) -> str:
+    """Return the model to train; raise where options were given that do not belong together.
 
     Parameters
     ----------
+    model : str or None
+        None is the usual one of what is learned.
     words : set of str
         The options that were given.
     of_values : bool
         Whether numbers or several labels per vertex are learned.
     """
-    if "--seconds" in words and (of_values or model not in _efforts()):
+    if of_values and "--balanced" in words:
+        raise ConfigError("--balanced is for one class per vertex; leave it out.")
+    if model is None:
+        model = SGF if of_values else DEFAULT
+    if of_values and model.partition("@")[0] in _efforts():
+        raise ConfigError(
+            "a committee gives each vertex one class; --model sgf, or another that is one network, "
+            "takes numbers and several labels."
+        )
+    if "--seconds" in words and model not in _efforts():
         raise ConfigError("--seconds is of a committee; give --epochs instead.")
-    if of_values:
-        if "--balanced" in words:
-            raise ConfigError("--balanced is for one class per vertex; leave it out.")
-        if "--model" in words and model != SGF:
-            raise ConfigError("--model is for one class per vertex; leave it out.")
-        return
     if model == SGF:
-        return
+        return model
     if "--members" in words and model.partition("@")[0] in _efforts():
         raise ConfigError("a committee has its own members; leave --members out.")
     for word in sorted(words & _OF_SGF.keys()):
@@ -50,32 +55,37 @@ def check_words(model: str, words: set[str], *, of_values: bool) -> None:
             f"{word} is of --model sgf; for another write the setting after its name: "
             f"--model {model}@{_OF_SGF[word]}=... where it has one."
         )
+    return model
 
 
-def make_classifier(
+def make_estimator(
     model: str,
     shared: Mapping[str, Any],
     of_sgf: Mapping[str, Any],
     *,
     seconds: float | None = None,
-    class_weight: str | None,
-) -> VertexClassifier:
-    """Return the classifier of a name; parameters that are None are its own."""
-    from graphfilter.estimators.graph import GraphClassifier
-    from graphfilter.estimators.sgf import SGFClassifier
-    from graphfilter.estimators.system import SystemClassifier
+    numbers: bool = False,
+    class_weight: str | None = None,
+) -> VertexEstimator:
+    """Return the estimator of a name; parameters that are None are its own."""
+    from graphfilter.estimators import (
+        GraphClassifier,
+        SGFClassifier,
+        SGFRegressor,
+        SystemClassifier,
+        SystemRegressor,
+    )
 
     given = {name: value for name, value in shared.items() if value is not None}
+    if not numbers:
+        given["class_weight"] = class_weight
     if model == SGF:
         own = {name: value for name, value in of_sgf.items() if value is not None}
-        return SGFClassifier(**given, **own, class_weight=class_weight)
+        return (SGFRegressor if numbers else SGFClassifier)(**given, **own)
     if model in _efforts():
-        return GraphClassifier(
-            effort=_efforts()[model], seconds=seconds, class_weight=class_weight, **given
-        )
-    return SystemClassifier(
-        model=model, n_members=of_sgf["n_members"], class_weight=class_weight, **given
-    )
+        return GraphClassifier(effort=_efforts()[model], seconds=seconds, **given)
+    kind = SystemRegressor if numbers else SystemClassifier
+    return kind(model=model, n_members=of_sgf["n_members"], **given)
 
 
 def _efforts() -> dict[str, str]:

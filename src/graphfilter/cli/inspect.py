@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from graphfilter.cli.predicted_options import PredictedOptions
 from graphfilter.cli.screen import say, show_table, waiting
-from graphfilter.cli.sources import FitOptions, takes
+from graphfilter.cli.sources import takes
 from graphfilter.errors import ConfigError, GraphError
 
 if TYPE_CHECKING:
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     from graphfilter.spectral import Diagnosis
 
 
-@takes(FitOptions)
+@takes(PredictedOptions)
 def inspect(
-    given: FitOptions,
+    given: PredictedOptions,
     picture: Annotated[
         Path | None,
         typer.Option(help="Draw label energy and spectral density to this file (.png)."),
@@ -29,12 +30,15 @@ def inspect(
 
     A label's frequency runs from 0 (neighbours share it) over 1 (neighbours say nothing) to 2
     (neighbours never share it). Low-pass models such as GCN need low frequencies; an adaptive
-    filter takes any.
+    filter takes any. --number and --multilabel say the same of numbers and of several labels.
 
     Example:  graphfilter inspect --dataset texas --picture texas.png
     """
     if picture is not None and (picture.is_dir() or not picture.parent.is_dir()):
         raise ConfigError(f"{picture}: cannot be written; its folder must exist.")
+    if given.of_values:
+        _inspect_values(given, picture)
+        return
     from graphfilter.report.figures import draw_spectrum, save_figure
     from graphfilter.spectral import diagnose, label_energy, spectral_density
 
@@ -57,6 +61,38 @@ def inspect(
         say(f"Picture written to {picture}.")
 
 
+def _inspect_values(given: PredictedOptions, picture: Path | None) -> None:
+    """Show what frequencies numbers, or several labels, have."""
+    word = "--number" if given.number else "--multilabel"
+    if picture is not None or given.label or (given.number and given.multilabel):
+        other = "--picture" if picture is not None else "--label" if given.label else "--multilabel"
+        raise ConfigError(f"{other} is for one class per vertex; leave it out with {word}.")
+    if given.vertices is None:
+        raise ConfigError(f"{word} names columns of a table (--vertices); there is none.")
+    from graphfilter.spectral import diagnose_values
+
+    graph, target = given.read().graph, given.read_target()
+    assert target.values is not None  # it is of numbers, or of several labels
+    with waiting("measuring frequencies", quiet=given.quiet):
+        found = diagnose_values(graph, target.values, [str(name) for name in target.names])
+    sizes = f"{graph.n_vertices:,} vertices, {graph.n_edges:,} edges, {graph.n_features:,} features"
+    heading = "frequency" if found.steps == 1 else "frequency at two steps"
+    rows = [
+        [
+            name, f"{found.n_known:,}", _frequency(found.frequency.value[i]),
+            f"{found.frequency.low[i]:.2f} to {found.frequency.high[i]:.2f}", found.ranges[i],
+            _number(found.correlation[i]),
+        ]
+        for i, name in enumerate(found.names)
+    ]  # fmt: skip
+    show_table(
+        ["column", "known", heading, "95 % interval", "range", "correlation of neighbours"],
+        rows,
+        title=f"{graph.name}: {sizes}",
+    )
+    say(found.advice)
+
+
 def _show(d: Diagnosis, name: str) -> None:
     sizes = f"{d.n_vertices:,} vertices, {d.n_edges:,} edges, {d.n_features:,} features"
     rows = []
@@ -68,15 +104,17 @@ def _show(d: Diagnosis, name: str) -> None:
             _interval(d, d.label_frequency.low[i], d.label_frequency.high[i]),
             d.ranges[i],
         ])  # fmt: skip
+    heading = "label frequency" if d.steps == 1 else "frequency at two steps"
     mean = d.label_frequency
     overall = _interval(d, mean.mean_low, mean.mean_high)
     rows.append(["all classes", f"{d.n_labelled:,}", _frequency(mean.mean), overall, d.range])
     show_table(
-        ["class", "labelled", "label frequency", "95 % interval", "range"],
+        ["class", "labelled", heading, "95 % interval", "range"],
         rows,
         title=f"{name}: {sizes}",
     )
-    say(f"Edges between vertices of one class: {_percent(d.edge_homophily)} "
+    pairs = "Edges between vertices" if d.steps == 1 else "Pairs that share a neighbour and are"
+    say(f"{pairs} of one class: {_percent(d.edge_homophily)} "
         f"(adjusted for class sizes: {_number(d.adjusted_homophily)}).")  # fmt: skip
     if d.feature_frequency is not None:
         average, deviation = d.feature_frequency
@@ -89,7 +127,7 @@ def _show(d: Diagnosis, name: str) -> None:
 
 def _show_cost(graph: Graph, n_labelled: int) -> None:
     """Say what training takes, on the usual share of the labels."""
-    from graphfilter.run_folder import with_features
+    from graphfilter.fits import with_features
     from graphfilter.runtime import memory_of_process
     from graphfilter.store import say_bytes
     from graphfilter.systems import estimate_cost, get_system

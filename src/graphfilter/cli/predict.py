@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -44,14 +44,13 @@ def predict(
         raise ConfigError(f"{out}: exists; pass --overwrite to replace it, or another --out.")
     if not out.parent.is_dir():
         raise ConfigError(f"{out.parent}: there is no such folder to write {out.name} to.")
+    from graphfilter.fits import answers_of
     from graphfilter.run_folder import (
         as_fitted,
         check_embeddings_file,
-        describe_accuracy,
+        describe_answers,
         load_run,
         predict_graph,
-        predicted_classes,
-        task_of_run,
         write_embeddings,
         write_predictions,
     )
@@ -59,51 +58,30 @@ def predict(
 
     if embeddings is not None:
         check_embeddings_file(embeddings, overwrite=overwrite)
-    if task_of_run(run) != "classification":
-        if embeddings is not None:
-            raise ConfigError("--embeddings is for runs of one class per vertex; leave it out.")
-        _predict_values(given, run, out)
-        return
-    classifier, about, encoder = load_run(run)
+    estimator, about, encoder = load_run(run)
+    if embeddings is not None and not estimator.task_.one_class:
+        raise ConfigError("--embeddings is for runs of one class per vertex; leave it out.")
     new = given.read(encoder=encoder, like=about.columns).graph
+    names = [str(name) for name in estimator.target_names_]
     with waiting("predicting", quiet=given.quiet):
-        probabilities = predict_graph(classifier, about, new)
-        write_predictions(out, new, classifier.classes_, probabilities, decision=about.decision)
+        outputs = predict_graph(estimator, about, new)
+        answers = answers_of(estimator.task_, outputs, names, about.decision)
+        write_predictions(out, new, estimator.task_, names, outputs, answers)
         if embeddings is not None:
-            graph = as_fitted(classifier, about, new)
-            write_embeddings(embeddings, new, classifier.transform(graph=graph))
-    answered = predicted_classes(probabilities, classifier.classes_, about.decision)
-    for sentence in describe_accuracy(run, new, classifier.classes_, answered):
+            graph = as_fitted(estimator, about, new)
+            write_embeddings(embeddings, new, cast(Any, estimator).transform(graph=graph))
+    target = _known_target(given, estimator)
+    for sentence in describe_answers(run, new, estimator, outputs, answers, target):
         say(sentence)
     say(f"{count(new.n_vertices, 'vertex', 'vertices')} predicted, written to {out}.")
     if embeddings is not None:
         say(f"Their embeddings are in {embeddings}.")
 
 
-def _predict_values(given: GraphOptions, run: Path, out: Path) -> None:
-    """Predict numbers, or several labels, of the vertices of a graph."""
-    from graphfilter.run_folder import (
-        as_fitted,
-        describe_values,
-        load_value_run,
-        predicted_values,
-        write_values,
-    )
-    from graphfilter.wording import count
-
-    estimator, about, encoder = load_value_run(run)
-    new = given.read(encoder=encoder, like=about.columns).graph
-    with waiting("predicting", quiet=given.quiet):
-        said = predicted_values(estimator, as_fitted(estimator, about, new))
-        write_values(out, estimator, new, said)
-    if (target := _known_target(given, estimator)) is not None:
-        for sentence in describe_values(run, new, target, said):
-            say(sentence)
-    say(f"{count(new.n_vertices, 'vertex', 'vertices')} predicted, written to {out}.")
-
-
 def _known_target(given: GraphOptions, estimator: VertexEstimator) -> Target | None:
-    """Return what a table says of what was predicted; None where it has no such columns."""
+    """Return what a table says of numbers or several labels; None where it has no such columns."""
+    if estimator.task_.one_class:
+        return None
     from graphfilter.data import TextOptions
     from graphfilter.estimators import named_target
     from graphfilter.tables import has_columns, read_label_columns, read_number_column

@@ -143,7 +143,7 @@ def training_bar(
             ended = told.n_training == 0 or told.epoch == told.max_epochs
             note = ""
             if math.isfinite(told.loss):
-                note = f", loss {told.loss:.3f}, validation {share(told.val_score)}"
+                note = f", loss {told.loss:.3f}, validation {_score(told)}"
             if math.isfinite(told.pool_score):
                 note += f", together {share(told.pool_score)}"
             if math.isfinite(told.seconds_left):
@@ -153,6 +153,16 @@ def training_bar(
             move(what, last, told.max_epochs, note, row=f"{training}{stage}", ended=ended)
 
         yield report
+
+
+def _score(told: Progress) -> str:
+    """Write a validation score: an accuracy in percent, another under its name."""
+    from graphfilter.metrics import LABEL_METRICS, NUMBER_METRICS
+
+    if told.score_name == "accuracy" or not math.isfinite(told.val_score):
+        return share(told.val_score)
+    metric = {**NUMBER_METRICS, **LABEL_METRICS}[told.score_name]
+    return f"{metric.name} {told.val_score:.3f}"
 
 
 @contextmanager

@@ -47,7 +47,7 @@ def search(
     Example:  graphfilter search --edges edges.csv --vertices vertices.csv --label kind --trials 50
     """
     from graphfilter.bench import dataset_name, search as run_search
-    from graphfilter.run_folder.plan import check_classes, with_features
+    from graphfilter.fits import check_classes, with_features
 
     if quick and max_epochs is not None:
         raise ConfigError("--quick and --max-epochs both bound the epochs: choose one.")

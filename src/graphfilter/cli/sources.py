@@ -20,8 +20,8 @@ from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.data import Columns, TableEncoder
+    from graphfilter.fits import Source
     from graphfilter.graph import Graph
-    from graphfilter.run_folder import Source
 
 TABLES = "Your own graph"
 OTHER = "Other graphs"
@@ -135,6 +135,18 @@ class GraphOptions:
                 words += [word for one in values for word in (f"--{name}", str(one))]
         return tuple(words)
 
+    def said(self) -> tuple[str, ...]:
+        """Return the words of the command line for every option that was given."""
+        words: list[str] = []
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if f.name == "quiet" or value == f.default:
+                continue
+            word = f"--{f.name.replace('_', '-')}"
+            values = value if isinstance(value, list | tuple) else [value]
+            words += [word] if value is True else [w for one in values for w in (word, str(one))]
+        return tuple(words)
+
     def columns(self, like: Columns | None = None) -> Columns:
         """Return the columns that were named; those that a table ``like`` this had otherwise."""
         from graphfilter.data import Columns
@@ -183,11 +195,12 @@ class GraphOptions:
                     encoder=encoder, text=text,
                 )  # fmt: skip
         found = self._at_its_time(found)
-        tell(found.notes, quiet=self.quiet)
+        read = f"read {found.n_vertices:,} vertices and {found.n_edges:,} edges."
+        tell([read, *found.notes], quiet=self.quiet)
         # Loads torch: after the reading, so that what is wrong with the graph is said at once.
-        from graphfilter.run_folder import Source
+        from graphfilter.fits import Source
 
-        return Source(found, encoder if columns else None, origin, columns)
+        return Source(found, encoder if columns else None, origin, columns, self.said())
 
     def _at_its_time(self, graph: Graph) -> Graph:
         """Return the graph as of the moment that was said."""

@@ -32,11 +32,11 @@ def studio(
 
     from graphfilter.studio import server
 
-    words = given.words()
     running = server.Studio(
-        given.read() if words else None, words, port=port,
+        given.read() if given.words() else None,
+        port=port,
         upload_limit_mb=upload_limit or server.UPLOAD_LIMIT_MB,
-    )  # fmt: skip
+    )
 
     def announce() -> None:
         say(f"The studio is at {running.url}")

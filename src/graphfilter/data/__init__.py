@@ -1,6 +1,7 @@
 """Where graphs come from: named datasets, files of many formats, tables, synthetic graphs."""
 
 from graphfilter.data import readers
+from graphfilter.data.catalogue import DATASETS as DATASETS
 from graphfilter.data.export import write_tables
 from graphfilter.data.packing import (
     pack_datasets as pack_datasets,

@@ -5,11 +5,33 @@ do; ``inputs.py`` and ``targets.py`` check what users pass; ``saving.py`` writes
 import ``metrics`` and the rooms above it.
 """
 
+from graphfilter.estimators.adaptive import (
+    CHANNELS as CHANNELS,
+    DROPOUT as DROPOUT,
+    AdaptiveEstimator as AdaptiveEstimator,
+)
 from graphfilter.estimators.base import VertexClassifier
-from graphfilter.estimators.graph import GraphClassifier
-from graphfilter.estimators.regressor import SGFRegressor
+from graphfilter.estimators.drawing import filter_at as filter_at, filter_view as filter_view
+from graphfilter.estimators.explaining import (
+    class_number as class_number,
+    explain_graph as explain_graph,
+    find_vertex as find_vertex,
+)
+from graphfilter.estimators.graph import (
+    EFFORTS as EFFORTS,
+    GraphClassifier,
+    MemberNote as MemberNote,
+)
+from graphfilter.estimators.inputs import draw_seed as draw_seed
+from graphfilter.estimators.members import FittedMember as FittedMember, combine as combine
+from graphfilter.estimators.regressor import SGFRegressor, VertexRegressor
+from graphfilter.estimators.saving import (
+    CONFIG_FILE as CONFIG_FILE,
+    FORMAT as FORMAT,
+    MODEL_FILE as MODEL_FILE,
+)
 from graphfilter.estimators.sgf import SGFClassifier
-from graphfilter.estimators.system import SystemClassifier
+from graphfilter.estimators.system import SystemClassifier, SystemRegressor
 from graphfilter.estimators.targets import Target, named_target
 from graphfilter.estimators.vertex import VertexEstimator
 
@@ -18,8 +40,10 @@ __all__ = [
     "SGFClassifier",
     "SGFRegressor",
     "SystemClassifier",
+    "SystemRegressor",
     "Target",
     "VertexClassifier",
     "VertexEstimator",
+    "VertexRegressor",
     "named_target",
 ]

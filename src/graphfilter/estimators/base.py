@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
-from graphfilter.errors import ConfigError, GraphError
+from graphfilter.errors import ConfigError, GraphError, check_name
 from graphfilter.estimators.alignment import check_target_order
 from graphfilter.estimators.explaining import class_number, explain_graph, find_vertex, members_of
 from graphfilter.estimators.inputs import take_target
@@ -21,7 +21,7 @@ from graphfilter.graph import Graph
 from graphfilter.splits import Split
 from graphfilter.systems import Prepared
 from graphfilter.tables import match_labels
-from graphfilter.training import CLASSIFICATION, Task
+from graphfilter.training import CLASSIFICATION, Classification, Task
 
 
 class VertexClassifier(ClassifierMixin, VertexEstimator):
@@ -34,6 +34,7 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
     """
 
     class_weight: dict[Any, float] | str | None
+    positive: Any
 
     def read_target(self, y: Any) -> Target:
         return class_target(y)
@@ -44,7 +45,7 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         return Target(CLASSIFICATION, graph.labels, graph.classes)
 
     def check_target(self, target: Target) -> None:
-        if target.task is not CLASSIFICATION:
+        if not target.task.one_class:
             super().check_target(target)
             return
         if (n := len(target.names)) < 2:
@@ -52,6 +53,17 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
                 f"there must be at least two classes among the labels; got {n} "
                 f"class: {', '.join(map(str, target.names)) or 'no vertex is labelled'}."
             )
+
+    def task_for(self, target: Target) -> Task:
+        """Return the task; of two classes, with the one looked for where that is said."""
+        if self.positive is None:
+            return target.task
+        names = [str(name) for name in target.names]
+        if not target.task.one_class or len(names) != 2:
+            raise ConfigError(
+                f"positive is for two classes; got {target.task.name} of {len(names)}."
+            )
+        return Classification(names.index(check_name("class", str(self.positive), names)))
 
     def set_target(self, task: Task, names: NDArray[Any], is_column: bool) -> None:
         super().set_target(task, names, is_column)
@@ -63,10 +75,8 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         Of several labels, which of them each vertex has: 0 and 1, (n, L).
         """
         check_is_fitted(self)
-        probabilities = self.predict_proba(X, graph)
-        if self.task_ is not CLASSIFICATION:
-            return (probabilities > 0.5).astype(np.int64)
-        return self.classes_[probabilities.argmax(axis=1)]
+        answers = self.task_.decide(self.predict_proba(X, graph))
+        return self.classes_[answers] if self.task_.one_class else answers
 
     def predict_proba(self, X: Any = None, graph: Any = None) -> NDArray[np.float64]:
         """Return class probabilities (n, n_classes), averaged over the members.
@@ -138,7 +148,7 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         ('Mr. Hi', ['own', '1'])
         """
         check_is_fitted(self)
-        if self.task_ is not CLASSIFICATION:
+        if not self.task_.one_class:
             raise ConfigError("explain compares classes; this model predicts several labels.")
         target, _ = take_target(self, X if self.graph is None else None, graph)
         number = find_vertex(target, vertex)
@@ -164,7 +174,7 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         if y is None:
             target, rows = take_target(self, X, graph)
             y = _labels_of(target, rows)
-        if self.task_ is not CLASSIFICATION:
+        if not self.task_.one_class:
             return self._score_labels(X, y, sample_weight, graph)
         codes, known = match_labels(y, self.classes_)
         if not known.any():
@@ -201,7 +211,7 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         """Return the weight of each class, by its training vertices where it is balanced."""
         if self.class_weight is None:
             return None
-        if target.task is not CLASSIFICATION:
+        if not target.task.one_class:
             raise ConfigError("class_weight must be None where a vertex may have several labels.")
         codes, classes = target.codes[split.train], target.names
         counts = np.bincount(codes, minlength=len(classes))

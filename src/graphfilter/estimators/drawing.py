@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 
 from graphfilter.drawing import Line, card, line_chart
 from graphfilter.errors import GraphFilterError
+from graphfilter.estimators.state import EstimatorState
 from graphfilter.filters import Filter
 from graphfilter.plot import FREQUENCY_GRID, FilterView, common_signs, eigenvalue_of
 from graphfilter.spectral import known_frequency
-from graphfilter.training import CLASSIFICATION, FitResult
-
-if TYPE_CHECKING:
-    from graphfilter.estimators.vertex import VertexEstimator
+from graphfilter.training import FitResult
 
 
 def filter_at(learned: Filter, result: FitResult, epoch: int) -> Filter:
@@ -31,7 +29,7 @@ def filter_at(learned: Filter, result: FitResult, epoch: int) -> Filter:
 
 
 def filter_view(
-    estimator: VertexEstimator,
+    estimator: EstimatorState,
     label_frequency: Mapping[Any, float] | None = None,
     *,
     title: str = "",
@@ -57,7 +55,7 @@ def filter_view(
     )
 
 
-def fitted_card(estimator: VertexEstimator) -> str:
+def fitted_card(estimator: EstimatorState) -> str:
     """Return what a notebook shows of a fitted estimator below its parameters, as HTML."""
     rows = [("fitted on", repr(estimator.graph_))] if hasattr(estimator, "graph_") else []
     if hasattr(estimator, "n_epochs_"):
@@ -89,10 +87,10 @@ def fitted_card(estimator: VertexEstimator) -> str:
     return card("Fitted", rows, picture, note=f"{shown}.")
 
 
-def _label_frequency(estimator: VertexEstimator) -> dict[Any, float]:
+def _label_frequency(estimator: EstimatorState) -> dict[Any, float]:
     """Return the label frequency of each class of the fitted graph, where it is at hand."""
     prepared = getattr(estimator, "prepared_", None)
-    if prepared is None or estimator.task_ is not CLASSIFICATION or not prepared.graph.n_edges:
+    if prepared is None or not estimator.task_.one_class or not prepared.graph.n_edges:
         return {}
     graph = prepared.graph
     known = np.flatnonzero(graph.labels >= 0)

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import GraphError, check_count
+from graphfilter.estimators.members import FittedMember
 from graphfilter.explain import Explanation, Member, explain_vertices, member_of
 from graphfilter.graph import Graph
 from graphfilter.runtime import own_torch_state
 from graphfilter.systems import Prepared
 
-if TYPE_CHECKING:
-    from graphfilter.estimators.base import VertexClassifier
-
 # Of more names, the nearest takes too long to find.
 _MOST_NAMES = 20_000
 
 
+class Explained(Protocol):
+    """What an explanation takes of a fitted classifier."""
+
+    @property
+    def classes_(self) -> NDArray[Any]: ...
+
+    def members_of(self, target: Graph) -> list[FittedMember]: ...
+
+    def as_members(self, prepared: Prepared) -> list[Member]: ...
+
+
 def explain_graph(
-    classifier: VertexClassifier,
+    classifier: Explained,
     prepared: Prepared,
     probabilities: NDArray[np.float64],
     vertices: Sequence[int],
@@ -50,7 +59,7 @@ def explain_graph(
         )
 
 
-def members_of(classifier: VertexClassifier, prepared: Prepared) -> list[Member]:
+def members_of(classifier: Explained, prepared: Prepared) -> list[Member]:
     """Return the networks of a classifier as they predict, with what each sees and counts."""
     return [
         member_of(
@@ -79,7 +88,11 @@ def find_vertex(graph: Graph, vertex: Any) -> int:
         if name == vertex or str(name) == text:
             return number
     hint = ""
-    if len(names) <= _MOST_NAMES:
+    # As a spreadsheet writes a number that was 00000013.
+    bare = [str(name) for name in names if str(name).lstrip("0") == text.lstrip("0")]
+    if bare:
+        hint = f" Did you mean {bare[0]!r}?"
+    elif len(names) <= _MOST_NAMES:
         from difflib import get_close_matches
 
         near = get_close_matches(text, [str(name) for name in names], n=1)
@@ -87,7 +100,7 @@ def find_vertex(graph: Graph, vertex: Any) -> int:
     raise GraphError(f"there is no vertex {text!r} among the {graph.n_vertices:,} ids.{hint}")
 
 
-def class_number(classifier: VertexClassifier, name: Any) -> int:
+def class_number(classifier: Explained, name: Any) -> int:
     """Return the number of a class, given by its name."""
     names = [str(c) for c in classifier.classes_]
     if str(name) in names:

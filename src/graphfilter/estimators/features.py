@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from graphfilter.errors import GraphError
+from graphfilter.estimators.state import EstimatorState
 from graphfilter.graph import Graph, check_sparse
 
-if TYPE_CHECKING:
-    from graphfilter.estimators.vertex import VertexEstimator
 
-
-def take_features(estimator: VertexEstimator, X: Any, held: Any, *, reset: bool) -> Any:
+def take_features(estimator: EstimatorState, X: Any, held: Any, *, reset: bool) -> Any:
     """Return checked features: X, or those of the graph. Keeps or compares the features' names."""
     own = held.features if isinstance(held, Graph) else None
     features = own if X is None else X

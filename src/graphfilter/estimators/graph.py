@@ -15,7 +15,7 @@ from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph
 from graphfilter.systems import GROUPS, Committee, CommitteeOutcome, Outcome, System, get_system
-from graphfilter.training import CLASSIFICATION, Monitor, OnEpoch, Progress
+from graphfilter.training import Monitor, OnEpoch, Progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +33,8 @@ class MemberNote:
         The class number it alone gives each vertex.
     remark : str
         What it did to its columns, or why it was stopped, where that is worth a note.
+    second : float array (n,) or None
+        Of two classes, the probability that it alone gives the second.
     """
 
     name: str
@@ -42,6 +44,7 @@ class MemberNote:
     epochs: int
     predicted: NDArray[np.int64]
     remark: str = ""
+    second: NDArray[np.float64] | None = None
 
 
 EFFORTS = {"full": "committee", "low": "committee-low", "high": "committee-high"}
@@ -66,9 +69,10 @@ class GraphClassifier(VertexClassifier):
     feature_scaling : {'auto', 'none', 'row', 'standardise'}
         See :class:`~graphfilter.inputs.scaling.FeatureScaler`.
     max_epochs, patience, monitor : int, int and str, optional
-        In place of the members' own, 1500, 40 (more where labels are few) and 'accuracy': see
+        In place of the members' own, 1500, 40 (more where labels are few) and 'accuracy', or
+        'average_precision' where one of two classes is rare: see
         :class:`~graphfilter.training.TrainConfig`.
-    validation_fraction, class_weight, device, random_state, verbose
+    positive, validation_fraction, class_weight, device, random_state, verbose
         As in :class:`~graphfilter.SGFClassifier`.
 
     Attributes
@@ -110,6 +114,7 @@ class GraphClassifier(VertexClassifier):
         max_epochs: int | None = None,
         patience: int | None = None,
         monitor: Monitor | None = None,
+        positive: Any = None,
         validation_fraction: float = 0.25,
         class_weight: dict[Any, float] | str | None = None,
         device: str = "auto",
@@ -123,20 +128,22 @@ class GraphClassifier(VertexClassifier):
         self.max_epochs = max_epochs
         self.patience = patience
         self.monitor: Monitor | None = monitor
+        self.positive = positive
         self.validation_fraction = validation_fraction
         self.class_weight = class_weight
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
-    def build_system(self) -> System:
+    def build_system(self, **chosen: Any) -> System:
         name = EFFORTS[check_name("effort", self.effort, EFFORTS)]
         given = {
             "max_epochs": self.max_epochs,
             "patience": self.patience,
             "monitor": self.monitor,
         }
-        return get_system(name).with_(**{k: v for k, v in given.items() if v is not None})
+        system = get_system(name).with_(**{k: v for k, v in given.items() if v is not None})
+        return system.choosing_by(chosen.get("monitor"))
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -155,7 +162,7 @@ class GraphClassifier(VertexClassifier):
         return report
 
     def check_target(self, target: Target) -> None:
-        if target.task is not CLASSIFICATION:
+        if not target.task.one_class:
             raise ConfigError(
                 "GraphClassifier gives each vertex one class; SGFClassifier takes several labels."
             )
@@ -186,12 +193,13 @@ class GraphClassifier(VertexClassifier):
                 part.n_epochs,
                 part.probabilities.argmax(axis=1),
                 part.remark,
+                _of_second(part.probabilities),
             )
             for part, share in zip(outcome.parts, outcome.pool.shares, strict=True)
         ]
         without = {title: outcome.without(*names) for title, names in GROUPS.items()}
         self.without_ = {
-            title: None if found is None else found.argmax(axis=1)
+            title: None if found is None else (found.argmax(axis=1), _of_second(found))
             for title, found in without.items()
         }
         graph, n_train = self.prepared_.graph, len(self.split_.train)
@@ -213,3 +221,8 @@ class GraphClassifier(VertexClassifier):
                 if part.remark and not part.superfluous
             ),
         )
+
+
+def _of_second(probabilities: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Return the probability of the second of two classes; None where there are more."""
+    return probabilities[:, 1].copy() if probabilities.shape[1] == 2 else None

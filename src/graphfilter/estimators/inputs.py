@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,18 +13,16 @@ from sklearn.utils import check_array, check_random_state
 from graphfilter.errors import ConfigError, GraphError, NoGraphWarning
 from graphfilter.estimators.alignment import align, check_target_order, row_names
 from graphfilter.estimators.features import take_features
+from graphfilter.estimators.state import EstimatorState
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph, check_sparse, holds_names, on_host
 from graphfilter.splits import Split, check_vertices
 from graphfilter.training import CLASSIFICATION
 
-if TYPE_CHECKING:
-    from graphfilter.estimators.vertex import VertexEstimator
-
 Index = NDArray[np.int64]
 
 
-def take_training(estimator: VertexEstimator, X: Any, y: Any, graph: Any) -> tuple[Graph, Target]:
+def take_training(estimator: EstimatorState, X: Any, y: Any, graph: Any) -> tuple[Graph, Target]:
     """Return the graph with its features, and what is to be learned of every vertex.
 
     Sets ``n_features_in_``, as scikit-learn's ``validate_data`` does.
@@ -54,7 +52,7 @@ def take_training(estimator: VertexEstimator, X: Any, y: Any, graph: Any) -> tup
     return fitted, target
 
 
-def _take_bound(estimator: VertexEstimator, X: Any, y: Any, graph: Any) -> tuple[Graph, Target]:
+def _take_bound(estimator: EstimatorState, X: Any, y: Any, graph: Any) -> tuple[Graph, Target]:
     bound = estimator.graph
     if graph is not None:
         raise ConfigError("this estimator is bound to a graph; fit takes vertex numbers only.")
@@ -73,7 +71,7 @@ def _take_bound(estimator: VertexEstimator, X: Any, y: Any, graph: Any) -> tuple
     return bound, target.spread(index, bound.n_vertices)
 
 
-def take_target(estimator: VertexEstimator, X: Any, graph: Any) -> tuple[Graph, Index | None]:
+def take_target(estimator: EstimatorState, X: Any, graph: Any) -> tuple[Graph, Index | None]:
     """Return the graph to predict, and which of its vertices (None: all)."""
     if estimator.graph is not None and graph is None:
         return estimator.graph, None if X is None else _vertex_numbers(X, estimator.graph)

@@ -21,7 +21,7 @@ from graphfilter.systems import (
     log_probabilities,
     predict_networks,
 )
-from graphfilter.training import CLASSIFICATION, FitResult, Task
+from graphfilter.training import FitResult, Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,27 +69,31 @@ class FittedMember:
         return predict_networks(prepared, self.system, [network])[0]
 
 
-def fitted_members(outcomes: Sequence[Outcome], prepared: Prepared) -> list[FittedMember]:
-    """Return the members that runs ended with; several runs count the same.
+def fitted_members(
+    outcomes: Sequence[Outcome], prepared: Prepared
+) -> tuple[list[FittedMember], list[NDArray[np.float64]]]:
+    """Return the members that runs ended with, and what each said of the vertices in the end.
 
-    Of a committee, those that count somewhere, and the adaptive filter, which is drawn in any case.
+    Several runs count the same. Of a committee, those that count somewhere, and the adaptive
+    filter, which is drawn in any case.
     """
     share = 1 / len(outcomes)
-    members: list[FittedMember] = []
+    made: list[tuple[FittedMember, NDArray[np.float64]]] = []
     for outcome in outcomes:
         if isinstance(outcome, CommitteeOutcome):
-            members += _of_committee(outcome, prepared, share)
+            made += _of_committee(outcome, prepared, share)
         else:
             network = outcome.network.cpu()
-            members.append(
-                FittedMember(outcome.system, network, outcome.result, share, weight_elsewhere=share)
+            member = FittedMember(
+                outcome.system, network, outcome.result, share, weight_elsewhere=share
             )
-    return members
+            made.append((member, outcome.probabilities))
+    return [member for member, _ in made], [said for _, said in made]
 
 
 def _of_committee(
     outcome: CommitteeOutcome, prepared: Prepared, share: float
-) -> list[FittedMember]:
+) -> list[tuple[FittedMember, NDArray[np.float64]]]:
     here, there = outcome.pool, outcome.elsewhere
     members = []
     for i, part in enumerate(outcome.parts):
@@ -99,16 +103,19 @@ def _of_committee(
         each = share / len(part.runs)
         columns = prepared.seen_as(part.system.view).graph.n_features
         members += [
-            FittedMember(
-                part.system,
-                run.network.cpu(),
-                run.result,
-                each * float(here.weights[i]),
-                float(here.temperatures[i]),
-                each * float(there.weights[i]),
-                float(there.temperatures[i]),
-                columns,
-                float(here.shares[i]) / len(part.runs),
+            (
+                FittedMember(
+                    part.system,
+                    run.network.cpu(),
+                    run.result,
+                    each * float(here.weights[i]),
+                    float(here.temperatures[i]),
+                    each * float(there.weights[i]),
+                    float(there.temperatures[i]),
+                    columns,
+                    float(here.shares[i]) / len(part.runs),
+                ),
+                run.probabilities,
             )
             for run in part.runs
         ]
@@ -127,7 +134,7 @@ def combine(
     if len(answers) == 1 and members[0].temperature == 1:
         return answers[0]
     weights = np.array([member.weight for member in members])
-    if task is not CLASSIFICATION:
+    if not task.one_class:
         return np.einsum("m,mnc->nc", weights / weights.sum(), np.stack(answers))
     temperatures = np.array([member.temperature for member in members])
     pool = Pool(weights, temperatures, np.ones(len(weights)))
@@ -137,10 +144,12 @@ def combine(
 def drawn_members(members: Sequence[FittedMember]) -> list[int]:
     """Return which members have a learned filter to draw, the weightiest first.
 
-    Those of one operator: its frequencies are the axis of the picture.
+    Those of one operator: its frequencies are the axis of the picture. Of members with a share in
+    the answer, unless no filter has one.
     """
     found = [i for i, member in enumerate(members) if _adaptive(member.network)]
     if not found:  # None is learned: fixed ones can be drawn too.
         found = [i for i, member in enumerate(members) if learned_filters([member.network])]
     found.sort(key=lambda i: -members[i].weight)
+    found = [i for i in found if members[i].weight > 0] or found
     return [i for i in found if members[i].system.operator == members[found[0]].system.operator]

@@ -10,16 +10,68 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.errors import GraphError
+from graphfilter.estimators.adaptive import AdaptiveEstimator
 from graphfilter.estimators.alignment import check_target_order
-from graphfilter.estimators.sgf import sgf_system
 from graphfilter.estimators.targets import Target, number_target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.graph import Graph
 from graphfilter.models import DropoutOn
-from graphfilter.systems import System
+from graphfilter.training import Monitor
 
 
-class SGFRegressor(RegressorMixin, VertexEstimator):
+class VertexRegressor(RegressorMixin, VertexEstimator):
+    """Predict numbers of the vertices of a graph.
+
+    ``y`` of :meth:`fit` is an array (n,) or, of several numbers per vertex, (n, T); NaN where
+    unknown.
+    """
+
+    def read_target(self, y: Any) -> Target:
+        return number_target(y)
+
+    def predict(self, X: Any = None, graph: Any = None) -> NDArray[np.float64]:
+        """Return the number of every vertex, averaged over the members: (n,), or (n, T).
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n, d), optional
+            Features of a new graph's vertices. Without it, the fitted graph is predicted. For an
+            estimator bound to a graph: vertex numbers.
+        graph : as in `fit`, optional
+            The graph of X. Without one, the fitted graph where X has a row for each of its
+            vertices; vertices without edges where the estimator was fitted without a graph.
+        """
+        check_is_fitted(self)
+        values = self.answers(X, graph)
+        return values[:, 0] if self.is_column_ else values
+
+    def score(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, graph: Any = None
+    ) -> float:
+        """Return R² on the vertices whose ``y`` is known, averaged over several numbers."""
+        from sklearn.metrics import r2_score
+
+        check_is_fitted(self)
+        if y is None:
+            raise GraphError("y must hold the numbers to score against; got None.")
+        check_target_order(X, y, graph)
+        target, predicted = number_target(y), self.predict(X, graph)
+        if len(target) != len(predicted):
+            raise GraphError(
+                f"there must be one number per vertex ({len(predicted)}); got {len(target)}."
+            )
+        assert target.values is not None
+        known = target.codes >= 0
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(r2_score(target.values[known], predicted[known], sample_weight=weights))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class SGFRegressor(AdaptiveEstimator, VertexRegressor):
     """Predict a number for every vertex with a filter that is learned, not assumed.
 
     The network and filter of :class:`~graphfilter.SGFClassifier`, trained on squared errors of
@@ -28,9 +80,11 @@ class SGFRegressor(RegressorMixin, VertexEstimator):
 
     Parameters
     ----------
-    dropout : float
-        Lower than the classifier's: what dropout takes from a hidden layer, it takes from the
+    dropout : float, optional
+        0.2, lower than the classifier's: what dropout takes from a hidden layer, it takes from the
         number that is predicted.
+    monitor : {'r2', 'loss'}, optional
+        The validation score that chooses the best epoch: R², unless given.
     graph, n_layers, hidden_size, operator, filter_init, dropout_on, feature_scaling, \
 filter_learning_rate, learning_rate, filter_weight_decay, weight_decay, max_epochs, patience, \
 validation_fraction, n_members, device, random_state, verbose
@@ -59,9 +113,9 @@ validation_fraction, n_members, device, random_state, verbose
         graph: Graph | None = None,
         n_layers: int = 16,
         hidden_size: int = 64,
-        operator: str = "augmented_adjacency",
+        operator: str = "auto",
         filter_init: float | Literal["uniform"] = 0.5,
-        dropout: float = 0.2,
+        dropout: float | None = None,
         dropout_on: DropoutOn = "linear",
         feature_scaling: str = "auto",
         filter_learning_rate: float = 0.01,
@@ -70,6 +124,7 @@ validation_fraction, n_members, device, random_state, verbose
         weight_decay: float = 5e-4,
         max_epochs: int = 1500,
         patience: int = 200,
+        monitor: Monitor | None = None,
         validation_fraction: float = 0.25,
         n_members: int = 1,
         device: str = "auto",
@@ -90,55 +145,9 @@ validation_fraction, n_members, device, random_state, verbose
         self.weight_decay = weight_decay
         self.max_epochs = max_epochs
         self.patience = patience
+        self.monitor: Monitor | None = monitor
         self.validation_fraction = validation_fraction
         self.n_members = n_members
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
-
-    def build_system(self) -> System:
-        return sgf_system(self)
-
-    def read_target(self, y: Any) -> Target:
-        return number_target(y)
-
-    def predict(self, X: Any = None, graph: Any = None) -> NDArray[np.float64]:
-        """Return the number of every vertex, averaged over the members: (n,), or (n, T).
-
-        Parameters
-        ----------
-        X : array or sparse matrix (n, d), optional
-            Features of a new graph's vertices. Without it, the fitted graph is predicted. For an
-            estimator bound to a graph: vertex numbers.
-        graph : as in `fit`, optional
-            The graph of X. Without one, the fitted graph where X has a row for each of its
-            vertices; vertices without edges where the estimator was fitted without a graph.
-        """
-        check_is_fitted(self)
-        values = self.answers(X, graph) * self.target_scale_ + self.target_mean_
-        return values[:, 0] if self.is_column_ else values
-
-    def score(
-        self, X: Any = None, y: Any = None, sample_weight: Any = None, graph: Any = None
-    ) -> float:
-        """Return R² on the vertices whose ``y`` is known, averaged over several numbers."""
-        from sklearn.metrics import r2_score
-
-        check_is_fitted(self)
-        if y is None:
-            raise GraphError("y must hold the numbers to score against; got None.")
-        check_target_order(X, y, graph)
-        target, predicted = number_target(y), self.predict(X, graph)
-        if len(target) != len(predicted):
-            raise GraphError(
-                f"there must be one number per vertex ({len(predicted)}); got {len(target)}."
-            )
-        assert target.values is not None
-        known = target.codes >= 0
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(r2_score(target.values[known], predicted[known], sample_weight=weights))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags

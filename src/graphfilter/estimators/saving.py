@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ from graphfilter.estimators.saved_model import (
     check_member,
     check_names,
 )
+from graphfilter.estimators.state import EstimatorState
 from graphfilter.filters import read_config
 from graphfilter.graph import Graph
 from graphfilter.inputs import VIEWS
@@ -36,10 +37,7 @@ from graphfilter.systems import Committee, System
 from graphfilter.training import REGRESSION, TASKS
 from graphfilter.version import __version__
 
-if TYPE_CHECKING:
-    from graphfilter.estimators.vertex import VertexEstimator
-
-    E = TypeVar("E", bound=VertexEstimator)
+E = TypeVar("E", bound=EstimatorState)
 
 # Raised by one when a file written today could not be read by the code of today's release.
 FORMAT = 1
@@ -48,7 +46,7 @@ MODEL_FILE = "model.safetensors"
 
 
 def save_estimator(
-    estimator: VertexEstimator, folder: str | Path, run: dict[str, Any] | None = None
+    estimator: EstimatorState, folder: str | Path, run: dict[str, Any] | None = None
 ) -> None:
     """Write ``model.safetensors`` and then ``config.json`` to ``folder``.
 
@@ -173,6 +171,7 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
             )
         )
     estimator.links_checksum_ = saved.links
+    estimator.chosen_ = {}
     estimator.set_members(members)
     return estimator
 
@@ -216,13 +215,13 @@ def _with_columns(sizes: Graph, columns: int | None, tensors: dict[str, torch.Te
     return dataclasses.replace(sizes, features=csr_array((1, columns), dtype=np.float32))
 
 
-def _channels(estimator: VertexEstimator) -> list[str]:
+def _channels(estimator: EstimatorState) -> list[str]:
     """Return the channels that the networks were built for; none of most models."""
     first = estimator.members_[0]
     return list(first.channels) if isinstance(first, ChannelNetwork) else []
 
 
-def _check_sizes(estimator: VertexEstimator, tensors: dict[str, torch.Tensor]) -> None:
+def _check_sizes(estimator: EstimatorState, tensors: dict[str, torch.Tensor]) -> None:
     """Raise where the config asks for more than the file holds, before memory is taken for it."""
     counts = {"n_features": estimator.n_features_in_, "n_members": estimator.n_members}
     _check_counts(counts, tensors)
@@ -247,9 +246,9 @@ def _plain_classes(classes: np.ndarray) -> dict[str, Any]:
     return {"dtype": kind if kind in CLASS_DTYPES else "object", "names": names}
 
 
-def _plain_parameters(estimator: VertexEstimator) -> dict[str, Any]:
+def _plain_parameters(estimator: EstimatorState) -> dict[str, Any]:
     """Return the parameters as JSON; the bound graph is left out and random states dropped."""
-    parameters = estimator.get_params(deep=False)
+    parameters = estimator.settled_parameters()
     del parameters["graph"]
     if not isinstance(parameters["random_state"], int):
         parameters["random_state"] = None

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from graphfilter.errors import ConfigError, check_name
+from graphfilter.estimators.adaptive import AdaptiveEstimator
 from graphfilter.estimators.base import VertexClassifier
-from graphfilter.filters import StackedFilterConfig
 from graphfilter.graph import Graph
-from graphfilter.models import ChannelNetworkConfig, DropoutOn, FilterNetworkConfig, ModelConfig
-from graphfilter.operators import OPERATORS
-from graphfilter.systems import System
-from graphfilter.training import Monitor, TrainConfig
-
-if TYPE_CHECKING:
-    from graphfilter.estimators.regressor import SGFRegressor
+from graphfilter.models import DropoutOn
+from graphfilter.training import Monitor
 
 
-class SGFClassifier(VertexClassifier):
+class SGFClassifier(AdaptiveEstimator, VertexClassifier):
     """Label the vertices of a graph with a filter that is learned, not assumed.
 
     One setting fits graphs whose neighbours agree, disagree or neither. The defaults are the
@@ -36,14 +29,16 @@ class SGFClassifier(VertexClassifier):
         Depth of the stacked filter, the degree of its polynomial.
     hidden_size : int
         Width of the hidden layer.
-    operator : {'augmented_adjacency', 'adjacency', 'laplacian', 'coupling', 'co_citation', \
-'channels'}
+    operator : {'auto', 'augmented_adjacency', 'adjacency', 'laplacian', 'coupling', \
+'co_citation', 'channels'}
         The matrix of the graph that is filtered with. With 'channels' every kind of edge, and in a
         directed graph whom vertices link to and who links to them, has a filter of its own
-        (:class:`~graphfilter.models.ChannelNetwork`).
+        (:class:`~graphfilter.models.ChannelNetwork`). 'auto' is 'augmented_adjacency'; where edges
+        have directions or kinds both are trained, and the validation vertices decide.
     filter_init : float or 'uniform'
         Initial value of the filter's scalars, or drawn from [-1, 1].
-    dropout : float
+    dropout : float, optional
+        0.7, the paper's, for one class per vertex; 0.2 for several labels.
     dropout_on : {'linear', 'every_layer'}
         Dropout on the linear layers (the paper's text) or before every filter layer too (the
         authors' code).
@@ -52,7 +47,12 @@ class SGFClassifier(VertexClassifier):
     filter_learning_rate, learning_rate, filter_weight_decay, weight_decay : float
         For the filter's scalars and for the linear layers.
     max_epochs, patience, monitor
-        See :class:`~graphfilter.training.TrainConfig`.
+        See :class:`~graphfilter.training.TrainConfig`. The monitored score is otherwise accuracy,
+        micro F1 of several labels, and average precision where one of two classes has less than a
+        fifth of the training vertices.
+    positive : class, optional
+        The class of two that is looked for, whose average precision may be monitored; the rarer
+        one otherwise.
     validation_fraction : float
         Share of the labelled vertices set aside to choose the best epoch, where ``fit`` is given
         no split. 0 trains on all of them for ``max_epochs``.
@@ -75,6 +75,10 @@ class SGFClassifier(VertexClassifier):
     history_ : dict of arrays
         Loss, accuracies and the filter's scalars by epoch, of the first member.
     results_ : list of FitResult, one per member
+    outputs_ : array (n, n_classes)
+        What training ended with for the vertices of the fitted graph; not kept when pickled.
+    chosen_ : dict
+        The values of parameters that were left open; ``notes_`` says how they were chosen.
     class_weights_ : array (n_classes,) or None
         The weight of each class in the loss.
     split_ : Split
@@ -102,9 +106,9 @@ class SGFClassifier(VertexClassifier):
         graph: Graph | None = None,
         n_layers: int = 16,
         hidden_size: int = 64,
-        operator: str = "augmented_adjacency",
+        operator: str = "auto",
         filter_init: float | Literal["uniform"] = 0.5,
-        dropout: float = 0.7,
+        dropout: float | None = None,
         dropout_on: DropoutOn = "linear",
         feature_scaling: str = "auto",
         filter_learning_rate: float = 0.01,
@@ -113,7 +117,8 @@ class SGFClassifier(VertexClassifier):
         weight_decay: float = 5e-4,
         max_epochs: int = 1500,
         patience: int = 200,
-        monitor: Monitor = "accuracy",
+        monitor: Monitor | None = None,
+        positive: Any = None,
         validation_fraction: float = 0.25,
         class_weight: dict[Any, float] | str | None = None,
         n_members: int = 1,
@@ -135,45 +140,11 @@ class SGFClassifier(VertexClassifier):
         self.weight_decay = weight_decay
         self.max_epochs = max_epochs
         self.patience = patience
-        self.monitor: Monitor = monitor
+        self.monitor: Monitor | None = monitor
+        self.positive = positive
         self.validation_fraction = validation_fraction
         self.class_weight = class_weight
         self.n_members = n_members
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
-
-    def build_system(self) -> System:
-        return sgf_system(self)
-
-
-def sgf_system(estimator: SGFClassifier | SGFRegressor) -> System:
-    """Return the system that the parameters of an estimator describe."""
-    given = estimator.get_params(deep=False)
-    own = {f.name: given[f.name] for f in fields(TrainConfig) if f.name in given}
-    return System(
-        "sgf",
-        "SGF",
-        _model(estimator),
-        operator=check_name("operator", estimator.operator, OPERATORS),
-        config=TrainConfig(**own),
-    )
-
-
-def _model(estimator: SGFClassifier | SGFRegressor) -> ModelConfig:
-    filter = StackedFilterConfig(estimator.n_layers, estimator.filter_init)
-    if estimator.operator != "channels":
-        return FilterNetworkConfig(
-            filter=filter,
-            hidden_size=estimator.hidden_size,
-            dropout=estimator.dropout,
-            dropout_on=estimator.dropout_on,
-        )
-    if estimator.dropout_on != "linear":
-        raise ConfigError(
-            "dropout_on must be 'linear' with the operator 'channels'; "
-            f"got {estimator.dropout_on!r}."
-        )
-    return ChannelNetworkConfig(
-        filter=filter, hidden_size=estimator.hidden_size, dropout=estimator.dropout
-    )

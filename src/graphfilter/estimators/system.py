@@ -1,4 +1,4 @@
-"""SystemClassifier: any system by name behind the interface of SGFClassifier."""
+"""Any system by name behind the interface of SGFClassifier and SGFRegressor."""
 
 from __future__ import annotations
 
@@ -6,11 +6,36 @@ from typing import Any
 
 from graphfilter.errors import ConfigError
 from graphfilter.estimators.base import VertexClassifier
+from graphfilter.estimators.regressor import VertexRegressor
+from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.graph import Graph
 from graphfilter.systems import System, get_system
 
 
-class SystemClassifier(VertexClassifier):
+class _OfSystem(VertexEstimator):
+    """What a system by name is, whatever it learns."""
+
+    model: str
+    max_epochs: int | None
+    patience: int | None
+
+    @property
+    def operator(self) -> str:
+        """The kind of operator the system runs on."""
+        return self.build_system().operator
+
+    def build_system(self, **chosen: Any) -> System:
+        system = get_system(self.model)
+        if not system.trained:
+            raise ConfigError(f"{self.model} is not trained; compare with it in graphfilter bench.")
+        given = {
+            "max_epochs": self.max_epochs, "patience": self.patience, "monitor": self.monitor,
+        }  # fmt: skip
+        system = system.with_(**{k: v for k, v in given.items() if v is not None})
+        return system.choosing_by(chosen.get("monitor"))
+
+
+class SystemClassifier(_OfSystem, VertexClassifier):
     """Label the vertices of a graph with any of the systems that are compared.
 
     The same interface as :class:`~graphfilter.SGFClassifier`; what the network is and how it is
@@ -22,8 +47,8 @@ class SystemClassifier(VertexClassifier):
         'sgf', 'mlp', 'sgc', 'appnp', 'gcn', 'gat', 'gcnii', 'linkx', ...
     max_epochs, patience, monitor : optional
         In place of the system's own; see :class:`~graphfilter.training.TrainConfig`.
-    graph, feature_scaling, validation_fraction, class_weight, n_members, device, random_state, \
-verbose
+    graph, feature_scaling, positive, validation_fraction, class_weight, n_members, device, \
+random_state, verbose
         As in :class:`~graphfilter.SGFClassifier`.
 
     Notes
@@ -48,6 +73,7 @@ verbose
         max_epochs: int | None = None,
         patience: int | None = None,
         monitor: str | None = None,
+        positive: Any = None,
         validation_fraction: float = 0.25,
         class_weight: dict[Any, float] | str | None = None,
         n_members: int = 1,
@@ -61,6 +87,7 @@ verbose
         self.max_epochs = max_epochs
         self.patience = patience
         self.monitor = monitor
+        self.positive = positive
         self.validation_fraction = validation_fraction
         self.class_weight = class_weight
         self.n_members = n_members
@@ -68,16 +95,53 @@ verbose
         self.random_state = random_state
         self.verbose = verbose
 
-    @property
-    def operator(self) -> str:
-        """The kind of operator the system runs on."""
-        return self.build_system().operator
 
-    def build_system(self) -> System:
-        system = get_system(self.model)
-        if not system.trained:
-            raise ConfigError(f"{self.model} is not trained; compare with it in graphfilter bench.")
-        given = {
-            "max_epochs": self.max_epochs, "patience": self.patience, "monitor": self.monitor,
-        }  # fmt: skip
-        return system.with_(**{k: v for k, v in given.items() if v is not None})
+class SystemRegressor(_OfSystem, VertexRegressor):
+    """Predict a number for every vertex with any of the systems that are one network.
+
+    As :class:`SystemClassifier`, with the interface of :class:`~graphfilter.SGFRegressor`.
+
+    Parameters
+    ----------
+    model : str
+        'sgf', 'mlp', 'sgc', 'appnp', 'gcn', 'gcnii', ...
+    max_epochs, patience, monitor, graph, feature_scaling, validation_fraction, n_members, device, \
+random_state, verbose
+        As in :class:`SystemClassifier`.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.data.make_csbm(n_vertices=100, n_features=4)
+    >>> y = g.adjacency @ g.features[:, 0]
+    >>> model = gf.SystemRegressor(model="appnp", max_epochs=20, random_state=0)
+    >>> model.fit(g.features, y, graph=g).predict().shape
+    (100,)
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str = "sgf",
+        graph: Graph | None = None,
+        feature_scaling: str = "auto",
+        max_epochs: int | None = None,
+        patience: int | None = None,
+        monitor: str | None = None,
+        validation_fraction: float = 0.25,
+        n_members: int = 1,
+        device: str = "auto",
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.model = model
+        self.graph = graph
+        self.feature_scaling = feature_scaling
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.monitor = monitor
+        self.validation_fraction = validation_fraction
+        self.n_members = n_members
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.errors import ConfigError, GraphError, GraphFilterError, check_count, check_number
@@ -20,41 +19,63 @@ from graphfilter.estimators.inputs import draw_seed, take_split, take_target, ta
 from graphfilter.estimators.members import (
     FittedMember,
     combine,
-    drawn_members,
     fitted_members,
 )
 from graphfilter.estimators.saving import load_estimator, save_estimator
+from graphfilter.estimators.state import EstimatorState
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph, links_checksum
 from graphfilter.inputs import FeatureScaler
+from graphfilter.metrics import is_rare
 from graphfilter.plot import plot_view
 from graphfilter.runtime import pick_device
 from graphfilter.splits import Split, stratified
-from graphfilter.systems import Outcome, Prepared, System, learned_filters, train_system
-from graphfilter.training import OnEpoch, Task, logged_progress
+from graphfilter.systems import Outcome, Prepared, train_system
+from graphfilter.training import REGRESSION, OnEpoch, Task, logged_progress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class VertexEstimator(BaseEstimator):
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What training ended with: runs, the values of open parameters, and what to say of both."""
+
+    outcomes: Sequence[Outcome]
+    chosen: dict[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+class VertexEstimator(EstimatorState):
     """Fit, predict, save and load on the vertices of a graph.
 
     A subclass names its parameters in ``__init__``, as scikit-learn wants it, implements
-    ``build_system``, which turns them into a system, and ``read_target``, which reads y.
+    ``build_system``, which turns them into a system, and ``read_target``, which reads y. Parameters
+    that are left open (None, or 'auto') are settled by :meth:`choose` when it is known what is to
+    be learned, and are then in ``chosen_``.
     """
 
-    graph: Graph | None
-    feature_scaling: str
-    validation_fraction: float
-    n_members: int
-    device: str
-    random_state: Any
-    verbose: bool
+    def choose(self, target: Target, split: Split) -> dict[str, Any]:
+        """Return the values of parameters that were left open, for what is to be learned.
 
-    @abstractmethod
-    def build_system(self) -> System:
-        """Return what is trained: the network, its operator and its training config."""
+        Where one of two classes is rare, accuracy hardly sees it: average precision then chooses
+        the best epoch.
+        """
+        if self.monitor is not None:
+            if self.monitor not in target.task.monitors:
+                raise ConfigError(
+                    f"monitor must be one of {', '.join(target.task.monitors)} for "
+                    f"{target.task.name}; got {self.monitor!r}."
+                )
+            return {}
+        codes, usual = target.codes, self.build_system().settings()["monitor"]
+        rare = target.task.one_class and is_rare(codes[split.train], len(target.names))
+        seen = len(np.unique(codes[split.val])) == 2
+        return {"monitor": "average_precision"} if rare and seen and usual == "accuracy" else {}
+
+    def task_for(self, target: Target) -> Task:
+        """Return the task to be trained on a target."""
+        return target.task
 
     def check_parameters(self) -> None:
         """Raise where a parameter is impossible, before any work; ``fit`` does so too."""
@@ -62,14 +83,6 @@ class VertexEstimator(BaseEstimator):
         pick_device(self.device)
         self.build_system()
         FeatureScaler.check(self.feature_scaling)
-
-    @abstractmethod
-    def read_target(self, y: Any) -> Target:
-        """Return what is to be learned, from y as it is given."""
-
-    def target_of(self, graph: Graph) -> Target | None:
-        """Return what the graph itself says is to be learned, for a fit without y."""
-        return None
 
     def check_target(self, target: Target) -> None:
         """Raise where nothing can be learned from a target."""
@@ -83,10 +96,6 @@ class VertexEstimator(BaseEstimator):
     def class_weights(self, target: Target, split: Split) -> NDArray[np.float64] | None:
         """Return the weight of each class in the loss; None where all are equal."""
         return None
-
-    def set_target(self, task: Task, names: NDArray[Any], is_column: bool) -> None:
-        """Take what is predicted; ``fit`` and loading do so."""
-        self.task_, self.target_names_, self.is_column_ = task, names, is_column
 
     def fit(
         self,
@@ -121,35 +130,48 @@ class VertexEstimator(BaseEstimator):
             Told of the :class:`~graphfilter.training.Progress` after every epoch.
         """
         self.check_parameters()
-        system = self.build_system()
         seed = draw_seed(self.random_state)
         fitted, target = take_training(self, X, y, graph)
         self.check_target(target)
         split = take_split(split, fitted, graph) or self._draw_split(target.codes, seed)
-        values, mean, scale = target.standardised(split.train)
-        seeds = np.random.SeedSequence(seed).generate_state(self.n_members).tolist()
         prepared = Prepared.of(
             # Not Graph.replace, which would renumber the classes.
             dataclasses.replace(fitted, labels=target.codes.copy(), classes=target.names),
             scaling=self.feature_scaling,
             device=pick_device(self.device),
-            task=target.task,
-            targets=values,
+            task=self.task_for(target),
+            targets=target.standardised(split.train)[0],
         )
+        return self.fit_prepared(
+            prepared, fitted, target, split, seed=seed, checkpoint=checkpoint, resume=resume,
+            on_epoch=on_epoch,
+        )  # fmt: skip
+
+    def fit_prepared(
+        self,
+        prepared: Prepared,
+        fitted: Graph,
+        target: Target,
+        split: Split,
+        *,
+        seed: int,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+        on_epoch: OnEpoch | None = None,
+    ) -> Self:
+        """Learn from a graph that has been made ready, for this estimator or for another one."""
+        chosen = self.choose(target, split)
+        seeds = np.random.SeedSequence(seed).generate_state(self.n_members).tolist()
         weights = self.class_weights(target, split)
+        self.notes_ = ()
         watching = self.watching(on_epoch)
         with logged_progress(watching) if self.verbose else nullcontext(watching) as report:
-            outcomes = train_system(
-                prepared,
-                system,
-                [split] * len(seeds),
-                seeds,
-                class_weight=weights,
-                on_epoch=report,
-                checkpoint=checkpoint,
-                resume=resume,
-            )
-        members = fitted_members(outcomes, prepared.past)
+            trained = self.train_on(
+                prepared, split, seeds, chosen, class_weight=weights, on_epoch=report,
+                checkpoint=checkpoint, resume=resume,
+            )  # fmt: skip
+        outcomes = trained.outcomes
+        members, said = fitted_members(outcomes, prepared.past)
         results = [member.result for member in members if member.result is not None]
         if any(r.stopped == "diverged" and r.best_epoch == 0 for r in results):
             raise GraphFilterError(
@@ -158,10 +180,11 @@ class VertexEstimator(BaseEstimator):
             )
         # Only now: a fit that fails leaves the estimator as it was.
         self.set_target(target.task, target.names, target.is_column)
-        self.target_mean_, self.target_scale_ = mean, scale
+        _, self.target_mean_, self.target_scale_ = target.standardised(split.train)
         self.class_weights_ = weights
         self.split_ = split
-        self.system_ = system
+        self.chosen_, self.notes_ = trained.chosen, trained.notes
+        self.system_ = self.build_system(**trained.chosen)
         self.graph_ = fitted
         self.has_edges_ = fitted.n_edges > 0
         self.scaler_ = prepared.scaler
@@ -169,14 +192,42 @@ class VertexEstimator(BaseEstimator):
         self.links_checksum_ = links_checksum(prepared.past.graph)
         self.results_ = results
         self.n_epochs_ = max(outcome.n_epochs for outcome in outcomes)
+        self.seconds_ = sum(outcome.seconds for outcome in outcomes)
         self.set_members(members)
         self.take_outcomes(outcomes)
         self.filter_results_ = [results[i] for i in self.drawn_members_]
         self.history_ = (self.filter_results_ or results)[0].history
+        heard = [i for i, member in enumerate(members) if member.weight > 0]
+        own = [members[i] for i in heard]
+        self.outputs_ = self.in_units(combine([said[i] for i in heard], own, target.task))
+        if prepared.past is not prepared:  # Trained on the past, asked with all that is known.
+            del self.outputs_
+            self.outputs_ = self.answers(graph=fitted)
         return self
 
+    def train_on(
+        self,
+        prepared: Prepared,
+        split: Split,
+        seeds: Sequence[int],
+        chosen: dict[str, Any],
+        **options: Any,
+    ) -> Trained:
+        """Train the system; ``options`` are those of :func:`~graphfilter.systems.train_system`."""
+        system = self.build_system(**chosen)
+        outcomes = train_system(prepared, system, [split] * len(seeds), seeds, **options)
+        return Trained(outcomes, chosen)
+
+    def in_units(self, said: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return outputs (n, C) in the units of y; probabilities are as they are."""
+        if self.task_ is not REGRESSION:
+            return said
+        return said * self.target_scale_ + self.target_mean_
+
     def answers(self, X: Any = None, graph: Any = None) -> NDArray[np.float64]:
-        """Return what the task's outputs say (n, C), averaged over the members.
+        """Return what the task's outputs say (n, C), of all members together, in the units of y.
+
+        Of the fitted graph it is what training ended with.
 
         Parameters
         ----------
@@ -189,10 +240,13 @@ class VertexEstimator(BaseEstimator):
         """
         check_is_fitted(self)
         target, rows = take_target(self, X, graph)
+        held: NDArray[np.float64] | None = getattr(self, "outputs_", None)
+        if held is not None and target is self.graph_:
+            return held.copy() if rows is None else held[rows]
         members = self.members_of(target)
         prepared = self.prepare(target)
         answers = [member.answer(prepared) for member in members]
-        combined = combine(answers, members, self.task_)
+        combined = self.in_units(combine(answers, members, self.task_))
         if not np.isfinite(combined).all():
             raise GraphFilterError(
                 "the model's answers must be finite; for these features they are not. Scale the "
@@ -231,7 +285,8 @@ class VertexEstimator(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is made again when it is needed."""
         state = dict(super().__getstate__())
-        state.pop("prepared_", None)
+        for name in ("prepared_", "outputs_"):
+            state.pop(name, None)
         return state
 
     def save(self, folder: str | Path, *, run: dict[str, Any] | None = None) -> None:
@@ -242,7 +297,7 @@ class VertexEstimator(BaseEstimator):
         of ``graphfilter fit`` is refused, whose report would no longer be of its model.
         """
         check_is_fitted(self)
-        if self.build_system() != self.system_:
+        if self.build_system(**self._still_chosen()) != self.system_:
             raise ConfigError(
                 "parameters must be those of the fit to be saved; they were changed since. "
                 "Fit again, or set them back."
@@ -312,23 +367,14 @@ class VertexEstimator(BaseEstimator):
             raise ConfigError(f"validation_fraction must be in [0, 1); got {share}.")
         return stratified(codes, seed, (1 - share, share, 0.0))
 
+    def settled_parameters(self) -> dict[str, Any]:
+        """Return the parameters of the fit, those that were left open as they were chosen."""
+        return {**self.get_params(deep=False), **self._still_chosen()}
+
+    def _still_chosen(self) -> dict[str, Any]:
+        """Return what was chosen for parameters that are open still."""
+        given = self.get_params(deep=False)
+        return {name: v for name, v in self.chosen_.items() if given[name] in (None, "auto")}
+
     def take_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Keep what else a subclass wants to know of the training."""
-
-    @property
-    def filter_operator(self) -> str:
-        """The kind of operator that the drawn filters run on."""
-        if not self.drawn_members_:
-            return self.system_.operator
-        return self.fitted_members_[self.drawn_members_[0]].system.operator
-
-    def set_members(self, members: Sequence[FittedMember]) -> None:
-        """Take trained members; ``fit`` and loading do so."""
-        self.fitted_members_ = list(members)
-        self.members_ = [member.network.eval() for member in members]
-        self.drawn_members_ = drawn_members(members)
-        self.filters_ = learned_filters([members[i].network for i in self.drawn_members_])
-        if self.filters_:
-            self.filter_ = self.filters_[0]
-        elif hasattr(self, "filter_"):
-            del self.filter_  # Of an earlier fit of another system.

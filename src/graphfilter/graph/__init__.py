@@ -6,12 +6,14 @@ Whatever a user passes (pairs, scipy, networkx, PyTorch Geometric) becomes a :cl
 from graphfilter.graph.checksum import links_checksum
 from graphfilter.graph.edge_kinds import EdgeKinds
 from graphfilter.graph.edges import Cleaned, check_weights, index_type, on_host
-from graphfilter.graph.from_tables import read_tables, say_arcs
-from graphfilter.graph.graph import Features, Graph
-from graphfilter.graph.links import align_arcs, link_features
+from graphfilter.graph.from_tables import read_tables
+from graphfilter.graph.graph import Graph
+from graphfilter.graph.links import align_arcs
 from graphfilter.graph.merging import check_merge, reduce_repeats
 from graphfilter.graph.names import holds_names
+from graphfilter.graph.notes import say_arcs
 from graphfilter.graph.sparse_checks import check_sparse
+from graphfilter.tables import Features
 
 __all__ = [
     "Cleaned",
@@ -24,7 +26,6 @@ __all__ = [
     "check_weights",
     "holds_names",
     "index_type",
-    "link_features",
     "links_checksum",
     "on_host",
     "read_tables",

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from graphfilter.drawing import bar, card
-
-if TYPE_CHECKING:
-    from graphfilter.graph.graph import Graph
+from graphfilter.graph.arrays import GraphArrays
 
 # Of the classes and of the notes, so many are shown.
 _MOST = 12
 
 
-def graph_card(graph: Graph) -> str:
+def graph_card(graph: GraphArrays) -> str:
     """Return the sizes of a graph, its classes and what was cleaned, as HTML."""
     neighbours = np.diff(graph.indptr)
     edges = f"{graph.n_edges:,}{'' if graph.weights is None else ', weighted'}"
@@ -39,7 +35,7 @@ def graph_card(graph: Graph) -> str:
     return card(f"Graph {graph.name!r}", rows, note=shown)
 
 
-def _classes(graph: Graph, labels: np.ndarray) -> list[tuple[str, str]]:
+def _classes(graph: GraphArrays, labels: np.ndarray) -> list[tuple[str, str]]:
     known = labels[labels >= 0]
     counts = np.bincount(known, minlength=graph.n_classes)
     rows = [("labelled", f"{len(known):,} vertices, {graph.n_classes} classes")]

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from graphfilter.graph.graph import Graph
-
+from graphfilter.graph.arrays import GraphArrays
 
 _AT_ONCE = 1 << 22
 
 
-def checksum_of(graph: Graph) -> str:
+def checksum_of(graph: GraphArrays) -> str:
     """Return a checksum of the edges, weights, features, labels, fixed splits and directions."""
     digest = hashlib.sha256()
     features = graph.features
@@ -36,7 +34,7 @@ def checksum_of(graph: Graph) -> str:
     return digest.hexdigest()[:32]
 
 
-def links_checksum(graph: Graph) -> str:
+def links_checksum(graph: GraphArrays) -> str:
     """Return a checksum of the edges alone: who is connected to whom."""
     digest = hashlib.sha256()
     for array in (graph.indptr, graph.indices, graph.weights, graph.arcs):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,9 +14,6 @@ from graphfilter.errors import GraphError
 from graphfilter.graph.edges import build_csr
 from graphfilter.graph.links import align_arcs
 from graphfilter.wording import count
-
-if TYPE_CHECKING:
-    from graphfilter.graph.graph import Graph
 
 # Each kind has a filter and an operator of its own; more than this is a column of other content.
 MOST_KINDS = 16
@@ -86,11 +83,11 @@ class EdgeKinds:
             row[:] = align_arcs(pairs, entries.data.astype(np.float32), indptr, indices)
         return cls(names, values)
 
-    def adjacency(self, kind: int, graph: Graph) -> sp.csr_array:
-        """Return the weighted adjacency (n, n) of one kind in the graph it belongs to."""
+    def adjacency(self, kind: int, indptr: NDArray[Any], indices: NDArray[Any]) -> sp.csr_array:
+        """Return the weighted adjacency (n, n) of one kind, given that of the graph."""
         data = self.values[kind].astype(np.float64)
-        shape = (graph.n_vertices, graph.n_vertices)
-        matrix = sp.csr_array((data, graph.indices.copy(), graph.indptr.copy()), shape=shape)
+        n = len(indptr) - 1
+        matrix = sp.csr_array((data, indices.copy(), indptr.copy()), shape=(n, n))
         matrix.eliminate_zeros()
         return matrix
 

@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from os import PathLike
-from typing import Any, TypeVar
+from typing import Any
 
-import numpy as np
-
-from graphfilter.errors import check_name
 from graphfilter.graph.graph import Graph
-from graphfilter.tables import (
-    Columns,
-    FrameTable,
-    GraphParts,
-    TableEncoder,
-    TextOptions,
-    open_pair,
-    read_parts,
-    telling,
-)
-from graphfilter.wording import count
-
-GraphType = TypeVar("GraphType", bound=Graph)
-_COLUMNS = ("weight", "split", "edge_kind", "vertex_kind", "merge", "edge_time")
-_SETTINGS = ("unlabelled", "allow_missing", "directed")
+from graphfilter.tables import Columns, TableEncoder, TextOptions, open_pair, read_parts
 
 
 def read_tables(
@@ -89,63 +71,4 @@ def read_tables(
         *open_pair(edges, vertices, columns, text), columns,
         allow_missing=allow_missing, encoder=encoder, unlabelled=unlabelled, directed=directed,
     )  # fmt: skip
-    return build_graph(Graph, parts), parts.encoder
-
-
-def build_from_frames(
-    kind: type[GraphType],
-    vertices: Any,
-    edges: Any,
-    roles: Mapping[str, str | None],
-    options: Mapping[str, Any],
-) -> GraphType:
-    """Build a graph from two frames; see :meth:`graphfilter.graph.Graph.from_frames`."""
-    rest = dict(options)
-    columns: dict[str, Any] = {**roles}
-    for name in _COLUMNS:
-        columns[name] = rest.pop(name, None)
-    for name in ("features", "categorical", "drop"):
-        columns[name] = tuple(rest.pop(name, ()))
-    columns["kinds"] = tuple(rest.pop("kinds", {}).items())
-    settings = {key: rest.pop(key) for key in _SETTINGS if key in rest}
-    if rest:
-        known = (*_COLUMNS, "features", "categorical", "drop", "kinds", *_SETTINGS)
-        check_name("option of from_frames", next(iter(rest)), known)
-    tables = FrameTable(edges, "edges"), FrameTable(vertices, "vertices")
-    return build_graph(kind, read_parts(*tables, Columns(**columns), **settings))
-
-
-def build_graph(kind: type[GraphType], parts: GraphParts) -> GraphType:
-    """Build a graph from what two tables say of it."""
-    with telling(parts.notes):
-        graph = kind.from_edges(
-            parts.pairs, parts.n_vertices, weights=parts.weights, name=parts.name,
-            directed=parts.directed, kinds=parts.kinds, merge=parts.merge,
-            times=None if parts.times is None else parts.times.as_array(),
-        )  # fmt: skip
-        notes = (*parts.notes, *_say_links(graph), *graph.notes)
-        graph = graph.replace(
-            features=parts.features, feature_names=parts.feature_names,
-            vertex_names=parts.vertex_names, splits=parts.splits, notes=notes,
-        )  # fmt: skip
-    if parts.labels is None:
-        return graph
-    return replace(graph, labels=parts.labels, classes=parts.classes)
-
-
-def _say_links(graph: Graph) -> list[str]:
-    """Return in sentences which way the edges go, and of what kinds they are."""
-    said = []
-    if graph.arcs is not None:
-        said.append(say_arcs(int(np.count_nonzero(graph.arcs)), graph.n_edges))
-    if graph.kinds is not None:
-        sizes = np.count_nonzero(graph.kinds.values, axis=1) // 2
-        pairs = zip(graph.kinds.names, sizes.tolist(), strict=True)
-        said.append(f"Kinds of edges: {', '.join(f'{name} {n:,}' for name, n in pairs)}.")
-    return said
-
-
-def say_arcs(n_arcs: int, n_edges: int) -> str:
-    """Say how many edges go both ways."""
-    both = count(n_arcs - n_edges, "edge goes", "edges go")
-    return f"Directions kept: {count(n_arcs, 'arc')}; {both} both ways."
+    return Graph.from_parts(parts), parts.encoder

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from graphfilter.errors import GraphError
+from graphfilter.graph.arrays import GraphArrays
 from graphfilter.graph.attributes import check_changes, count_vertices
 from graphfilter.graph.checksum import checksum_of
 from graphfilter.graph.conversions import (
@@ -23,17 +23,18 @@ from graphfilter.graph.conversions import (
 from graphfilter.graph.edge_kinds import EdgeKinds
 from graphfilter.graph.edges import as_pairs, build_csr, check_weights
 from graphfilter.graph.history import EdgeHistory
-from graphfilter.graph.links import align_arcs, out_links
+from graphfilter.graph.links import align_arcs
 from graphfilter.graph.merging import check_merge
 from graphfilter.graph.names import number_names
+from graphfilter.graph.notes import say_links
 from graphfilter.graph.subgraphs import induced_subgraph, largest_component
 from graphfilter.splits import Split
-from graphfilter.tables import Features
+from graphfilter.tables import GraphParts, read_frames, telling
 from graphfilter.wording import count
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Graph:
+class Graph(GraphArrays):
     """An undirected graph without self loops, and what is known of its vertices.
 
     Build one with :meth:`from_edges`, :meth:`from_frames`, :meth:`from_scipy`,
@@ -74,33 +75,6 @@ class Graph:
     >>> g.n_vertices, g.n_edges, g.labels.tolist()
     (3, 2, [0, 1, -1])
     """
-
-    indptr: NDArray[Any]
-    indices: NDArray[Any]
-    weights: NDArray[np.float32] | None = None
-    features: Features | None = None
-    labels: NDArray[np.int64] | None = None
-    classes: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    vertex_names: tuple[Any, ...] | None = None
-    feature_names: tuple[str, ...] | None = None
-    splits: tuple[Split, ...] = ()
-    notes: tuple[str, ...] = ()
-    name: str = "graph"
-    arcs: NDArray[np.float32] | None = None
-    kinds: EdgeKinds | None = None
-    history: EdgeHistory | None = None
-
-    def __post_init__(self) -> None:
-        edges = (self.indptr, self.indices, self.weights, self.arcs)
-        for array in (*edges, self.labels, self.classes):
-            if array is not None:
-                array.flags.writeable = False
-        features = self.features
-        if features is not None and sp.issparse(features):
-            for array in (features.data, features.indices, features.indptr):
-                array.flags.writeable = False
-        elif features is not None:
-            features.flags.writeable = False
 
     @classmethod
     def from_edges(
@@ -250,10 +224,27 @@ class Graph:
         >>> graph.feature_names, graph.edges.tolist()
         (('age', 'age is missing'), [[0, 1], [1, 2]])
         """
-        from graphfilter.graph.from_tables import build_from_frames
-
         roles = {"id": id, "source": source, "target": target, "label": label}
-        return build_from_frames(cls, vertices, edges, roles, options)
+        return cls.from_parts(read_frames(vertices, edges, roles, options))
+
+    @classmethod
+    def from_parts(cls, parts: GraphParts) -> Self:
+        """Build a graph from what two tables say of it."""
+        with telling(parts.notes):
+            graph = cls.from_edges(
+                parts.pairs, parts.n_vertices, weights=parts.weights, name=parts.name,
+                directed=parts.directed, kinds=parts.kinds, merge=parts.merge,
+                times=None if parts.times is None else parts.times.as_array(),
+            )  # fmt: skip
+            graph = graph.replace(
+                features=parts.features, feature_names=parts.feature_names,
+                vertex_names=parts.vertex_names, splits=parts.splits,
+                notes=(*parts.notes, *say_links(graph), *graph.notes),
+            )  # fmt: skip
+        if parts.labels is None:
+            return graph
+        # Encoded already, word by word instead of row by row.
+        return replace(graph, labels=parts.labels, classes=parts.classes)
 
     @classmethod
     def of(cls, source: Any, n_vertices: int | None = None, **attributes: Any) -> Self:
@@ -274,66 +265,6 @@ class Graph:
                 f"got {graph.n_vertices}."
             )
         return graph
-
-    @property
-    def n_vertices(self) -> int:
-        return len(self.indptr) - 1
-
-    @property
-    def n_edges(self) -> int:
-        """Undirected edges, each counted once."""
-        return len(self.indices) // 2
-
-    @property
-    def n_features(self) -> int:
-        return 0 if self.features is None else self.features.shape[1]
-
-    @property
-    def n_classes(self) -> int:
-        return len(self.classes)
-
-    @property
-    def degrees(self) -> NDArray[np.float64]:
-        """Sum of the weights at each vertex (the number of neighbours where unweighted)."""
-        if self.weights is None:
-            return np.diff(self.indptr).astype(np.float64)
-        rows = np.repeat(np.arange(self.n_vertices), np.diff(self.indptr))
-        counts = np.bincount(rows, weights=self.weights, minlength=self.n_vertices)
-        return counts.astype(np.float64)
-
-    @property
-    def adjacency(self) -> sp.csr_array:
-        """The weighted adjacency matrix in float64."""
-        data = np.ones(len(self.indices)) if self.weights is None else self.weights.astype(float)
-        shape = (self.n_vertices, self.n_vertices)
-        return sp.csr_array((data, self.indices, self.indptr), shape=shape)
-
-    @property
-    def edges(self) -> NDArray[Any]:
-        """Every edge once, as (m, 2) with u < v, sorted."""
-        rows, upper = self._upper()
-        return np.stack([rows[upper], self.indices[upper]], axis=1)
-
-    @property
-    def edge_weights(self) -> NDArray[np.float32] | None:
-        """The weights of :attr:`edges`, or None where every edge weighs 1."""
-        return None if self.weights is None else self.weights[self._upper()[1]]
-
-    @property
-    def directed(self) -> bool:
-        """Whether the graph remembers which way its edges go."""
-        return self.arcs is not None
-
-    def out_links(self) -> sp.csr_array:
-        """Return A (n, n) in float32: in row u, the vertices that u links to.
-
-        An edge of a graph without directions goes both ways.
-        """
-        return out_links(self)
-
-    def in_links(self) -> sp.csr_array:
-        """Return Aᵀ (n, n) in float32: in row u, the vertices that link to u."""
-        return self.out_links().T.tocsr()
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with other attributes, checked and converted; the edges stay."""
@@ -385,10 +316,6 @@ class Graph:
     def largest_component(self) -> Self:
         """Return the subgraph of the largest connected component."""
         return largest_component(self)
-
-    def _upper(self) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        rows = np.repeat(np.arange(self.n_vertices, dtype=self.indices.dtype), np.diff(self.indptr))
-        return rows, rows < self.indices
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Return the graph itself: it is immutable, and scikit-learn's clone deep-copies."""

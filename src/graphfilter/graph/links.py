@@ -1,15 +1,11 @@
-"""Which way the edges of a graph go: arcs beside the graph that has none, and what they say."""
+"""Which way the edges of a graph go: arcs beside the graph that has none."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from graphfilter.graph.graph import Graph
 
 
 def align_arcs(
@@ -45,30 +41,3 @@ def align_arcs(
     elif merge == "last":
         sums[place] = values[keep]
     return sums.astype(np.float32)[: len(indices)]
-
-
-def out_links(graph: Graph) -> sp.csr_array:
-    """Return A (n, n) in float32 with the arcs of each vertex in its row."""
-    shape = (graph.n_vertices, graph.n_vertices)
-    values = graph.weights if graph.arcs is None else graph.arcs
-    values = np.ones(len(graph.indices), dtype=np.float32) if values is None else values.copy()
-    links = sp.csr_array((values, graph.indices.copy(), graph.indptr.copy()), shape=shape)
-    links.eliminate_zeros()
-    return links
-
-
-def link_features(graph: Graph) -> sp.csr_array:
-    r"""Return the neighbourhood of every vertex as features: [A, Aᵀ] (n, 2n) in float32.
-
-    The first n columns say whom a vertex links to, the others who links to it; each half of a row
-    has Euclidean length 1, or 0 where there is no such link. A graph without directions has the
-    neighbours once, (n, n).
-    """
-    halves = [graph.out_links(), graph.in_links()] if graph.directed else [graph.out_links()]
-    return sp.csr_array(sp.hstack([_unit_rows(half) for half in halves], format="csr"))
-
-
-def _unit_rows(matrix: sp.csr_array) -> sp.csr_array:
-    lengths = np.sqrt(matrix.astype(np.float64).power(2).sum(axis=1))
-    data = matrix.data / np.repeat(np.where(lengths == 0, 1, lengths), np.diff(matrix.indptr))
-    return sp.csr_array((data.astype(np.float32), matrix.indices, matrix.indptr), matrix.shape)

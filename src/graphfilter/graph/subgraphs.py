@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from graphfilter.errors import GraphError
+from graphfilter.graph.arrays import GraphArrays
 from graphfilter.graph.edge_kinds import EdgeKinds
 from graphfilter.graph.edges import build_csr
 from graphfilter.graph.links import align_arcs
 from graphfilter.splits import Split, check_vertices
 
-if TYPE_CHECKING:
-    from graphfilter.graph.graph import Graph
-
-    AnyGraph = TypeVar("AnyGraph", bound=Graph)
+AnyGraph = TypeVar("AnyGraph", bound=GraphArrays)
 
 
 def induced_subgraph(graph: AnyGraph, index: ArrayLike) -> AnyGraph:
@@ -34,7 +32,8 @@ def induced_subgraph(graph: AnyGraph, index: ArrayLike) -> AnyGraph:
         arcs = align_arcs(*own, indptr, indices)
     kinds = graph.kinds
     if kinds is not None:
-        parts = [kinds.adjacency(k, graph)[chosen][:, chosen] for k in range(len(kinds.names))]
+        wholes = (kinds.adjacency(k, graph.indptr, graph.indices) for k in range(len(kinds.names)))
+        parts = [whole[chosen][:, chosen] for whole in wholes]
         kinds = EdgeKinds.from_matrices(kinds.names, parts, indptr, indices)
     names = graph.vertex_names
     new_number = np.full(graph.n_vertices, -1)

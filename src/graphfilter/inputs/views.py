@@ -14,7 +14,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.errors import check_name
-from graphfilter.graph import Graph, link_features
+from graphfilter.graph import Graph
+from graphfilter.inputs.links import link_features
 from graphfilter.inputs.places import find_places, fix_places
 from graphfilter.tables import Features, with_gaps
 

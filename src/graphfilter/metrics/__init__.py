@@ -5,11 +5,20 @@ intervals. A new metric goes into ``scores.score`` and ``scores.METRICS``. Numbe
 beyond ``errors`` and ``splits``, nothing of this package is imported.
 """
 
+from graphfilter.metrics.bootstrap import (
+    Measure as Measure,
+    average_precision_of as average_precision_of,
+    draw_scores as draw_scores,
+    drawn_interval as drawn_interval,
+    drawn_p_value as drawn_p_value,
+)
 from graphfilter.metrics.scores import (
     METRICS,
     Metric,
     calibration_by_chance,
     calibration_error,
+    is_rare,
+    looked_for,
     score,
     score_parts,
 )
@@ -24,6 +33,22 @@ from graphfilter.metrics.significance import (
     welch_t_test,
     wilson_interval,
 )
+from graphfilter.metrics.thresholds import (
+    DECISION_METRICS as DECISION_METRICS,
+    EQUAL_COSTS as EQUAL_COSTS,
+    BinaryCurve as BinaryCurve,
+    Costs as Costs,
+    Decision as Decision,
+    choose_threshold as choose_threshold,
+    lifts as lifts,
+    score_decision as score_decision,
+)
+from graphfilter.metrics.values import (
+    LABEL_METRICS as LABEL_METRICS,
+    NUMBER_METRICS as NUMBER_METRICS,
+    score_labels as score_labels,
+    score_numbers as score_numbers,
+)
 
 __all__ = [
     "FEWEST_RUNS",
@@ -35,6 +60,8 @@ __all__ = [
     "calibration_error",
     "corrected_t_test",
     "holm",
+    "is_rare",
+    "looked_for",
     "mcnemar_test",
     "mean_interval",
     "score",

@@ -38,10 +38,46 @@ METRICS = {
 }
 
 
+# A class of two that is rarer than this among the training vertices asks for other scores.
+RARE = 0.2
+
+
+def looked_for(labels: NDArray[np.int64], n_classes: int = 2) -> int:
+    """Return the class of two that is looked for where nobody says which: the rarer one.
+
+    ``labels`` are those of the training vertices; of equally many, the second.
+
+    Examples
+    --------
+    >>> looked_for(np.array([0, 1, 1, 1])), looked_for(np.array([0, 1]))
+    (0, 1)
+    """
+    counts = np.bincount(labels[labels >= 0], minlength=n_classes)
+    return 0 if n_classes == 2 and counts[0] < counts[1] else 1
+
+
+def is_rare(labels: NDArray[np.int64], n_classes: int) -> bool:
+    """Return whether one of two classes has less than a fifth of the training vertices.
+
+    >>> is_rare(np.array([0] * 9 + [1]), 2), is_rare(np.array([0, 1]), 2)
+    (True, False)
+    """
+    counts = np.bincount(labels[labels >= 0], minlength=n_classes)
+    return n_classes == 2 and bool(0 < counts.min() < RARE * counts.sum())
+
+
 def score_parts(
-    probabilities: NDArray[np.float64], labels: NDArray[np.int64], split: Split
+    probabilities: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    split: Split,
+    *,
+    predicted: NDArray[np.int64] | None = None,
+    positive: int | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Score the training, validation and test vertices apart; empty parts are left out.
+
+    ``predicted`` and ``positive`` as in :func:`score`; the class looked for is otherwise the one
+    that is rarer among the training vertices.
 
     Examples
     --------
@@ -53,21 +89,39 @@ def score_parts(
     >>> {part: scores["accuracy"] for part, scores in parts.items()}
     {'train': 1.0, 'val': 1.0, 'test': 0.0}
     """
+    if positive is None:
+        positive = looked_for(labels[split.train], probabilities.shape[1])
     scores = {}
     for part in ("train", "val", "test"):
         index = getattr(split, part)
         index = index[labels[index] >= 0]
         if len(index):
-            scores[part] = score(probabilities[index], labels[index])
+            answers = None if predicted is None else predicted[index]
+            scores[part] = score(
+                probabilities[index], labels[index], predicted=answers, positive=positive
+            )
     return scores
 
 
-def score(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> dict[str, Any]:
+def score(
+    probabilities: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    *,
+    predicted: NDArray[np.int64] | None = None,
+    positive: int | None = None,
+) -> dict[str, Any]:
     """Return the number of vertices and every one of ``METRICS`` that is defined.
 
     Beside the calibration error is the one that right probabilities would show by chance.
     Balanced accuracy and macro F1 average over the classes present. ROC AUC and average precision
-    are of the second of two classes, and left out where only one is present.
+    are of two classes, and left out where only one is present.
+
+    Parameters
+    ----------
+    predicted : array (n,), optional
+        The class that is answered, where it is not the most probable one.
+    positive : int, optional
+        The class whose average precision it is; the rarer of the labels otherwise.
 
     Examples
     --------
@@ -87,7 +141,7 @@ def score(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> dict
         roc_auc_score,
     )
 
-    predicted = probabilities.argmax(axis=1)
+    predicted = probabilities.argmax(axis=1) if predicted is None else predicted
     classes = np.arange(probabilities.shape[1])
     present = np.unique(labels)
     over_present: dict[str, Any] = {"labels": present, "average": "macro", "zero_division": 0}
@@ -103,8 +157,10 @@ def score(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> dict
         "calibration_by_chance": calibration_by_chance(probabilities),
     }
     if len(classes) == len(present) == 2:
-        scores["roc_auc"] = roc_auc_score(labels, probabilities[:, 1])
-        scores["average_precision"] = average_precision_score(labels, probabilities[:, 1])
+        sought = looked_for(labels) if positive is None else positive
+        of_it = labels == sought, probabilities[:, sought]
+        scores["roc_auc"] = roc_auc_score(*of_it)
+        scores["average_precision"] = average_precision_score(*of_it)
     return {"n_vertices": len(labels)} | {name: float(value) for name, value in scores.items()}
 
 

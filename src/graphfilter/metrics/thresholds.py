@@ -71,6 +71,9 @@ class BinaryCurve:
     found, alarms : array (k,)
         How many positives are found, and how many others are taken for one.
     n_positive, n_negative : int
+    average_precision, roc_area : float
+        The mean precision over the positives, in the order in which they are found; the
+        probability that a positive scores higher than another vertex.
     """
 
     thresholds: Scores
@@ -78,25 +81,30 @@ class BinaryCurve:
     alarms: NDArray[np.int64]
     n_positive: int
     n_negative: int
+    average_precision: float
+    roc_area: float
 
     @classmethod
     def of(cls, scores: Scores, truth: Truth) -> BinaryCurve:
-        """Count at every distinct score."""
-        order = np.argsort(-scores, kind="stable")
-        falling, hits = scores[order], truth[order]
-        last = np.append(np.flatnonzero(np.diff(falling)), len(falling) - 1)
-        distinct = falling[last]
+        """Count at every distinct score, both classes being there."""
+        # Slow to import.
+        from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
+
+        n_positive, n_negative = int(truth.sum()), int((~truth).sum())
+        alarm_rate, recall, at = roc_curve(truth, scores, drop_intermediate=False)
+        distinct = at[1:]
         top = (1 + distinct[0]) / 2 if distinct[0] < 1 else np.nextafter(1.0, 2.0)
         between = (distinct[:-1] + distinct[1:]) / 2
         # Where two scores are next to each other there is nothing between them but themselves.
         between = np.where(between > distinct[1:], between, distinct[:-1])
-        found = np.append(0, np.cumsum(hits)[last])
         return cls(
             np.concatenate([[top], between, [distinct[-1] / 2]]),
-            found,
-            np.append(0, last + 1) - found,
-            int(truth.sum()),
-            int((~truth).sum()),
+            np.rint(recall * n_positive).astype(np.int64),
+            np.rint(alarm_rate * n_negative).astype(np.int64),
+            n_positive,
+            n_negative,
+            float(average_precision_score(truth, scores)),
+            float(roc_auc_score(truth, scores)),
         )
 
     @property
@@ -113,16 +121,6 @@ class BinaryCurve:
         """The share of the answers that is right; 1 where there are none."""
         answers = self.found + self.alarms
         return np.divide(self.found, answers, out=np.ones(len(answers)), where=answers > 0)
-
-    @property
-    def average_precision(self) -> float:
-        """The mean precision over the positives, in the order in which they are found."""
-        return float(np.sum(np.diff(self.recall) * self.precision[1:]))
-
-    @property
-    def roc_area(self) -> float:
-        """The probability that a positive scores higher than another vertex."""
-        return float(np.trapezoid(self.recall, self.false_alarm_rate))
 
     def values(self, metric: str, costs: Costs = EQUAL_COSTS) -> Scores:
         """Return a metric at every threshold, larger where better (cost with a minus)."""

@@ -7,16 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphfilter.metrics.scores import Metric
+
 Values = NDArray[np.float64]
 
-# Their names in words, the first of each task the one to judge by.
-NUMBER_METRICS = {"r2": "R²", "rmse": "RMSE", "mae": "mean absolute error"}
+# The first of each is the one to judge by.
+NUMBER_METRICS = {
+    "r2": Metric("R²", share=False),
+    "rmse": Metric("RMSE", lower_is_better=True, share=False),
+    "mae": Metric("mean absolute error", lower_is_better=True, share=False),
+}
 LABEL_METRICS = {
-    "micro_f1": "micro F1",
-    "macro_f1": "macro F1",
-    "average_precision": "mean average precision",
-    "log_loss": "log loss",
-    "all_right": "all labels right",
+    "micro_f1": Metric("micro F1"),
+    "macro_f1": Metric("macro F1"),
+    "average_precision": Metric("mean average precision"),
+    "log_loss": Metric("log loss", lower_is_better=True, share=False),
+    "all_right": Metric("all labels right"),
 }
 
 

@@ -6,6 +6,7 @@ many of them on PyTorch Geometric's layers (``pyg.py``). May import ``filters`` 
 
 from graphfilter.models.base import Fitted, ModelConfig, Network, SideBySide, TrainingOutput
 from graphfilter.models.channels import ChannelNetwork, ChannelNetworkConfig
+from graphfilter.models.column_range import Columns as Columns
 from graphfilter.models.columns import (
     BYTES_OF_PROCESS as BYTES_OF_PROCESS,
     BYTES_PER_EDGE_ENTRY as BYTES_PER_EDGE_ENTRY,
@@ -15,8 +16,6 @@ from graphfilter.models.columns import (
     BYTES_PER_VERTEX as BYTES_PER_VERTEX,
     DIVIDED as DIVIDED,
     LANES as LANES,
-    Columns as Columns,
-    can_be_divided as can_be_divided,
     column_part as column_part,
 )
 from graphfilter.models.filtered_features import FilteredFeatures, FilteredFeaturesConfig
@@ -24,7 +23,6 @@ from graphfilter.models.forest import (
     Forest,
     ForestConfig,
     forest_bytes as forest_bytes,
-    growing_bytes as growing_bytes,
 )
 from graphfilter.models.hop_network import READ_BYTES as READ_BYTES, HopNetwork, HopNetworkConfig
 from graphfilter.models.kernel import KernelConfig, KernelMachine

@@ -52,6 +52,13 @@ class ModelConfig(Config, ABC):
         if not 0 <= check_number("dropout", self.dropout) < 1:
             raise ConfigError(f"dropout must be in [0, 1); got {self.dropout}.")
 
+    def skip_reason(self, graph: Graph, n_train: int) -> str | None:
+        """Return why the network should not be trained on a graph with so many labels, if so.
+
+        A committee leaves such members out: they cannot help there, or would cost too much.
+        """
+        return None
+
     @abstractmethod
     def build(self, graph: Graph, generator: torch.Generator) -> Network[Any]:
         """Make the untrained network for a graph, its weights drawn from ``generator``."""

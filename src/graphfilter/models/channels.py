@@ -39,6 +39,11 @@ class ChannelNetworkConfig(ModelConfig):
         super().__post_init__()
         check_count("hidden_size", self.hidden_size)
 
+    def skip_reason(self, graph: Graph, n_train: int) -> str | None:
+        if graph.directed or graph.kinds is not None:
+            return None
+        return "edges have neither directions nor kinds"
+
     def build(self, graph: Graph, generator: torch.Generator) -> ChannelNetwork:
         return ChannelNetwork(
             self, graph.n_features, graph.n_classes, channel_names(graph), generator

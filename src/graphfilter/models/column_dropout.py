@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from graphfilter.models.column_range import Columns
 from graphfilter.models.layers import Draws, Generators, drop
 from graphfilter.operators import Drawn, draw
-
-if TYPE_CHECKING:
-    from graphfilter.models.columns import Columns
 
 # Numbers that are dropped at a time on a CPU, where a row has so many or fewer.
 DROPPED_AT_A_TIME = 2**20

@@ -14,26 +14,25 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from graphfilter.filters import polynomials_of
+from graphfilter.filters import Filter, polynomials_of
 from graphfilter.models.column_dropout import DroppedProduct, copies_of, draw_columns
+from graphfilter.models.column_range import Columns
 from graphfilter.models.column_sums import Sum, SumOfGradients
 from graphfilter.models.layers import (
     Generators,
     Input,
+    Linear,
     Weights,
     apply_heads,
     linear_side_by_side,
 )
 from graphfilter.operators import Basis, Operator, apply_polynomial
 from graphfilter.runtime import gpu_memory, memory_of_process
-
-if TYPE_CHECKING:
-    from graphfilter.models.network import FilterNetwork, FilterNetworkConfig
 
 # Of a hidden column in a training step in float32, at its peak, per vertex: benchmarks/blocks.py.
 BYTES_PER_ENTRY = 32
@@ -47,30 +46,29 @@ BYTES_OF_PROCESS = 500 * 2**20
 DIVIDED = {"encoder.weight": 1, "encoder.bias": 0, "head.weight": 0}
 
 
-class Columns(NamedTuple):
-    """Hidden columns from ``first`` to before ``last``, of ``total``."""
+class Divisible(Protocol):
+    """A network whose logits are a sum over its hidden columns."""
 
-    first: int
-    last: int
-    total: int
+    encoder: Linear | None
+    filter: Filter
+    head: Linear
+    columns: Columns | None
 
     @property
-    def width(self) -> int:
-        return self.last - self.first
+    def config(self) -> Any: ...
+
+    @property
+    def rate(self) -> float: ...
+
+    def activate(self, x: Tensor) -> Tensor: ...
+
+    def filters_logits(self) -> bool: ...
 
 
-def can_be_divided(config: FilterNetworkConfig) -> bool:
-    """Return whether the logits of a network are a sum over its hidden columns.
-
-    Further layers of the encoder mix the columns, and so does a filter on the logits; dropout in
-    every layer of the filter is drawn for all columns in turn.
-    """
-    one_layer = config.hidden_size is not None and config.encoder_layers == 1
-    plain = config.dropout_on == "linear" or config.dropout == 0
-    return one_layer and config.filter_on == "hidden" and plain
+AnyDivisible = TypeVar("AnyDivisible", bound=Divisible)
 
 
-def column_part(network: FilterNetwork, columns: Columns) -> FilterNetwork:
+def column_part(network: AnyDivisible, columns: Columns) -> AnyDivisible:
     """Return a copy of a network that has these of its hidden columns only."""
     part = copy.deepcopy(network)
     assert part.encoder is not None
@@ -84,9 +82,7 @@ def column_part(network: FilterNetwork, columns: Columns) -> FilterNetwork:
     return part
 
 
-def column_blocks(
-    network: FilterNetwork, n_runs: int, operator: Operator, x: Input
-) -> list[Columns]:
+def column_blocks(network: Divisible, n_runs: int, operator: Operator, x: Input) -> list[Columns]:
     """Divide the columns of a network into as few blocks as the memory there is takes.
 
     By sizes alone, so that the same run has the same blocks, and bits, on a busy machine.
@@ -116,7 +112,7 @@ def _memory_left(operator: Operator, x: Input) -> int:
 
 
 def forward_in_parts(
-    models: Sequence[FilterNetwork],
+    models: Sequence[Divisible],
     operator: Operator,
     x: Input,
     generators: Generators,
@@ -150,7 +146,7 @@ def forward_in_parts(
     return logits + biases
 
 
-def _divided(model: FilterNetwork, widths: list[int]) -> list[tuple[Tensor, ...]]:
+def _divided(model: Divisible, widths: list[int]) -> list[tuple[Tensor, ...]]:
     """Return what each block has of a network's layers: W_in, b and W_out."""
     assert model.encoder is not None
     layers = (model.encoder.weight, model.encoder.bias, model.head.weight)
@@ -162,7 +158,7 @@ class _Part:
     """What a block of the columns adds to the logits of networks side by side."""
 
     def __init__(
-        self, network: FilterNetwork, operator: Operator, basis: Basis | None, x: Input
+        self, network: Divisible, operator: Operator, basis: Basis | None, x: Input
     ) -> None:
         self._network = network
         self._operator = operator
@@ -217,9 +213,7 @@ def _apply_filter(operator: Operator, basis: Basis, weights: Tensor, columns: Te
     return apply_polynomial(operator, basis, weights, columns.flatten(1)).view(columns.shape)
 
 
-def _polynomials(
-    models: Sequence[FilterNetwork], operator: Operator
-) -> tuple[Basis, Tensor, Tensor]:
+def _polynomials(models: Sequence[Divisible], operator: Operator) -> tuple[Basis, Tensor, Tensor]:
     """Return basis and weights (K + 1, R) of the filters, and biases (R, C) of the heads.
 
     Every process has the same; their gradients are summed over processes, in one message.

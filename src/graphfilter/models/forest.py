@@ -17,6 +17,7 @@ from torch import Tensor
 from graphfilter.errors import check_count
 from graphfilter.graph import Features, Graph
 from graphfilter.models.base import ModelConfig
+from graphfilter.models.comparing import too_many_to_compare
 from graphfilter.models.tree_nodes import NEVER, TreeNodes, dense, within
 from graphfilter.runtime.threads import thread_limit
 
@@ -26,6 +27,8 @@ MOST_LEAVES = 4000
 _KEPT_NODE, _GROWING_NODE = 100, 16
 # Bytes of the trees that several threads grow at once.
 GROWING_AT_ONCE = 2**26
+# Of bytes that one tree grows in.
+MOST_GROWING = 2**30
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,12 @@ class ForestConfig(ModelConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_count("n_trees", self.n_trees)
+
+    def skip_reason(self, graph: Graph, n_train: int) -> str | None:
+        if growing_bytes(n_train, graph.n_classes) > MOST_GROWING:
+            many = f"{graph.n_classes:,} classes are too many for trees that vote"
+            return too_many_to_compare(graph, n_train) or many
+        return too_many_to_compare(graph, n_train)
 
     def build(self, graph: Graph, generator: torch.Generator) -> Forest:
         return Forest(graph.n_features, graph.n_classes, self)

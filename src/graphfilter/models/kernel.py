@@ -17,6 +17,7 @@ from torch import Tensor
 from graphfilter.errors import ModelFileError, check_count, check_number
 from graphfilter.graph import Features, Graph
 from graphfilter.models.base import Fitted, ModelConfig
+from graphfilter.models.comparing import too_many_to_compare
 from graphfilter.models.layers import Draws, Input
 from graphfilter.models.tree_nodes import NEVER
 from graphfilter.operators import Operator
@@ -53,6 +54,9 @@ class KernelConfig(ModelConfig):
         super().__post_init__()
         check_number("gamma", self.gamma)
         check_count("most_landmarks", self.most_landmarks)
+
+    def skip_reason(self, graph: Graph, n_train: int) -> str | None:
+        return too_many_to_compare(graph, n_train)
 
     def build(self, graph: Graph, generator: torch.Generator) -> KernelMachine:
         return KernelMachine(graph.n_features, graph.n_classes, self)

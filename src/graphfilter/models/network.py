@@ -13,7 +13,8 @@ from graphfilter.errors import ConfigError, check_count, check_name
 from graphfilter.filters import Filter, FilterConfig, StackedFilterConfig, added, apply_filters
 from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig, SideBySide
-from graphfilter.models.columns import Columns, can_be_divided, column_blocks, forward_in_parts
+from graphfilter.models.column_range import Columns
+from graphfilter.models.columns import column_blocks, forward_in_parts
 from graphfilter.models.layers import Generators, Input, Linear, drop, linear_side_by_side
 from graphfilter.operators import Operator
 
@@ -59,6 +60,17 @@ class FilterNetworkConfig(ModelConfig):
         if self.hidden_size is None and self.filter_on == "hidden":
             raise ConfigError("without a hidden layer the filter must be on the logits.")
         check_count("encoder_layers", self.encoder_layers)
+
+    @property
+    def can_be_divided(self) -> bool:
+        """Whether the logits of the network are a sum over its hidden columns.
+
+        Further layers of the encoder mix the columns, and so does a filter on the logits; dropout
+        in every layer of the filter is drawn for all columns in turn.
+        """
+        one_layer = self.hidden_size is not None and self.encoder_layers == 1
+        plain = self.dropout_on == "linear" or self.dropout == 0
+        return one_layer and self.filter_on == "hidden" and plain
 
     def build(self, graph: Graph, generator: torch.Generator) -> FilterNetwork:
         """Make the network; the generator's seed draws what is random at the filter's start."""
@@ -205,7 +217,7 @@ class FilterNetwork(SideBySide[FilterNetworkConfig]):
 
     def blocks(self, n_runs: int, operator: Operator, x: Input) -> list[Columns]:
         """Return the parts that the hidden columns are computed in; none where it is at once."""
-        if type(self) is not FilterNetwork or not can_be_divided(self.config):
+        if type(self) is not FilterNetwork or not self.config.can_be_divided:
             return []
         found = column_blocks(self, n_runs, operator, x)
         return found if len(found) > 1 or self.columns is not None else []

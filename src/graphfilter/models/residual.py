@@ -29,6 +29,9 @@ from graphfilter.operators import (
     takes_residual,
 )
 
+# Of bytes that are kept for the gradient.
+MOST_KEPT = 4 * 2**30
+
 
 @dataclass(frozen=True)
 class ResidualConfig(ModelConfig):
@@ -44,6 +47,12 @@ class ResidualConfig(ModelConfig):
     kind: ClassVar[str] = "ResidualNetwork"
     n_layers: int = 6
     hidden_size: int = 64
+
+    def skip_reason(self, graph: Graph, n_train: int) -> str | None:
+        kept = 24 * graph.n_vertices * self.hidden_size * self.n_layers
+        if kept > MOST_KEPT:
+            return f"{graph.n_vertices:,} vertices are too many for a deep network"
+        return None
 
     def build(self, graph: Graph, generator: torch.Generator) -> ResidualNetwork:
         return ResidualNetwork(graph.n_features, graph.n_classes, self, generator=generator)

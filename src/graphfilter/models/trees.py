@@ -14,9 +14,13 @@ from torch import Tensor
 
 from graphfilter.errors import check_count, check_number
 from graphfilter.graph import Features, Graph
+from graphfilter.inputs import MOST_AVERAGED
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.tree_nodes import NEVER, TreeNodes, dense, within
 from graphfilter.wording import count
+
+# Of the work of boosting: training vertices × columns × classes.
+MOST_BOOSTED = 2 * 10**7
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,13 @@ class TreesConfig(ModelConfig):
         check_count("n_rounds", self.n_rounds)
         for name in ("step", "l2"):
             check_number(name, getattr(self, name))
+
+    def skip_reason(self, graph: Graph, n_train: int) -> str | None:
+        columns = graph.n_features
+        if columns > MOST_AVERAGED:
+            return f"{columns:,} columns are too many for trees (at most {MOST_AVERAGED:,})"
+        work = columns * n_train * graph.n_classes
+        return "trees would take too long" if work > MOST_BOOSTED else None
 
     def build(self, graph: Graph, generator: torch.Generator) -> Trees:
         return Trees(graph.n_features, graph.n_classes, self)

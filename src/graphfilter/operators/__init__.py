@@ -10,6 +10,7 @@ from graphfilter.operators.channels import (
 )
 from graphfilter.operators.directed import DirectedOperator as DirectedOperator
 from graphfilter.operators.dropout import Drawn as Drawn, draw as draw
+from graphfilter.operators.kernels.choice import make_kernel as make_kernel
 from graphfilter.operators.kernels.factored_matrix import (
     FactoredMatrix as FactoredMatrix,
     as_shared as as_shared,
@@ -27,7 +28,6 @@ from graphfilter.operators.kernels.native_residual import (
     residual_gradient as residual_gradient,
     takes_residual as takes_residual,
 )
-from graphfilter.operators.kernels.product_kernel import make_kernel as make_kernel
 from graphfilter.operators.kinds import (
     OPERATORS,
     adjacency,

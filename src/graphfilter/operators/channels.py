@@ -100,7 +100,9 @@ def kind_operators(graph: Graph, whole: Operator, **where: Any) -> dict[str, Ope
     if kinds is None:
         return {EDGES: whole}
     return {
-        name: _augmented(kinds.adjacency(k, graph), **where) for k, name in enumerate(kinds.names)
+        name: _augmented(kinds.adjacency(k, graph.indptr, graph.indices), **where)
+        for k, name in enumerate(kinds.names)
+        for k, name in enumerate(kinds.names)
     }
 
 

@@ -10,9 +10,15 @@ from graphfilter.plot.axes import (
     FREQUENCY_GRID as FREQUENCY_GRID,
     common_signs as common_signs,
     eigenvalue_of as eigenvalue_of,
+    shorten as shorten,
 )
 from graphfilter.plot.dynamics import dynamics
-from graphfilter.plot.responses import FilterView as FilterView, plot_view as plot_view, response
-from graphfilter.plot.spectra import spectrum
+from graphfilter.plot.responses import (
+    FilterView as FilterView,
+    draw_view as draw_view,
+    plot_view as plot_view,
+    response,
+)
+from graphfilter.plot.spectra import draw_densities as draw_densities, spectrum
 
 __all__ = ["dynamics", "response", "spectrum"]

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from graphfilter.bench import Record, Summary, summarise
-from graphfilter.bench.summary_table import legend, mean_and_deviation, title
-from graphfilter.data.catalogue import DATASETS
+from graphfilter.bench import Record, Summary, legend, mean_and_deviation, summarise, title
+from graphfilter.data import DATASETS
 from graphfilter.metrics import METRICS
 from graphfilter.report.html import render_page, write_page
 from graphfilter.report.learned_filters import LearnedFilter, learned_filters

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfilter.drawing.palette import COLOURS, FAINT, FREQUENCY_AXIS, unframe
+from graphfilter.drawing import COLOURS, FAINT, FREQUENCY_AXIS, unframe
 from graphfilter.filters import Filter
-from graphfilter.plot.axes import common_signs, shorten
+from graphfilter.plot import common_signs, shorten
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,13 +9,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from graphfilter.estimators.drawing import filter_at
+from graphfilter.estimators import filter_at
 from graphfilter.filters import Filter, StackedFilter
-from graphfilter.plot.axes import common_signs, eigenvalue_of
+from graphfilter.plot import common_signs, eigenvalue_of
 from graphfilter.report.numbers import plain, spread_out
-from graphfilter.spectral import Density
-from graphfilter.spectral.words import HIGH_ABOVE, LOW_BELOW
-from graphfilter.training.run import FitResult
+from graphfilter.spectral import HIGH_ABOVE, LOW_BELOW, Density
+from graphfilter.training import FitResult, Task
 
 FREQUENCIES = np.linspace(0.0, 2.0, 101)
 MOST_FRAMES = 60
@@ -110,15 +109,18 @@ def coefficient_data(result: FitResult) -> dict[str, Any] | None:
     }
 
 
-def training_data(result: FitResult) -> dict[str, Any]:
-    """Return the loss and the accuracies of the first member by epoch."""
+def training_data(result: FitResult, task: Task) -> dict[str, Any]:
+    """Return the loss and the scores of the first member by epoch."""
     shown = spread_out(result.n_epochs, MOST_COLUMNS)
     curves: Mapping[str, NDArray[Any]] = result.history
+    metric = task.metrics[task.score_name]
     return {
         "epochs": [i + 1 for i in shown],
         "loss": plain(curves["loss"][shown]),
-        "train": plain(curves["train_accuracy"][shown]),
-        "val": plain(curves["val_accuracy"][shown]),
+        "train": plain(curves[f"train_{task.score_name}"][shown]),
+        "val": plain(curves[f"val_{task.score_name}"][shown]),
+        "score": metric.name,
+        "share": metric.share,
         "kept_epoch": result.best_epoch,
         "n_epochs": result.n_epochs,
         "stopped": result.stopped,

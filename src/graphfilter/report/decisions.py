@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from graphfilter.metrics.thresholds import BinaryCurve
+from graphfilter.fits import Fit
+from graphfilter.metrics import BinaryCurve
 from graphfilter.report.numbers import percent, plain, spread_out
 from graphfilter.wording import count
 
@@ -48,26 +46,17 @@ class DecisionView:
     data: Mapping[str, Any]
 
 
-def view_decision(
-    measured: Mapping[str, Any],
-    part: str,
-    probabilities: NDArray[np.float64],
-    truth: NDArray[np.int64],
-    classes: NDArray[Any],
-) -> DecisionView | None:
-    """Return the section's content; None where one of the classes has no scored vertex.
+def view_decision(fit: Fit, measured: Mapping[str, Any]) -> DecisionView | None:
+    """Return the section's content; None where one of the classes has no judged vertex.
 
-    Parameters
-    ----------
-    measured : mapping
-        The decision as ``metrics.json`` has it.
-    part : str
-        The scored part.
-    probabilities, truth : arrays (m, 2), (m,)
-        Of the scored vertices.
+    ``measured`` is the decision as ``metrics.json`` has it.
     """
-    positive = [str(c) for c in classes].index(measured["positive"])
-    scores, is_positive = probabilities[:, positive], truth == positive
+    part, positive = fit.part, fit.positive
+    assert positive is not None
+    scores, is_positive = (
+        fit.outputs[fit.judged, positive],
+        fit.target.codes[fit.judged] == positive,
+    )
     if is_positive.all() or not is_positive.any():
         return None
     curve = BinaryCurve.of(scores, is_positive)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.drawing.palette import FREQUENCY_AXIS
-from graphfilter.plot.responses import FilterView, draw_view
-from graphfilter.plot.spectra import draw_densities
+from graphfilter.drawing import FREQUENCY_AXIS
+from graphfilter.plot import FilterView, draw_densities, draw_view
 from graphfilter.storage import atomic_file
 
 if TYPE_CHECKING:

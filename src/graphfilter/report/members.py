@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators.base import VertexClassifier
-from graphfilter.estimators.graph import GraphClassifier
-from graphfilter.metrics import mcnemar_test
-from graphfilter.systems.committees import GROUPS
+from graphfilter.estimators import GraphClassifier
+from graphfilter.fits import Comparison, Fit, Said, Yardstick, answers_of
+from graphfilter.systems import GROUPS
 from graphfilter.wording import count
-
-Codes = NDArray[np.int64]
 
 # Of a p-value: below it a difference is more than chance.
 CLEAR = 0.05
@@ -21,19 +19,19 @@ CLEAR = 0.05
 
 @dataclass(frozen=True)
 class MemberRow:
-    """One member: its share of the weights, and its accuracy alone."""
+    """One member: its share of the weights, and its score alone, written out."""
 
     title: str
     share: float
-    accuracy: float
+    alone: str
     seconds: float
 
 
 @dataclass(frozen=True)
 class KindRow:
-    """Members that look at the same thing: their share, and what they add to the accuracy.
+    """Members that look at the same thing: their share, and what they add to the score.
 
-    ``clear`` says whether that is more than chance (McNemar's exact test, p < 0.05).
+    ``clear`` says whether that is more than chance, by the test of the score.
     """
 
     title: str
@@ -41,6 +39,7 @@ class KindRow:
     adds: float | None
     clear: bool = False
     members: tuple[MemberRow, ...] = ()
+    shown: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,46 +51,49 @@ class MembersView:
     absent: dict[str, str]
 
 
-def view_members(
-    classifier: VertexClassifier, part: str, scored: Codes, truth: Codes, predicted: Codes
-) -> MembersView | None:
-    """Return what to say of a committee's members; None of another classifier.
-
-    Parameters
-    ----------
-    part : str
-        Which vertices are scored: test, val or train.
-    scored, truth, predicted : int arrays
-        Those vertices, their class numbers, and the committee's.
-    """
-    if not isinstance(classifier, GraphClassifier):
+def view_members(fit: Fit, found: Comparison) -> MembersView | None:
+    """Return what to say of a committee's members; None of another estimator."""
+    committee = fit.estimator
+    if not isinstance(committee, GraphClassifier):
         return None
-    accuracy = float((predicted == truth).mean())
-    notes = {note.name: note for note in classifier.member_notes_}
+    notes = {note.name: note for note in committee.member_notes_}
+    whole = found.yardstick.models[0]
     kinds = []
     for title, names in GROUPS.items():
-        rows = tuple(
-            MemberRow(n.title, n.share, float((n.predicted[scored] == truth).mean()), n.seconds)
-            for name in names
-            if (n := notes.get(name)) is not None
-        )
-        if not rows:
+        here = [notes[name] for name in names if name in notes]
+        if not here:
             continue
-        adds, clear = None, False
-        if (without := classifier.without_[title]) is not None:
-            others = without[scored] == truth
-            adds = accuracy - float(others.mean())
-            clear = mcnemar_test(predicted == truth, others) < CLEAR
-        kinds.append(KindRow(title, sum(row.share for row in rows), adds, clear, rows))
+        every = [whole, *(_said(fit, note.predicted, note.second) for note in here)]
+        if (without := committee.without_[title]) is not None:
+            every.append(_said(fit, *without))
+        by = found.yardstick.of(every)
+        rows = tuple(
+            MemberRow(note.title, note.share, by.write(by.value(i)), note.seconds)
+            for i, note in enumerate(here, start=1)
+        )
+        adds = by.lead(0, len(here) + 1) if without is not None else None
+        clear = adds is not None and by.p_value(0, len(here) + 1) < CLEAR
+        shown = "" if adds is None else by.write_lead(adds)
+        kinds.append(KindRow(title, sum(row.share for row in rows), adds, clear, rows, shown))
     kinds.sort(key=lambda kind: -kind.share)
-    return MembersView(describe_needs(kinds), tuple(kinds), classifier.absent_)
+    return MembersView(describe_needs(kinds, found.yardstick), tuple(kinds), committee.absent_)
 
 
-def describe_needs(kinds: list[KindRow]) -> str:
+def _said(fit: Fit, predicted: NDArray[np.int64], second: NDArray[np.float64] | None) -> Said:
+    """Return what a member says of the judged vertices, by the decision of the fit."""
+    judged = fit.judged
+    if second is None:
+        return Said(np.eye(len(fit.names))[predicted[judged]], predicted[judged])
+    outputs = np.stack([1 - second[judged], second[judged]], axis=1)
+    return Said(outputs, answers_of(fit.task, outputs, fit.names, fit.asked))
+
+
+def describe_needs(kinds: Sequence[KindRow], by: type[Yardstick] | Yardstick) -> str:
     """Say in one sentence what the answers rest on; what may be chance is nothing.
 
+    >>> from graphfilter.fits.yardstick import Accuracy
     >>> rows = [KindRow("features alone", 0.7, 0.1), KindRow("neighbours", 0.3, 0.021, clear=True)]
-    >>> describe_needs(rows)
+    >>> describe_needs(rows, Accuracy)
     'Mostly features alone; neighbours add 2.1 points.'
     """
     first, *others = kinds
@@ -103,13 +105,17 @@ def describe_needs(kinds: list[KindRow]) -> str:
         if not kind.clear:
             told.append(f"{kind.title} {verb} nothing clear")
         elif points < 0:
-            told.append(f"{kind.title} cost{verb[3:]} {count_points(-points)}")
+            told.append(f"{kind.title} cost{verb[3:]} {_gain(-points, by)}")
+        elif by.share:
+            told.append(f"{kind.title} {verb} {_gain(points, by)}")
         else:
-            told.append(f"{kind.title} {verb} {count_points(points)}")
+            told.append(f"{kind.title} save{verb[3:]} {_gain(points, by)}")
     return "; ".join(told) + "."
 
 
-def count_points(share: float) -> str:
-    """Return a difference of accuracies in points of a hundred."""
-    shown = f"{100 * share:.1f}"
+def _gain(difference: float, by: type[Yardstick] | Yardstick) -> str:
+    """Return a difference of scores: in points of a hundred, or in their own units."""
+    if not by.share:
+        return f"{difference:.3g}"
+    shown = f"{100 * difference:.1f}"
     return count(1, "point") if shown == "1.0" else f"{shown} points"

@@ -1,28 +1,19 @@
-"""The report of a run: one HTML file that holds all it needs and asks the network for nothing."""
+"""The report of a fit: one HTML file that holds all it needs and asks the network for nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphfilter.estimators.base import VertexClassifier
-from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.fits import Fit, FitMetrics, number
 from graphfilter.graph import Graph
-from graphfilter.report.classes import (
-    MOST_VERTICES,
-    calibration_data,
-    class_rows,
-    confusion_data,
-    least_sure,
-    most_doubted,
-)
-from graphfilter.report.conclusion import Baseline, Conclusion, conclude
+from graphfilter.metrics import Metric
+from graphfilter.report.classes import calibration_data, class_rows, confusion_data
+from graphfilter.report.conclusion import Conclusion
 from graphfilter.report.curves import (
     coefficient_data,
     describe_shape,
@@ -33,164 +24,180 @@ from graphfilter.report.curves import (
 from graphfilter.report.decisions import view_decision
 from graphfilter.report.html import plotly_source, render_page, write_page
 from graphfilter.report.members import view_members
-from graphfilter.report.numbers import plain
+from graphfilter.report.numbers import percent, plain
 from graphfilter.report.spread import view_spread
-from graphfilter.report.whys import explain_rows
-from graphfilter.spectral import Diagnosis, diagnose, label_energy, spectral_density
-from graphfilter.splits import Split
+from graphfilter.report.values import label_rows, scatter_data
+from graphfilter.report.vertices import vertex_tables
+from graphfilter.spectral import Density, Diagnosis, label_energy, spectral_density
+from graphfilter.training import REGRESSION
 from graphfilter.wording import count
 
 
 @dataclass(frozen=True, eq=False)
-class RunFacts:
-    """What a page about one run is made from.
+class Page:
+    """What a page about one fit is made from.
 
     Attributes
     ----------
-    classifier : VertexClassifier
-        Fitted.
-    graph : Graph
-    split : Split
-    parts : str array (n,)
-        The part of each vertex, in words.
-    probabilities : float array (n, n_classes)
+    fit : Fit
+    conclusion : Conclusion
     metrics : mapping
         The content of ``metrics.json``.
-    notes : sequence of str
-        What was cleaned, guessed and drawn.
     made : mapping
         How the run was made: command, seed, versions, checksum, origin.
-    baselines : sequence of Baseline
-        Empty where they were not requested.
     title : str
         Of the page; the graph's name where empty.
     """
 
-    classifier: VertexClassifier
-    graph: Graph
-    split: Split
-    parts: NDArray[np.str_]
-    probabilities: NDArray[np.float64]
-    metrics: Mapping[str, Any]
-    notes: Sequence[str]
+    fit: Fit
+    conclusion: Conclusion
+    metrics: FitMetrics
     made: Mapping[str, Any]
-    baselines: Sequence[Baseline] = ()
     title: str = ""
 
-    @property
-    def operator(self) -> str:
-        """The kind of operator that the classifier filters with."""
-        return self.classifier.filter_operator
 
-    @property
-    def part(self) -> str:
-        """The part that is scored: test, or validation or training where there is no other."""
-        return next(p for p in ("test", "val", "train") if p in self.metrics["scores"])
-
-    @property
-    def scored(self) -> NDArray[np.int64]:
-        """The labelled vertices of that part."""
-        assert self.graph.labels is not None
-        index = getattr(self.split, self.part)
-        return index[self.graph.labels[index] >= 0]
+def write_report(path: str | PathLike[str], page: Page) -> None:
+    """Write the page of a fit atomically."""
+    write_page(path, render_report(page))
 
 
-def write_report(path: str | PathLike[str], facts: RunFacts) -> None:
-    """Write the page of a run atomically."""
-    write_page(path, render_report(facts))
-
-
-def conclude_run(facts: RunFacts) -> Conclusion:
-    """Return what the top of the page says."""
-    graph, scored = facts.graph, facts.scored
-    assert graph.labels is not None
-    return conclude(
-        facts.part,
-        graph.labels[scored],
-        facts.probabilities[scored].argmax(axis=1),
-        graph.labels[facts.split.train],
-        [(baseline, baseline.predicted[scored]) for baseline in facts.baselines],
-        has_edges=graph.n_edges > 0,
-        system=""
-        if isinstance(facts.classifier, SGFClassifier)
-        else facts.classifier.system_.title,
-    )
-
-
-def render_report(facts: RunFacts) -> str:
-    """Return the page of a run."""
-    graph = facts.graph
-    assert graph.labels is not None
-    part, scored = facts.part, facts.scored
-    truth, probabilities = graph.labels[scored], facts.probabilities[scored]
-    predicted = probabilities.argmax(axis=1)
-    diagnosis = diagnose(graph)
+def render_report(page: Page) -> str:
+    """Return the page of a fit."""
+    fit, metrics = page.fit, page.metrics
+    graph, estimator = fit.graph, fit.estimator
+    diagnosis = fit.diagnosis if isinstance(fit.diagnosis, Diagnosis) else None
     density = spectral_density(graph)
-    data = _plot_data(facts, diagnosis)
-    filters, operator, shape = facts.classifier.filters_, facts.operator, ""
-    if filters:
-        shape = describe_shape(mean_response(filters, operator), density)
-        data["filter"] |= {"density": plain(density.values), "bins": plain(density.centres)}
-    data["confusion"] = confusion_data(graph, truth, predicted)
-    data["calibration"] = calibration_data(probabilities, truth)
-    decision = None
-    if "decision" in facts.metrics:
-        decision = view_decision(
-            facts.metrics["decision"], part, probabilities, truth, graph.classes
-        )
+    shape = ""
+    if estimator.filters_:
+        curve = mean_response(estimator.filters_, estimator.filter_operator)
+        shape = describe_shape(curve, density)
+    decision = view_decision(fit, metrics["decision"]) if "decision" in metrics else None
+    members = view_members(fit, page.conclusion.found)
+    spread = None
+    if fit.repeats is not None:
+        spread = view_spread(fit.repeats, fit.task.metrics, page.conclusion.found.yardstick.key)
+    there = {"needs": members is not None, "decision": decision is not None}
+    sections = [name for name in fit.task.sections if there.get(name, True)]
+    data = _plot_data(fit, density)
     data["decision"] = None if decision is None else decision.data
-    unsure = least_sure(graph, facts.parts, facts.probabilities)
-    doubted = most_doubted(graph, facts.parts, facts.probabilities)
-    explain = partial(explain_rows, facts.classifier, graph, facts.probabilities)
     return render_page(
         "report.html.j2",
         name=graph.name,
-        facts=facts,
-        conclusion=conclude_run(facts),
-        size=describe_size(graph),
-        kind=diagnosis.kind.replace(" %", "\xa0%"),
+        page=page,
+        fit=fit,
+        sections=[(name, section_title(name, fit)) for name in sections],
+        found=page.conclusion.found,
+        size=describe_size(graph, fit),
+        kind="" if diagnosis is None else diagnosis.kind.replace(" %", "\xa0%"),
         shape=shape,
+        heard=_filters_heard(fit),
         diagnosis=diagnosis,
+        advice=fit.diagnosis.advice,
         degrees=_degrees(graph),
-        classes=class_rows(graph, diagnosis, truth, predicted),
+        n_isolated=int(np.count_nonzero(graph.degrees == 0)),
+        classes=class_rows(fit) if fit.task.one_class else [],
+        labels=label_rows(fit) if "labels" in sections else [],
         decision=decision,
-        members=view_members(facts.classifier, part, scored, truth, predicted),
-        spread=view_spread(facts.metrics["repeats"]) if "repeats" in facts.metrics else None,
-        unsure=unsure,
-        why_unsure=explain(unsure),
-        doubted=doubted,
-        why_doubted=explain(doubted, against_given=True),
-        most_vertices=MOST_VERTICES,
-        setting=_setting(facts.classifier),
+        members=members,
+        spread=spread,
+        tables=vertex_tables(fit),
+        shown_metrics=_shown_metrics(fit),
+        write=write_score,
+        setting=_setting(fit),
         data=data,
         plotly=plotly_source(),
     )  # fmt: skip
 
 
-def _plot_data(facts: RunFacts, diagnosis: Diagnosis) -> dict[str, Any]:
-    classifier, graph = facts.classifier, facts.graph
+def section_title(name: str, fit: Fit) -> str:
+    """Return the title of a section of the page."""
+    positive = "" if fit.decision is None else fit.decision.positive
+    return {
+        "needs": "What the graph needed",
+        "filter": "The filter" if fit.estimator.filters_ else "Learning",
+        "graph": "The graph",
+        "classes": "The classes",
+        "labels": "The labels",
+        "numbers": "The numbers",
+        "decision": f"When to answer “{positive}”",
+        "vertices": "The vertices",
+        "made": "How it was made",
+    }[name]
+
+
+def write_score(metric: Metric, value: float) -> str:
+    """Write a score as a table has it."""
+    return percent(value) if metric.share else number(value)
+
+
+def describe_size(graph: Graph, fit: Fit | None = None) -> str:
+    """Return how large a graph is, and what of it was fitted, in words.
+
+    >>> describe_size(Graph.from_edges([[0, 1], [1, 2]]))
+    '3 vertices, 2 edges, 0 features, 0 classes'
+    """
+    what = count(graph.n_classes, "class", "classes")
+    if fit is not None and not fit.task.one_class:
+        what = f"predicting {count(len(fit.names), 'label')}"
+        if fit.task is REGRESSION:
+            what = f"predicting the number {fit.names[0]!r}"
+    return ", ".join(
+        (
+            count(graph.n_vertices, "vertex", "vertices"),
+            count(graph.n_edges, "edge"),
+            count(graph.n_features, "feature"),
+            what,
+        )
+    )
+
+
+def _filters_heard(fit: Fit) -> bool:
+    """Return whether a filter that is drawn has a share in the answer."""
+    estimator = fit.estimator
+    return any(estimator.fitted_members_[i].weight > 0 for i in estimator.drawn_members_)
+
+
+def _shown_metrics(fit: Fit) -> dict[str, Metric]:
+    """Return the scores of the task that some part has."""
+    there = {key for scores in fit.scores.values() for key in scores}
+    return {key: metric for key, metric in fit.task.metrics.items() if key in there}
+
+
+def _plot_data(fit: Fit, density: Density) -> dict[str, Any]:
+    estimator, graph = fit.estimator, fit.graph
     # What was fitted at once, such as trees, has no epochs to show.
-    results = classifier.filter_results_ or [r for r in classifier.results_ if r.n_epochs]
-    frequency = diagnosis.label_frequency
-    energy = label_energy(graph)
+    results = estimator.filter_results_ or [r for r in estimator.results_ if r.n_epochs]
+    frequency = list(fit.plan.frequency.values())
+    low = high = [None] * len(frequency)
+    if graph.n_edges:
+        own = fit.diagnosis
+        found = own.label_frequency if isinstance(own, Diagnosis) else own.frequency
+        low, high = plain(found.low), plain(found.high)
     filtered = None
-    if classifier.filters_:
-        filtered = filter_data(results, classifier.filters_, facts.operator)
-        here = np.isfinite(energy.values).all(axis=1)
-        filtered["energy"] = plain(energy.values[here].mean(axis=0))
-    names = [str(c) for c in graph.classes]
+    if estimator.filters_:
+        filtered = filter_data(results, estimator.filters_, estimator.filter_operator)
+        filtered |= {"density": plain(density.values), "bins": plain(density.centres)}
+        filtered["energy"] = None
+        if fit.task.one_class:
+            energy = label_energy(graph)
+            here = np.isfinite(energy.values).all(axis=1)
+            filtered["energy"] = plain(energy.values[here].mean(axis=0))
+    of_classes = fit.task.one_class
+    judged = fit.judged
     return {
         "filter": filtered,
         "coefficients": coefficient_data(results[0]) if results else None,
-        "training": training_data(results[0]) if results else None,
+        "training": training_data(results[0], fit.task) if results else None,
         "degrees": _degree_histogram(graph),
         "frequency": {
-            "names": names,
-            "value": plain(frequency.value),
-            "low": plain(frequency.low),
-            "high": plain(frequency.high),
+            "names": fit.names, "value": plain(frequency), "low": low, "high": high,
         },
-    }
+        "confusion": confusion_data(fit) if of_classes else None,
+        "calibration": calibration_data(fit.outputs[judged], fit.target.codes[judged])
+        if of_classes
+        else None,
+        "scatter": scatter_data(fit) if fit.task is REGRESSION else None,
+    }  # fmt: skip
 
 
 def _degrees(graph: Graph) -> dict[str, float]:
@@ -212,24 +219,6 @@ def _degree_histogram(graph: Graph) -> dict[str, Any]:
     return {"names": names[: len(counts)], "counts": counts.tolist()}
 
 
-def _setting(classifier: VertexClassifier) -> list[tuple[str, str]]:
-    shown = classifier.get_params(deep=False)
-    for name in ("graph", "verbose"):
-        del shown[name]
-    return [(name, str(value)) for name, value in shown.items()]
-
-
-def describe_size(graph: Graph) -> str:
-    """Return how large a graph is, in words.
-
-    >>> describe_size(Graph.from_edges([[0, 1], [1, 2]]))
-    '3 vertices, 2 edges, 0 features, 0 classes'
-    """
-    return ", ".join(
-        (
-            count(graph.n_vertices, "vertex", "vertices"),
-            count(graph.n_edges, "edge"),
-            count(graph.n_features, "feature"),
-            count(graph.n_classes, "class", "classes"),
-        )
-    )
+def _setting(fit: Fit) -> list[tuple[str, str]]:
+    shown = fit.estimator.settled_parameters()
+    return [(name, str(value)) for name, value in shown.items() if name not in ("graph", "verbose")]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graphfilter.metrics import METRICS
+from graphfilter.metrics import Metric
 from graphfilter.report.numbers import percent
 
 
@@ -32,36 +32,37 @@ class Spread:
     rows: tuple[SpreadRow, ...]
 
 
-def view_spread(repeats: Mapping[str, Any]) -> Spread:
-    """Write out the repeats of ``metrics.json``, on the test vertices where there are some."""
+def view_spread(repeats: Mapping[str, Any], metrics: Mapping[str, Metric], key: str) -> Spread:
+    """Write out the repeats of ``metrics.json``, on the test vertices where there are some.
+
+    ``key`` is the score to speak of; the first of the ``metrics`` of the task where that one was
+    not repeated.
+    """
     part = next(p for p in ("test", "val", "train") if p in repeats["scores"])
     scores: Mapping[str, Any] = repeats["scores"][part]
-    # Average precision is of the second class, whichever the page looks for: left out.
-    shown = [name for name in scores if name in METRICS and name != "average_precision"]
-    rows = tuple(_row(name, scores[name]) for name in shown)
-    accuracy = _row("accuracy", scores["accuracy"])
+    rows = {name: _row(metrics[name], scores[name]) for name in scores if name in metrics}
+    first = rows[key] if key in rows else rows[next(name for name in metrics if name in rows)]
     where = {"test": "test", "val": "validation", "train": "training"}[part]
     what = "splits" if repeats["splits"] == "drawn" else "seeds on the same split"
-    said = f"Over {repeats['n']} {what} the {where} accuracy is {accuracy.mean} on average"
-    if accuracy.interval:
-        said += f" (95\xa0% interval of the mean {accuracy.interval})"
-    ends = f", from {accuracy.least} to {accuracy.most}"
-    if accuracy.least == accuracy.most:
+    said = f"Over {repeats['n']} {what} the {where} {first.name} is {first.mean} on average"
+    if first.interval:
+        said += f" (95\xa0% interval of the mean {first.interval})"
+    ends = f", from {first.least} to {first.most}"
+    if first.least == first.most:
         ends = ", the same every time"
-    return Spread(repeats["n"], where, f"{said}{ends}.", rows)
+    return Spread(repeats["n"], where, f"{said}{ends}.", tuple(rows.values()))
 
 
-def _row(name: str, found: Mapping[str, Any]) -> SpreadRow:
-    share = METRICS[name].share
+def _row(metric: Metric, found: Mapping[str, Any]) -> SpreadRow:
 
     def write(value: float) -> str:
-        return percent(value) if share else f"{value:.3f}"
+        return percent(value) if metric.share else f"{value:.3f}"
 
     interval = ""
     if found["low"] is not None:
         interval = f"{write(found['low'])} to {write(found['high'])}"
     return SpreadRow(
-        METRICS[name].name,
+        metric.name,
         write(found["mean"]),
         write(found["deviation"]),
         interval,

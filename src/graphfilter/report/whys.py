@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators.base import VertexClassifier
-from graphfilter.estimators.explaining import explain_graph
+from graphfilter.estimators import VertexClassifier, explain_graph
 from graphfilter.explain import STEPS, Explanation, Member
+from graphfilter.fits import Fit
 from graphfilter.graph import Graph
-from graphfilter.report.classes import VertexRow
 
 MOST_EXPLAINED = 10
 MOST_NAMED = 6
@@ -42,32 +41,27 @@ class Why:
 
 
 def explain_rows(
-    classifier: VertexClassifier,
-    graph: Graph,
-    probabilities: NDArray[np.float64],
-    rows: Sequence[VertexRow],
-    *,
-    against_given: bool = False,
+    fit: Fit, vertices: NDArray[np.int64], *, against_given: bool = False
 ) -> list[Why]:
     """Explain the first vertices of a list; fewer of a large graph, none of a huge one.
 
-    With ``against_given`` the prediction is compared with the label that was given, otherwise
-    with the second most probable class.
+    With ``against_given`` the answer is compared with the label that was given, otherwise with the
+    second most probable class.
     """
+    classifier = fit.estimator
+    assert isinstance(classifier, VertexClassifier)
     prepared = classifier.prepare(classifier.graph_)
-    chosen = rows[: _affordable(graph, classifier.as_members(prepared))]
+    chosen = vertices[: _affordable(fit.graph, classifier.as_members(prepared))].tolist()
     if not chosen:
         return []
-    against: list[int | None] = [None] * len(chosen)
-    if against_given:
-        assert graph.labels is not None
-        against = [int(graph.labels[row.number]) for row in chosen]
+    given = fit.target.codes[chosen].tolist()
     found = explain_graph(
         classifier,
         prepared,
-        probabilities,
-        [row.number for row in chosen],
-        against=against,
+        fit.outputs,
+        chosen,
+        answered=fit.answers[chosen].tolist(),
+        against=given if against_given else [None] * len(chosen),
         most=MOST_NAMED,
     )
     return [_why(explanation) for explanation in found]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphfilter.data import Columns
-from graphfilter.metrics.thresholds import Decision
-from graphfilter.run_folder.plan import Plan
+from graphfilter.fits import Fit
+from graphfilter.metrics import Decision
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,13 @@ class RunDescription:
     decision: Decision | None = None
 
 
-def describe_run(
-    plan: Plan, *, seed: int, command: str, stopped: list[str], decision: Decision | None = None
-) -> RunDescription:
+def describe_run(fit: Fit, *, command: str) -> RunDescription:
     """Describe the run that is being made, on this machine."""
+    plan = fit.plan
     encoder = plan.source.encoder
     return RunDescription(
         command=command,
-        seed=seed,
+        seed=plan.seed,
         origin=dict(plan.source.origin),
         data_checksum=plan.graph.checksum(),
         split_rule=plan.split.rule,
@@ -65,8 +64,8 @@ def describe_run(
         vertex_features=plan.has_features,
         python=platform.python_version(),
         libraries=_library_versions(),
-        stopped=stopped,
-        decision=decision,
+        stopped=[result.stopped for result in fit.estimator.results_],
+        decision=fit.asked,
     )
 
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from graphfilter.errors import ConfigError
-from graphfilter.estimators.saving import CONFIG_FILE, MODEL_FILE
-from graphfilter.runtime.processes import current
+from graphfilter.estimators import CONFIG_FILE, MODEL_FILE
+from graphfilter.runtime import current
 from graphfilter.storage import in_use, locked, make_folder
 
 CHECKPOINT_FILE = "checkpoint.safetensors"
@@ -21,8 +21,7 @@ RUN_FILES = (
     CHECKPOINT_FILE,
 )  # fmt: skip
 
-# Where edges have directions or kinds: of the second fit, and its filters.
-CHANNELS_CHECKPOINT_FILE = "checkpoint-channels.safetensors"
+# Where edges have directions or kinds: their filters.
 CHANNELS_FILE = "channels.png"
 
 # The lock, and temporary files of a killed process: not the user's.

@@ -9,31 +9,66 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphfilter.estimators import Target, VertexEstimator
+from graphfilter.fits import number
 from graphfilter.graph import Graph
 from graphfilter.run_folder.layout import PREDICTIONS_FILE
+from graphfilter.training import Task
 from graphfilter.wording import count, listed_names
 
 _TRAINED = ("train", "val")
 
 
-def describe_accuracy(
-    folder: str | Path, graph: Graph, classes: NDArray[Any], answered: NDArray[np.int64]
+def describe_answers(
+    folder: str | Path,
+    graph: Graph,
+    estimator: VertexEstimator,
+    outputs: NDArray[np.float64],
+    answers: NDArray[Any],
+    target: Target | None = None,
 ) -> list[str]:
-    """Compare answers with the labels of a graph, in sentences; none where it has no labels.
+    """Compare answers with what a graph, or a ``target``, knows; none where nothing is known.
 
     A graph that grew since the run was made holds vertices the run was trained on: those that have
-    the id of a train or validation vertex. The model knows their labels, so they are counted apart.
+    the id of a train or validation vertex. The model knows them, so they are counted apart.
     """
+    ids = graph.vertex_names or range(graph.n_vertices)
+    trained = trained_ids(folder)
+    old = np.array([str(name) in trained for name in ids], dtype=bool)
+    if not estimator.task_.one_class:
+        return [] if target is None else _say_scores(estimator.task_, outputs, answers, target, old)
     if graph.labels is None or not (graph.labels >= 0).any():
         return []
     known = graph.labels >= 0
     truth = np.array([str(name) for name in graph.classes], dtype=object)[graph.labels[known]]
-    names = np.array([str(name) for name in classes], dtype=object)
-    right = names[answered[known]] == truth
-    trained = trained_ids(folder)
-    ids = graph.vertex_names or range(graph.n_vertices)
-    old = np.array([str(name) in trained for name in ids], dtype=bool)[known]
-    return [*_say_accuracy(right, old), *_say_new_classes(truth, names)]
+    names = np.array([str(name) for name in estimator.target_names_], dtype=object)
+    right = names[answers[known]] == truth
+    return [*_say_accuracy(right, old[known]), *_say_new_classes(truth, names)]
+
+
+def _say_scores(
+    task: Task,
+    outputs: NDArray[np.float64],
+    answers: NDArray[Any],
+    target: Target,
+    old: NDArray[np.bool_],
+) -> list[str]:
+    known = target.codes >= 0
+    new = np.flatnonzero(known & ~old)
+    if not len(new):
+        if not known.any():
+            return []
+        return ["All vertices with a known value were in training: there is no other to score."]
+    assert target.values is not None
+    scores = task.measure(outputs[new], target.values[new], answers[new])
+    where = f"{count(len(new), 'vertex', 'vertices')} with a known value and not trained on"
+    shown = list(task.metrics.items())[:2]
+    told = [
+        f"{metric.name} {f'{scores[key]:.3f}' if key != 'rmse' else number(scores[key])}"
+        for key, metric in shown
+        if key in scores
+    ]
+    return [f"On the {where}: {', '.join(told)}."]
 
 
 def trained_ids(folder: str | Path) -> set[str]:

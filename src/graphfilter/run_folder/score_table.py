@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from graphfilter.bench.tables import Block, Cell, Numbers, Row, Table
+from graphfilter.bench import Block, Cell, Numbers, Row, Table
 from graphfilter.errors import ModelFileError
-from graphfilter.metrics import METRICS
-from graphfilter.metrics.values import LABEL_METRICS, NUMBER_METRICS
+from graphfilter.metrics import LABEL_METRICS, METRICS, NUMBER_METRICS
 from graphfilter.run_folder.layout import METRICS_FILE
 from graphfilter.storage import matches, read_json
 
 PARTS = {"train": "training", "val": "validation", "test": "test"}
 # Of use beside another score only.
 NOT_SHOWN = ("calibration_by_chance",)
+_METRICS = {**NUMBER_METRICS, **LABEL_METRICS, **METRICS}
 CSV_HEADS = ("run", "part", "metric", "value")
 
 
@@ -58,10 +58,9 @@ def _block(heading: str, scores: dict[str, dict[str, Any]]) -> Block[Cell]:
 
 
 def _head(name: str) -> str:
-    if name in METRICS:
-        return f"{METRICS[name].name} in %" if METRICS[name].share else METRICS[name].name
-    words = {"n_vertices": "vertices"} | NUMBER_METRICS | LABEL_METRICS
-    return words.get(name, name)
+    if (metric := _METRICS.get(name)) is not None:
+        return f"{metric.name} in %" if metric.share else metric.name
+    return {"n_vertices": "vertices"}.get(name, name)
 
 
 def _text(name: str, value: float | None) -> str:
@@ -69,6 +68,6 @@ def _text(name: str, value: float | None) -> str:
         return ""
     if name == "n_vertices":
         return f"{value:,.0f}"
-    if name in METRICS:
-        return f"{100 * value:.2f}" if METRICS[name].share else f"{value:.3f}"
-    return f"{value:.4g}"
+    if name in _METRICS and _METRICS[name].share:
+        return f"{100 * value:.2f}"
+    return f"{value:.3f}" if name in METRICS else f"{value:.4g}"

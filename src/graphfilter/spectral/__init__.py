@@ -15,13 +15,20 @@ from graphfilter.spectral.rayleigh import (
     laplacian,
     rayleigh_quotient,
 )
-from graphfilter.spectral.words import frequency_range
+from graphfilter.spectral.values import ValueDiagnosis, diagnose_values
+from graphfilter.spectral.words import (
+    HIGH_ABOVE as HIGH_ABOVE,
+    LOW_BELOW as LOW_BELOW,
+    frequency_range,
+)
 
 __all__ = [
     "Density",
     "Diagnosis",
     "FrequencyEstimate",
+    "ValueDiagnosis",
     "diagnose",
+    "diagnose_values",
     "estimate_label_frequency",
     "feature_frequency",
     "frequency_gap_bound",

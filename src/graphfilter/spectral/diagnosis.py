@@ -17,6 +17,7 @@ from graphfilter.spectral.estimate import (
     estimate_label_frequency,
 )
 from graphfilter.spectral.rayleigh import check_labels, feature_frequency
+from graphfilter.spectral.two_steps import two_steps
 from graphfilter.spectral.words import (
     advise,
     describe_confidence,
@@ -50,6 +51,10 @@ class Diagnosis:
         Which kind of graph this is, and how often neighbours agree.
     advice : str
         Whether a low-pass model will do or an adaptive filter is needed, and how sure that is.
+    steps : int
+        2 where the labels are on one side of the graph, so that no two labelled vertices are
+        adjacent: frequency and homophily are then those between vertices that share a neighbour
+        (:func:`~graphfilter.spectral.two_steps.two_steps`). 1 otherwise.
 
     Examples
     --------
@@ -75,6 +80,7 @@ class Diagnosis:
     confidence: str
     kind: str
     advice: str
+    steps: int = 1
 
 
 def diagnose(graph: Graph, index: ArrayLike | None = None) -> Diagnosis:
@@ -106,12 +112,17 @@ def diagnose(graph: Graph, index: ArrayLike | None = None) -> Diagnosis:
         raise GraphError("a diagnosis needs labels of at least two classes; got one.")
     seen = graph if index is None else _with_labels_of(graph, known)
     labels = check_labels(seen)
-    frequency = known_frequency(seen, known)
+    edge, adjusted = homophily(seen), homophily(seen, "adjusted")
+    far = two_steps(seen, known) if graph.n_edges and np.isnan(edge) else None
+    near, own = (seen, known) if far is None else far
+    if far is not None:
+        edge, adjusted = homophily(near), homophily(near, "adjusted")
+    frequency = known_frequency(near, own)
     ends = frequency_range(frequency.mean_low), frequency_range(frequency.mean_high)
     sure = "sure" if ends[0] == ends[1] != "unknown" else "unsure"
-    confidence = "exact" if len(known) == graph.n_vertices else sure
+    confidence = "exact" if len(own) == near.n_vertices else sure
     range_name = frequency_range(frequency.mean)
-    edge, adjusted = homophily(seen), homophily(seen, "adjusted")
+    steps = 1 if far is None else 2
     counts = np.bincount(labels[known], minlength=seen.n_classes).tolist()
     return Diagnosis(
         n_vertices=graph.n_vertices,
@@ -127,12 +138,13 @@ def diagnose(graph: Graph, index: ArrayLike | None = None) -> Diagnosis:
         adjusted_homophily=adjusted,
         feature_frequency=_feature_summary(graph),
         confidence=confidence,
-        kind=describe_kind(range_name, confidence, graph.n_edges, edge, adjusted),
+        kind=describe_kind(range_name, confidence, graph.n_edges, edge, adjusted, steps),
         advice=_advice(
-            advise(range_name, graph.n_edges, edge, adjusted),
+            advise(range_name, graph.n_edges, edge, adjusted, steps),
             describe_confidence(frequency.mean_low, frequency.mean_high, confidence),
             confidence if graph.n_edges else "no edges",
         ),
+        steps=steps,
     )
 
 

@@ -136,6 +136,30 @@ def estimate_label_frequency(
         none = np.full(graph.n_classes, np.nan)
         nan = float("nan")
         return FrequencyEstimate(value, none, none, _mean(value), nan, nan, method, encoding)
+    return _unbiased(graph, index, y, level, encoding)
+
+
+def estimate_signal_frequency(
+    graph: Graph, index: NDArray[np.int64], signals: NDArray[np.float64], level: float = 0.95
+) -> FrequencyEstimate:
+    """Estimate the frequency of signals from what they are on some vertices.
+
+    As :func:`estimate_label_frequency` does for labels; ``signals`` (n, T) are those of ``index``.
+
+    Examples
+    --------
+    >>> cycle = Graph.from_edges([[i, (i + 1) % 100] for i in range(100)])
+    >>> wave = np.cos(2 * np.pi * np.arange(100) / 100)
+    >>> estimate_signal_frequency(cycle, np.arange(100), wave[:, None]).value.round(3)
+    array([0.002])
+    """
+    return _unbiased(graph, index, signals, level, "signal")
+
+
+def _unbiased(
+    graph: Graph, index: NDArray[np.int64], y: NDArray[np.float64], level: float, encoding: str
+) -> FrequencyEstimate:
+    """Return the unbiased estimate with its interval; ``y`` holds the signals of ``index``."""
     value, covariance, enough = _sample_moments(graph, index, y)
     width = NormalDist().inv_cdf((1 + level) / 2)
     low, high = _interval(value, width * np.sqrt(np.diag(covariance)), enough)
@@ -144,7 +168,7 @@ def estimate_label_frequency(
     deviation = np.sqrt(variance) / max(has_one.sum(), 1)
     mean = _mean(value)
     mean_low, mean_high = map(float, _interval(mean, width * deviation, enough[has_one].all()))
-    return FrequencyEstimate(value, low, high, mean, mean_low, mean_high, method, encoding)
+    return FrequencyEstimate(value, low, high, mean, mean_low, mean_high, "unbiased", encoding)
 
 
 def _sample_moments(

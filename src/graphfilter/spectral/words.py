@@ -9,6 +9,10 @@ LOW_BELOW, HIGH_ABOVE = 0.6, 1.3
 # A rule of thumb. Of 17 benchmark graphs measured, the citation and co-purchase graphs have an
 # adjusted homophily of 0.67 and more, all others of 0.09 and less.
 _WEAK_AGREEMENT = 0.2
+_ONE_SIDE = (
+    "No two labelled vertices are adjacent: the labels are on one side of the graph, so all this "
+    "is two steps away."
+)
 # Adjusted homophily nearer to 0 than this is called chance.
 _CHANCE = 0.1
 
@@ -24,8 +28,10 @@ def frequency_range(value: float) -> str:
     return "low" if value < LOW_BELOW else "high" if value > HIGH_ABOVE else "middle"
 
 
-def describe_agreement(edge_homophily: float, adjusted_homophily: float) -> str:
+def describe_agreement(edge_homophily: float, adjusted_homophily: float, steps: int = 1) -> str:
     """Return how often neighbours share their class, compared with chance.
+
+    At two steps, those that share a neighbour.
 
     >>> describe_agreement(0.06, -0.29)
     'Neighbours share their class on 6 % of the edges, less often than by chance.'
@@ -35,11 +41,14 @@ def describe_agreement(edge_homophily: float, adjusted_homophily: float) -> str:
     chance = "about as often as by chance"
     if abs(adjusted_homophily) > _CHANCE:
         chance = f"{'more' if adjusted_homophily > 0 else 'less'} often than by chance"
-    return f"Neighbours share their class on {100 * edge_homophily:.0f} % of the edges, {chance}."
+    agree = f"share their class on {100 * edge_homophily:.0f} % of the edges, {chance}."
+    if steps == 2:
+        agree = f"agree in class in {100 * edge_homophily:.0f} % of the pairs, {chance}."
+    return f"{'Neighbours' if steps == 1 else 'Vertices that share a neighbour'} {agree}"
 
 
 def describe_kind(
-    range_name: str, confidence: str, n_edges: int, edge: float, adjusted: float
+    range_name: str, confidence: str, n_edges: int, edge: float, adjusted: float, steps: int = 1
 ) -> str:
     """Return which kind of graph this is, and how often neighbours agree on it.
 
@@ -51,6 +60,8 @@ def describe_kind(
     n_edges : int
     edge, adjusted : float
         The two homophilies; NaN where no edge joins known labels.
+    steps : int
+        1, or 2 where these are between vertices that share a neighbour.
 
     Examples
     --------
@@ -60,7 +71,9 @@ def describe_kind(
     """
     if not n_edges:
         return "A graph without edges: every vertex stands alone."
-    agreement = describe_agreement(edge, adjusted)
+    agreement = describe_agreement(edge, adjusted, steps)
+    if steps == 2 and not np.isnan(edge):
+        return f"{_ONE_SIDE} {agreement}"
     if confidence == "unsure" or range_name == "unknown" or np.isnan(edge):
         return f"The labels are too few to tell which kind of graph this is. {agreement}"
     return f"A {range_name}-frequency graph: {_meaning(range_name, edge, adjusted)}. {agreement}"
@@ -83,10 +96,12 @@ def _meaning(range_name: str, edge: float, adjusted: float) -> str:
     return "neither agreement nor contrast with the neighbours alone gives the class away"
 
 
-def advise(range_name: str, n_edges: int, edge: float, adjusted: float) -> str:
+def advise(range_name: str, n_edges: int, edge: float, adjusted: float, steps: int = 1) -> str:
     """Return which model the labels need."""
     if not n_edges:
         return "There are no edges: use a model of the features alone."
+    if steps == 2:
+        return _advise_on_one_side(edge, adjusted)
     if np.isnan(edge) or range_name == "unknown":
         return (
             f"{describe_agreement(edge, adjusted)} Use an adaptive filter, and compare it with a "
@@ -117,6 +132,21 @@ def advise(range_name: str, n_edges: int, edge: float, adjusted: float) -> str:
         "alone gives the label away: use an adaptive filter, and compare it with a model that "
         "ignores the graph."
     )
+
+
+def _advise_on_one_side(edge: float, adjusted: float) -> str:
+    """Return which model labels on one side of the graph need."""
+    if np.isnan(edge):
+        return (
+            f"{_ONE_SIDE} No two of them share a neighbour either, so the edges cannot say what "
+            "they have in common: compare with a model that ignores the graph."
+        )
+    agreement = describe_agreement(edge, adjusted, 2)
+    if adjusted > _CHANCE:
+        use = "A filter that looks two steps away, as an adaptive one does, can use that."
+    else:
+        use = "Use an adaptive filter, and compare it with a model that ignores the graph."
+    return f"{_ONE_SIDE} {agreement} {use}"
 
 
 def describe_confidence(low: float, high: float, confidence: str) -> str:

@@ -53,7 +53,8 @@ class ColumnsOnDisk:
         # Columns that share a name cannot be told apart.
         every = [name for name, n in Counter(source.names).items() if n == 1]
         self.column_names = every if names is None else names
-        self._held: Any = None
+        self._places = {name: i for i, name in enumerate(self.column_names)}
+        self._held: dict[str, pa.ChunkedArray] = {}
 
     @property
     def at_once(self) -> int:
@@ -63,19 +64,20 @@ class ColumnsOnDisk:
     def column(self, name: str) -> pa.ChunkedArray:
         from pyarrow import parquet
 
-        if self._held is None or name not in self._held.column_names:
-            first = self.column_names.index(name) // self.at_once * self.at_once
+        if name not in self._held:
+            first = self._places[name] // self.at_once * self.at_once
             names = self.column_names[first : first + self.at_once]
             self.release()
             with reading_table(self._source):
                 # The user's own file is read through its reader, which checks it.
                 own = self._path == Path(self._source)
                 if own:
-                    self._held = self._source.read(names)
+                    read = self._source.read(names)
                 else:
                     with parquet.ParquetFile(self._path) as file:
-                        self._held = file.read(columns=names)
-        return self._held.column(name)
+                        read = file.read(columns=names)
+            self._held = dict(zip(read.column_names, read.columns, strict=True))
+        return self._held[name]
 
     def __getitem__(self, name: str) -> pa.ChunkedArray:
         return self.column(name)
@@ -84,7 +86,7 @@ class ColumnsOnDisk:
         """Give up the columns that are held, and what Arrow kept of earlier ones."""
         import pyarrow as pa
 
-        self._held = None
+        self._held = {}
         pa.default_memory_pool().release_unused()
 
     def select(self, names: list[str]) -> ColumnsOnDisk:

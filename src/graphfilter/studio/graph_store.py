@@ -13,9 +13,9 @@ import numpy as np
 
 from graphfilter.data import Columns, dataset_names, describe, load_dataset, locate, read_tables
 from graphfilter.errors import ConfigError, GraphFilterError
+from graphfilter.fits import Source, plan_fit
 from graphfilter.report.numbers import plain
 from graphfilter.report.run_page import describe_size
-from graphfilter.run_folder import Source, plan_fit
 from graphfilter.spectral import label_energy
 from graphfilter.studio.uploads import Upload, Uploads
 from graphfilter.tables.formats import open_table
@@ -28,11 +28,10 @@ COLUMNS = ("id", "label", "source", "target")
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A graph that runs can be made on, and the words of the command line that name it."""
+    """A graph that runs can be made on."""
 
     key: str
     source: Source
-    arguments: tuple[str, ...]
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -63,12 +62,11 @@ class GraphStore:
         folder: Path,
         upload_limit: int,
         source: Source | None = None,
-        arguments: tuple[str, ...] = (),
     ) -> None:
         self.uploads = Uploads(folder, upload_limit)
         self._entries: dict[str, Entry] = {}
         self._lock = threading.Lock()
-        self.start = None if source is None else _make_entry(source, arguments)
+        self.start = None if source is None else _make_entry(source)
 
     @staticmethod
     def at_hand() -> list[dict[str, str]]:
@@ -79,9 +77,9 @@ class GraphStore:
         on_disk = [n for n in others if locate(n) is not None]
         return [{"name": n, "summary": describe(n).summary} for n in (*embedded, *on_disk)]
 
-    def add(self, source: Source, arguments: tuple[str, ...]) -> Entry:
+    def add(self, source: Source) -> Entry:
         """Add a graph, which must be suitable for fitting."""
-        entry = _make_entry(source, arguments)
+        entry = _make_entry(source)
         with self._lock:
             self._entries[entry.key] = entry
             if len(self._entries) > MOST_GRAPHS:
@@ -96,13 +94,13 @@ class GraphStore:
                 f"{dataset.name} is not on this machine yet: graphfilter data get {dataset.name} "
                 "downloads it."
             )
-        arguments = ("--dataset", dataset.name)
+        words = ("--dataset", dataset.name)
         with self._lock:
             for entry in self._entries.values():
-                if entry.arguments == arguments:
+                if entry.source.words == words:
                     return entry
         graph = load_dataset(dataset.name)
-        return self.add(Source(graph, origin={"dataset": dataset.name}), arguments)
+        return self.add(Source(graph, origin={"dataset": dataset.name}, words=words))
 
     def columns_of(self, key: str) -> list[str]:
         """Return the names of the columns of an uploaded table."""
@@ -133,11 +131,11 @@ class GraphStore:
         notes = tuple(_named(note, first, second) for note in graph.notes)
         graph = graph.replace(name=name, notes=notes)
         origin = {"edges": first.name, "vertices": second.name}
-        arguments = ("--edges", first.name, "--vertices", second.name)
+        words = ("--edges", first.name, "--vertices", second.name)
         for name in COLUMNS:
             if (chosen := getattr(columns, name)) is not None:
-                arguments += (f"--{name}", chosen)
-        return self.add(Source(graph, encoder, origin, columns), arguments)
+                words += (f"--{name}", chosen)
+        return self.add(Source(graph, encoder, origin, columns, words))
 
     def get(self, key: str) -> Entry:
         """Return the graph of this key."""
@@ -149,8 +147,8 @@ class GraphStore:
             return self._entries[key]
 
 
-def _make_entry(source: Source, arguments: tuple[str, ...]) -> Entry:
-    return Entry(secrets.token_hex(8), source, arguments, plan_fit(source, 0).notes)
+def _make_entry(source: Source) -> Entry:
+    return Entry(secrets.token_hex(8), source, plan_fit(source, 0).notes)
 
 
 def _renamed(error: GraphFilterError, *uploads: Upload) -> ConfigError:

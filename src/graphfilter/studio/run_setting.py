@@ -57,13 +57,3 @@ class RunSetting:
             max_epochs=self.max_epochs,
             random_state=self.seed,
         )
-
-    def arguments(self) -> tuple[str, ...]:
-        """Return the words of the command line for what differs from the defaults."""
-        options = {"operator": "--operator", "n_layers": "--layers", "filter_init": "--init",
-                   "dropout": "--dropout", "max_epochs": "--epochs", "seed": "--seed"}  # fmt: skip
-        said = []
-        for name, option in options.items():
-            if getattr(self, name) != getattr(RunSetting(), name):
-                said += [option, str(getattr(self, name))]
-        return (*said, *(() if self.baselines else ("--no-baselines",)))

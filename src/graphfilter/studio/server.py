@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from typing import Any, Self
 
 from graphfilter.errors import ConfigError
-from graphfilter.run_folder import Source
+from graphfilter.fits import Source
 from graphfilter.storage import scratch_folder
 from graphfilter.studio.app import Handlers, make_app
 from graphfilter.studio.graph_store import GraphStore
@@ -36,7 +36,7 @@ class Studio:
     Parameters
     ----------
     source : Source, optional
-        A graph to start with, and ``arguments``, the words of the command line that name it.
+        A graph to start with.
     port : int
         0 takes any that is free.
     upload_limit_mb : int
@@ -53,7 +53,6 @@ class Studio:
     def __init__(
         self,
         source: Source | None = None,
-        arguments: tuple[str, ...] = (),
         *,
         port: int = 0,
         upload_limit_mb: int = UPLOAD_LIMIT_MB,
@@ -64,7 +63,7 @@ class Studio:
         with ExitStack() as stack:
             self._socket = stack.enter_context(_listen(port))
             self.folder = stack.enter_context(scratch_folder("graphfilter-studio-"))
-            graphs = GraphStore(self.folder, upload_limit_mb << 20, source, arguments)
+            graphs = GraphStore(self.folder, upload_limit_mb << 20, source)
             runs = TrainingQueue(self.folder)
             stack.callback(runs.close)
             self._stack = stack.pop_all()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 import threading
 import time
 from collections.abc import Mapping
@@ -17,9 +16,10 @@ import torch
 from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, GraphFilterError
+from graphfilter.fits import plan_fit
 from graphfilter.report.curves import FREQUENCIES, stacked_response
 from graphfilter.report.numbers import plain, spread_out
-from graphfilter.run_folder import fit_folder, plan_fit
+from graphfilter.run_folder import fit_folder
 from graphfilter.studio.graph_store import Entry
 from graphfilter.studio.run_setting import RunSetting
 from graphfilter.training import Progress
@@ -111,21 +111,15 @@ class StudioRun:
             plan,
             classifier,
             self.folder,
-            seed=self.setting.seed,
             baselines=self.setting.baselines,
             on_epoch=on_epoch,
             on_baseline=on_baseline,
-            command=self._command(),
+            command_out="run",
         )
         learned = dict(classifier.filter_.named_parameters())
         scalars = {name: p.detach().cpu().numpy() for name, p in learned.items()}
         self.drawn = _draw(scalars, self.setting.operator)
-        self.scores = {p: s["accuracy"] for p, s in summary.metrics["scores"].items()}
-
-    def _command(self) -> str:
-        """Return the command that repeats the run."""
-        words = ("graphfilter", "fit", *self.entry.arguments, *self.setting.arguments())
-        return shlex.join([*words, "--out", "run"])
+        self.scores = {p: s["accuracy"] for p, s in summary.fit.scores.items()}
 
     def _stops(self) -> bool:
         """Wait while paused; return whether to stop."""

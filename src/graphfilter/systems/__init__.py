@@ -6,10 +6,10 @@ authors' own setting in ``author_systems.py``: add yours there.
 ``pipeline.py`` runs any of them on a graph. May import ``training`` and the rooms above it.
 """
 
-from graphfilter.systems.committee import Committee as Committee
+from graphfilter.systems.committee import Committee as Committee, repeats as repeats
 from graphfilter.systems.committee_outcome import CommitteeOutcome as CommitteeOutcome
 from graphfilter.systems.committees import COMMITTEE as COMMITTEE, GROUPS as GROUPS
-from graphfilter.systems.costs import estimate_cost as estimate_cost
+from graphfilter.systems.costs import Cost as Cost, estimate_cost as estimate_cost
 from graphfilter.systems.pipeline import (
     Outcome,
     Prepared,

@@ -11,16 +11,7 @@ import numpy as np
 from graphfilter.errors import check_name
 from graphfilter.filters import IdentityFilterConfig, StackedFilterConfig
 from graphfilter.graph import Graph
-from graphfilter.inputs import MOST_AVERAGED
-from graphfilter.models import (
-    ChannelNetworkConfig,
-    FilterNetworkConfig,
-    ForestConfig,
-    KernelConfig,
-    ResidualConfig,
-    TreesConfig,
-    growing_bytes,
-)
+from graphfilter.models import FilterNetworkConfig, TreesConfig
 from graphfilter.systems.system import System
 from graphfilter.training import TrainConfig
 
@@ -29,12 +20,6 @@ DECAY = 0.5
 # Epochs without a better validation score after which a member stops. Scores of few vertices take
 # few values and rise rarely, so where labels are few it waits longer: epochs times labels.
 PATIENCE, PATIENCE_OF_FEW = 40, 9000
-# Of the work of boosting: training vertices × columns × classes.
-MOST_BOOSTED = 2 * 10**7
-# Of training vertices that are compared with all vertices, and of common neighbours.
-MOST_COMPARED, MOST_SHARED = 50_000, 10**9
-# Of bytes that a deep network keeps for its gradient, and of those that a random tree grows in.
-MOST_KEPT, MOST_GROWING = 4 * 2**30, 2**30
 # On small graphs chance in training matters, and time does not: each member is trained from
 # several seeds, so many that their vertices add up to this.
 REPEATED_VERTICES, MOST_REPEATS = 8000, 5
@@ -97,30 +82,9 @@ class Committee(System):
         """Return why a member is not trained on a graph; None where it is."""
         if not graph.n_edges and not _alone(member):
             return "there are no edges"
-        has_channels = graph.directed or graph.kinds is not None
-        if isinstance(member.model, ChannelNetworkConfig) and not has_channels:
-            return "edges have neither directions nor kinds"
-        if has_channels and _filters_features(member):
+        if (graph.directed or graph.kinds is not None) and _filters_features(member):
             return "each direction and kind of edge has a filter of its own"
-        if isinstance(member.model, TreesConfig):
-            columns = graph.n_features
-            if columns > MOST_AVERAGED:
-                return f"{columns:,} columns are too many for trees (at most {MOST_AVERAGED:,})"
-            if columns * n_train * graph.n_classes > MOST_BOOSTED:
-                return "trees would take too long"
-        if isinstance(member.model, KernelConfig | ForestConfig):
-            if n_train > MOST_COMPARED:
-                return f"{n_train:,} labels are too many to compare (at most {MOST_COMPARED:,})"
-            if np.square(graph.degrees, dtype=np.float64).sum() > MOST_SHARED:
-                return "there are too many pairs of vertices with a common neighbour"
-        growing = growing_bytes(n_train, graph.n_classes)
-        if isinstance(member.model, ForestConfig) and growing > MOST_GROWING:
-            return f"{graph.n_classes:,} classes are too many for trees that vote"
-        if isinstance(member.model, ResidualConfig):
-            kept = 24 * graph.n_vertices * member.model.hidden_size * member.model.n_layers
-            if kept > MOST_KEPT:
-                return f"{graph.n_vertices:,} vertices are too many for a deep network"
-        return None
+        return None if member.model is None else member.model.skip_reason(graph, n_train)
 
     def _changed(self, changes: Mapping[str, Any]) -> Committee:
         for key in changes:

@@ -22,7 +22,6 @@ from graphfilter.splits import Split
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System
 from graphfilter.training import (
-    CLASSIFICATION,
     REGRESSION,
     FitResult,
     OnEpoch,
@@ -242,7 +241,7 @@ def inputs_of(prepared: Prepared, system: System) -> Tensor | SparseFeatures:
 
 def check_is_of_classes(prepared: Prepared, system: System) -> None:
     """Raise where a system that can only tell classes apart is to learn something else."""
-    if prepared.task is not CLASSIFICATION:
+    if not prepared.task.one_class:
         raise ConfigError(
             f"{system.name} must learn one class per vertex; got {prepared.task.name}. Name a "
             "system that is one network: sgf, mlp, appnp, gcnii, ..."

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from graphfilter.errors import GraphError
 from graphfilter.filters import Filter
 from graphfilter.graph import Graph
-from graphfilter.models import FilterNetworkConfig, Network, can_be_divided
+from graphfilter.models import FilterNetworkConfig, Network
 from graphfilter.splits import Split
 from graphfilter.systems.committee import Committee
 from graphfilter.systems.committee_training import train_committee
@@ -97,7 +97,7 @@ def is_divided(system: System) -> bool:
     if isinstance(system, Committee):
         return True
     # Not of a class that is derived from it, whose forward is another.
-    return type(system.model) is FilterNetworkConfig and can_be_divided(system.model)
+    return type(system.model) is FilterNetworkConfig and system.model.can_be_divided
 
 
 def predict_untrained(

@@ -143,6 +143,10 @@ class System:
         """Return the system with another limit of epochs, under its own name."""
         return self if max_epochs is None else self._changed({"max_epochs": max_epochs})
 
+    def choosing_by(self, monitor: str | None) -> System:
+        """Return the system with another score that chooses its best epoch, under its own name."""
+        return self if monitor is None else self._changed({"monitor": monitor})
+
     def describe(self) -> dict[str, Any]:
         """Return the config of the network as plain values; none where there is none."""
         return {} if self.model is None else self.model.describe()

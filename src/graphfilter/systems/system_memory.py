@@ -28,7 +28,6 @@ from graphfilter.models import (
     KernelConfig,
     ResidualConfig,
     TreesConfig,
-    can_be_divided,
     forest_bytes,
 )
 from graphfilter.operators import COLUMNS
@@ -135,7 +134,7 @@ def memory_of(
         return replace(held, hidden=kept), model.hidden_size
     width, layers = _shape(system)
     own, at_once = width, width
-    if isinstance(model, FilterNetworkConfig) and can_be_divided(model):
+    if isinstance(model, FilterNetworkConfig) and model.can_be_divided:
         own = -(-width // n_processes)
         at_once = min(own, _columns_at_once(sizes, memory))
     filtered = isinstance(model, FilterNetworkConfig) and model.filter_on == "hidden"

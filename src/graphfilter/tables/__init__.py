@@ -26,7 +26,7 @@ from graphfilter.tables.encoded import KINDS, EncodedColumn, Features, with_gaps
 from graphfilter.tables.encoding import TableEncoder
 from graphfilter.tables.entries import encode_column
 from graphfilter.tables.formats import check_not_same, open_pair, open_table
-from graphfilter.tables.frames import FrameTable
+from graphfilter.tables.frames import FrameTable, read_frames
 from graphfilter.tables.hashes import hash_text
 from graphfilter.tables.labels import UNLABELLED, encode_labels, match_labels
 from graphfilter.tables.parquet_table import ParquetTable
@@ -83,6 +83,7 @@ __all__ = [
     "place_of_row",
     "read_attributes",
     "read_edge_blocks",
+    "read_frames",
     "read_label_columns",
     "read_number_column",
     "read_parts",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from math import isfinite
 from typing import Any, Self
@@ -91,7 +91,8 @@ class EncodedColumn:
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; those left at their defaults are left out."""
         default = type(self)(self.name, self.kind)
-        values = {k: v for k, v in asdict(self).items() if v != getattr(default, k)}
+        own = {f.name: getattr(self, f.name) for f in fields(self)}
+        values = {k: v for k, v in own.items() if v != getattr(default, k)}
         values = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
         return {"name": self.name, "kind": self.kind, "categories": [], **values}
 

@@ -9,12 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.errors import GraphError
+from graphfilter.errors import GraphError, check_name
+from graphfilter.tables.build import GraphParts, read_parts
 from graphfilter.tables.cells import value_type
+from graphfilter.tables.columns import Columns
 from graphfilter.tables.source import TableSource
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_COLUMNS = ("weight", "split", "edge_kind", "vertex_kind", "merge", "edge_time")
+_SETTINGS = ("unlabelled", "allow_missing", "directed")
 
 
 class FrameTable(TableSource):
@@ -35,6 +40,25 @@ class FrameTable(TableSource):
 
     def read_batches(self, names: list[str], header: bool) -> Iterator[pa.RecordBatch]:
         yield from self._table.select(names).to_batches()
+
+
+def read_frames(
+    vertices: Any, edges: Any, roles: Mapping[str, str | None], options: Mapping[str, Any]
+) -> GraphParts:
+    """Read what two frames say of a graph; see :meth:`graphfilter.graph.Graph.from_frames`."""
+    rest = dict(options)
+    columns: dict[str, Any] = {**roles}
+    for name in _COLUMNS:
+        columns[name] = rest.pop(name, None)
+    for name in ("features", "categorical", "drop"):
+        columns[name] = tuple(rest.pop(name, ()))
+    columns["kinds"] = tuple(rest.pop("kinds", {}).items())
+    settings = {key: rest.pop(key) for key in _SETTINGS if key in rest}
+    if rest:
+        known = (*_COLUMNS, "features", "categorical", "drop", "kinds", *_SETTINGS)
+        check_name("option of from_frames", next(iter(rest)), known)
+    tables = FrameTable(edges, "edges"), FrameTable(vertices, "vertices")
+    return read_parts(*tables, Columns(**columns), **settings)
 
 
 def _as_arrow(frame: Any, label: str) -> pa.Table:

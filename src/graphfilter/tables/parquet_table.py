@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphfilter.storage import EDGE_BYTES, Budget
 from graphfilter.tables.parquet_footer import read_chunks
-from graphfilter.tables.source import TableSource, reading_table
+from graphfilter.tables.source import TableSource, check_width, reading_table
 from graphfilter.tables.text_format import TextOptions
 
 if TYPE_CHECKING:
@@ -40,7 +40,9 @@ class ParquetTable(TableSource):
         from pyarrow import parquet
 
         with reading_table(self._path):
-            return parquet.read_schema(self._path).names
+            names = parquet.read_schema(self._path).names
+        check_width(self._path, len(names))
+        return names
 
     def read(self, names: list[str]) -> pa.Table:
         import pyarrow as pa
@@ -72,8 +74,8 @@ def _open(path: Path, names: list[str]) -> tuple[Any, int, Budget]:
     """Open a file after what it says it holds has been counted; return also rows per batch."""
     from pyarrow import parquet
 
-    budget, chunks = Budget(path), read_chunks(path)
-    chosen = [chunk for chunk in chunks if chunk.name in names]
+    budget, chunks, asked = Budget(path), read_chunks(path), set(names)
+    chosen = [chunk for chunk in chunks if chunk.name in asked]
     n_values, n_bytes = (sum(c.n_values for c in chosen), sum(c.n_bytes for c in chosen))
     what = f"{n_values:,} values, {n_bytes:,} bytes unpacked"
     budget.spend(2 * n_bytes + _BYTES_PER_CELL * n_values, what)
@@ -97,8 +99,9 @@ def _plain(table: pa.Table, budget: Budget) -> pa.Table:
     import pyarrow as pa
 
     table.validate(full=True)
-    for i, column in enumerate(table.columns):
-        name, kind = table.column_names[i], column.type
+    plain: list[Any] = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        kind = column.type
         if not pa.types.is_dictionary(kind):
             n_bytes = column.nbytes
         elif _is_text(kind.value_type):
@@ -106,9 +109,8 @@ def _plain(table: pa.Table, budget: Budget) -> pa.Table:
         else:
             n_bytes = kind.value_type.bit_width * len(column) // 8
         budget.spend(n_bytes, f"column {name!r} takes {n_bytes:,} bytes or more")
-        if pa.types.is_dictionary(kind):
-            table = table.set_column(i, name, column.cast(kind.value_type))
-    return table
+        plain.append(column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column)
+    return pa.table(plain, names=table.column_names)
 
 
 def _text_bytes(chunk: Any) -> int:

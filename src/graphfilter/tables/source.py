@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _TEXT = re.compile(r"\.(csv|tsv|txt)(\.gz)?$", re.IGNORECASE)
 # The beginning of a table: enough to see which columns fit those of the other.
 _PEEK_ROWS = 10_000
+# Each is understood by itself, in half a millisecond.
+MOST_COLUMNS = 100_000
 
 
 class TableSource(ABC):
@@ -101,6 +103,13 @@ def place_of_row(where: str | PathLike[str], row: int, *, header: bool = True) -
     if _TEXT.search(fspath(where)):
         return "line", row + 1 + header
     return "row", row + 1
+
+
+def check_width(path: str | PathLike[str], n_columns: int) -> None:
+    """Raise where a table has more columns than can be understood one by one."""
+    if n_columns > MOST_COLUMNS:
+        problem = f"a table must have at most {MOST_COLUMNS:,} columns; got {n_columns:,}"
+        raise DataFileError(path, f"{problem}. Split it, or make it a .npz file.")
 
 
 def at_row(

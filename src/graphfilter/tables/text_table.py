@@ -13,9 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.errors import DataFileError
 from graphfilter.storage import EDGE_BYTES, Budget
-from graphfilter.tables.source import TableSource, reading_table
+from graphfilter.tables.source import TableSource, check_width, reading_table
 from graphfilter.tables.text_format import (
     HEAD_BYTES,
     TextFormat,
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 # Ids are looked up block by block in a hash table that is built for each block: large blocks
 # are faster, small ones take less memory. A row must fit into a block.
 BLOCK_BYTES = 16 << 20
-MOST_COLUMNS = 100_000
 # A byte of text becomes part of a cell, which has a place to start as well.
 _BYTES_PER_BYTE = 2
 _CHUNK_BYTES = 1 << 20
@@ -70,11 +68,7 @@ class TextTable(TableSource):
         with reading_table(self._path):
             head = self._first_lines(HEAD_BYTES) or self._first_lines(BLOCK_BYTES)
             n_columns = head.count(self._format.delimiter.encode()) + 1
-            if n_columns > MOST_COLUMNS:
-                problem = f"a table must have at most {MOST_COLUMNS:,} columns; got {n_columns:,}"
-                raise DataFileError(
-                    self._path, f"{problem}. Split it, or make it a .npz file.", line=1
-                )
+            check_width(self._path, n_columns)
             # The first line alone is parsed, unless a quoted name goes on in the next.
             alone = head and head.count(b'"') % 2 == 0
             source = pa.BufferReader(head) if alone else self._source()

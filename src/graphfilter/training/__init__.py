@@ -17,7 +17,13 @@ from graphfilter.training.run import (
 )
 from graphfilter.training.target_scale import SCALES, TargetScale
 from graphfilter.training.task import Task
-from graphfilter.training.tasks import CLASSIFICATION, MULTILABEL, REGRESSION, TASKS
+from graphfilter.training.tasks import (
+    CLASSIFICATION,
+    MULTILABEL,
+    REGRESSION,
+    TASKS,
+    Classification as Classification,
+)
 
 __all__ = [
     "CLASSIFICATION",

@@ -129,7 +129,7 @@ def fingerprint(
     where = (operator.device.type, torch.__version__, FORMAT)
     digest.update(repr((asdict(config), list(seeds), operator, where)).encode())
     if task is not CLASSIFICATION:
-        digest.update(task.name.encode())
+        digest.update(repr(task).encode())
     for split in splits:
         for part in (split.train, split.val):
             digest.update(part.tobytes())

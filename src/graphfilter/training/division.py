@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphfilter.errors import ConfigError
-from graphfilter.models import DIVIDED, Columns, FilterNetwork, Network, can_be_divided, column_part
+from graphfilter.models import DIVIDED, Columns, FilterNetwork, Network, column_part
 from graphfilter.runtime import Group, current
 
 # The tensors of Adam that have the shape of what is trained.
@@ -102,6 +102,6 @@ def divide(models: Sequence[Network[Any]]) -> Division | None:
     # Not of a class that is derived from it, whose forward is another.
     networks = [model for model in models if type(model) is FilterNetwork]
     configs = {network.config for network in networks}
-    if len(networks) < len(models) or len(configs) > 1 or not can_be_divided(networks[0].config):
+    if len(networks) < len(models) or len(configs) > 1 or not networks[0].config.can_be_divided:
         return None
     return Division(group, networks)

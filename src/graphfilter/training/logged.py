@@ -60,5 +60,14 @@ def _log(progress: Progress) -> None:
         progress.max_epochs,
         progress.loss,
         SCORE_NAMES[progress.score_name],
-        f"{100 * progress.val_score:.1f} %" if isfinite(progress.val_score) else "unknown",
+        _written(progress),
     )
+
+
+def _written(progress: Progress) -> str:
+    """Write the validation score: shares in percent, R² as it is."""
+    if not isfinite(progress.val_score):
+        return "unknown"
+    if progress.score_name == "r2":
+        return f"{progress.val_score:.3f}"
+    return f"{100 * progress.val_score:.1f} %"

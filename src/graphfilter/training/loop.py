@@ -22,6 +22,7 @@ from graphfilter.training.cohorts import cohorts_of, multiplications
 from graphfilter.training.config import TrainConfig
 from graphfilter.training.division import Division, Next, divide
 from graphfilter.training.epoch import Epoch
+from graphfilter.training.optimizer import make_optimizer
 from graphfilter.training.progress import OnEpoch, progress_of
 from graphfilter.training.run import FitResult, Run
 from graphfilter.training.task import Task
@@ -147,7 +148,7 @@ class Training:
         ]  # fmt: skip
         self._state = Checkpoint(
             runs=self.runs,
-            optimizer=_make_optimizer(self._trained, config),
+            optimizer=make_optimizer(self._trained, config),
             generators=[torch.Generator(operator.device).manual_seed(seed) for seed in seeds],
             path=checkpoint,
             key=fingerprint(config, seeds, splits, labels, class_weight, models, operator, x, task)
@@ -287,30 +288,6 @@ def _whole(
         state = division.whole(result.state, DIVIDED)
         made.append(replace(result, state=state, communicated=per_epoch))
     return made
-
-
-def _make_optimizer(models: Sequence[Network[Any]], config: TrainConfig) -> torch.optim.Optimizer:
-    """Make one Adam for all runs: it works entry by entry, so they do not mix."""
-    filters = [p for m in models for p in m.filter_parameters()]
-    undecayed = [p for m in models for p in m.undecayed_parameters()]
-    apart = {*filters, *undecayed}
-    every = [p for m in models for p in m.parameters()]
-    groups = [
-        {
-            "params": filters,
-            "lr": config.filter_learning_rate,
-            "weight_decay": config.filter_weight_decay,
-        },
-        {
-            "params": [p for p in every if p not in apart],
-            "lr": config.learning_rate,
-            "weight_decay": config.weight_decay,
-        },
-        {"params": undecayed, "lr": config.learning_rate, "weight_decay": 0.0},
-    ]
-    # On a GPU the step is captured with the rest of the epoch.
-    on_gpu = every[0].device.type == "cuda"
-    return torch.optim.Adam([g for g in groups if g["params"]], fused=True, capturable=on_gpu)
 
 
 def _check(

@@ -20,12 +20,13 @@ Monitor = Literal[
 ]  # fmt: skip
 MONITORS: tuple[str, ...] = get_args(Monitor)
 
-# Of outputs (m, R, C), targets, which vertices count (bool: m, R) and class weights (C,): (R,).
-Score = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
+# Of outputs (m, R, C), targets, which vertices count (bool: m, R), class weights (C,) and the class
+# that each run looks for (R,): (R,).
+Score = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
 def balanced_accuracy(
-    logits: Tensor, truth: Tensor, chosen: Tensor, class_weight: Tensor
+    logits: Tensor, truth: Tensor, chosen: Tensor, class_weight: Tensor, positive: Tensor
 ) -> Tensor:
     """Return the mean recall of the classes present, whatever their positive weights."""
     counts = _confusion(logits, truth, chosen)
@@ -33,7 +34,9 @@ def balanced_accuracy(
     return _mean_of_present(recall, counts, class_weight)
 
 
-def macro_f1(logits: Tensor, truth: Tensor, chosen: Tensor, class_weight: Tensor) -> Tensor:
+def macro_f1(
+    logits: Tensor, truth: Tensor, chosen: Tensor, class_weight: Tensor, positive: Tensor
+) -> Tensor:
     r"""Return the mean over the classes present of :math:`2\,tp / (2\,tp + fp + fn)`."""
     counts = _confusion(logits, truth, chosen)
     weighted = class_weight.double()[:, None] * counts
@@ -42,30 +45,37 @@ def macro_f1(logits: Tensor, truth: Tensor, chosen: Tensor, class_weight: Tensor
     return _mean_of_present(f1, counts, class_weight)
 
 
-def roc_auc(logits: Tensor, truth: Tensor, chosen: Tensor, class_weight: Tensor) -> Tensor:
+def roc_auc(
+    logits: Tensor, truth: Tensor, chosen: Tensor, class_weight: Tensor, positive: Tensor
+) -> Tensor:
     """Return the share of pairs of the two classes in the right order; ties count half.
 
     Class weights cancel.
     """
-    margin, positive, negative = _ranked(_margins(logits), (truth == 1)[None], chosen.T)
+    margin, second, other = _ranked(_margins(logits), (truth == 1)[None], chosen.T)
     first, last = (torch.searchsorted(margin, margin, right=right) for right in (False, True))
-    below = _counts(negative).gather(1, first) + _counts(negative).gather(1, last)
-    ordered = (positive * below).sum(1).double()
-    return ordered / (2 * positive.sum(1) * negative.sum(1))
+    below = _counts(other).gather(1, first) + _counts(other).gather(1, last)
+    ordered = (second * below).sum(1).double()
+    return ordered / (2 * second.sum(1) * other.sum(1))
 
 
 def average_precision(
-    logits: Tensor, truth: Tensor, chosen: Tensor, class_weight: Tensor
+    logits: Tensor, truth: Tensor, chosen: Tensor, class_weight: Tensor, positive: Tensor
 ) -> Tensor:
     r"""Return :math:`\sum_n (R_n - R_{n-1}) P_n` over the distinct margins n.
 
-    Each vertex of class 1 adds the precision among those that score at least as high as it does.
+    Each vertex of the class looked for adds the precision among those that score at least as high
+    as it does.
     """
-    ranked = _ranked(_margins(logits), (truth == 1)[None], chosen.T)
-    return _average_precision(*ranked, class_weight)
+    margins = torch.where(positive[:, None] == 1, _margins(logits), -_margins(logits))
+    ranked = _ranked(margins, truth[None] == positive[:, None], chosen.T)
+    weight = class_weight.double()
+    return _average_precision(*ranked, weight[positive, None], weight[1 - positive, None])
 
 
-def labels_macro_f1(outputs: Tensor, truth: Tensor, chosen: Tensor, weight: Tensor) -> Tensor:
+def labels_macro_f1(
+    outputs: Tensor, truth: Tensor, chosen: Tensor, weight: Tensor, positive: Tensor
+) -> Tensor:
     """Return the mean F1 of the labels that some vertex has; truth is 0 or 1 (m, L)."""
     true, said = truth[:, None] > 0, outputs > 0
     counted = chosen[..., None]
@@ -75,7 +85,7 @@ def labels_macro_f1(outputs: Tensor, truth: Tensor, chosen: Tensor, weight: Tens
 
 
 def labels_average_precision(
-    outputs: Tensor, truth: Tensor, chosen: Tensor, weight: Tensor
+    outputs: Tensor, truth: Tensor, chosen: Tensor, weight: Tensor, positive: Tensor
 ) -> Tensor:
     """Return the mean average precision of the labels that some vertex has."""
     n_runs, n_labels = outputs.shape[1:]
@@ -83,9 +93,9 @@ def labels_average_precision(
     margin = outputs.double().permute(1, 2, 0).flatten(0, 1)
     true = (truth.T > 0).repeat(n_runs, 1)
     counted = chosen.T.repeat_interleave(n_labels, 0, output_size=n_runs * n_labels)
-    margin, positive, negative = _ranked(margin, true, counted)
-    precision = _average_precision(margin, positive, negative, weight.new_ones(2))
-    present = positive.sum(1) > 0
+    margin, has, has_not = _ranked(margin, true, counted)
+    precision = _average_precision(margin, has, has_not)
+    present = has.sum(1) > 0
     found = torch.where(present, precision, 0.0).view(n_runs, n_labels).sum(1)
     return found / present.view(n_runs, n_labels).sum(1)
 
@@ -128,14 +138,17 @@ def _ranked(margin: Tensor, true: Tensor, chosen: Tensor) -> tuple[Tensor, Tenso
 
 
 def _average_precision(
-    margin: Tensor, positive: Tensor, negative: Tensor, class_weight: Tensor
+    margin: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    own_weight: Tensor | float = 1.0,
+    other_weight: Tensor | float = 1.0,
 ) -> Tensor:
-    weight = class_weight.double()
     first = torch.searchsorted(margin, margin)
     right, wrong = (
         each.sum(1, keepdim=True) - _counts(each).gather(1, first) for each in (positive, negative)
     )
-    right, wrong = weight[1] * right, weight[0] * wrong
+    right, wrong = own_weight * right.double(), other_weight * wrong.double()
     total = right + wrong
     precision = right / torch.where(total > 0, total, 1.0)
     return (positive * precision).sum(1) / positive.sum(1)

@@ -8,22 +8,36 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from graphfilter.errors import ConfigError
+from graphfilter.metrics import Metric
 from graphfilter.training.monitors import Score
+
+Outputs = NDArray[np.float64]
 
 
 class Task(ABC):
-    """How outputs are compared with what is known of the vertices.
+    """How outputs are compared with what is known of the vertices, and what is answered.
+
+    The methods on tensors are the training loop's; those on arrays are for whoever reads what was
+    trained: :meth:`decide`, :meth:`measure` and :meth:`columns`.
 
     Attributes
     ----------
     name : str
+    one_class : bool
+        Whether a vertex has one class of several.
+    metrics : mapping
+        The scores of :meth:`measure`, and how each is written; the first is the one to judge by.
+    sections : tuple of str
+        Of a report, in its order.
     score_name : str
         The score that is recorded every epoch beside the loss; higher is better.
     scores : mapping
@@ -37,12 +51,18 @@ class Task(ABC):
     """
 
     name: ClassVar[str]
+    one_class: ClassVar[bool] = False
+    metrics: ClassVar[Mapping[str, Metric]]
+    sections: ClassVar[tuple[str, ...]]
     score_name: ClassVar[str]
     scores: ClassVar[Mapping[str, Score]] = {}
 
-    def __reduce__(self) -> str:
+    def __reduce__(self) -> str | tuple[Any, ...]:
         """Be pickled and copied as the one instance of this task."""
         return self.name.upper()
+
+    def __repr__(self) -> str:
+        return self.name
 
     @abstractmethod
     def known(self, targets: Tensor) -> Tensor:
@@ -71,6 +91,26 @@ class Task(ABC):
     @abstractmethod
     def answers(self, outputs: Tensor) -> Tensor:
         """Return what outputs (..., C) say: probabilities, or values."""
+
+    @abstractmethod
+    def decide(self, outputs: Outputs) -> NDArray[Any]:
+        """Return what is answered from what outputs (n, C) say, where nobody asks otherwise."""
+
+    @abstractmethod
+    def measure(
+        self, outputs: Outputs, truth: NDArray[Any], answers: NDArray[Any], positive: int = 1
+    ) -> dict[str, Any]:
+        """Return the number of vertices and each of ``metrics`` that is defined on them."""
+
+    @abstractmethod
+    def columns(
+        self, outputs: Outputs, answers: NDArray[Any], names: Sequence[str]
+    ) -> dict[str, NDArray[Any]]:
+        """Return the columns of a table of answers, one row per vertex."""
+
+    def sought(self, train: Tensor) -> int:
+        """Return the class that is looked for; of no meaning but for two classes."""
+        return 1
 
     @property
     def monitors(self) -> tuple[str, ...]:
@@ -111,7 +151,8 @@ class Task(ABC):
         answer = self.constant(train, n_outputs, class_weight).expand(len(val), 1, -1)
         chosen = torch.ones(len(val), 1, dtype=torch.bool, device=val.device)
         weight = all_weights(answer, class_weight)
-        return float(self.scores[monitor](answer, val, chosen, weight))
+        positive = torch.tensor([self.sought(train)], device=val.device)
+        return float(self.scores[monitor](answer, val, chosen, weight, positive))
 
     def check(self, monitor: str, val: Tensor, class_weight: Tensor | None) -> None:
         """Raise where a monitored score is not one of this task, or not defined on ``val``."""

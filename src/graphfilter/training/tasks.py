@@ -2,21 +2,76 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import softplus
 
 from graphfilter.errors import ConfigError, GraphError
+from graphfilter.metrics import (
+    LABEL_METRICS,
+    METRICS,
+    NUMBER_METRICS,
+    looked_for,
+    score,
+    score_labels,
+    score_numbers,
+)
 from graphfilter.training import monitors
-from graphfilter.training.task import Task
+from graphfilter.training.task import Outputs, Task
+
+# Between the labels of one vertex, in a table.
+SEPARATOR = ";"
 
 
 class Classification(Task):
-    """One class per vertex: softmax and cross entropy. Targets int64 (n,), -1 where unknown."""
+    """One class per vertex: softmax and cross entropy. Targets int64 (n,), -1 where unknown.
+
+    Parameters
+    ----------
+    positive : int, optional
+        The class of two that is looked for; the rarer of the training vertices otherwise.
+    """
 
     name = "classification"
+    one_class = True
+    metrics = METRICS
+    sections = ("needs", "filter", "graph", "classes", "decision", "vertices", "made")
     score_name = "accuracy"
     scores = monitors.OF_CLASSES
+
+    def __init__(self, positive: int | None = None) -> None:
+        self.positive = positive
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return super().__reduce__() if self.positive is None else (type(self), (self.positive,))
+
+    def __repr__(self) -> str:
+        return self.name if self.positive is None else f"{self.name} of {self.positive}"
+
+    def sought(self, train: Tensor) -> int:
+        return looked_for(train.cpu().numpy()) if self.positive is None else self.positive
+
+    def decide(self, outputs: Outputs) -> NDArray[Any]:
+        return outputs.argmax(axis=1)
+
+    def measure(
+        self, outputs: Outputs, truth: NDArray[Any], answers: NDArray[Any], positive: int = 1
+    ) -> dict[str, Any]:
+        return score(outputs, truth, predicted=answers, positive=positive)
+
+    def columns(
+        self, outputs: Outputs, answers: NDArray[Any], names: Sequence[str]
+    ) -> dict[str, NDArray[Any]]:
+        found = {
+            "predicted": np.array(names, dtype=object)[answers],
+            "probability": outputs[np.arange(len(answers)), answers].round(6),
+        }
+        return found | {f"p_{name}": outputs[:, c].round(6) for c, name in enumerate(names)}
 
     def known(self, targets: Tensor) -> Tensor:
         return targets >= 0
@@ -103,8 +158,28 @@ class Multilabel(_Values):
     """
 
     name = "multilabel"
+    metrics = LABEL_METRICS
+    sections = ("needs", "filter", "graph", "labels", "vertices", "made")
     score_name = "micro_f1"
     scores = monitors.OF_LABELS
+
+    def decide(self, outputs: Outputs) -> NDArray[Any]:
+        return (outputs > 0.5).astype(np.int64)
+
+    def measure(
+        self, outputs: Outputs, truth: NDArray[Any], answers: NDArray[Any], positive: int = 1
+    ) -> dict[str, Any]:
+        return score_labels(outputs, truth)
+
+    def columns(
+        self, outputs: Outputs, answers: NDArray[Any], names: Sequence[str]
+    ) -> dict[str, NDArray[Any]]:
+        joined = [
+            SEPARATOR.join(name for name, has in zip(names, row, strict=True) if has)
+            for row in answers
+        ]
+        found: dict[str, NDArray[Any]] = {"predicted": np.array(joined, dtype=object)}
+        return found | {f"p_{name}": outputs[:, c].round(6) for c, name in enumerate(names)}
 
     def losses(self, outputs: Tensor, aligned: Tensor) -> Tensor:
         return (softplus(outputs) - aligned * outputs).mean(2)
@@ -130,7 +205,22 @@ class Regression(_Values):
     """
 
     name = "regression"
+    metrics = NUMBER_METRICS
+    sections = ("needs", "filter", "graph", "numbers", "vertices", "made")
     score_name = "r2"
+
+    def decide(self, outputs: Outputs) -> NDArray[Any]:
+        return outputs
+
+    def measure(
+        self, outputs: Outputs, truth: NDArray[Any], answers: NDArray[Any], positive: int = 1
+    ) -> dict[str, Any]:
+        return score_numbers(outputs[:, 0], truth[:, 0])
+
+    def columns(
+        self, outputs: Outputs, answers: NDArray[Any], names: Sequence[str]
+    ) -> dict[str, NDArray[Any]]:
+        return {"predicted": outputs[:, 0]}
 
     def losses(self, outputs: Tensor, aligned: Tensor) -> Tensor:
         return (outputs - aligned).square().mean(2)

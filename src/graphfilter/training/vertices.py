@@ -10,7 +10,7 @@ from torch import Tensor
 from graphfilter.operators import CompiledLoss
 from graphfilter.training.cross_entropy import accuracies, mean_cross_entropy
 from graphfilter.training.task import Task, all_weights
-from graphfilter.training.tasks import CLASSIFICATION
+from graphfilter.training.tasks import Classification
 
 
 class Vertices:
@@ -37,11 +37,13 @@ class Vertices:
         self._weights = weights[:, self._rows]
         self._sums = self._weights.sum(1, dtype=torch.float64)
         self._compiled = None
-        if task is CLASSIFICATION and labels.device.type == "cpu":
+        if isinstance(task, Classification) and labels.device.type == "cpu":
             self._compiled = CompiledLoss(
                 self._rows, labels[self._rows], self._weights.contiguous()
             )
         self._class_weight = class_weight
+        sought = [task.sought(labels[index]) for index in train]
+        self._positive = torch.tensor(sought, device=labels.device)
         # The vertices of the last part, whatever their weights, and in which runs they are.
         chosen = torch.zeros(len(labels), n_runs, dtype=torch.bool, device=labels.device)
         for r, index in enumerate(parts[-1]):
@@ -81,5 +83,6 @@ class Vertices:
             return scores
         weight = all_weights(logits, self._class_weight)
         last = logits.index_select(0, self._last)
-        monitored = task.scores[monitor](last, self._truth, self._chosen, weight)
+        score = task.scores[monitor]
+        monitored = score(last, self._truth, self._chosen, weight, self._positive)
         return torch.cat([scores, monitored[None]])

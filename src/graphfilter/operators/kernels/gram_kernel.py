@@ -14,6 +14,7 @@ from torch import Tensor
 
 from graphfilter.errors import GraphError
 from graphfilter.operators.kernels.factored_matrix import FactoredMatrix, made_to_be_kept
+from graphfilter.operators.kernels.product_kernel import ProductKernel
 from graphfilter.operators.kernels.torch_kernel import TorchKernel
 
 
@@ -76,12 +77,15 @@ class GramMatrix:
 class GramKernel(TorchKernel):
     """Two products with a factor, by the kernel that suits it; any device and precision."""
 
-    def __init__(self, matrix: GramMatrix, dtype: torch.dtype) -> None:
-        from graphfilter.operators.kernels.product_kernel import make_kernel
-
+    def __init__(
+        self,
+        matrix: GramMatrix,
+        dtype: torch.dtype,
+        factor: ProductKernel,
+        transposed: ProductKernel,
+    ) -> None:
         super().__init__(matrix, dtype)
-        self._factor = make_kernel(matrix.factor, dtype)
-        self._transposed = make_kernel(matrix.transposed, dtype)
+        self._factor, self._transposed = factor, transposed
         diagonal = matrix.diagonal.to(dtype)
         self._diagonal = diagonal if bool(diagonal.any()) else None
 

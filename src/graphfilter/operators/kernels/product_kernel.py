@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from graphfilter.errors import GraphError
-from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
-
-if TYPE_CHECKING:
-    from graphfilter.operators.kernels.gram_kernel import GramMatrix
 
 
 class Step(NamedTuple):
@@ -179,53 +174,6 @@ class ProductKernel(ABC):
         ------
         current, previous, total, against : (n, g, c);  weights, products : (g,); all contiguous
         """
-
-
-def make_kernel(matrix: FactoredMatrix | GramMatrix, dtype: torch.dtype) -> ProductKernel:
-    """Choose the kernel for a matrix where it lies; the table in ``kernels`` says which."""
-    from graphfilter.operators.kernels.gram_kernel import GramKernel, GramMatrix
-    from graphfilter.operators.kernels.native_kernel import NativeKernel, native_library
-    from graphfilter.operators.kernels.torch_kernel import TorchKernel
-
-    if isinstance(matrix, GramMatrix):
-        return GramKernel(matrix, dtype)
-    if dtype in (torch.float32, torch.bfloat16) and triton_works(matrix.device):
-        from graphfilter.operators.kernels.triton_kernel import TritonKernel
-
-        return TritonKernel(matrix, dtype)
-    compiled = matrix.device.type == "cpu" and native_library() is not None
-    if compiled and dtype in (torch.float32, torch.bfloat16):
-        return NativeKernel(matrix, dtype)
-    return TorchKernel(matrix, dtype)
-
-
-@cache
-def triton_works(device: torch.device) -> bool:
-    """Return whether the fused kernels run on a device, by running one.
-
-    Triton comes with torch's CUDA builds on Linux. It needs a C compiler and a recent GPU;
-    without either, cuSPARSE does the work.
-    """
-    if device.type != "cuda":
-        return False
-    one = torch.ones(1, 8, dtype=torch.float32, device=device)
-    index = torch.tensor([0, 1], device=device), torch.zeros(1, dtype=torch.int32, device=device)
-    try:
-        from graphfilter.operators.kernels.triton_kernel import TritonKernel
-
-        kernel = TritonKernel(FactoredMatrix(*index, 1), torch.float32)
-        kernel.multiply(one, out=torch.empty_like(one))
-    except Exception as error:
-        # Compilers and drivers raise errors of many types; whichever it is, there is a fallback.
-        if not isinstance(error, ModuleNotFoundError):
-            reason = f"{type(error).__name__}: {error}".partition("\n")[0]
-            warnings.warn(
-                f"the fused GPU kernels cannot run here, slower ones do ({reason}).",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-        return False
-    return True
 
 
 def inner_products(x: Tensor, y: Tensor, *, out: Tensor) -> None:

@@ -14,8 +14,8 @@ function drawFilter() {
   const traces = [
     { ...background, x: f.bins, y: f.density, name: "all frequencies of the graph",
       marker: { color: c.faint, opacity: 0.22 } },
-    { ...background, x: f.bins, y: f.energy, name: "energy of the labels",
-      marker: { color: c.orange, opacity: 0.28 } },
+    ...(f.energy ? [{ ...background, x: f.bins, y: f.energy, name: "energy of the labels",
+      marker: { color: c.orange, opacity: 0.28 } }] : []),
     ...f.members.map((y, i) => ({ x: f.x, y, mode: "lines", hoverinfo: "skip",
       name: "members", legendgroup: "members", showlegend: i === 0,
       line: { color: c.blue, width: 1 }, opacity: 0.35 })),
@@ -27,7 +27,7 @@ function drawFilter() {
       line: { color: c.blue, width: 3.5 },
       hovertemplate: "frequency %{x:.2f}<br>response %{y:.3f}<extra></extra>" },
     { x: data.frequency.value, y: data.frequency.value.map(() => 0), mode: "markers",
-      name: "label frequency of a class", cliponaxis: false, text: data.frequency.names.map((n) => asText(n)),
+      name: f.energy ? "label frequency of a class" : "frequency of what is predicted", cliponaxis: false, text: data.frequency.names.map((n) => asText(n)),
       marker: { color: c.orange, symbol: "triangle-up", size: 10,
         line: { color: c.ground, width: 1 } },
       hovertemplate: "%{text}: %{x:.2f}<extra></extra>" },
@@ -80,13 +80,17 @@ function drawTraining() {
   const line = (y, name, color, more) => ({ x: t.epochs, y, name, mode: "lines",
     line: { color, width: 2 }, ...more });
   const traces = [
-    line(t.train, "training accuracy", c.blue),
-    line(t.val, "validation accuracy", c.orange),
+    line(t.train, `training ${t.score}`, c.blue),
+    line(t.val, `validation ${t.score}`, c.orange),
     line(t.loss, "loss (right axis)", c.faint, { yaxis: "y2", line: { color: c.faint, dash: "dot" } }),
   ];
+  // Where a score is no share, the first epochs may be far below what a mean would have.
+  const lowest = Math.min(...t.train, ...t.val.filter((v) => v !== null));
+  const axis = t.share ? percent
+    : { title: { text: t.score }, range: [Math.max(-1, Math.min(0, lowest)), 1.02] };
   draw("training-plot", traces.filter((trace) => trace.y.some((v) => v !== null)), {
     margin: { l: 50, r: 46, t: 10, b: 46 },
-    xaxis: { title: { text: "epoch" } }, yaxis: { ...percent },
+    xaxis: { title: { text: "epoch" } }, yaxis: axis,
     yaxis2: { overlaying: "y", side: "right", showgrid: false,
       automargin: true, rangemode: "tozero", nticks: 5, tickmode: "auto", tickformat: ".2~f" },
     shapes: [{ type: "line", x0: t.kept_epoch, x1: t.kept_epoch, y0: 0, y1: 1, yref: "paper",
@@ -118,6 +122,7 @@ function drawGraph() {
 function drawClasses() {
   const c = colours();
   const m = data.confusion;
+  if (!m) return;
   const names = m.names.map((name) => asText(name, 18));
   const shares = m.counts.map((row) => {
     const sum = row.reduce((a, b) => a + b, 0);
@@ -147,8 +152,23 @@ function drawClasses() {
     yaxis: { ...percent, title: { text: "how often it is right" } } });
 }
 
+function drawScatter() {
+  const s = data.scatter;
+  if (!s) return;
+  const c = colours();
+  const ends = [Math.min(...s.observed, ...s.predicted), Math.max(...s.observed, ...s.predicted)];
+  draw("scatter-plot", [
+    { x: ends, y: ends, mode: "lines", name: "as observed", hoverinfo: "skip",
+      line: { color: c.faint, dash: "dash" } },
+    { x: s.observed, y: s.predicted, mode: "markers", name: "vertices", cliponaxis: false,
+      text: s.ids.map((id) => asText(id)),
+      marker: { color: c.blue, size: 6, opacity: s.observed.length > 500 ? 0.35 : 0.6 },
+      hovertemplate: "%{text}<br>observed %{x:.4g}, predicted %{y:.4g}<extra></extra>" },
+  ], { xaxis: { title: { text: "observed" } }, yaxis: { title: { text: "predicted" } } });
+}
+
 function drawAll() {
-  drawFilter(); moveSlider(); drawCoefficients(); drawTraining(); drawGraph(); drawClasses(); drawDecision();
+  drawFilter(); moveSlider(); drawCoefficients(); drawTraining(); drawGraph(); drawClasses(); drawDecision(); drawScatter();
 }
 
 document.getElementById("epoch")?.addEventListener("input", moveSlider);

@@ -1,0 +1,189 @@
+"""graphfilter fit: the run, whatever is predicted, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from graphfilter.cli.progress import training_bar
+from graphfilter.cli.screen import end_stopped, say, show_table, tell
+from graphfilter.cli.stopping import stoppable, what_is_kept
+from graphfilter.cli.together import ending_lost, note_division, on_first, say_communicated
+from graphfilter.errors import ConfigError
+
+if TYPE_CHECKING:
+    from graphfilter.cli.target_options import TargetOptions
+    from graphfilter.estimators import VertexEstimator
+    from graphfilter.fits import Plan, Source
+    from graphfilter.metrics import Metric
+    from graphfilter.run_folder import FitSummary
+    from graphfilter.runtime.processes import Group
+
+TITLES = {"train": "train", "val": "validation", "test": "test"}
+
+
+def run_fit(
+    given: TargetOptions,
+    found: Source,
+    estimator: VertexEstimator,
+    out: Path | None,
+    *,
+    seed: int,
+    dry_run: bool,
+    resume: bool,
+    overwrite: bool,
+    baselines: bool,
+    group: Group | None = None,
+) -> None:
+    """Fit an estimator and show its scores; of a dry run, show what that would take."""
+    from graphfilter.fits import baselines_fit, plan_dry_run, plan_fit
+    from graphfilter.run_folder import check_folder, checkpoints, fit_folder, take_part
+    from graphfilter.runtime.devices import pick_device
+
+    quiet = given.quiet
+    target = given.read_target() if given.of_values else None
+    plan = plan_fit(found, seed, given.split_rule(), target)
+    costs = plan_dry_run(plan, estimator)
+    if dry_run:
+        from graphfilter.cli.dry_run import show_dry_run
+
+        if group is None or group.is_first:
+            show_dry_run(costs, plan, estimator, baselines=baselines, quiet=quiet)
+        return
+    if out is None:
+        raise ConfigError("fit needs a folder for the results: --out FOLDER.")
+    if pick_device(estimator.device) == "cpu":
+        costs.check()
+        if baselines and not baselines_fit(plan):
+            baselines, note = False, "plain models to compare with do not fit in memory: left out."
+            plan = replace(plan, notes=(*plan.notes, note))
+    on_first(group, lambda: check_folder(out, overwrite=overwrite, resume=resume))
+    tell(plan.notes[len(found.graph.notes) :], quiet=quiet)
+    tell(note_division(group, estimator), quiet=quiet)
+    if resume and not checkpoints(out):
+        tell([f"there is no checkpoint in {out}: starting at the beginning."], quiet=quiet)
+    titles = _stages(plan, estimator, given.repeats)
+    try:
+        with (
+            ending_lost(out), training_bar(show=not quiet, titles=titles) as bar,
+            stoppable(bar) as report,
+        ):  # fmt: skip
+            if group is not None and not group.is_first:
+                take_part(
+                    plan, estimator, out, resume=resume, baselines=baselines, on_epoch=report,
+                    asked=given.asked(),
+                )  # fmt: skip
+                return
+            summary = fit_folder(
+                plan, estimator, out, resume=resume, overwrite=overwrite, on_epoch=report,
+                baselines=baselines, on_baseline=report, asked=given.asked(),
+            )  # fmt: skip
+    except KeyboardInterrupt as stop:
+        raise typer.Exit(end_stopped(stop, what_is_kept(out))) from None
+    tell(summary.fit.notes[len(plan.notes) :], quiet=quiet)
+    _show(summary)
+
+
+def _stages(plan: Plan, estimator: VertexEstimator, repeats: int) -> list[str]:
+    """Return the titles of all that is trained, in turn."""
+    from graphfilter.estimators.adaptive import AUTO, AdaptiveEstimator, has_channels
+    from graphfilter.fits import BASELINES
+    from graphfilter.systems import get_system
+    from graphfilter.wording import count
+
+    titles = ["training"]
+    adaptive = isinstance(estimator, AdaptiveEstimator) and estimator.operator == AUTO
+    if adaptive and has_channels(plan.graph):
+        titles.append("training with directions and kinds")
+    if repeats > 1:
+        titles.append(f"repeating on {count(repeats - 1, 'other split')}")
+    return titles + [f"comparing: {get_system(name).title}" for name in BASELINES]
+
+
+def _show(summary: FitSummary) -> None:
+    from graphfilter.report.spread import view_spread
+    from graphfilter.wording import count
+
+    fit, metrics, found = summary.fit, summary.metrics, summary.conclusion.found
+    there = [key for scores in fit.scores.values() for key in scores]
+    shown = {key: metric for key, metric in fit.task.metrics.items() if key in there}
+    rows = [
+        [
+            TITLES[part],
+            f"{scores['n_vertices']:,}",
+            *(_value(metric, scores, key) for key, metric in shown.items()),
+        ]
+        for part, scores in fit.scores.items()
+    ]
+    say(f"{summary.conclusion.headline} {summary.conclusion.reason}".strip())
+    heads = ["part", "vertices", *(metric.name for metric in shown.values())]
+    show_table(heads, rows, title=f"{fit.graph.name}: {_described(summary)}")
+    if n_unknown := int((~fit.plan.known).sum()):
+        say(f"{count(n_unknown, 'unlabelled vertex', 'unlabelled vertices')} predicted.")
+    if fit.repeats is not None:
+        say(view_spread(fit.repeats, fit.task.metrics, found.yardstick.key).sentence)
+    say_communicated(metrics)
+    if "decision" in metrics:
+        _show_decision(metrics["decision"])
+    files = ["metrics.json"]
+    files += ["filter.png"] if fit.estimator.filters_ else []
+    files += ["channels.png"] if "channels" in metrics else []
+    kept = "" if fit.estimator.system_.keeps_graph else " and the model"
+    say(
+        f"Written to {summary.folder}: report.html (open it in a browser), predictions.csv, "
+        f"{', '.join(files)}{kept}."
+    )
+
+
+def _value(metric: Metric, scores: Mapping[str, float], key: str) -> str:
+    """Return a score as it is shown; of calibration with what chance alone would show."""
+    from graphfilter.fits.yardstick import number
+
+    if key not in scores:
+        return ""
+    if key in ("accuracy", "balanced_accuracy"):
+        return f"{scores[key]:.1%}"
+    chance = scores.get("calibration_by_chance") if key == "calibration_error" else None
+    beside = "" if chance is None else f" (by chance {chance:.3f})"
+    return f"{scores[key]:.3f}{beside}" if metric.share else number(scores[key])
+
+
+def _show_decision(found: dict[str, Any]) -> None:
+    """Print what the chosen threshold gives, of the last part there is."""
+    from graphfilter.wording import count
+
+    if found["metric"] == "default":
+        return
+    part, scores = list(found["scores"].items())[-1]
+    extreme = "lowest" if found["metric"] == "cost" else "best"
+    chosen = "as given"
+    if found["metric"] != "given":
+        chosen = f"{extreme} {found['metric']} on the validation vertices"
+    say(
+        f"{found['positive']} is answered from a probability of {found['threshold']:.3g} "
+        f"({chosen}): {scores['found']} of {scores['found'] + scores['missed']} {part} vertices "
+        f"found, {count(scores['false_alarms'], 'false alarm')}, mean cost {scores['cost']:.3g}."
+    )
+
+
+def _described(summary: FitSummary) -> str:
+    from graphfilter.training import REGRESSION
+
+    fit, metrics = summary.fit, summary.metrics
+    graph, frequency = fit.graph, metrics["label_frequency_mean"]
+    shown = "unknown" if frequency is None else f"{frequency:.2f}"
+    trained = f"{max(metrics['epochs'])} epochs"
+    if members := metrics.get("members"):
+        trained = f"{len(members)} models"
+    what = f"{graph.n_classes} classes, label"
+    if not fit.task.one_class:
+        name = fit.names[0] if fit.task is REGRESSION else f"{len(fit.names)} labels"
+        what = f"predicting {name},"
+    return (
+        f"{graph.n_vertices:,} vertices, {graph.n_edges:,} edges, {what} frequency {shown}; "
+        f"{trained} in {metrics['seconds']:.1f} s"
+    )

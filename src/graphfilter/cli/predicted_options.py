@@ -1,0 +1,67 @@
+"""Options that say what to predict: classes, a number, or any of several labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from graphfilter.cli.sources import COLUMNS, FitOptions, listed
+from graphfilter.errors import ConfigError
+
+if TYPE_CHECKING:
+    from graphfilter.data import Columns
+    from graphfilter.estimators import Target
+
+
+@dataclass(frozen=True)
+class PredictedOptions(FitOptions):
+    """Name a graph, its columns, and what to predict."""
+
+    number: Annotated[
+        str,
+        typer.Option(
+            help="Predict this column of numbers instead of a label; empty cells are unknown.",
+            metavar="COLUMN",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = ""
+    multilabel: Annotated[
+        str,
+        typer.Option(
+            help="Predict these columns of yes and no, separated by commas: a vertex may have any "
+            "of the labels. Rows with all of them empty are unknown.",
+            metavar="COLUMN,COLUMN",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = ""
+
+    @property
+    def of_values(self) -> bool:
+        """Whether numbers or labels are predicted, not classes."""
+        return bool(self.number or self.multilabel)
+
+    def columns(self, like: Columns | None = None) -> Columns:
+        """Leave out of the features what is to be predicted."""
+        chosen = super().columns(like)
+        targets = [self.number] if self.number else list(listed(self.multilabel))
+        for name in targets:
+            if name in chosen.features:
+                raise ConfigError(f"{name!r} is to be predicted: leave it out of --features.")
+        return replace(chosen, drop=(*chosen.drop, *(n for n in targets if n not in chosen.drop)))
+
+    def read_target(self) -> Target:
+        """Read what is to be predicted, one row per vertex."""
+        from graphfilter.data import TextOptions
+        from graphfilter.estimators import named_target
+        from graphfilter.tables import read_label_columns, read_number_column
+        from graphfilter.training import MULTILABEL, REGRESSION
+
+        assert self.vertices is not None
+        text = TextOptions(self.delimiter, self.encoding, self.decimal)
+        if self.number:
+            values = read_number_column(self.vertices, self.number, text)
+            return named_target(REGRESSION, values[:, None], [self.number])
+        names = listed(self.multilabel)
+        return named_target(MULTILABEL, read_label_columns(self.vertices, names, text), names)

@@ -1,0 +1,143 @@
+"""What SGFClassifier and SGFRegressor share: the system of their parameters, and its training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from graphfilter.errors import ConfigError, check_name
+from graphfilter.estimators.targets import Target
+from graphfilter.estimators.vertex import Trained, VertexEstimator
+from graphfilter.filters import StackedFilterConfig
+from graphfilter.graph import Graph
+from graphfilter.models import ChannelNetworkConfig, DropoutOn, FilterNetworkConfig, ModelConfig
+from graphfilter.operators import OPERATORS
+from graphfilter.splits import Split
+from graphfilter.systems import Outcome, Prepared, System
+from graphfilter.training import TrainConfig
+from graphfilter.wording import count
+
+# The paper's rate is for classes of texts: of a few columns of numbers it leaves too little.
+DROPOUT_OF_CLASSES, DROPOUT = 0.7, 0.2
+AUTO, PLAIN, CHANNELS = "auto", "augmented_adjacency", "channels"
+
+
+class AdaptiveEstimator(VertexEstimator):
+    """An estimator whose network is the stacked filter."""
+
+    n_layers: int
+    hidden_size: int
+    operator: str
+    filter_init: float | Literal["uniform"]
+    dropout: float | None
+    dropout_on: DropoutOn
+
+    def build_system(self, **chosen: Any) -> System:
+        settled = {**self.get_params(deep=False), **chosen}
+        own: dict[str, Any] = {f.name: settled[f.name] for f in fields(TrainConfig)}
+        if own["monitor"] is None:
+            del own["monitor"]
+        operator = PLAIN if settled["operator"] == AUTO else settled["operator"]
+        return System(
+            "sgf",
+            "SGF",
+            self._model(operator, settled["dropout"]),
+            operator=check_name("operator", operator, (*OPERATORS, AUTO)),
+            config=TrainConfig(**own),
+        )
+
+    def choose(self, target: Target, split: Split) -> dict[str, Any]:
+        chosen = super().choose(target, split)
+        if self.dropout is None:
+            chosen["dropout"] = DROPOUT_OF_CLASSES if target.task.one_class else DROPOUT
+        return chosen
+
+    def train_on(
+        self,
+        prepared: Prepared,
+        split: Split,
+        seeds: Sequence[int],
+        chosen: dict[str, Any],
+        **options: Any,
+    ) -> Trained:
+        """Train the filter; where edges have directions or kinds, with and without them.
+
+        The operator 'auto' uses them where that is better on the validation vertices.
+        """
+        graph = prepared.graph
+        if self.operator == AUTO:
+            chosen = {**chosen, "operator": PLAIN}
+        plain = super().train_on(prepared, split, seeds, chosen, **options)
+        what = _describe(graph)
+        if not has_channels(graph) or self.operator == CHANNELS:
+            return plain
+        if self.operator != AUTO:
+            return Trained(*_of(plain), (f"{what} not used: the operator is {self.operator}.",))
+        if not len(split.val):
+            note = f"{what} not used: without validation vertices nothing says whether to."
+            return Trained(*_of(plain), (f"{note} The operator 'channels' does.",))
+        if options.get("checkpoint") is not None:
+            options["checkpoint"] = channels_file(options["checkpoint"])
+        rich = super().train_on(prepared, split, seeds, {**chosen, "operator": CHANNELS}, **options)
+        monitor = prepared.task.resolve(self.build_system(**chosen).config.monitor)
+        without, with_ = (_score(each.outcomes, monitor) for each in (plain, rich))
+        used = with_ > without
+        note = (
+            f"{what} {'used' if used else 'not used'}: {monitor.replace('_', ' ')} on "
+            f"{len(split.val):,} validation vertices is {_shown(with_, monitor)} with and "
+            f"{_shown(without, monitor)} without."
+        )
+        return Trained(*_of(rich if used else plain), (note,))
+
+    def _model(self, operator: str, dropout: float | None) -> ModelConfig:
+        filter = StackedFilterConfig(self.n_layers, self.filter_init)
+        rate = DROPOUT_OF_CLASSES if dropout is None else dropout
+        if operator != CHANNELS:
+            return FilterNetworkConfig(
+                filter=filter, hidden_size=self.hidden_size, dropout=rate,
+                dropout_on=self.dropout_on,
+            )  # fmt: skip
+        if self.dropout_on != "linear":
+            raise ConfigError(
+                "dropout_on must be 'linear' with the operator 'channels'; "
+                f"got {self.dropout_on!r}."
+            )
+        return ChannelNetworkConfig(filter=filter, hidden_size=self.hidden_size, dropout=rate)
+
+
+def has_channels(graph: Graph) -> bool:
+    """Return whether the edges of a graph have directions or kinds."""
+    return graph.directed or graph.kinds is not None
+
+
+def channels_file(checkpoint: str | Path) -> Path:
+    """Return where the training with directions and kinds keeps its state."""
+    path = Path(checkpoint)
+    return path.with_name(f"{path.stem}-{CHANNELS}{path.suffix}")
+
+
+def _of(trained: Trained) -> tuple[Sequence[Outcome], dict[str, Any]]:
+    return trained.outcomes, trained.chosen
+
+
+def _describe(graph: Graph) -> str:
+    parts = ["directions"] if graph.directed else []
+    if graph.kinds is not None:
+        parts.append(count(len(graph.kinds.names), "kind") + " of edges")
+    return " and ".join(parts)
+
+
+def _score(outcomes: Sequence[Outcome], monitor: str) -> float:
+    """Return the mean validation score of the runs' kept weights; larger is better."""
+    results = [outcome.result for outcome in outcomes]
+    kept = [r.history[f"val_{monitor}"][r.best_epoch - 1] for r in results if r.best_epoch]
+    sign = -1.0 if monitor == "loss" else 1.0
+    return sign * float(np.mean(kept)) if kept else -np.inf
+
+
+def _shown(score: float, monitor: str) -> str:
+    return f"{abs(score):.3f}" if monitor in ("loss", "r2") else f"{score:.1%}"

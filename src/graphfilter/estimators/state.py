@@ -1,0 +1,69 @@
+"""What an estimator is made of, and knows once it is fitted."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from graphfilter.estimators.members import FittedMember, drawn_members
+from graphfilter.estimators.targets import Target
+from graphfilter.graph import Graph
+from graphfilter.systems import System, learned_filters
+from graphfilter.training import Task
+
+
+class EstimatorState(BaseEstimator):
+    """The parameters that every estimator has, what it learns, and what ``fit`` leaves.
+
+    Whatever reads, draws or saves an estimator takes this, so that the estimator may use it.
+    """
+
+    graph: Graph | None
+    feature_scaling: str
+    validation_fraction: float
+    n_members: int
+    device: str
+    random_state: Any
+    verbose: bool
+    monitor: Any
+
+    @abstractmethod
+    def build_system(self, **chosen: Any) -> System:
+        """Return what is trained: the network, its operator and its training config.
+
+        ``chosen`` are the values of parameters that were left open.
+        """
+
+    @abstractmethod
+    def read_target(self, y: Any) -> Target:
+        """Return what is to be learned, from y as it is given."""
+
+    def target_of(self, graph: Graph) -> Target | None:
+        """Return what the graph itself says is to be learned, for a fit without y."""
+        return None
+
+    def set_target(self, task: Task, names: NDArray[Any], is_column: bool) -> None:
+        """Take what is predicted; ``fit`` and loading do so."""
+        self.task_, self.target_names_, self.is_column_ = task, names, is_column
+
+    @property
+    def filter_operator(self) -> str:
+        """The kind of operator that the drawn filters run on."""
+        if not self.drawn_members_:
+            return self.system_.operator
+        return self.fitted_members_[self.drawn_members_[0]].system.operator
+
+    def set_members(self, members: Sequence[FittedMember]) -> None:
+        """Take trained members; ``fit`` and loading do so."""
+        self.fitted_members_ = list(members)
+        self.members_ = [member.network.eval() for member in members]
+        self.drawn_members_ = drawn_members(members)
+        self.filters_ = learned_filters([members[i].network for i in self.drawn_members_])
+        if self.filters_:
+            self.filter_ = self.filters_[0]
+        elif hasattr(self, "filter_"):
+            del self.filter_  # Of an earlier fit of another system.

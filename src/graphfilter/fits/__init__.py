@@ -1,0 +1,66 @@
+"""One fit, read by everyone: what is planned before training, trained once, and derived from it.
+
+- :mod:`.plan`: what is decided before training; :mod:`.split_choice`: the split;
+  :mod:`.labelled_side`: which vertices can have a label; :mod:`.asked`, :mod:`.decision`: what a
+  user wants of the answer, and thresholds; :mod:`.dry_run`: what a fit will take;
+- :mod:`.fit`: :class:`Fit`, immutable; :mod:`.training`: the one way it is made, baselines of the
+  same type included; :mod:`.repeats`: the same on other splits;
+- :mod:`.yardstick`, :mod:`.comparison`: what models are judged by, and who is better;
+  :mod:`.measure`, :mod:`.channels`: the content of ``metrics.json``.
+
+Nothing here knows of files: ``report`` draws a fit, ``run_folder`` writes it.
+"""
+
+from graphfilter.fits.asked import NOTHING_ASKED, Asked
+from graphfilter.fits.channels import ChannelMetrics as ChannelMetrics
+from graphfilter.fits.comparison import Comparison, Score, compare
+from graphfilter.fits.decision import plan_decision as plan_decision
+from graphfilter.fits.dry_run import DryRun, Times, baselines_fit, plan_dry_run, time_fit
+from graphfilter.fits.fit import Fit, answers_of
+from graphfilter.fits.measure import FitMetrics, measure_fit
+from graphfilter.fits.plan import Plan, Source, check_classes, plan_fit, with_features
+from graphfilter.fits.split_choice import STRATIFIED, SplitBy
+from graphfilter.fits.training import (
+    BASELINES,
+    LOW_PASS as LOW_PASS,
+    NO_GRAPH as NO_GRAPH,
+    TWO_STEPS as TWO_STEPS,
+    train_baselines,
+    train_fit,
+)
+from graphfilter.fits.yardstick import (
+    Accuracy as Accuracy,
+    LabelsWrong as LabelsWrong,
+    MeanCost as MeanCost,
+    Ranking as Ranking,
+    Said as Said,
+    Yardstick as Yardstick,
+    number as number,
+)
+
+__all__ = [
+    "BASELINES",
+    "NOTHING_ASKED",
+    "STRATIFIED",
+    "Asked",
+    "Comparison",
+    "DryRun",
+    "Fit",
+    "FitMetrics",
+    "Plan",
+    "Score",
+    "Source",
+    "SplitBy",
+    "Times",
+    "answers_of",
+    "baselines_fit",
+    "check_classes",
+    "compare",
+    "measure_fit",
+    "plan_dry_run",
+    "plan_fit",
+    "time_fit",
+    "train_baselines",
+    "train_fit",
+    "with_features",
+]

@@ -1,0 +1,250 @@
+"""What models are judged by: a score, its interval and the test of a difference that belong to it.
+
+Each is made for some models on the same vertices and asked of them by their number.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.metrics import (
+    SIGNIFICANCE,
+    Costs,
+    Measure,
+    average_precision_of,
+    corrected_t_test,
+    draw_scores,
+    drawn_interval,
+    drawn_p_value,
+    mcnemar_test,
+    wilson_interval,
+)
+
+# From here on, two digits of a percentage are shown.
+MANY_VERTICES = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """What a model says of the judged vertices: outputs (m, C), and what is answered."""
+
+    outputs: NDArray[np.float64]
+    answers: NDArray[Any]
+
+
+class Yardstick(ABC):
+    """A score of models; the first is the one that others are compared with.
+
+    Attributes
+    ----------
+    key, name : str
+        In ``metrics.json``, and in words.
+    lower_is_better, share : bool
+        ``share`` is one from 0 to 1, written in percent.
+    interval_by, test : str
+        Where intervals and p-values come from, in words.
+    guess, guess_meaning : str
+        The answer that is the same for every vertex.
+    """
+
+    key: ClassVar[str]
+    name: ClassVar[str]
+    lower_is_better: ClassVar[bool] = False
+    share: ClassVar[bool] = True
+    interval_by: ClassVar[str] = "drawing the vertices again 2,000 times (bootstrap)"
+    test: ClassVar[str] = "the same drawings of the vertices (paired bootstrap)"
+    guess: ClassVar[str]
+    guess_title: ClassVar[str]
+
+    def __init__(self, truth: NDArray[Any], models: Sequence[Said]) -> None:
+        self.truth = truth
+        self.models = models
+
+    def of(self, models: Sequence[Said]) -> Self:
+        """Return the same yardstick for other models on the same vertices."""
+        made = copy.copy(self)
+        made.models = models
+        vars(made).pop("drawn", None)
+        return made
+
+    @abstractmethod
+    def value(self, number: int) -> float:
+        """Return the score of a model."""
+
+    def interval(self, number: int) -> tuple[float, float]:
+        """Return the 95 % interval of its score."""
+        return drawn_interval(self.drawn[number])
+
+    def p_value(self, first: int, second: int) -> float:
+        """Return the two-sided p-value of two models being equally good."""
+        return drawn_p_value(self.drawn[first], self.drawn[second])
+
+    @cached_property
+    def drawn(self) -> NDArray[np.float64]:
+        """Scores of every model on drawings of the vertices (K, B)."""
+        return draw_scores(self.measures(), len(self.truth), strata=self.strata())
+
+    def measures(self) -> list[Measure]:
+        """Return what measures the score of each model in drawings; means of vertices' losses."""
+        every = [self.losses(model) for model in self.models]
+        return [lambda drawn, own=losses: drawn @ own / len(own) for losses in every]
+
+    def losses(self, model: Said) -> NDArray[np.float64]:
+        """Return what is averaged over the vertices (m,)."""
+        raise NotImplementedError
+
+    def strata(self) -> NDArray[np.int64] | None:
+        """Return the groups whose sizes drawings keep; None where they need not."""
+        return None
+
+    def beats(self, first: int, second: int) -> bool:
+        """Return whether one model is clearly better than another."""
+        lead = self.lead(first, second)
+        return lead > 0 and self.p_value(first, second) <= SIGNIFICANCE
+
+    def lead(self, first: int, second: int) -> float:
+        """Return by how much one model is better than another."""
+        difference = self.value(first) - self.value(second)
+        return -difference if self.lower_is_better else difference
+
+    def write(self, value: float) -> str:
+        """Write a score."""
+        digits = 1 if len(self.truth) < MANY_VERTICES else 2
+        return f"{100 * value:.{digits}f}\xa0%" if self.share else number(value)
+
+    def write_lead(self, lead: float) -> str:
+        """Write a difference: in points of a hundred, or in the score's own units."""
+        digits = 1 if len(self.truth) < MANY_VERTICES else 2
+        if not lead:
+            return "0"
+        return f"{100 * lead:+.{digits}f}" if self.share else f"{lead:+.3g}"
+
+
+class Accuracy(Yardstick):
+    """The share of vertices whose class is right."""
+
+    key, name = "accuracy", "accuracy"
+    interval_by = "Wilson’s formula"
+    test = "McNemar’s exact test on the same vertices"
+    guess, guess_title = "always answering the largest class", "largest class"
+
+    def value(self, number: int) -> float:
+        return float(self._right(number).mean())
+
+    def interval(self, number: int) -> tuple[float, float]:
+        right = self._right(number)
+        return wilson_interval(int(right.sum()), len(right))
+
+    def p_value(self, first: int, second: int) -> float:
+        return mcnemar_test(self._right(first), self._right(second))
+
+    def _right(self, number: int) -> NDArray[np.bool_]:
+        return self.models[number].answers == self.truth
+
+
+class Ranking(Yardstick):
+    """Average precision of the class that is looked for."""
+
+    key, name = "average_precision", "average precision"
+    guess, guess_title = "guessing", "guessing"
+
+    def __init__(self, truth: NDArray[Any], models: Sequence[Said], positive: int) -> None:
+        super().__init__(truth, models)
+        self.positive = positive
+
+    def value(self, number: int) -> float:
+        return float(self.measures()[number](np.ones((1, len(self.truth))))[0])
+
+    def measures(self) -> list[Measure]:
+        is_positive = self.truth == self.positive
+        return [average_precision_of(m.outputs[:, self.positive], is_positive) for m in self.models]
+
+    def strata(self) -> NDArray[np.int64]:
+        return self.truth
+
+
+class MeanCost(Yardstick):
+    """What the errors of two classes cost, per vertex."""
+
+    key, name = "cost", "mean cost"
+    lower_is_better, share = True, False
+    guess, guess_title = "always giving the cheaper answer", "cheaper answer"
+
+    def __init__(
+        self, truth: NDArray[Any], models: Sequence[Said], positive: int, costs: Costs
+    ) -> None:
+        super().__init__(truth, models)
+        self.positive, self.costs = positive, costs
+
+    def value(self, number: int) -> float:
+        return float(self.losses(self.models[number]).mean())
+
+    def losses(self, model: Said) -> NDArray[np.float64]:
+        wrong = model.answers != self.truth
+        missed = wrong & (self.truth == self.positive)
+        return self.costs.missed * missed + self.costs.false_alarm * (wrong & ~missed)
+
+
+class _MeanLoss(Yardstick):
+    """Something whose loss per vertex is averaged, and tested by its differences."""
+
+    lower_is_better = True
+    test = "a paired t-test on the same vertices"
+
+    def value(self, number: int) -> float:
+        return float(self.of_mean(self.losses(self.models[number]).mean()))
+
+    def p_value(self, first: int, second: int) -> float:
+        if len(self.truth) < 2:
+            return 1.0
+        difference = self.losses(self.models[first]) - self.losses(self.models[second])
+        return corrected_t_test(difference, 0.0)
+
+    def interval(self, number: int) -> tuple[float, float]:
+        low, high = super().interval(number)
+        return float(self.of_mean(low)), float(self.of_mean(high))
+
+    @staticmethod
+    def of_mean(loss: float) -> float:
+        return loss
+
+
+class TypicalError(_MeanLoss):
+    """The root of the mean squared error of numbers."""
+
+    key, name, share = "rmse", "typical error (RMSE)", False
+    guess, guess_title = "always answering the mean", "the mean"
+
+    def losses(self, model: Said) -> NDArray[np.float64]:
+        return np.square(model.outputs - self.truth).mean(axis=1)
+
+    @staticmethod
+    def of_mean(loss: float) -> float:
+        return float(np.sqrt(loss))
+
+
+class LabelsWrong(_MeanLoss):
+    """The share of labels that are wrong, where a vertex may have several."""
+
+    key, name = "labels_wrong", "labels wrong"
+    guess, guess_title = "always giving the usual answer for each", "the usual answer"
+
+    def losses(self, model: Said) -> NDArray[np.float64]:
+        return (model.answers != (self.truth > 0.5)).mean(axis=1)
+
+
+def number(value: float) -> str:
+    """Write a number with four significant digits, or all those before the point.
+
+    >>> number(12345.67), number(12.345), number(0.0012)
+    ('12,346', '12.35', '0.0012')
+    """
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -1,0 +1,161 @@
+"""The vertices worth a look: the answers to check first, and what is known that may be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.fits import Fit, number
+from graphfilter.graph import Graph
+from graphfilter.report.whys import Why, explain_rows
+from graphfilter.training import REGRESSION
+
+MOST_VERTICES = 200
+
+
+@dataclass(frozen=True)
+class VertexTable:
+    """A list of vertices: heads and cells, numbers from column ``first_number`` on."""
+
+    id: str
+    title: str
+    why: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    first_number: int
+    whys: tuple[Why, ...] = ()
+
+
+def vertex_tables(fit: Fit) -> list[VertexTable]:
+    """Return the lists of a page."""
+    return _of_classes(fit) if fit.task.one_class else [_of_values(fit)]
+
+
+def least_sure(fit: Fit) -> NDArray[np.int64]:
+    """Return the vertices whose answer is least sure: unlabelled ones, or else test ones.
+
+    Only those that can have a label. Where one class is answered from a threshold, sure is what
+    lies far from it.
+    """
+    parts = fit.plan.parts
+    kinds = (~fit.plan.known, parts == "test", parts == "val", np.full(len(parts), True))
+    can = fit.plan.side.can
+    asked = next(np.flatnonzero(kind & can) for kind in kinds if (kind & can).any())
+    if fit.asked is None:
+        sure = fit.outputs[asked].max(axis=1)
+    else:
+        sure = np.abs(fit.outputs[asked, fit.positive] - fit.asked.threshold)
+    return asked[np.argsort(sure, kind="stable")][:MOST_VERTICES]
+
+
+def most_doubted(fit: Fit) -> NDArray[np.int64]:
+    """Return the labelled vertices that are answered otherwise, the least probable label first.
+
+    Labels that a model rejects though it was trained on them are often wrong (Northcutt et al.
+    2021, Confident Learning).
+    """
+    known = np.flatnonzero(fit.plan.known)
+    rejected = known[fit.answers[known] != fit.target.codes[known]]
+    own = fit.outputs[rejected, fit.target.codes[rejected]]
+    return rejected[np.argsort(own, kind="stable")][:MOST_VERTICES]
+
+
+def most_missed(fit: Fit) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the vertices whose known values are missed most, and by how much."""
+    known = np.flatnonzero(fit.plan.known)
+    truth, said = fit.plan.truth[known], fit.outputs[known]
+    if fit.task is REGRESSION:
+        error = (said - truth)[:, 0]
+    else:
+        clipped = np.clip(said, 1e-15, 1 - 1e-15)
+        error = -np.where(truth > 0.5, np.log(clipped), np.log1p(-clipped)).mean(axis=1)
+    order = np.argsort(-np.abs(error), kind="stable")[:MOST_VERTICES]
+    return known[order], error[order]
+
+
+def vertex_ids(graph: Graph) -> Sequence[Any]:
+    """Return the names of the vertices, or their numbers."""
+    return graph.vertex_names or range(graph.n_vertices)
+
+
+def _of_classes(fit: Fit) -> list[VertexTable]:
+    unsure, doubted = least_sure(fit), most_doubted(fit)
+    rule = "whose most probable class is the least probable"
+    if fit.asked is not None:
+        rule = (
+            f"whose probability of “{fit.asked.positive}” is nearest to {fit.asked.threshold:.3g}"
+        )
+    heads = ("Vertex", "Part", "Given", "Predicted", "Probability", "Of the given")
+    return [
+        VertexTable(
+            "least-sure",
+            "Least sure",
+            f"The predictions to check first: the vertices {rule}{_cut(unsure)}.",
+            heads,
+            tuple(_cells(fit, v) for v in unsure.tolist()),
+            4,
+            tuple(explain_rows(fit, unsure)),
+        ),
+        VertexTable(
+            "possible-label-errors",
+            "Possible label errors",
+            "Labelled vertices that are answered otherwise, the least probable label first, those "
+            f"it was trained on included{_cut(doubted)}.",
+            heads,
+            tuple(_cells(fit, v) for v in doubted.tolist()),
+            4,
+            tuple(explain_rows(fit, doubted, against_given=True)),
+        ),
+    ]
+
+
+def _cells(fit: Fit, vertex: int) -> tuple[str, ...]:
+    label, answer = int(fit.target.codes[vertex]), int(fit.answers[vertex])
+    return (
+        str(vertex_ids(fit.graph)[vertex]),
+        str(fit.plan.parts[vertex]),
+        "" if label < 0 else fit.names[label],
+        fit.names[answer],
+        f"{fit.outputs[vertex, answer]:.3f}",
+        "" if label < 0 else f"{fit.outputs[vertex, label]:.3f}",
+    )
+
+
+def _of_values(fit: Fit) -> VertexTable:
+    numbers, ids = fit.task is REGRESSION, vertex_ids(fit.graph)
+    vertices, errors = most_missed(fit)
+    rows = tuple(
+        (
+            str(ids[v]),
+            str(fit.plan.parts[v]),
+            _written(fit, fit.plan.truth[v]),
+            _written(fit, fit.answers[v]),
+            number(error) if numbers else f"{error:.3f}",
+        )
+        for v, error in zip(vertices.tolist(), errors.tolist(), strict=True)
+    )
+    what = "number" if numbers else "labels"
+    return VertexTable(
+        "largest-errors",
+        "Largest errors",
+        f"Vertices whose known {what} the model misses most, those it was trained on included"
+        f"{_cut(vertices)}: exceptions, or mistakes in the table.",
+        ("Vertex", "Part", "Given", "Predicted", "Error" if numbers else "Log loss"),
+        rows,
+        2 if numbers else 4,
+    )
+
+
+def _written(fit: Fit, values: NDArray[Any]) -> str:
+    if fit.task is REGRESSION:
+        return number(float(values[0]))
+    has = [name for name, value in zip(fit.names, values, strict=True) if value > 0.5]
+    return ", ".join(has) or "none"
+
+
+def _cut(vertices: NDArray[np.int64]) -> str:
+    return f" (the first {MOST_VERTICES})" if len(vertices) == MOST_VERTICES else ""

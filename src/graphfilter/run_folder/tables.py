@@ -1,0 +1,105 @@
+"""Tables with one row per vertex, as CSV or Parquet: predictions, and embeddings.
+
+Written a block of rows at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.errors import ConfigError
+from graphfilter.graph import Graph
+from graphfilter.storage import atomic_file, check_target
+from graphfilter.training import Task
+
+PARQUET = ".parquet"
+# Rows of a block, and of a row group of Parquet.
+BLOCK_ROWS = 1 << 17
+
+Columns = dict[str, Any]
+
+
+def write_rows(
+    path: str | PathLike[str], graph: Graph, columns: Callable[[slice], Columns]
+) -> None:
+    """Write the ids of a graph's vertices and more columns, atomically.
+
+    Parameters
+    ----------
+    path : path
+        Parquet where it ends in .parquet, CSV otherwise.
+    columns : callable
+        Gives the columns, as arrays, of the rows in a slice.
+    """
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    n, names = graph.n_vertices, graph.vertex_names
+    writer: Any = None
+    with atomic_file(path) as temporary:
+        try:
+            for start in range(0, n, BLOCK_ROWS):
+                rows = slice(start, min(start + BLOCK_ROWS, n))
+                ids = range(n)[rows] if names is None else names[rows]
+                block = pa.record_batch(
+                    {"id": pa.array([str(name) for name in ids], pa.string()), **columns(rows)}
+                )
+                if writer is None and Path(path).suffix.lower() == PARQUET:
+                    writer = parquet.ParquetWriter(temporary, block.schema)
+                elif writer is None:
+                    writer = csv.CSVWriter(temporary, block.schema)
+                writer.write_batch(block)
+        finally:
+            if writer is not None:
+                writer.close()
+
+
+def write_predictions(
+    path: str | PathLike[str],
+    graph: Graph,
+    task: Task,
+    names: list[str],
+    outputs: NDArray[np.float64],
+    answers: NDArray[Any],
+    parts: NDArray[np.str_] | None = None,
+) -> None:
+    """Write per vertex: its id, the columns of the task (what is predicted, ...), and its part."""
+
+    def columns(rows: slice) -> Columns:
+        found: Columns = {
+            name: _text(values) if values.dtype == object else values
+            for name, values in task.columns(outputs[rows], answers[rows], names).items()
+        }
+        return found if parts is None else found | {"part": _text(parts[rows])}
+
+    write_rows(path, graph, columns)
+
+
+def check_embeddings_file(path: Path, *, overwrite: bool) -> None:
+    """Check before any work that a table can be written there."""
+    if path.suffix not in (PARQUET, ".csv"):
+        raise ConfigError(f"{path}: --embeddings must end in .parquet or .csv.")
+    check_target(path)
+    if path.exists() and not overwrite:
+        raise ConfigError(f"{path}: exists; pass --overwrite to replace it, or another name.")
+    if not path.parent.is_dir():
+        raise ConfigError(f"{path.parent}: there is no such folder to write {path.name} to.")
+
+
+def write_embeddings(path: Path, graph: Graph, embedding: NDArray[np.float32]) -> None:
+    """Write per vertex: id and the numbers e0, e1, ... of its embedding, atomically."""
+    width = embedding.shape[1]
+    write_rows(path, graph, lambda rows: {f"e{i}": embedding[rows, i].copy() for i in range(width)})
+
+
+def _text(values: NDArray[Any] | list[str]) -> Any:
+    """Return words as an Arrow column of text, whichever they are."""
+    import pyarrow as pa
+
+    return pa.array(np.asarray(values, dtype=object), pa.string())

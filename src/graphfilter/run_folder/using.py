@@ -1,0 +1,85 @@
+"""Using a finished run on a graph: predicting and explaining its vertices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.errors import ConfigError, GraphError
+from graphfilter.estimators import (
+    VertexClassifier,
+    VertexEstimator,
+    class_number,
+    explain_graph,
+    find_vertex,
+)
+from graphfilter.explain import Explanation
+from graphfilter.fits import answers_of, with_features
+from graphfilter.graph import Graph
+from graphfilter.run_folder.description import RunDescription
+
+
+def predict_graph(
+    estimator: VertexEstimator, run: RunDescription, graph: Graph
+) -> NDArray[np.float64]:
+    """Return what the model of a run says of another graph (n, C): probabilities, or numbers."""
+    return estimator.answers(graph=as_fitted(estimator, run, graph))
+
+
+def as_fitted(estimator: VertexEstimator, run: RunDescription, graph: Graph) -> Graph:
+    """Return a graph with features as the model was fitted with, or raise."""
+    if not run.vertex_features:
+        if with_features(graph)[0].checksum() != run.data_checksum:
+            raise GraphError(
+                "this model was fitted without vertex features, on the identity of each vertex: "
+                "it can predict the graph it was fitted on, and no other."
+            )
+        graph, _ = with_features(graph)
+    if graph.features is None:
+        raise GraphError("the vertices have no features, but the model was fitted with some.")
+    if graph.n_features != estimator.n_features_in_:
+        raise GraphError(
+            f"the model was fitted on {estimator.n_features_in_} features; "
+            f"this graph has {graph.n_features}."
+        )
+    return graph
+
+
+def explain_run(
+    classifier: VertexEstimator,
+    run: RunDescription,
+    graph: Graph,
+    vertices: Sequence[str],
+    *,
+    against: str | None = None,
+    most: int = 10,
+) -> tuple[list[Explanation], tuple[str, ...]]:
+    """Explain the vertices of these ids; return notes too."""
+    if not isinstance(classifier, VertexClassifier) or not classifier.task_.one_class:
+        raise ConfigError("explain compares classes; this run predicts something else.")
+    numbers = [find_vertex(graph, vertex) for vertex in vertices]
+    probabilities = predict_graph(classifier, run, graph)
+    target = with_features(graph)[0]
+    notes: tuple[str, ...] = ()
+    if run.decision is not None:
+        name, least = run.decision.positive, run.decision.threshold
+        notes = (f"{name} is answered from a probability of {least:.3g}{_log_odds(least)}.",)
+    if target.checksum() != run.data_checksum:
+        said = "this is not the graph of the fit: the model is explained on the one given."
+        notes = (*notes, said)
+    prepared = classifier.prepare(target)
+    other = None if against is None else class_number(classifier, against)
+    names = [str(name) for name in classifier.classes_]
+    answered = answers_of(classifier.task_, probabilities, names, run.decision)[numbers]
+    found = explain_graph(
+        classifier, prepared, probabilities, numbers, answered=answered.tolist(),
+        against=[other] * len(numbers), most=most,
+    )  # fmt: skip
+    return found, notes
+
+
+def _log_odds(probability: float) -> str:
+    return f", log-odds {log(probability / (1 - probability)):+.2f}" if 0 < probability < 1 else ""

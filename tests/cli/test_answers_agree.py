@@ -1,0 +1,190 @@
+"""Three analysts from their tables to an answer: no statement contradicts another."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, average_precision_score, r2_score
+from tests.analyst_tables import AnalystTables, make_churn, make_fraud, make_revenue
+
+QUICK = ("--model", "sgf", "--layers", 4, "--epochs", 60, "--quiet")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run left: its files, its page as text and data, and what was printed."""
+
+    folder: Path
+    rows: dict[str, dict[str, str]]
+    metrics: dict[str, Any]
+    page: str
+    data: dict[str, Any]
+    printed: str
+
+    def of_part(self, part: str) -> list[str]:
+        return [name for name, row in self.rows.items() if row["part"] == part]
+
+    def table(self, id: str) -> list[list[str]]:
+        """Return the cells of a table of the page."""
+        found = re.search(rf'<table id="{id}">.*?<tbody>(.*?)</tbody>', self.page, re.DOTALL)
+        rows = re.findall(r"<tr>(.*?)</tr>", found[1], re.DOTALL) if found else []
+        cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+        return [[unescape(cell) for cell in row] for row in cells]
+
+
+def rows_of(path: Path) -> dict[str, dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return {row["id"]: row for row in csv.DictReader(file)}
+
+
+def fit(graphfilter, files: tuple[str, ...], folder: Path, *words: Any) -> Run:
+    result = graphfilter("fit", *files, *words, *QUICK, "--out", folder)
+    assert result.code == 0, result.err
+    page = (folder / "report.html").read_text("utf-8")
+    data = re.search(r'<script id="data"[^>]*>(.*?)</script>', page, re.DOTALL)
+    assert data is not None
+    return Run(
+        folder, rows_of(folder / "predictions.csv"),
+        json.loads((folder / "metrics.json").read_text()), page, json.loads(data[1]), result.out,
+    )  # fmt: skip
+
+
+def check_classes(run: Run, truth: dict[str, str], positive: str) -> None:
+    """Hold every number and every answer of a run of two classes to its predictions."""
+    said = {name: row["predicted"] for name, row in run.rows.items()}
+    for part, scores in run.metrics["scores"].items():
+        names = run.of_part(part)
+        known, answered = ([of[n] for n in names] for of in (truth, said))
+        assert scores["n_vertices"] == len(names)
+        assert scores["accuracy"] == pytest.approx(accuracy_score(known, answered))
+        sure = [float(run.rows[n][f"p_{positive}"]) for n in names]
+        expected = average_precision_score([label == positive for label in known], sure)
+        assert scores["average_precision"] == pytest.approx(expected, abs=0.02)
+        decided = run.metrics["decision"]["scores"][part]
+        pairs = list(zip(known, answered, strict=True))
+        assert decided["found"] == pairs.count((positive, positive))
+        assert decided["missed"] == sum(k == positive != a for k, a in pairs)
+        assert decided["false_alarms"] == sum(a == positive != k for k, a in pairs)
+        assert decided["accuracy"] == pytest.approx(scores["accuracy"])
+    test = run.of_part("test")
+    shown = f"{100 * run.metrics['scores']['test']['accuracy']:.1f}"
+    assert f"{shown}\xa0%</td>" in run.page
+    assert f"{shown}%" in run.printed
+    confusion, names = run.data["confusion"]["counts"], run.data["confusion"]["names"]
+    for i, given in enumerate(names):
+        for j, answer in enumerate(names):
+            assert confusion[i][j] == sum(truth[n] == given and said[n] == answer for n in test)
+    listed = [*run.table("least-sure"), *run.table("possible-label-errors")]
+    assert listed
+    for name, part, given, predicted, probability, *_ in listed:
+        assert (part, predicted) == (run.rows[name]["part"], said[name])
+        assert given == truth.get(name, "")
+        assert float(probability) == pytest.approx(float(run.rows[name]["probability"]), abs=1e-3)
+    for name, _, given, predicted, *_ in run.table("possible-label-errors"):
+        assert given != predicted, name
+    whys = re.findall(r"Why <strong>(.*?)</strong> is (.*?) rather than", run.page)
+    assert whys
+    assert all(said[name] == answer for name, answer in whys)
+    first = re.search(r"<strong>(The model .*?)</strong>", run.page)
+    assert first is not None
+    assert " ".join(unescape(first[1]).split()) in " ".join(run.printed.split())
+
+
+def check_use(graphfilter, run: Run, files: tuple[str, ...], vertex: str) -> None:
+    """Predict the same tables, and explain a vertex: as the files have it."""
+    out = run.folder.parent / f"{run.folder.name}.csv"
+    assert graphfilter("predict", run.folder, *files[:4], "--quiet", "--out", out).code == 0
+    again = rows_of(out)
+    assert {n: row["predicted"] for n, row in again.items()} == {
+        n: row["predicted"] for n, row in run.rows.items()
+    }
+    said = graphfilter("explain", run.folder, "--vertex", vertex, "--quiet")
+    assert said.code == 0, said.err
+    assert f"Vertex {vertex}: {run.rows[vertex]['predicted']} rather than" in said.out
+
+
+def known_labels(tables: AnalystTables, id: str, label: str) -> dict[str, str]:
+    pairs = zip(tables.vertices[id], tables.vertices[label], strict=True)
+    return {name: value for name, value in pairs if value}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [(), ("--cost", "yes:no=4"), ("--threshold", "0.3", "--positive", "yes")],
+    ids=["plain", "costs", "threshold"],
+)
+def test_answers_on_churn_agree(graphfilter, tmp_path: Path, words: tuple[str, ...]) -> None:
+    tables = make_churn(160)
+    files = tables.write(tmp_path / "tables")
+    assert graphfilter("inspect", *files, "--quiet").code == 0
+    run = fit(graphfilter, files, tmp_path / "run", *words)
+    check_classes(run, known_labels(tables, "customer", "churn"), "yes")
+    check_use(graphfilter, run, files, "00000013")
+    bare = graphfilter("explain", run.folder, "--vertex", "13", "--quiet")
+    assert bare.code == 2
+    assert "Did you mean '00000013'?" in bare.err
+    score = "cost" if words[:1] == ("--cost",) else "accuracy"
+    assert run.metrics["headline"]["score"] == score
+
+
+@pytest.mark.parametrize("words", [(), ("--cost", "1:0=8")], ids=["plain", "costs"])
+def test_answers_on_fraud_agree(graphfilter, tmp_path: Path, words: tuple[str, ...]) -> None:
+    tables = make_fraud(200, 80)
+    files = tables.write(tmp_path / "tables")
+    run = fit(graphfilter, files, tmp_path / "run", *words)
+    truth = known_labels(tables, "id", "is_fraud")
+    check_classes(run, truth, "1")
+    check_use(graphfilter, run, files, "A0003")
+    headline = run.metrics["headline"]
+    assert headline["score"] == ("cost" if words else "average_precision")
+    decision = run.metrics["decision"]["scores"]["test"]
+    n = decision["found"] + decision["missed"]
+    assert f"The model finds {decision['found']} of {n} “1” among vertices it never saw" in run.page
+    if not words:
+        ours = headline["models"]["this model"]
+        assert ours["value"] == pytest.approx(run.metrics["scores"]["test"]["average_precision"])
+        assert ours["low"] <= ours["value"] <= ours["high"]
+    if words:
+        assert headline["models"]["this model"]["value"] == pytest.approx(decision["cost"])
+    # Devices have no label: they are in no list of vertices.
+    listed = [row[0] for id in ("least-sure", "possible-label-errors") for row in run.table(id)]
+    assert not [name for name in listed if name.startswith("D")]
+    assert "never has a label are left out of the lists" in run.page
+
+
+def test_answers_on_revenue_agree(graphfilter, tmp_path: Path) -> None:
+    tables = make_revenue(120)
+    files = tables.write(tmp_path / "tables")[:4]
+    assert graphfilter("inspect", *files, "--number", "revenue", "--quiet").code == 0
+    run = fit(graphfilter, files, tmp_path / "run", "--number", "revenue")
+    cells = zip(tables.vertices["shop"], tables.vertices["revenue"], strict=True)
+    truth = {name: float(value.lstrip("€")) for name, value in cells if value}
+    said = {name: float(row["predicted"]) for name, row in run.rows.items()}
+    for part, scores in run.metrics["scores"].items():
+        names = run.of_part(part)
+        known, answered = (np.array([of[n] for n in names]) for of in (truth, said))
+        assert scores["r2"] == pytest.approx(r2_score(known, answered))
+        assert scores["rmse"] == pytest.approx(np.sqrt(np.square(known - answered).mean()))
+    ours = run.metrics["headline"]["models"]["this model"]["value"]
+    assert ours == pytest.approx(run.metrics["scores"]["test"]["rmse"])
+    assert f"typical error (RMSE) of {ours:,.0f}" in run.page
+    assert f"typical error (RMSE) of {ours:,.0f}" in " ".join(run.printed.split())
+    for name, part, given, predicted, error in run.table("largest-errors"):
+        assert part == run.rows[name]["part"]
+        assert float(given.replace(",", "")) == pytest.approx(truth[name], rel=1e-3)
+        assert float(predicted.replace(",", "")) == pytest.approx(said[name], abs=1, rel=1e-3)
+        wrong = said[name] - truth[name]
+        assert float(error.replace(",", "")) == pytest.approx(wrong, abs=1, rel=1e-3)
+    out = tmp_path / "again.csv"
+    assert graphfilter("predict", run.folder, *files, "--quiet", "--out", out).code == 0
+    again = {n: float(row["predicted"]) for n, row in rows_of(out).items()}
+    assert again == pytest.approx(said)
+    assert graphfilter("explain", run.folder, "--vertex", "shop 3").code == 2

@@ -1,0 +1,114 @@
+"""The command that repeats a run, read back: the same estimator, the same wishes."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from graphfilter import (
+    GraphClassifier,
+    SGFClassifier,
+    SGFRegressor,
+    SystemClassifier,
+    SystemRegressor,
+)
+from graphfilter.data import make_karate
+from graphfilter.estimators import VertexEstimator
+from graphfilter.fits import Source, plan_fit
+from graphfilter.run_folder.command import repeat_command
+from graphfilter.studio import RunSetting
+
+KARATE = ("--dataset", "karate")
+Parse = Callable[[str], dict[str, Any]]
+
+
+@pytest.fixture
+def parse(monkeypatch: pytest.MonkeyPatch) -> Parse:
+    """Run a command up to its training; return what would be trained."""
+    from graphfilter.cli import main
+
+    def run(command: str) -> dict[str, Any]:
+        seen: dict[str, Any] = {}
+
+        def keep(given: Any, found: Any, estimator: Any, out: Any, **options: Any) -> None:
+            seen.update(given=given, found=found, estimator=estimator, out=out, **options)
+
+        monkeypatch.setattr("graphfilter.cli.fit_run.run_fit", keep)
+        monkeypatch.setattr("sys.argv", shlex.split(command))
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert not end.value.code
+        return seen
+
+    return run
+
+
+def repeated(estimator: VertexEstimator, *words: str, baselines: bool = True) -> str:
+    source = Source(make_karate(), words=(*KARATE, *words))
+    return repeat_command(plan_fit(source, 7), estimator, "run", baselines=baselines)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        GraphClassifier(random_state=7),
+        GraphClassifier(effort="low", max_epochs=9, class_weight="balanced", random_state=7),
+        SGFClassifier(random_state=7),
+        SGFClassifier(
+            n_layers=3, hidden_size=8, operator="laplacian", filter_init="uniform", dropout=0.25,
+            n_members=2, patience=5, monitor="roc_auc", feature_scaling="row", device="cpu",
+            random_state=7,
+        ),
+        SystemClassifier(model="gcnii@n_layers=8", max_epochs=9, n_members=2, random_state=7),
+    ],
+)  # fmt: skip
+def test_repeated_command_gives_the_same_estimator(
+    parse: Parse, estimator: VertexEstimator
+) -> None:
+    seen = parse(repeated(estimator, baselines=False))
+    assert type(seen["estimator"]) is type(estimator)
+    assert seen["estimator"].get_params() == estimator.get_params()
+    assert (seen["seed"], seen["baselines"], str(seen["out"])) == (7, False, "run")
+
+
+def test_repeated_command_gives_the_same_wishes(parse: Parse) -> None:
+    said = ("--cost", "Officer:Mr. Hi=5", "--positive", "Officer", "--repeats", "3", "--title", "A")
+    seen = parse(repeated(SGFClassifier(), *said))
+    assert seen["found"].words == (*KARATE, *sorted_like(seen["found"].words[2:], said))
+    asked = seen["given"].asked()
+    assert (asked.costs, asked.positive, asked.repeats) == (("Officer:Mr. Hi=5",), "Officer", 3)
+
+
+def sorted_like(found: tuple[str, ...], said: tuple[str, ...]) -> tuple[str, ...]:
+    assert sorted(found) == sorted(said)
+    return found
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [RunSetting(), RunSetting(operator="laplacian", n_layers=4, filter_init="uniform", seed=3)],
+)
+def test_command_of_the_studio_repeats_its_setting(parse: Parse, setting: RunSetting) -> None:
+    estimator = setting.classifier()
+    plan = plan_fit(Source(make_karate(), words=KARATE), setting.seed)
+    seen = parse(repeat_command(plan, estimator, "run", baselines=setting.baselines))
+    assert type(seen["estimator"]) is SGFClassifier
+    params = seen["estimator"].get_params()
+    wanted = asdict(setting)
+    assert params["random_state"] == seen["seed"] == wanted.pop("seed")
+    assert seen["baselines"] is wanted.pop("baselines")
+    assert {name: params[name] for name in wanted} == wanted
+
+
+@pytest.mark.parametrize("kind", [SGFRegressor, SystemRegressor])
+def test_command_of_numbers_names_its_model(kind: type[VertexEstimator]) -> None:
+    assert "--model sgf" in repeated(kind(), "--number", "price")
+
+
+def test_parameters_without_an_option_have_no_command() -> None:
+    assert repeated(SGFClassifier(learning_rate=0.1)) == ""
+    assert repeated(SGFClassifier(class_weight={"Officer": 2.0})) == ""
