@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from graphfilter.run_folder.run_metrics import measure_run
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -85,8 +84,6 @@ def test_failed_member_is_absent_with_its_reason(monkeypatch: pytest.MonkeyPatch
     title = "trees on features and neighbours' averages"
     assert fitted.absent_[title].startswith("ValueError: window shape")
     assert fitted.notes_[0].startswith(f"{title} failed, and the others answer: ValueError")
-    measured = measure_run(fitted, GRAPH, fitted.predict_proba(), fitted.split_)
-    assert measured.get("absent") == fitted.absent_
 
 
 def test_saved_classifier_predicts_the_fitted_graph_to_the_bit(

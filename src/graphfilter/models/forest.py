@@ -19,7 +19,7 @@ from graphfilter.graph import Features, Graph
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.comparing import too_many_to_compare
 from graphfilter.models.tree_nodes import NEVER, TreeNodes, dense, within
-from graphfilter.runtime.threads import thread_limit
+from graphfilter.runtime import thread_limit
 
 # A leaf holds at least one of so many training vertices, so that a tree on many has few leaves.
 MOST_LEAVES = 4000
