@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -103,6 +103,14 @@ class Committee(System):
             filter_weight_decay=min(config.filter_weight_decay, decay),
             patience=config.patience if self.patience_as_given else min(config.patience, patience),
         )
+
+
+def in_turn(sitting: Sequence[System]) -> list[System]:
+    """Return members as they are trained: the cheap ones, without epochs, first.
+
+    An answer is there early, and says what the others must add to.
+    """
+    return sorted(sitting, key=lambda system: not system.is_fitted)
 
 
 def repeated_seed(seed: int, repeat: int) -> int:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.runtime import current
 from graphfilter.splits import Split
-from graphfilter.systems.committee import Committee
+from graphfilter.systems.committee import Committee, in_turn
 from graphfilter.systems.committee_member import Member, Standing
 from graphfilter.systems.committee_outcome import CommitteeOutcome, Part, weigh_parts
 from graphfilter.systems.committee_watch import Watch
@@ -68,8 +68,7 @@ def train_committee(
     sitting = committee.sitting(prepared.graph, n_train)
     if not sitting:
         raise ConfigError(f"no member of {committee.name} can be trained on this graph.")
-    # The cheap ones first: an answer is there early, and says what the others must add to.
-    sitting = sorted(sitting, key=lambda system: not system.is_fitted)
+    sitting = in_turn(sitting)
     training = _Training(
         prepared, sitting, splits, seeds, class_weight, on_epoch, committee.least_repeats
     )
