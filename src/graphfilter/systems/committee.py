@@ -17,9 +17,9 @@ from graphfilter.training import TrainConfig
 
 # Weight decay is a prior on the weights against a mean loss: it shrinks as the labels grow.
 DECAY = 0.5
-# Epochs without a better validation score after which a member stops. Scores of few vertices take
-# few values and rise rarely, so where labels are few it waits longer: epochs times labels.
-PATIENCE, PATIENCE_OF_FEW = 40, 9000
+# Epochs of patience, times labels: scores of few vertices take few values and rise rarely, so that
+# where labels are few members wait longer.
+PATIENCE_OF_FEW = 9000
 # On small graphs chance in training matters, and time does not: each member is trained from
 # several seeds, so many that their vertices add up to this.
 REPEATED_VERTICES, MOST_REPEATS = 8000, 5
@@ -37,16 +37,19 @@ class Committee(System):
     Attributes
     ----------
     members : tuple of System
-        ``weight_decay`` and ``patience`` of each are the most they may be: see ``DECAY`` and
-        ``PATIENCE``.
-    patience_as_given : bool
-        Whether somebody has asked for the members' patience, which then does not follow the labels.
+        ``weight_decay`` of each is the most it may be: see ``DECAY``.
+    rounds : tuple of int
+        Epochs after which networks are judged; none, and every network ends by itself.
+    least_patience : int or None
+        How long members wait for a better score where labels are many, below their own patience;
+        None where they always wait as long as their config says.
     least_repeats : int
         From how many seeds each network is trained on large graphs too.
     """
 
     members: tuple[System, ...] = ()
-    patience_as_given: bool = False
+    rounds: tuple[int, ...] = ()
+    least_patience: int | None = None
     least_repeats: int = 1
 
     @property
@@ -65,7 +68,9 @@ class Committee(System):
     def describe(self) -> dict[str, Any]:
         """Return the kind of each member and all its fields, by name."""
         members = {m.name: m.describe() | m.describe_training() for m in self.members}
-        return {"kind": "Committee", **members}
+        own = {"rounds": list(self.rounds)} if self.rounds else {}
+        own |= {} if self.least_patience is None else {"least_patience": self.least_patience}
+        return {"kind": "Committee", **own, **members}
 
     def describe_training(self) -> dict[str, Any]:
         return self.settings()
@@ -90,18 +95,20 @@ class Committee(System):
         for key in changes:
             check_name("setting", key, self.settings())
         members = (replace(m, config=replace(m.config, **changes)) for m in self.members)
-        given = self.patience_as_given or "patience" in changes
-        return replace(self, members=tuple(members), patience_as_given=given)
+        least = None if "patience" in changes else self.least_patience
+        return replace(self, members=tuple(members), least_patience=least)
 
     def _for_labels(self, member: System, n_train: int) -> TrainConfig:
         """Return how a member is trained with so many labels."""
         decay, config = DECAY / max(n_train, 1), member.config
-        patience = max(PATIENCE, PATIENCE_OF_FEW // max(n_train, 1))
+        patience = config.patience
+        if self.least_patience is not None:
+            patience = min(patience, max(self.least_patience, PATIENCE_OF_FEW // max(n_train, 1)))
         return replace(
             config,
             weight_decay=min(config.weight_decay, decay),
             filter_weight_decay=min(config.filter_weight_decay, decay),
-            patience=config.patience if self.patience_as_given else min(config.patience, patience),
+            patience=patience,
         )
 
 

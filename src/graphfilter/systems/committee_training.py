@@ -29,8 +29,6 @@ from graphfilter.systems.prior import prior_weights
 from graphfilter.systems.system import System
 from graphfilter.training import ASKED, SUPERFLUOUS, OnEpoch, shared
 
-# Epochs after which networks are judged: the fewest that are fair, then twice as many each time.
-ROUNDS = (30, 60, 120, 240, 480, 960)
 # Of the loss on validation vertices: what a member must add to be trained on.
 WORTH = 0.003
 DIVERGED = "training diverged before anything was learned"
@@ -74,7 +72,7 @@ def train_committee(
     )
     training.keep(checkpoint, resume=resume)
     most = max(system.config.max_epochs for system in sitting)
-    for until in (*takewhile(lambda epochs: epochs < most, ROUNDS), most):
+    for until in (*takewhile(lambda epochs: epochs < most, committee.rounds), most):
         training.advance(until)
         if until == most or not training.judge(until):
             break
