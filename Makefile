@@ -31,9 +31,11 @@ test: $(STAMP)  ## Run the tests
 coverage: $(STAMP)  ## Run the tests and print the share of lines they reach
 	$(BIN)/$(PYTEST) --cov --cov-report=term
 
-fuzz: $(STAMP)  ## Look for inputs that break it: random ones, a thousand per property
+# Of damaged files; the next call goes on where this one ends.
+MINUTES ?= 30
+fuzz: $(STAMP)  ## Look for inputs that break it: a thousand per property, damaged files for half an hour
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/$(PYTEST) -m 'hypothesis or fuzz' tests
-	$(BIN)/python -m tests.fuzz.run --budget 100000
+	$(BIN)/python -m tests.fuzz.run --budget 100000 --jobs $(shell nproc) --minutes $(MINUTES)
 
 .PHONY: test-oldest test-newest
 test-oldest:  ## Test with the oldest supported version of every dependency (TESTS=tests/graph: some)
@@ -79,6 +81,7 @@ bench: $(STAMP)  ## Measure time and memory on the CPU beside peers, and write d
 	$(BIN)/python benchmarks/pyg_conv.py --threads 1 --out $(RESULTS)/pyg_conv-cpu.json
 	for name in layer memory growth loading contention; do \
 		$(BIN)/python benchmarks/$$name.py --out $(RESULTS)/$$name-cpu.json || exit 1; done
+	$(BIN)/python benchmarks/default_fit.py --out $(RESULTS)/default_fit-cpu.json
 	$(BIN)/python benchmarks/write_docs.py
 
 .PHONY: bench-history
@@ -86,7 +89,7 @@ bench-history: $(STAMP)  ## Measure this commit beside a peer, append it and dra
 	$(BIN)/python benchmarks/history.py
 
 bench-gpu: $(STAMP)  ## The same on a CUDA GPU, and full-batch training at the size of papers100M
-	for name in epoch pyg_conv layer memory growth huge; do \
+	for name in epoch pyg_conv layer memory growth huge default_fit; do \
 		$(BIN)/python benchmarks/$$name.py --device cuda --out $(RESULTS)/$$name-cuda.json \
 			|| exit 1; done
 	$(BIN)/python benchmarks/write_docs.py

@@ -45,7 +45,7 @@ class PygNetwork(nn.Module):
 
     Shapes
     ------
-    x : (n, n_features);  output : (n, n_classes)
+    x : (n, n_features), dense or as torch's CSR tensor;  output : (n, n_classes)
     edges : (2, M) with M weights, which are gathered and scattered; or a CSR adjacency (n, n)
     without weights, which ``plain`` torch multiplies with, or the layer of PyTorch Geometric
     """
@@ -64,13 +64,21 @@ class PygNetwork(nn.Module):
         self.dropout = dropout
 
     def forward(self, x: Tensor, edges: Tensor, weight: Tensor | None = None) -> Tensor:
-        x = functional.dropout(x, self.dropout, self.training)
-        start = h = self.encoder(x).relu()
+        start = h = self.encode(x).relu()
         for alpha, beta in zip(self.alpha, self.beta, strict=True):
             through = weight is not None or not self.plain
             spread = self.propagate(h, edges, weight) if through else edges @ h
             h = alpha * spread + beta * start
         return self.head(functional.dropout(h, self.dropout, self.training))
+
+    def encode(self, x: Tensor) -> Tensor:
+        """Return X W + b with dropout on X: on its stored entries where it is sparse."""
+        if x.layout != torch.sparse_csr:
+            return self.encoder(functional.dropout(x, self.dropout, self.training))
+        values = functional.dropout(x.values(), self.dropout, self.training)
+        parts = x.crow_indices(), x.col_indices(), values
+        dropped = torch.sparse_csr_tensor(*parts, x.shape, check_invariants=False)
+        return dropped @ self.encoder.weight.T + self.encoder.bias
 
 
 def normalise(edge_index: Tensor, n: int) -> tuple[Tensor, Tensor]:

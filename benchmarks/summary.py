@@ -19,8 +19,10 @@ def table(records: dict[str, Record]) -> str:
 def _rows(records: dict[str, Record]) -> Iterator[list[str]]:
     # What a careful user would run comes first; its times are left out, being of a busy machine.
     for row in records.get("turns-cpu", {}).get("epochs", []):
-        for kind in ("plain_csr", "pyg_compiled"):
-            ratio = row["ratios"][kind]
+        for kind in ("plain_sparse", "plain_csr", "pyg_compiled"):
+            # Records made before a peer was timed do not have it.
+            if (ratio := row["ratios"].get(kind)) is None:
+                continue
             name = f"CPU, {row['dataset'].capitalize()}: epoch of training, turn by turn"
             yield [name, "", turns.PEERS[kind], show_ratio(ratio["median"])]
     for device, title in DEVICES.items():

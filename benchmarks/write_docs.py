@@ -53,7 +53,13 @@ def render(page: str, records: dict[str, Record]) -> str:
 
 def render_readme(page: str, records: dict[str, Record]) -> str:
     """Return the README with the summary of the records in its place."""
-    return MARKED.sub(lambda m: f"{m[1]}\n{summary.table(records)}\n\n{m[3]}", page)
+
+    def written(match: re.Match[str]) -> str:
+        if match[2] != "summary":
+            return match[0]
+        return f"{match[1]}\n{summary.table(records)}\n\n{match[3]}"
+
+    return MARKED.sub(written, page)
 
 
 def block(name: str, record: Record | None) -> str:

@@ -55,6 +55,10 @@ class ProcessError(GraphFilterError):
     """A process of several that compute together that is gone, or never came."""
 
 
+class DirectionsDroppedWarning(UserWarning):
+    """Edges with directions were taken without them, which may not be meant."""
+
+
 class NoGraphWarning(UserWarning):
     """An estimator was fitted without a graph, which may have been forgotten."""
 

@@ -14,6 +14,16 @@ def count(n: int, one: str, many: str | None = None) -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
+def listed(words: Sequence[str]) -> str:
+    """Join words as a sentence does.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def listed_names(names: Sequence[str], most: int = 10) -> str:
     """Quote names for an error: ten of them, the beginning of long ones."""
     more = f", ... ({len(names)} in all)" if len(names) > most else ""

@@ -35,6 +35,15 @@ def test_pyg_network_equals_the_filter_network() -> None:
     assert torch.allclose(theirs(x, *edges), wanted, atol=1e-5)
     for theirs.plain in (True, False):
         assert torch.allclose(theirs(x, augmented_adjacency(graph).csr()), wanted, atol=1e-5)
+    csr = augmented_adjacency(graph).csr()
+    assert torch.allclose(theirs(x.to_sparse_csr(), csr), wanted, atol=1e-5)
+    # The same dropout is drawn where every entry is stored, and the gradient is the same.
+    theirs.train()
+    grads = []
+    for given in (x, x.to_sparse_csr()):
+        torch.manual_seed(0)
+        grads.append(torch.autograd.grad(theirs(given, csr).sum(), theirs.encoder.weight)[0])
+    assert torch.allclose(*grads, atol=1e-5)
 
 
 def test_pyg_epoch_trains() -> None:

@@ -15,6 +15,10 @@ import pytest
 from sklearn.metrics import accuracy_score, average_precision_score, r2_score
 from tests.analyst_tables import AnalystTables, make_churn, make_fraud, make_revenue
 
+from graphfilter.tables.formats import TABLES
+from graphfilter.tables.text_format import TextOptions
+from graphfilter.tables.text_table import TextTable
+
 QUICK = ("--model", "sgf", "--layers", 4, "--epochs", 60, "--quiet")
 
 
@@ -188,3 +192,21 @@ def test_answers_on_revenue_agree(graphfilter, tmp_path: Path) -> None:
     again = {n: float(row["predicted"]) for n, row in rows_of(out).items()}
     assert again == pytest.approx(said)
     assert graphfilter("explain", run.folder, "--vertex", "shop 3").code == 2
+
+
+@pytest.mark.parametrize(
+    "words", [("--number", "revenue"), ("--number", "revenue", "--split-by", "founded")]
+)
+def test_vertices_are_opened_once(graphfilter, tmp_path: Path, monkeypatch, words) -> None:
+    opened: list[str] = []
+
+    class Watched(TextTable):
+        def __init__(self, path: Path, options: TextOptions) -> None:
+            opened.append(path.name)
+            super().__init__(path, options)
+
+    monkeypatch.setitem(TABLES, ".csv", Watched)
+    files = make_revenue(60).write(tmp_path / "tables")[:4]
+    result = graphfilter("fit", *files, *words, "--dry-run", "--quiet")
+    assert result.code == 0, result.err
+    assert sorted(opened) == ["edges.csv", "vertices.csv"]

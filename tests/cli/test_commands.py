@@ -154,12 +154,14 @@ def test_reproduce_fig_frequency(graphfilter, tmp_path: Path, monkeypatch) -> No
 
 def test_demo_compares_systems(graphfilter, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(demo_module, "GRAPHS", {"karate": "low"})
-    monkeypatch.setattr(demo_module, "SYSTEMS", ("sgf", "mlp"))
+    monkeypatch.setattr(demo_module, "SYSTEMS", ("committee-low", "sgf"))
+    monkeypatch.setattr(demo_module, "SHORT", {"max_epochs": 3})
     result = graphfilter("demo", "--out", tmp_path / "d", "--runs", 2, "--quiet")
     assert result.code == 0, result.err
     assert "karate" in result.out
     records = json.loads((tmp_path / "d" / "results.json").read_text())
-    assert [record["system"] for record in records] == ["sgf", "mlp"]
+    assert [record["system"] for record in records] == ["committee-low@max_epochs=3", "sgf"]
+    assert max(records[0]["epochs"]) <= 3
     assert (tmp_path / "d" / "filters.png").exists()
     again = graphfilter("demo", "--out", tmp_path / "d")
     assert again.code == 2

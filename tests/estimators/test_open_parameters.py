@@ -37,6 +37,8 @@ def test_rare_class_is_watched_by_average_precision(kind: type) -> None:
     assert clf.system_.settings()["monitor"] == "average_precision"
     assert "average_precision" not in clf.system_.title
     assert "monitor" not in quick(kind, **options).fit(graph=GRAPH).chosen_
+    sought = quick(kind, **options, positive=GRAPH.classes[0]).fit(graph=GRAPH)
+    assert sought.chosen_["monitor"] == "average_precision"
     asked = quick(kind, **options, monitor="accuracy").fit(graph=graph)
     assert asked.system_.settings()["monitor"] == "accuracy"
 

@@ -160,4 +160,4 @@ def test_answers_that_are_not_finite_are_an_error() -> None:
     with torch.no_grad():
         next(model.members_[0].parameters()).fill_(torch.nan)
     with pytest.raises(GraphFilterError, match="answers must be finite"):
-        model.predict()
+        model.predict(2 * np.asarray(graph.features), graph=graph)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,10 @@ import pyarrow.parquet as pq
 import torch
 from tests import samples
 from tests.fuzz.samples import Format
+from tests.fuzz.signed import SIGNED, tiny
 
 from graphfilter.bench.record import Record, read_records
-from graphfilter.data import make_csbm, read_tables, readers
-from graphfilter.estimators import SGFClassifier
+from graphfilter.data import read_tables, readers
 from graphfilter.filters import StackedFilter
 from graphfilter.graph import Graph
 from graphfilter.models import FilterNetwork
@@ -113,22 +112,6 @@ def read_two_tables(folder: Path) -> None:
     graph, encoder = read_tables(edges, vertices)
     check_graph(graph)
     assert TableEncoder.from_dict(encoder.to_dict()) == encoder
-
-
-def tiny() -> Graph:
-    return make_csbm(n_vertices=24, frequency=0.4, mean_degree=4, n_features=4)
-
-
-@cache
-def fitted() -> SGFClassifier:
-    graph = tiny()
-    model = SGFClassifier(n_layers=2, hidden_size=4, max_epochs=2, n_members=2, random_state=0)
-    return model.fit(graph.features, graph.labels, graph=graph)
-
-
-def read_model(folder: Path) -> None:
-    probabilities = SGFClassifier.load(folder).predict_proba(tiny().features, graph=tiny())
-    assert probabilities.shape[0] == 24
 
 
 def write_encoder(folder: Path) -> None:
@@ -230,7 +213,7 @@ FORMATS = {
     "gnn_benchmark": graph_format(samples.write_gnn_benchmark, readers.read_gnn_benchmark),
     "graphdata": graph_format(samples.write_graphdata, readers.read_graphdata),
     "sgf": graph_format(samples.write_sgf, lambda folder: readers.read_sgf(folder, "tiny")),
-    "model": Format(lambda folder: fitted().save(folder), read_model),
+    **SIGNED,
     "encoder": Format(write_encoder, read_encoder),
     "checkpoint": Format(write_checkpoint, resume),
     "records": Format(write_lines, read_lines),

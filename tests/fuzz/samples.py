@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.fuzz.mutate import mutate_file
+from tests.fuzz.mutate import mutate, mutate_file
 
 
 @dataclass(frozen=True)
 class Format:
-    """How a sample is written into a folder, and read from it again."""
+    """How a sample is written into a folder, and read from it again.
+
+    Where the files carry checksums, ``sign`` makes those of a damaged folder true again, and what
+    is read is an answer (bytes or numbers): of damage that is not signed it must be the sample's.
+    """
 
     write: Callable[[Path], Any]
     read: Callable[[Path], Any]
+    sign: Callable[[Path], None] | None = None
 
 
 class Samples:
@@ -25,7 +31,7 @@ class Samples:
 
     def __init__(self, name: str, form: Format, folder: Path) -> None:
         self.name, self._good, self.copy = name, folder / "good", folder / "copy"
-        self.read = form.read
+        self.read, self._sign = form.read, form.sign
         self._good.mkdir()
         form.write(self._good)
         shutil.copytree(self._good, self.copy)
@@ -39,8 +45,20 @@ class Samples:
         shutil.rmtree(self.copy)
         shutil.copytree(self._good, self.copy)
 
-    def mutate(self, number: int) -> None:
-        """Make the copy the mutant of this number."""
+    def mutate(self, number: int) -> bool:
+        """Make the copy the mutant of this number; return whether checksums must find its damage.
+
+        Half of the mutants of a format with checksums are signed again.
+        """
         self.restore()
         random = Random(f"{self.name} {number}")
-        mutate_file(self.copy / random.choice(self._files), self._contents, random)
+        path = self.copy / random.choice(self._files)
+        if self._sign is not None and random.random() < 0.5:
+            path.write_bytes(mutate(path.read_bytes(), self._contents, random))
+            return True
+        mutate_file(path, self._contents, random)
+        if self._sign is not None:
+            # What cannot be read cannot be signed.
+            with suppress(Exception):
+                self._sign(self.copy)
+        return False

@@ -6,23 +6,26 @@ import sys
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 from tests.fuzz import worker
 from tests.fuzz.formats import FORMATS
 from tests.fuzz.memory import PeakMemory
 from tests.fuzz.mutate import mutate
-from tests.fuzz.run import run
+from tests.fuzz.run import Summary, run, run_blocks
+from tests.fuzz.samples import Format, Samples
+from tests.fuzz.signed import SIGNED
 
 pytestmark = [
     pytest.mark.fuzz,
     pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is read in /proc"),
 ]
 
-SLOW = ("checkpoint", "model", "planetoid")
+SLOW = ("checkpoint", "planetoid", *SIGNED)
 
 
 def test_no_mutant_does_harm() -> None:
-    findings = run({name: 15 if name in SLOW else 60 for name in FORMATS})
+    findings = run({name: 8 if name in SLOW else 60 for name in FORMATS})
     assert not findings, "\n".join(map(str, findings))
 
 
@@ -56,3 +59,39 @@ def test_peak_memory_sees_what_is_gone() -> None:
     peak = PeakMemory()
     del [bytes(range(256)) * (1 << 18)][0]
     assert peak.grown() >= 60 << 20
+
+
+def test_runner_goes_on_where_its_summary_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[int] = []
+
+    def count(budgets: dict[str, int], start: int) -> list[object]:
+        started.append(start)
+        return []
+
+    monkeypatch.setattr("tests.fuzz.run.run", count)
+    monkeypatch.setattr("tests.fuzz.run.BLOCK", 10)
+    for budget, ends, expected in ((30, -1.0, []), (20, 1e9, [0, 10]), (30, 1e9, [0, 10, 20])):
+        summary = Summary.read(tmp_path / "summary.json")
+        run_blocks(["npz"], budget, 1, ends, summary, tmp_path)
+        assert started == expected
+
+
+def test_half_of_the_mutants_with_checksums_are_signed_again(tmp_path: Path) -> None:
+    form = Format(lambda folder: (folder / "a").write_bytes(b"x" * 99), lambda _: None, _touch)
+    samples = Samples("signed", form, tmp_path)
+    unsigned = sum(samples.mutate(number) for number in range(200))
+    assert 70 < unsigned < 130
+
+
+def _touch(folder: Path) -> None:
+    (folder / "signed").write_bytes(b"")
+
+
+def test_answers_are_held_to_the_good_one() -> None:
+    good = np.ones(3)
+    assert "not finite" in worker.wrong_answer(good * np.nan, good, must_be_good=False)
+    assert "another" in worker.wrong_answer(good + 1, good, must_be_good=True)
+    assert not worker.wrong_answer(good + 1, good, must_be_good=False)
+    assert not worker.wrong_answer(b"x", b"x", must_be_good=True)

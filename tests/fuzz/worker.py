@@ -15,6 +15,9 @@ import traceback
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
 
@@ -29,16 +32,25 @@ MOST_CHARACTERS = 5000
 CEILING_BYTES = 3 << 30
 
 
-def read_mutants(samples: Samples, start: int, stop: int) -> None:
+def wrong_answer(answer: Any, good: Any, *, must_be_good: bool) -> str:
+    """Return what is wrong with an answer: numbers that are not finite, or not the sample's."""
+    if not isinstance(answer, bytes) and answer is not None and not np.isfinite(answer).all():
+        return "an answer that is not finite"
+    same = answer == good if isinstance(answer, bytes | None) else np.array_equal(answer, good)
+    return "another answer than the sample's" if must_be_good and not same else ""
+
+
+def read_mutants(samples: Samples, start: int, stop: int, good: Any = None) -> None:
     """Read mutants, and print those that end in anything but a sound result or our error."""
     name, read = samples.name, samples.read
     for number in range(start, stop):
         print(f"at {name} {number}", flush=True)
-        samples.mutate(number)
+        must_be_good = samples.mutate(number)
         peak, problem = PeakMemory(), ""
         try:
             with warnings.catch_warnings(record=True):
-                read(samples.copy)
+                answer = read(samples.copy)
+            problem = wrong_answer(answer, good, must_be_good=must_be_good)
         except GraphFilterError as error:
             if "\n" in str(error) or len(str(error)) > MOST_CHARACTERS:
                 problem = f"an error of {len(str(error))} characters or several lines"
@@ -82,9 +94,9 @@ def main(*jobs: str, formats: Mapping[str, Format] | None = None) -> None:
         with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
             samples = Samples(name, formats[name], Path(folder))
             # Imports whatever it needs, which is not a mutant's doing; and the sample is sound.
-            samples.read(samples.copy)
+            good = samples.read(samples.copy)
             samples.restore()
-            read_mutants(samples, int(start), int(stop))
+            read_mutants(samples, int(start), int(stop), good)
 
 
 if __name__ == "__main__":

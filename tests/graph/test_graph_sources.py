@@ -86,7 +86,7 @@ def test_from_scipy_reads_the_matrix_not_its_storage() -> None:
 )
 def test_from_scipy_refuses_what_is_no_adjacency(matrix: Any, problem: str) -> None:
     with pytest.raises(GraphError, match=problem):
-        Graph.from_scipy(matrix)
+        Graph.from_scipy(matrix, directed=False)
 
 
 def test_from_networkx_keeps_names_and_reads_labels() -> None:
@@ -106,7 +106,7 @@ def test_from_networkx_keeps_names_and_reads_labels() -> None:
 
 
 def test_from_networkx_reads_directed_and_multiple_edges() -> None:
-    directed = Graph.from_networkx(nx.DiGraph([(0, 1), (1, 0), (1, 2)]))
+    directed = Graph.from_networkx(nx.DiGraph([(0, 1), (1, 0), (1, 2)]), directed=False)
     multiple = Graph.from_networkx(nx.MultiGraph([(0, 1), (0, 1), (1, 2)]))
     assert directed.edges.tolist() == multiple.edges.tolist() == [[0, 1], [1, 2]]
     assert directed.notes == multiple.notes == ("1 repeated edge merged.",)

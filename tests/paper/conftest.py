@@ -15,6 +15,7 @@ from graphfilter.paper import (
     label_efficiency,
     last_epoch,
     options,
+    peer_table,
     settings,
     table2,
     table3,
@@ -30,10 +31,12 @@ from graphfilter.systems import committee
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every target run on the embedded karate club, for two epochs."""
     monkeypatch.setattr(options, "QUICK_EPOCHS", 2)
-    for module in (theta, last_epoch):
+    for module in (theta, last_epoch, peer_table):
         monkeypatch.setattr(module, "SPLIT_RULE", "stratified")
     monkeypatch.setattr(last_epoch, "QUICK", {"karate": "karate"})
     monkeypatch.setattr(committee_table, "QUICK", {"karate": "stratified"})
+    few_printed = (replace(peer_table.QUICK[0], dataset="karate"),)
+    monkeypatch.setattr(peer_table, "QUICK", few_printed)
     monkeypatch.setattr(committee, "MOST_REPEATS", 1)
     few = (table4, figure2, figure3, figure3_seeds, filter_dynamics, label_efficiency)
     for module in (*few, settings, theta):

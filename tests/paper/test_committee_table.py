@@ -83,9 +83,10 @@ def test_others_are_counted_by_pairs_of_runs_on_the_same_split() -> None:
         *(record("gat", i, 0.9 + i / 100 + noise[i] / 10) for i in range(10)),
         *(record("sgf", i, 0.1) for i in range(9)),
         *(record("committee-low", i, 0.1) for i in range(10)),
+        *(record("only-deep", i, 0.1) for i in range(10)),
     ]
     said = committee_table.against_all(ours, others, "texas")
-    assert said == "better 1, level 1, worse 1"
+    assert said == "better 1, level 1, worse 1 (GAT)"
     assert committee_table.against_all(ours, others[:5], "texas") == ""
 
 

@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 from graphfilter.cli import studio as command
 from graphfilter.data import make_karate, write_tables
 from graphfilter.errors import ConfigError
-from graphfilter.studio import server
 
 pytest.importorskip("starlette", reason="the studio's packages are not installed")
 pytest.importorskip("uvicorn", reason="the studio's packages are not installed")
@@ -28,7 +27,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         urls.append(running.url)
         running.close()
 
-    monkeypatch.setattr(server, "serve", close)
+    monkeypatch.setattr("graphfilter.studio.serve", close)
     return urls
 
 

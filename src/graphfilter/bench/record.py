@@ -91,8 +91,12 @@ class Record:
 
     @property
     def cut(self) -> bool:
-        """Whether the limit of epochs ended it, before its patience did."""
-        return self.ok and self.stopped == "max_epochs"
+        """Whether the limit of epochs ended it, before its patience did.
+
+        Where the patience is as long as the limit, it was meant to be trained to the end.
+        """
+        waits = self.config.get("patience", 0) < self.config.get("max_epochs", 1)
+        return self.ok and self.stopped == "max_epochs" and waits
 
     @property
     def asked(self) -> str:

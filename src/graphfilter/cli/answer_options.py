@@ -106,9 +106,8 @@ class AnswerOptions(PredictedOptions):
 
     def split_rule(self) -> SplitBy:
         """Read the column to divide by, where there is one."""
-        from graphfilter.data import TextOptions
         from graphfilter.fits import STRATIFIED, SplitBy
-        from graphfilter.tables.split_columns import read_groups, read_times
+        from graphfilter.tables import read_groups, read_times
 
         named = [n for n in ("split_by", "group", "split") if getattr(self, n) is not None]
         if len(named) > 1:
@@ -119,12 +118,11 @@ class AnswerOptions(PredictedOptions):
         if self.vertices is None:
             word = "--split-by" if self.split_by else "--group"
             raise ConfigError(f"{word} names a column of a table (--vertices); there is none.")
-        text = TextOptions(self.delimiter, self.encoding, self.decimal)
         if self.split_by is not None:
-            times = read_times(self.vertices, self.split_by, text)
+            times = read_times(self.vertex_table, self.split_by)
             return SplitBy(self.split_by, times=times)
         assert self.group is not None
-        return SplitBy(self.group, groups=read_groups(self.vertices, self.group, text))
+        return SplitBy(self.group, groups=read_groups(self.vertex_table, self.group))
 
     def asked(self) -> Asked:
         """Return what is wanted of the answer."""

@@ -100,7 +100,7 @@ def bench(
         raise ConfigError("--quick and --max-epochs both bound the epochs: choose one.")
     from graphfilter.bench import read_records, run_benchmark
     from graphfilter.metrics import METRICS
-    from graphfilter.report.benchmark_page import page_of, write_benchmark
+    from graphfilter.report import page_of, write_benchmark
     from graphfilter.systems import SYSTEMS
 
     check_name("metric", metric, METRICS)
@@ -176,7 +176,7 @@ def report(
 
     Example:  graphfilter bench report records.jsonl
     """
-    from graphfilter.report.benchmark_page import page_of, write_benchmark
+    from graphfilter.report import page_of, write_benchmark
 
     page = page_of(records) if out is None else out
     write_benchmark(page, read_benchmark(records, quiet), name=records.name, metric=metric)

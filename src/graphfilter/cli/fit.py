@@ -107,9 +107,9 @@ def fit(
         typer.Option(
             help="The validation score that chooses the best epoch: accuracy, loss, "
             "balanced_accuracy or macro_f1; of two classes also roc_auc and average_precision. "
-            "Unless given, accuracy, or average_precision where one of two classes is rare or "
-            "--cost is given. Of numbers r2 (unless given) or loss; of several labels micro_f1 "
-            "(unless given), macro_f1, average_precision or loss.",
+            "Unless given, accuracy, or average_precision where one of two classes is rare, or "
+            "--cost or --positive say which is looked for. Of numbers r2 (unless given) or loss; "
+            "of several labels micro_f1 (unless given), macro_f1, average_precision or loss.",
             rich_help_panel=MODEL,
             show_default=False,
         ),

@@ -89,6 +89,6 @@ def make_estimator(
 
 
 def _efforts() -> dict[str, str]:
-    from graphfilter.estimators.graph import EFFORTS
+    from graphfilter.estimators import EFFORTS
 
     return {name: effort for effort, name in EFFORTS.items()}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from graphfilter.fits import Plan, Source
     from graphfilter.metrics import Metric
     from graphfilter.run_folder import FitSummary
-    from graphfilter.runtime.processes import Group
+    from graphfilter.runtime import Group
 
 TITLES = {"train": "train", "val": "validation", "test": "test"}
 
@@ -42,7 +42,7 @@ def run_fit(
     """Fit an estimator and show its scores; of a dry run, show what that would take."""
     from graphfilter.fits import baselines_fit, plan_dry_run, plan_fit
     from graphfilter.run_folder import check_folder, checkpoints, fit_folder, take_part
-    from graphfilter.runtime.devices import pick_device
+    from graphfilter.runtime import pick_device
 
     quiet = given.quiet
     target = given.read_target() if given.of_values else None
@@ -90,7 +90,7 @@ def run_fit(
 
 def _stages(plan: Plan, estimator: VertexEstimator, repeats: int) -> list[str]:
     """Return the titles of all that is trained, in turn."""
-    from graphfilter.estimators.adaptive import AUTO, AdaptiveEstimator, has_channels
+    from graphfilter.estimators import AUTO, AdaptiveEstimator, has_channels
     from graphfilter.fits import BASELINES
     from graphfilter.systems import get_system
     from graphfilter.wording import count
@@ -105,7 +105,7 @@ def _stages(plan: Plan, estimator: VertexEstimator, repeats: int) -> list[str]:
 
 
 def _show(summary: FitSummary) -> None:
-    from graphfilter.report.spread import view_spread
+    from graphfilter.report import view_spread
     from graphfilter.wording import count
 
     fit, metrics, found = summary.fit, summary.metrics, summary.conclusion.found
@@ -141,7 +141,7 @@ def _show(summary: FitSummary) -> None:
 
 def _value(metric: Metric, scores: Mapping[str, float], key: str) -> str:
     """Return a score as it is shown; of calibration with what chance alone would show."""
-    from graphfilter.fits.yardstick import number
+    from graphfilter.fits import number
 
     if key not in scores:
         return ""

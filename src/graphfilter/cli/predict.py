@@ -82,17 +82,15 @@ def _known_target(given: GraphOptions, estimator: VertexEstimator) -> Target | N
     """Return what a table says of numbers or several labels; None where it has no such columns."""
     if estimator.task_.one_class:
         return None
-    from graphfilter.data import TextOptions
     from graphfilter.estimators import named_target
     from graphfilter.tables import has_columns, read_label_columns, read_number_column
     from graphfilter.training import REGRESSION
 
     names = [str(name) for name in estimator.target_names_]
-    text = TextOptions(given.delimiter, given.encoding, given.decimal)
-    if given.vertices is None or not has_columns(given.vertices, names, text):
+    if given.vertices is None or not has_columns(given.vertex_table, names):
         return None
     if estimator.task_ is not REGRESSION:
-        values = read_label_columns(given.vertices, names, text)
+        values = read_label_columns(given.vertex_table, names)
     else:
-        values = read_number_column(given.vertices, names[0], text, to_learn=False)[:, None]
+        values = read_number_column(given.vertex_table, names[0], to_learn=False)[:, None]
     return named_target(estimator.task_, values, names)

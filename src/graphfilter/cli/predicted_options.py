@@ -53,15 +53,12 @@ class PredictedOptions(FitOptions):
 
     def read_target(self) -> Target:
         """Read what is to be predicted, one row per vertex."""
-        from graphfilter.data import TextOptions
         from graphfilter.estimators import named_target
         from graphfilter.tables import read_label_columns, read_number_column
         from graphfilter.training import MULTILABEL, REGRESSION
 
-        assert self.vertices is not None
-        text = TextOptions(self.delimiter, self.encoding, self.decimal)
         if self.number:
-            values = read_number_column(self.vertices, self.number, text)
+            values = read_number_column(self.vertex_table, self.number)
             return named_target(REGRESSION, values[:, None], [self.number])
         names = listed(self.multilabel)
-        return named_target(MULTILABEL, read_label_columns(self.vertices, names, text), names)
+        return named_target(MULTILABEL, read_label_columns(self.vertex_table, names), names)

@@ -184,7 +184,7 @@ def _one(
 def _write(rendered: Rendered, out: Path, name: str) -> list[str]:
     from graphfilter.bench import to_csv, to_latex, to_markdown
     from graphfilter.paper import make_table
-    from graphfilter.report.figures import save_figure
+    from graphfilter.report import save_figure
     from graphfilter.storage import atomic_file
 
     files = {}

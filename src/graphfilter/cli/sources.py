@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from graphfilter.data import Columns, TableEncoder
     from graphfilter.fits import Source
     from graphfilter.graph import Graph
+    from graphfilter.tables import TableSource
 
 TABLES = "Your own graph"
 OTHER = "Other graphs"
@@ -135,6 +136,14 @@ class GraphOptions:
                 words += [word for one in values for word in (f"--{name}", str(one))]
         return tuple(words)
 
+    @functools.cached_property
+    def vertex_table(self) -> TableSource:
+        """The table of vertices: opened once, whatever is read of it."""
+        from graphfilter.tables import TextOptions, open_table
+
+        assert self.vertices is not None
+        return open_table(self.vertices, TextOptions(self.delimiter, self.encoding, self.decimal))
+
     def said(self) -> tuple[str, ...]:
         """Return the words of the command line for every option that was given."""
         words: list[str] = []
@@ -191,8 +200,8 @@ class GraphOptions:
             text = TextOptions(self.delimiter, self.encoding, self.decimal)
             with waiting(f"reading {self.vertices} and {self.edges}", quiet=self.quiet):
                 found, encoder = read_tables(
-                    self.edges, self.vertices, columns=columns, allow_missing=self.allow_missing,
-                    encoder=encoder, text=text,
+                    self.edges, self.vertex_table, columns=columns, encoder=encoder, text=text,
+                    allow_missing=self.allow_missing,
                 )  # fmt: skip
         found = self._at_its_time(found)
         read = f"read {found.n_vertices:,} vertices and {found.n_edges:,} edges."

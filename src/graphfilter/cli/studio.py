@@ -30,12 +30,12 @@ def studio(
     """
     import webbrowser
 
-    from graphfilter.studio import server
+    from graphfilter.studio import UPLOAD_LIMIT_MB, Studio, serve
 
-    running = server.Studio(
+    running = Studio(
         given.read() if given.words() else None,
         port=port,
-        upload_limit_mb=upload_limit or server.UPLOAD_LIMIT_MB,
+        upload_limit_mb=upload_limit or UPLOAD_LIMIT_MB,
     )
 
     def announce() -> None:
@@ -45,4 +45,4 @@ def studio(
         if browser:
             webbrowser.open(running.url)
 
-    server.serve(running, announce)
+    serve(running, announce)

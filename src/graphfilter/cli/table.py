@@ -127,7 +127,7 @@ def _read_tables(sources: Sequence[Path], metric: str, quiet: bool) -> list[Tabl
     """Read what is on record: benchmarks together, folders together, other lines file by file."""
     from graphfilter.bench import holds_benchmarks, read_line_table
     from graphfilter.metrics import METRICS
-    from graphfilter.run_folder.score_table import make_score_table
+    from graphfilter.run_folder import make_score_table
 
     check_name("metric", metric, METRICS)
     folders = [source for source in sources if source.is_dir()]

@@ -6,9 +6,11 @@ import ``metrics`` and the rooms above it.
 """
 
 from graphfilter.estimators.adaptive import (
+    AUTO,
     CHANNELS as CHANNELS,
     DROPOUT as DROPOUT,
     AdaptiveEstimator as AdaptiveEstimator,
+    has_channels,
 )
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.drawing import filter_at as filter_at, filter_view as filter_view
@@ -36,6 +38,7 @@ from graphfilter.estimators.targets import Target, named_target
 from graphfilter.estimators.vertex import VertexEstimator
 
 __all__ = [
+    "AUTO",
     "GraphClassifier",
     "SGFClassifier",
     "SGFRegressor",
@@ -45,5 +48,6 @@ __all__ = [
     "VertexClassifier",
     "VertexEstimator",
     "VertexRegressor",
+    "has_channels",
     "named_target",
 ]

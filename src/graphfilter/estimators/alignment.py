@@ -68,29 +68,35 @@ def align(X: Any, graph: Graph, *, has_names: bool, what: str = "graph") -> Grap
         return graph.replace(vertex_names=rows) if len(set(rows)) == n else graph
     if rows == vertices:
         return graph
-    return graph.subgraph(_places(rows, vertices, what))
+    return graph.subgraph(places_of(rows, vertices, what))
 
 
-def check_target_order(X: Any, y: Any, graph: Any) -> None:
-    """Raise where the index of y has the names of X's rows, or of the vertices, in another order.
+def align_target(X: Any, y: Any, graph: Any) -> Any:
+    """Return y in the order of the rows of X, or of the vertices, where both have names.
 
-    Labels are paired with rows by their place, as scikit-learn does.
+    Rows that the index of y does not name have no label. Without common names, labels are paired
+    with rows by their place, as scikit-learn does.
     """
-    found = row_names(y)
-    expected, whose = row_names(X), "X"
+    found, expected = row_names(y), row_names(X)
     if X is None and isinstance(graph, Graph) and graph.vertex_names is not None:
-        expected, whose = list(graph.vertex_names), "the graph"
-    if found is None or expected is None or found == expected:
-        return
-    if len(found) == len(expected) and _same(found, expected):
-        remedy = "y.loc[X.index]" if whose == "X" else "y.loc[list(graph.vertex_names)]"
-        raise GraphError(
-            f"the index of y must be in the order of {whose}; got the same names in another "
-            f"order. Pass {remedy}."
-        )
+        expected = list(graph.vertex_names)
+    if found is None or expected is None or found == expected or not _are_among(found, expected):
+        return y
+    return y.reindex(expected)
 
 
-def _places(rows: Sequence[Any], vertices: Sequence[Any], what: str) -> NDArray[np.int64]:
+def _are_among(found: Sequence[Any], expected: Sequence[Any]) -> bool:
+    """Return whether the names of y are some of those of X, each once: not just row numbers."""
+    try:
+        some = set(found)
+        if found == list(range(len(found))) and len(found) != len(expected):
+            return False
+        return len(some) == len(found) and some <= set(expected)
+    except TypeError:
+        return False
+
+
+def places_of(rows: Sequence[Any], vertices: Sequence[Any], what: str) -> NDArray[np.int64]:
     """Return the place among the vertices of each row's name."""
     place = {name: i for i, name in enumerate(vertices)}
     missing = [row for row in rows if row not in place]

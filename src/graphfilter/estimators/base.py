@@ -11,7 +11,7 @@ from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.errors import ConfigError, GraphError, check_name
-from graphfilter.estimators.alignment import check_target_order
+from graphfilter.estimators.alignment import align_target
 from graphfilter.estimators.explaining import class_number, explain_graph, find_vertex, members_of
 from graphfilter.estimators.inputs import take_target
 from graphfilter.estimators.targets import Target, class_target
@@ -170,7 +170,7 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         against the labels of ``graph`` or of the fitted graph.
         """
         check_is_fitted(self)
-        check_target_order(X, y, graph)
+        y = align_target(X, y, graph)
         if y is None:
             target, rows = take_target(self, X, graph)
             y = _labels_of(target, rows)

@@ -7,11 +7,12 @@ import warnings
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
 
 from graphfilter.errors import ConfigError, GraphError, NoGraphWarning
-from graphfilter.estimators.alignment import align, check_target_order, row_names
+from graphfilter.estimators.alignment import align, align_target, places_of, row_names
 from graphfilter.estimators.features import take_features
 from graphfilter.estimators.state import EstimatorState
 from graphfilter.estimators.targets import Target
@@ -32,8 +33,8 @@ def take_training(estimator: EstimatorState, X: Any, y: Any, graph: Any) -> tupl
     _check_is_features(X)
     if graph is None:
         warnings.warn(_WITHOUT_GRAPH, NoGraphWarning, stacklevel=3)
-    held = _hold(graph)
-    check_target_order(X, y, held)
+    held = _hold(graph, X)
+    y = align_target(X, y, held)
     features = take_features(estimator, X, held, reset=True)
     n = features.shape[0]
     fitted = _join(X, features, graph, held)
@@ -61,6 +62,8 @@ def _take_bound(estimator: EstimatorState, X: Any, y: Any, graph: Any) -> tuple[
             "an estimator is bound to a Graph with features: Graph.of(edges, features=X); "
             f"got {type(bound).__name__}. Edges without one go to fit(X, y, graph=edges)."
         )
+    if holds_features(X):
+        return _take_bound_rows(estimator, X, y, bound)
     if bound.features is None:
         raise GraphError("a graph to bind an estimator to must have features; it has none.")
     index = _vertex_numbers(X, bound)
@@ -68,16 +71,74 @@ def _take_bound(estimator: EstimatorState, X: Any, y: Any, graph: Any) -> tuple[
     if len(target) != len(index):
         raise GraphError(f"there must be one label per vertex; got {len(target)}, {len(index)}.")
     estimator.n_features_in_ = 1
+    estimator.bound_rows_ = None
     return bound, target.spread(index, bound.n_vertices)
+
+
+def holds_features(X: Any) -> bool:
+    """Return whether X holds features of vertices, not the numbers of some."""
+    shape = getattr(X, "shape", ())
+    return len(shape) == 2 and shape[1] > 1
+
+
+def _take_bound_rows(
+    estimator: EstimatorState, X: Any, y: Any, bound: Graph
+) -> tuple[Graph, Target]:
+    """Return the part of the bound graph whose features X holds, as a step of a pipeline has them.
+
+    What preprocessing learned of the training rows says nothing of the others yet: they join when
+    they are predicted.
+    """
+    places = _bound_places(X, bound)
+    features = take_features(estimator, X, None, reset=True)
+    target = estimator.read_target(align_target(X, y, None))
+    if len(target) != len(places):
+        raise GraphError(f"X and y must have one row each; got {len(places)}, {len(target)}.")
+    estimator.bound_rows_ = places
+    return bound.subgraph(places).replace(features=features, labels=None, splits=()), target
+
+
+def _bound_places(X: Any, bound: Graph) -> Index:
+    """Return which vertices of a bound graph the rows of X are: by index, or all in order."""
+    rows, n = row_names(X), bound.n_vertices
+    if rows is None and X.shape[0] == n:
+        return np.arange(n)
+    if rows is None:
+        raise GraphError(
+            f"X must say which vertices of the bound graph its {X.shape[0]} rows are; a "
+            f"{type(X).__name__} has no index. Pass a DataFrame with the vertices as its index; "
+            'keep it through a pipeline with StandardScaler().set_output(transform="pandas").'
+        )
+    return places_of(rows, bound.vertex_names or range(n), "graph")
+
+
+def _join_bound_rows(estimator: EstimatorState, X: Any) -> tuple[Graph, Index]:
+    """Return the vertices of the fit and those of X as one graph, and the rows of X in it."""
+    bound, fitted = estimator.graph, estimator.graph_
+    assert bound is not None
+    assert estimator.bound_rows_ is not None
+    places = _bound_places(X, bound)
+    features = take_features(estimator, X, None, reset=False)
+    known = np.setdiff1d(estimator.bound_rows_, places)
+    assert fitted.features is not None
+    old = fitted.features[np.flatnonzero(np.isin(estimator.bound_rows_, known))]
+    order = estimator.bound_rows_[np.isin(estimator.bound_rows_, known)]
+    stack = sp.vstack if sp.issparse(features) else np.vstack
+    joined = bound.subgraph(np.concatenate([places, order])).replace(
+        features=stack([features, old]), labels=None, splits=()
+    )
+    return joined, np.arange(len(places))
 
 
 def take_target(estimator: EstimatorState, X: Any, graph: Any) -> tuple[Graph, Index | None]:
     """Return the graph to predict, and which of its vertices (None: all)."""
+    if estimator.graph is not None and graph is None and estimator.bound_rows_ is not None:
+        return (estimator.graph_, None) if X is None else _join_bound_rows(estimator, X)
     if estimator.graph is not None and graph is None:
         return estimator.graph, None if X is None else _vertex_numbers(X, estimator.graph)
     _check_is_features(X)
     fitted: Graph | None = getattr(estimator, "graph_", None)
-    held = _hold(graph)
+    held = _hold(graph, X)
     if X is None and (not isinstance(held, Graph) or held.features is None):
         if graph is None and fitted is not None:
             return fitted, None
@@ -158,11 +219,15 @@ def _is_graph(source: Any) -> bool:
     return hasattr(source, "edge_index") or (hasattr(source, "nodes") and hasattr(source, "edges"))
 
 
-def _hold(graph: Any) -> Any:
+def _hold(graph: Any, X: Any) -> Any:
     """Return a graph of another library as a Graph; edges and matrices as they are.
 
-    Those have no features, labels or names, and their size depends on X.
+    Those have no features, labels or names, and their size depends on X. A DataFrame of edges is
+    read as a table is, between the rows of X.
     """
+    if hasattr(graph, "columns") and not callable(graph.columns) and hasattr(X, "shape"):
+        names = row_names(X) or list(range(X.shape[0]))
+        return Graph.from_frames({"id": names}, graph, id="id")
     return Graph.of(graph) if not isinstance(graph, Graph) and _is_graph(graph) else graph
 
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.errors import GraphError
 from graphfilter.estimators.adaptive import AdaptiveEstimator
-from graphfilter.estimators.alignment import check_target_order
+from graphfilter.estimators.alignment import align_target
 from graphfilter.estimators.targets import Target, number_target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.graph import Graph
@@ -54,7 +54,7 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
         check_is_fitted(self)
         if y is None:
             raise GraphError("y must hold the numbers to score against; got None.")
-        check_target_order(X, y, graph)
+        y = align_target(X, y, graph)
         target, predicted = number_target(y), self.predict(X, graph)
         if len(target) != len(predicted):
             raise GraphError(

@@ -49,7 +49,7 @@ class SGFClassifier(AdaptiveEstimator, VertexClassifier):
     max_epochs, patience, monitor
         See :class:`~graphfilter.training.TrainConfig`. The monitored score is otherwise accuracy,
         micro F1 of several labels, and average precision where one of two classes has less than a
-        fifth of the training vertices.
+        fifth of the training vertices, or is looked for (``positive``).
     positive : class, optional
         The class of two that is looked for, whose average precision may be monitored; the rarer
         one otherwise.

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
@@ -30,6 +31,8 @@ class EstimatorState(BaseEstimator):
     random_state: Any
     verbose: bool
     monitor: Any
+    # Which vertices of a bound graph were fitted, where X held their features.
+    bound_rows_: NDArray[np.int64] | None = None
 
     @abstractmethod
     def build_system(self, **chosen: Any) -> System:

@@ -58,8 +58,8 @@ class VertexEstimator(EstimatorState):
     def choose(self, target: Target, split: Split) -> dict[str, Any]:
         """Return the values of parameters that were left open, for what is to be learned.
 
-        Where one of two classes is rare, accuracy hardly sees it: average precision then chooses
-        the best epoch.
+        Where one of two classes is rare, accuracy hardly sees it, and where one is looked for it
+        is not what is asked: average precision then chooses the best epoch.
         """
         if self.monitor is not None:
             if self.monitor not in target.task.monitors:
@@ -69,9 +69,11 @@ class VertexEstimator(EstimatorState):
                 )
             return {}
         codes, usual = target.codes, self.build_system().settings()["monitor"]
+        asked = getattr(self, "positive", None) is not None
         rare = target.task.one_class and is_rare(codes[split.train], len(target.names))
         seen = len(np.unique(codes[split.val])) == 2
-        return {"monitor": "average_precision"} if rare and seen and usual == "accuracy" else {}
+        watched = (rare or asked) and seen and usual == "accuracy"
+        return {"monitor": "average_precision"} if watched else {}
 
     def task_for(self, target: Target) -> Task:
         """Return the task to be trained on a target."""
@@ -107,6 +109,7 @@ class VertexEstimator(EstimatorState):
         checkpoint: str | Path | None = None,
         resume: bool = False,
         on_epoch: OnEpoch | None = None,
+        **others: Any,
     ) -> Self:
         """Learn from the labelled vertices.
 
@@ -116,7 +119,8 @@ class VertexEstimator(EstimatorState):
             Features of all vertices, labelled or not. None takes those of ``graph``. The rows of
             a DataFrame are matched with the vertices of a graph that names them (networkx) by its
             index; other rows stand in the order of the vertices. For an estimator bound to a
-            graph: the numbers of the vertices whose labels ``y`` holds.
+            graph: the numbers of the vertices whose labels ``y`` holds, or features of some
+            vertices with those as the index, as a step of a pipeline has them.
         y : array (n,) or (n, T)
             What is known of the vertices, as the estimator says.
         graph : edges (m, 2) or (2, m), scipy sparse, networkx, PyG Data or Graph, optional
@@ -129,6 +133,8 @@ class VertexEstimator(EstimatorState):
         on_epoch : callable, optional
             Told of the :class:`~graphfilter.training.Progress` after every epoch.
         """
+        if others:
+            raise TypeError(_unknown_argument(type(self).__name__, next(iter(others))))
         self.check_parameters()
         seed = draw_seed(self.random_state)
         fitted, target = take_training(self, X, y, graph)
@@ -378,3 +384,11 @@ class VertexEstimator(EstimatorState):
 
     def take_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Keep what else a subclass wants to know of the training."""
+
+
+def _unknown_argument(name: str, given: str) -> str:
+    """Say that fit does not take an argument, and what to do instead."""
+    said = f"{name}.fit() takes no {given}"
+    if given == "sample_weight":
+        return f"{said}: all labelled vertices count the same. Weigh classes with class_weight."
+    return f"{said}; it takes X, y, graph, split, checkpoint, resume and on_epoch."

@@ -59,7 +59,8 @@ def train_fit(
         Thresholds, costs and repeats.
     """
     rule = plan_decision(plan, asked)
-    _take_wishes(estimator, plan, rule, asked)
+    if rule is not None and rule.asked and isinstance(estimator, VertexClassifier):
+        estimator.positive = plan.target.names[rule.positive]
     estimator.fit(
         graph=plan.graph, y=plan.target, split=plan.split, checkpoint=checkpoint, resume=resume,
         on_epoch=on_epoch,
@@ -121,18 +122,6 @@ def _make_fit(
     """Return a model and what it says as a fit; each chooses its own threshold."""
     decision = None if rule is None else rule.settle(plan, outputs)
     return Fit(plan, estimator, outputs, decision, seconds=seconds, notes=plan.notes)
-
-
-def _take_wishes(
-    estimator: VertexEstimator, plan: Plan, rule: DecisionRule | None, asked: Asked
-) -> None:
-    """Tell an estimator which class is looked for; costs choose epochs by a score that sees it."""
-    if rule is None or not rule.asked or not isinstance(estimator, VertexClassifier):
-        return
-    estimator.positive = plan.target.names[rule.positive]
-    both = len(np.unique(plan.target.codes[plan.split.val])) == 2
-    if asked.costs and both and estimator.monitor is None:
-        estimator.monitor = "average_precision"
 
 
 def _baseline(fitted: VertexEstimator, name: str) -> SystemClassifier | SystemRegressor:

@@ -170,6 +170,14 @@ class Ranking(Yardstick):
     def strata(self) -> NDArray[np.int64]:
         return self.truth
 
+    def interval(self, number: int) -> tuple[float, float]:
+        """Return the interval; of a perfect ranking, that of finding all positives."""
+        low, high = super().interval(number)
+        if self.value(number) == 1:
+            n = int((self.truth == self.positive).sum())
+            low = wilson_interval(n, n)[0]
+        return low, high
+
 
 class MeanCost(Yardstick):
     """What the errors of two classes cost, per vertex."""
@@ -191,6 +199,18 @@ class MeanCost(Yardstick):
         wrong = model.answers != self.truth
         missed = wrong & (self.truth == self.positive)
         return self.costs.missed * missed + self.costs.false_alarm * (wrong & ~missed)
+
+    def interval(self, number: int) -> tuple[float, float]:
+        """Return the interval; an error that was not seen may still come, at Wilson's rate."""
+        low, high = super().interval(number)
+        of_positive = self.truth == self.positive
+        wrong = self.models[number].answers != self.truth
+        for cost, index in (
+            (self.costs.missed, of_positive), (self.costs.false_alarm, ~of_positive),
+        ):  # fmt: skip
+            if (n := int(index.sum())) and not wrong[index].any():
+                high += cost * wilson_interval(0, n)[1] * n / len(wrong)
+        return low, high
 
 
 class _MeanLoss(Yardstick):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from graphfilter.errors import GraphError
+from graphfilter.errors import DirectionsDroppedWarning, GraphError
 from graphfilter.graph.edges import on_host
 from graphfilter.graph.sparse_checks import check_sparse
 from graphfilter.splits import Split
@@ -17,6 +18,7 @@ from graphfilter.splits import Split
 def parts_of(source: Any, attributes: Mapping[str, Any]) -> dict[str, Any] | None:
     """Convert a graph of another library, with these attributes on top; None if it is not one."""
     rest = dict(attributes)
+    warn_of_directions(source, rest)
     if sp.issparse(source):
         return {**parts_of_scipy(source), **rest}
     if type(source).__module__.partition(".")[0] == "networkx" or (
@@ -68,6 +70,48 @@ def parts_of_networkx(graph: Any, weight: str, labels: Any) -> dict[str, Any]:
         "labels": labels,
         "vertex_names": nodes,
     }
+
+
+def warn_of_directions(source: Any, attributes: Mapping[str, Any]) -> None:
+    """Warn where a graph has directions, and nothing says whether to keep them.
+
+    A triangular matrix lists every edge once; that says nothing of directions.
+    """
+    if "directed" in attributes:
+        return
+    if sp.issparse(source):
+        # Before scipy follows its indices.
+        check_sparse(source, "an adjacency matrix")
+        if source.shape[0] != source.shape[1] or _lists_edges_without_directions(source):
+            return
+        what = "the matrix is not symmetric: its"
+    elif getattr(source, "is_directed", None) is not None and _is_directed_networkx(source):
+        what = f"a {type(source).__name__}'s"
+    else:
+        return
+    warnings.warn(
+        f"{what} directions are dropped, so that every edge goes both ways. Keep them with "
+        "Graph.of(graph, directed=True), or pass directed=False where this is meant.",
+        DirectionsDroppedWarning,
+        stacklevel=4,
+    )
+
+
+def _is_directed_networkx(source: Any) -> bool:
+    return hasattr(source, "nodes") and hasattr(source, "edges") and bool(source.is_directed())
+
+
+def _lists_edges_without_directions(matrix: Any) -> bool:
+    """Return whether a square matrix is symmetric or triangular, whatever its diagonal."""
+    entries = sp.coo_array(matrix)
+    above = entries.row < entries.col
+    below = entries.row > entries.col
+    if not above.any() or not below.any():
+        return True
+    if above.sum() != below.sum():
+        return False
+    csr = sp.csr_array(matrix)
+    return (csr != csr.T).nnz == 0
 
 
 def check_direction(graph: Any, directed: bool) -> None:

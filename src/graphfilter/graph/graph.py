@@ -19,6 +19,7 @@ from graphfilter.graph.conversions import (
     parts_of_networkx,
     parts_of_pyg,
     parts_of_scipy,
+    warn_of_directions,
 )
 from graphfilter.graph.edge_kinds import EdgeKinds
 from graphfilter.graph.edges import as_pairs, build_csr, check_weights
@@ -164,6 +165,7 @@ class Graph(GraphArrays):
 
         A matrix whose stored values are all equal to 1 gives an unweighted graph.
         """
+        warn_of_directions(matrix, attributes)
         return cls.from_edges(**parts_of_scipy(matrix), **attributes)
 
     @classmethod
@@ -173,6 +175,7 @@ class Graph(GraphArrays):
         ``labels`` may be the name of a node attribute or a mapping from nodes; nodes without
         one are unlabelled. Edges without a ``weight`` attribute weigh 1.
         """
+        warn_of_directions(graph, attributes)
         labels = attributes.pop("labels", None)
         check_direction(graph, attributes.get("directed", False))
         return cls.from_edges(**{**parts_of_networkx(graph, weight, labels), **attributes})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,8 @@ from graphfilter.systems import COMMITTEE, get_system
 
 NAME = "committee"
 SYSTEM, LOW = "committee", "committee-low"
+# Its forms and its members alone are no other systems.
+OWN = (SYSTEM, "only-")
 # With the rule of their splits: those that have their own are compared on them.
 STRATIFIED = (
     "cora", "citeseer", "pubmed", "photo", "computers", "wisconsin", "cornell", "cornell_geomgcn",
@@ -49,13 +52,13 @@ NOTES = (
     "chameleon and squirrel hold copies of vertices that leak labels from training to test "
     "(Platonov et al. 2023); the filtered graphs are without them.",
     "Best other: of all systems on record on the same splits (in the paper's tables, `settings`, "
-    "`systems` and `others`), the one with the best mean *test* score, which no user could choose; "
-    "empty where none is on record. Another setting: one of `settings`.",
+    "`systems`, `others` and `peers`), the one with the best mean *test* score, which no user "
+    "could choose; empty where none is on record. Another setting: one of `settings` or `peers`.",
     "Against all others: of the same systems, how many it is better than, level with and worse "
     "than, in pairs of runs on the same split (t-test corrected for overlapping splits, p < 0.05 "
-    "each, not corrected for their number). A run that is on record twice counts as it was "
-    "recorded last. On the web graphs (wisconsin, cornell, texas), with 36 to 51 test vertices, "
-    "such a test does not see differences of five points.",
+    "each, not corrected for their number); those it is worse than are named. A run that is on "
+    "record twice counts as it was recorded last. On the web graphs (wisconsin, cornell, texas), "
+    "with 36 to 51 test vertices, such a test does not see differences of five points.",
     "Its best single member: of the best mean *test* score, by the same test. Members of small "
     "graphs are averages of up to five seeds, as in the committee; other systems are single runs.",
     "Rank: by mean test score, 1 is best, of the systems on record on every dataset here; of two "
@@ -90,8 +93,8 @@ def build(folder: Path, options: Options) -> Rendered:
     members = [m for m in COMMITTEE.members if any(m.name in r.members for r in records)]
     scores, checks, lost, shares = [], [], [], []
     for dataset in datasets:
-        runs, low = (_runs(records, dataset, system) for system in (SYSTEM, LOW))
-        metric = _metric(dataset)
+        runs, low = (runs_of(records, dataset, system) for system in (SYSTEM, LOW))
+        metric = metric_of(dataset)
         ours = compare_accuracy(runs, metric=metric)
         cells = (
             ours,
@@ -127,7 +130,7 @@ def build(folder: Path, options: Options) -> Rendered:
 def best_other(records: Sequence[Record], dataset: str) -> ComparedAccuracy | str:
     """Return the cell of the other system with the best mean test score, and its name."""
     cells = [
-        replace(compare_accuracy(runs, metric=_metric(dataset)), scaling=_short_title(model))
+        replace(compare_accuracy(runs, metric=metric_of(dataset)), scaling=short_title(model))
         for (model, _), runs in _others(records, dataset).items()
     ]
     return max(cells, key=lambda cell: cell.mean, default="")
@@ -139,7 +142,7 @@ def _ranked(
     """Return how the systems that are on record on every dataset rank on them, the best first."""
     scores = []
     for dataset in datasets:
-        runs = [r for r in _runs(records, dataset, SYSTEM) if "test" in r.scores]
+        runs = [r for r in runs_of(records, dataset, SYSTEM) if "test" in r.scores]
         ours = {SYSTEM: _mean_score(runs, "test")} if runs else {}
         scores.append(ours | _scores_of_others(others, dataset))
     shared = [
@@ -151,7 +154,7 @@ def _ranked(
         return []
     ranks = np.array([rankdata([-found[m] for m in shared]) for found in scores])
     rows = [
-        Row(_short_title(shared[i]), (f"{ranks[:, i].mean():.1f}", str((ranks[:, i] == 1).sum())))
+        Row(short_title(shared[i]), (f"{ranks[:, i].mean():.1f}", str((ranks[:, i] == 1).sum())))
         for i in np.argsort(ranks.mean(0), kind="stable")
     ]
     heading = f"Rank among {len(shared)} systems, {len(datasets)} datasets"
@@ -170,29 +173,44 @@ def _scores_of_others(records: Sequence[Record], dataset: str) -> dict[str, floa
 
 
 def _mean_score(runs: Sequence[Record], part: str) -> float:
-    metric = _metric(runs[0].dataset)
+    metric = metric_of(runs[0].dataset)
     return float(np.mean([r.scores[part][metric] for r in runs if part in r.scores]))
 
 
-def _short_title(model: str) -> str:
+def short_title(model: str) -> str:
+    """Return the title of a system, whatever its setting."""
     name, at, _ = model.partition("@")
     return get_system(name).title + (", another setting" if at else "")
 
 
-def against_all(runs: Sequence[Record], records: Sequence[Record], dataset: str) -> str:
-    """Return how many other systems are below, level with and above these runs, split by split."""
-    metric = _metric(dataset)
+def verdicts(
+    runs: Sequence[Record], records: Sequence[Record], dataset: str
+) -> dict[tuple[str, str], str]:
+    """Return whether these runs are better than, level with or worse than each other system.
+
+    Systems go by name and scaling; they are compared split by split.
+    """
+    metric = metric_of(dataset)
     ours = {r.split_index: r.scores["test"][metric] for r in runs}
     ratio = _test_per_train(runs)
-    counts = {"better": 0, "level": 0, "worse": 0}
-    for theirs in _others(records, dataset).values():
+    found: dict[tuple[str, str], str] = {}
+    for other, theirs in _others(records, dataset).items():
         gains = [
             ours[r.split_index] - r.scores["test"][metric] for r in theirs if r.split_index in ours
         ]
-        if len(gains) < LEAST_RUNS:
-            continue
-        counts[_verdict(gains, ratio)] += 1
-    return ", ".join(f"{word} {n}" for word, n in counts.items()) if any(counts.values()) else ""
+        if len(gains) >= LEAST_RUNS:
+            found[other] = _verdict(gains, ratio)
+    return found
+
+
+def against_all(runs: Sequence[Record], records: Sequence[Record], dataset: str) -> str:
+    """Return how many other systems are below, level with and above these runs, and which above."""
+    found = verdicts(runs, records, dataset)
+    counts = Counter(found.values())
+    above = [short_title(model) for (model, _), word in found.items() if word == "worse"]
+    named = f" ({', '.join(dict.fromkeys(above))})" if above else ""
+    words = ", ".join(f"{word} {counts[word]}" for word in ("better", "level", "worse"))
+    return f"{words}{named}" if found else ""
 
 
 def against_best_member(runs: Sequence[Record], metric: str) -> str:
@@ -228,7 +246,7 @@ def _others(records: Sequence[Record], dataset: str) -> dict[tuple[str, str], li
     groups: dict[tuple[str, str], dict[tuple[int, int], Record]] = {}
     for record in records:
         same = (record.dataset, record.split_rule) == (dataset, _rule(dataset))
-        if same and not record.model.startswith(SYSTEM) and "test" in record.scores:
+        if same and not record.model.startswith(OWN) and "test" in record.scores:
             group = groups.setdefault((record.model, record.scaling), {})
             group[record.split_index, record.seed] = record
     found = {key: list(group.values()) for key, group in groups.items()}
@@ -280,7 +298,8 @@ def _worst_calibration(runs: Sequence[Record]) -> str:
     return f"{means[worst]:.1f} ({titles.get(worst, worst)})"
 
 
-def _runs(records: Sequence[Record], dataset: str, system: str) -> list[Record]:
+def runs_of(records: Sequence[Record], dataset: str, system: str) -> list[Record]:
+    """Return the runs of a committee on a dataset, each once."""
     wanted = (dataset, _rule(dataset), system)
     found = {r.asked: r for r in records if (r.dataset, r.split_rule, r.model) == wanted}
     return list(found.values())
@@ -290,7 +309,8 @@ def _rule(dataset: str) -> str:
     return {**QUICK, **DATASETS}[dataset]
 
 
-def _metric(dataset: str) -> str:
+def metric_of(dataset: str) -> str:
+    """Return the score that a dataset is compared by."""
     return "roc_auc" if dataset in BY_AUC else "accuracy"
 
 

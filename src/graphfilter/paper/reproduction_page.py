@@ -22,11 +22,17 @@ from graphfilter.paper.records import read_json_lines, read_target_records
 from graphfilter.paper.tables import VERDICTS, Block, Rendered
 from graphfilter.paper.target import Target
 from graphfilter.paper.targets import TARGETS
-from graphfilter.report.benchmark_page import TimeTable, made_with, time_table
-from graphfilter.report.html import render_page, write_page
-from graphfilter.report.learned_filters import LearnedFilter, learned_filters
-from graphfilter.report.numbers import Axis
-from graphfilter.report.ranking import listed
+from graphfilter.report import (
+    Axis,
+    LearnedFilter,
+    TimeTable,
+    learned_filters,
+    listed,
+    made_with,
+    render_page,
+    time_table,
+    write_page,
+)
 from graphfilter.storage import find_lines
 from graphfilter.systems import get_system
 from graphfilter.wording import count

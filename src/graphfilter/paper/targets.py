@@ -18,6 +18,7 @@ from graphfilter.paper import (
     figures6_7,
     label_efficiency,
     last_epoch,
+    peer_table,
     settings,
     table1,
     table2,
@@ -48,6 +49,7 @@ TARGETS = {
         settings,
         answers,
         committee_table,
+        peer_table,
         label_efficiency,
     )
 }

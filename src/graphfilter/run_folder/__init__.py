@@ -24,6 +24,7 @@ from graphfilter.run_folder.layout import (
 )
 from graphfilter.run_folder.loading import load_run, read_description
 from graphfilter.run_folder.new_labels import describe_answers
+from graphfilter.run_folder.score_table import make_score_table
 from graphfilter.run_folder.tables import (
     check_embeddings_file,
     write_embeddings,
@@ -45,6 +46,7 @@ __all__ = [
     "explain_run",
     "fit_folder",
     "load_run",
+    "make_score_table",
     "predict_graph",
     "read_description",
     "take_part",

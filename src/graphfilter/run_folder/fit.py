@@ -16,8 +16,7 @@ from graphfilter.fits import (
     plan_decision,
     train_fit,
 )
-from graphfilter.report.conclusion import Conclusion, conclude
-from graphfilter.report.run_page import Page, write_report
+from graphfilter.report import Conclusion, Page, conclude, write_report
 from graphfilter.run_folder.command import repeat_command
 from graphfilter.run_folder.description import describe_run
 from graphfilter.run_folder.layout import (

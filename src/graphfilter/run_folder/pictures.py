@@ -8,7 +8,7 @@ from graphfilter.estimators import filter_view
 from graphfilter.fits import ChannelMetrics, Fit
 from graphfilter.models import ChannelNetwork
 from graphfilter.operators import Channels
-from graphfilter.report.conclusion import Conclusion
+from graphfilter.report import Conclusion
 
 
 def draw_filter_picture(fit: Fit, conclusion: Conclusion, path: str | PathLike[str]) -> None:
@@ -18,7 +18,7 @@ def draw_filter_picture(fit: Fit, conclusion: Conclusion, path: str | PathLike[s
     """
     if not fit.estimator.filters_:
         return
-    from graphfilter.report.figures import draw_filter, save_figure
+    from graphfilter.report import draw_filter, save_figure
 
     found = conclusion.found
     view = filter_view(
@@ -39,8 +39,7 @@ def draw_channel_picture(
     operator = estimator.prepared_.operator(estimator.system_.operator) if members else None
     if not isinstance(operator, Channels):
         return
-    from graphfilter.report.channel_picture import draw_channels
-    from graphfilter.report.figures import save_figure
+    from graphfilter.report import draw_channels, save_figure
 
     shares = {channel["name"]: channel["share"] for channel in channels}
     filters = {name: [m.learned_filters()[name] for m in members] for name in shares}

@@ -147,6 +147,8 @@ def building(folder: Path, overwrite: bool) -> Generator[Path]:
     make_folder(folder)
     busy = f"{folder}: another process is building it; wait for its end, or give another --out."
     with locked(folder / _LOCK_FILE, busy):
+        # Another process may have built it since it was looked at.
+        check_folder(folder, overwrite)
         if overwrite:
             (folder / HEADER_FILE).unlink(missing_ok=True)
         scratch = folder / BUILD_FOLDER

@@ -21,6 +21,7 @@ from graphfilter.graph import Graph
 from graphfilter.inputs import average_hops
 from graphfilter.storage import convert, read_checked_json, write_checked_json
 from graphfilter.store.arrays import StoredArray, map_array, verify_array, write_array
+from graphfilter.store.checks import check_values
 from graphfilter.store.header import HEADER_FILE, read_header
 
 HOPS_FILE = "hops.json"
@@ -114,6 +115,11 @@ def read_kept(path: Path, made_of: str, shapes: list[tuple[int, ...]]) -> list[A
     hops = [map_array(path.parent, array) for array in kept.arrays]
     for array in kept.arrays:
         verify_array(path.parent, array)
+    try:
+        for hop in hops:
+            check_values({"features": hop})
+    except ValueError as error:
+        raise DataFileError(path, f"{error}.") from None
     return hops
 
 

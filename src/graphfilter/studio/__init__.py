@@ -10,6 +10,6 @@ command line's are. It may import everything but the command line.
 """
 
 from graphfilter.studio.run_setting import RunSetting
-from graphfilter.studio.server import Studio, serve
+from graphfilter.studio.server import UPLOAD_LIMIT_MB, Studio, serve
 
-__all__ = ["RunSetting", "Studio", "serve"]
+__all__ = ["UPLOAD_LIMIT_MB", "RunSetting", "Studio", "serve"]

@@ -14,14 +14,14 @@ from urllib.parse import unquote
 from graphfilter.data import Columns
 from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.operators import OPERATORS
-from graphfilter.report.html import TEMPLATES, make_environment, plotly_source
+from graphfilter.report import TEMPLATES, make_environment, plotly_source
 from graphfilter.run_folder import REPORT_FILE, RUN_FILES
 from graphfilter.storage import atomic_file
 from graphfilter.studio.graph_store import COLUMNS, GraphStore
 from graphfilter.studio.run_setting import LIMITS, RunSetting
 from graphfilter.studio.training_queue import TrainingQueue
 from graphfilter.studio.uploads import UploadSizeError
-from graphfilter.tables.formats import TABLES
+from graphfilter.tables import TABLES
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

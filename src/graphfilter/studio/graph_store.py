@@ -14,11 +14,10 @@ import numpy as np
 from graphfilter.data import Columns, dataset_names, describe, load_dataset, locate, read_tables
 from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.fits import Source, plan_fit
-from graphfilter.report.numbers import plain
-from graphfilter.report.run_page import describe_size
+from graphfilter.report import describe_size, plain
 from graphfilter.spectral import label_energy
 from graphfilter.studio.uploads import Upload, Uploads
-from graphfilter.tables.formats import open_table
+from graphfilter.tables import open_table
 
 # Graphs in memory: the oldest goes when there are more. Runs keep their own.
 MOST_GRAPHS = 16

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from graphfilter.errors import ConfigError, check_number
-from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.estimators import SGFClassifier
 
 # The least and the most of each whole number. The page shows the same.
 LIMITS = {"n_layers": (1, 64), "max_epochs": (1, 10_000), "seed": (0, 2**32 - 1)}

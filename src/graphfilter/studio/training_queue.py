@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.fits import plan_fit
-from graphfilter.report.curves import FREQUENCIES, stacked_response
-from graphfilter.report.numbers import plain, spread_out
+from graphfilter.report import FREQUENCIES, plain, spread_out, stacked_response
 from graphfilter.run_folder import fit_folder
 from graphfilter.studio.graph_store import Entry
 from graphfilter.studio.run_setting import RunSetting

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphfilter.errors import ConfigError, DataFileError, GraphFilterError
-from graphfilter.tables.formats import TABLES
+from graphfilter.tables import TABLES
 
 # Tables that were sent and never read: the oldest goes when there are more.
 MOST_WAITING = 8

@@ -25,13 +25,14 @@ from graphfilter.tables.edges import EdgeRoles, check_ends, note_rows, read_edge
 from graphfilter.tables.encoded import KINDS, EncodedColumn, Features, with_gaps
 from graphfilter.tables.encoding import TableEncoder
 from graphfilter.tables.entries import encode_column
-from graphfilter.tables.formats import check_not_same, open_pair, open_table
+from graphfilter.tables.formats import TABLES, check_not_same, open_pair, open_table
 from graphfilter.tables.frames import FrameTable, read_frames
 from graphfilter.tables.hashes import hash_text
 from graphfilter.tables.labels import UNLABELLED, encode_labels, match_labels
 from graphfilter.tables.parquet_table import ParquetTable
 from graphfilter.tables.roles import choose_edge_roles, guess_vertex_roles, settle_vertex_roles
 from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
+from graphfilter.tables.split_columns import read_groups, read_times
 from graphfilter.tables.suggestions import suggest
 from graphfilter.tables.target_columns import (
     LARGEST_TARGET,
@@ -49,6 +50,7 @@ __all__ = [
     "LABEL_NAMES",
     "LARGEST_TARGET",
     "SPLIT_NAMES",
+    "TABLES",
     "UNLABELLED",
     "Columns",
     "EdgeRoles",
@@ -84,9 +86,11 @@ __all__ = [
     "read_attributes",
     "read_edge_blocks",
     "read_frames",
+    "read_groups",
     "read_label_columns",
     "read_number_column",
     "read_parts",
+    "read_times",
     "reading_table",
     "say_unused",
     "settle_vertex_roles",

@@ -28,11 +28,13 @@ TABLES: dict[str, Callable[[Path, TextOptions], TableSource]] = {
 }
 
 
-def open_table(path: Path, options: TextOptions | None = None) -> TableSource:
-    """Open a table by its suffix, and find out whether it can be read at all.
+def open_table(path: Path | TableSource, options: TextOptions | None = None) -> TableSource:
+    """Open a table by its suffix, and find out whether it can be read at all; once.
 
     A sheet of a workbook is named behind its path: ``book.xlsx#sheet``.
     """
+    if isinstance(path, TableSource):
+        return path
     if not path.is_file() and not excel_file(path).is_file():
         raise DataFileError(path, "there is no such file. Check the path.")
     name = excel_file(path).name.lower()
@@ -51,6 +53,8 @@ def open_pair(
 
 
 def _open(table: Any, label: str, text: TextOptions | None) -> TableSource:
+    if isinstance(table, TableSource):
+        return table
     if isinstance(table, str | PathLike):
         return open_table(Path(table), text)
     return FrameTable(table, label)

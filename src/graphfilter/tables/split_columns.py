@@ -16,13 +16,17 @@ from graphfilter.tables.text_format import TextOptions
 from graphfilter.tables.times import parse_times
 
 
-def read_times(path: Path, name: str, text: TextOptions | None = None) -> NDArray[np.float64]:
+def read_times(
+    path: Path | TableSource, name: str, text: TextOptions | None = None
+) -> NDArray[np.float64]:
     """Read a column of dates, times or numbers as numbers that grow with time; NaN for none."""
     table, column = _read(path, name, text)
     return parse_times(column, table, name).values
 
 
-def read_groups(path: Path, name: str, text: TextOptions | None = None) -> NDArray[np.int64]:
+def read_groups(
+    path: Path | TableSource, name: str, text: TextOptions | None = None
+) -> NDArray[np.int64]:
     """Read a column of any kind as numbers of its different values; -1 where there is none."""
     table, column = _read(path, name, text)
     with reading_table(table):
@@ -31,7 +35,7 @@ def read_groups(path: Path, name: str, text: TextOptions | None = None) -> NDArr
         return np.where(missing[codes], -1, codes).astype(np.int64)
 
 
-def _read(path: Path, name: str, text: TextOptions | None) -> tuple[TableSource, Any]:
+def _read(path: Path | TableSource, name: str, text: TextOptions | None) -> tuple[TableSource, Any]:
     table = open_table(path, text)
     if name not in table.names:
         raise missing_column(table, name, table.names)

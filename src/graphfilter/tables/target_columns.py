@@ -22,13 +22,15 @@ from graphfilter.tables.words import read_truths
 LARGEST_TARGET = 1e150
 
 
-def has_columns(path: Path, names: Sequence[str], text: TextOptions | None = None) -> bool:
+def has_columns(
+    path: Path | TableSource, names: Sequence[str], text: TextOptions | None = None
+) -> bool:
     """Return whether a table has all of these columns."""
     return set(names) <= set(open_table(path, text).names)
 
 
 def read_number_column(
-    path: Path, name: str, text: TextOptions | None = None, *, to_learn: bool = True
+    path: Path | TableSource, name: str, text: TextOptions | None = None, *, to_learn: bool = True
 ) -> NDArray[np.float64]:
     """Read a column of numbers, one per vertex; NaN where there is none.
 
@@ -63,7 +65,7 @@ def read_number_column(
 
 
 def read_label_columns(
-    path: Path, names: Sequence[str], text: TextOptions | None = None
+    path: Path | TableSource, names: Sequence[str], text: TextOptions | None = None
 ) -> NDArray[np.float64]:
     """Read columns of yes and no (1 and 0, true and false, x and empty): (n, L).
 

@@ -34,6 +34,7 @@ def read_graphdata(path: AnyPath) -> Graph:
             features=members["node_attr"],
             labels=check_labels(members["node_label"]),
             name=Path(path).stem,
+            directed=False,
         )
 
 

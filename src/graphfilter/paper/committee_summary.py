@@ -1,0 +1,115 @@
+"""The committee in a few lines, as the README says them, from the records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from graphfilter.paper.committee_table import (
+    DATASETS,
+    ELSEWHERE,
+    NAME,
+    SYSTEM,
+    against_best_member,
+    best_other,
+    metric_of,
+    runs_of,
+    short_title,
+    verdicts,
+)
+from graphfilter.paper.comparison import ComparedAccuracy, compare_accuracy
+from graphfilter.paper.records import known_records, read_target_records
+from graphfilter.paper.settings import printed
+from graphfilter.wording import listed
+
+# Of the table; the others are in the text.
+SHOWN = {
+    "cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "photo": "Photo",
+    "computers": "Computers", "wisconsin": "Wisconsin", "cornell_geomgcn": "Cornell",
+    "texas": "Texas", "chameleon": "Chameleon", "squirrel": "Squirrel", "actor": "Actor",
+}  # fmt: skip
+FILTERED = ("chameleon_filtered", "squirrel_filtered")
+
+
+def summarise(folder: Path) -> str:
+    """Return a table of the committee beside the best others, and what it does not say.
+
+    Examples
+    --------
+    >>> from graphfilter.paper.committee_summary import SHOWN
+    >>> len(SHOWN)
+    11
+    """
+    records = [r for r in read_target_records(folder, NAME) if r.ok]
+    others = list(known_records(folder, ELSEWHERE).values())
+    runs = {dataset: runs_of(records, dataset, SYSTEM) for dataset in DATASETS}
+    ours = {d: compare_accuracy(found, metric=metric_of(d)) for d, found in runs.items()}
+    best = {dataset: best_other(others, dataset) for dataset in DATASETS}
+    words = {dataset: verdicts(runs[dataset], others, dataset) for dataset in DATASETS}
+    theirs = [printed(dataset) for dataset in SHOWN]
+    counts = sorted(len(found) for found in words.values())
+    beside = [against_best_member(runs[d], metric_of(d)).split(" ")[0] for d in DATASETS]
+    kept = {word: beside.count(word) for word in ("better", "level", "worse")}
+    lines = [
+        f"| | {' | '.join(SHOWN.values())} |",
+        f"|:--|{'--:|' * len(SHOWN)}",
+        _row("**Committee**", [_mean(ours[dataset]) for dataset in SHOWN]),
+        _row("Best other on record", [_mean(best[dataset]) for dataset in SHOWN]),
+        _row("SGF, as printed", ["" if one is None else f"{one.mean:.1f}" for one in theirs]),
+        "",
+        f"The best other is that of {counts[0]} to {counts[-1]} systems and settings. "
+        + _worse(words, ours, best),
+        _above(ours, best),
+        f"Without the copies of vertices in Chameleon and Squirrel ({listed(_code(FILTERED))}, "
+        f"their own splits) it has {listed([_mean(ours[d]) for d in FILTERED])}, the best other "
+        f"{listed([_mean(best[d]) for d in FILTERED])}. Beside its own best member, picked on "
+        f"test, it is better on {kept['better']}, level on {kept['level']} and worse on "
+        f"{kept['worse']} of the {len(DATASETS)} datasets.",
+    ]
+    return "\n".join(lines)
+
+
+def _worse(
+    words: dict[str, dict[tuple[str, str], str]],
+    ours: dict[str, ComparedAccuracy],
+    best: dict[str, ComparedAccuracy | str],
+) -> str:
+    """Say where the committee is significantly worse, and than what."""
+    found = []
+    for dataset, verdict in words.items():
+        names = [short_title(model) for (model, _), word in verdict.items() if word == "worse"]
+        if names:
+            scores = f"{_mean(ours[dataset])} against {_mean(best[dataset])} at best"
+            found.append(f"than {listed(list(dict.fromkeys(names)))} on {dataset} ({scores})")
+    if not found:
+        return (
+            f"Split by split it is significantly worse than none, on any of {len(words)} datasets."
+        )
+    return (
+        f"Split by split it is significantly worse than none on {len(words) - len(found)} of "
+        f"{len(words)} datasets, and worse {listed(found)}."
+    )
+
+
+def _above(ours: dict[str, ComparedAccuracy], best: dict[str, ComparedAccuracy | str]) -> str:
+    """Say where another system has the higher mean."""
+    found = [
+        f"{dataset} ({other.scaling} {other.mean:.2f}, it {ours[dataset].mean:.2f})"
+        for dataset, other in best.items()
+        if isinstance(other, ComparedAccuracy) and other.mean > ours[dataset].mean
+    ]
+    if not found:
+        return "No other has a higher mean."
+    return f"Another has the higher mean on {len(found)}: {listed(found)}."
+
+
+def _mean(cell: ComparedAccuracy | str) -> str:
+    return f"{cell.mean:.1f}" if isinstance(cell, ComparedAccuracy) else ""
+
+
+def _row(title: str, cells: Sequence[str]) -> str:
+    return f"| {title} | {' | '.join(cells)} |"
+
+
+def _code(names: Iterable[str]) -> list[str]:
+    return [f"`{name}`" for name in names]
