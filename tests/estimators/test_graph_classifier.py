@@ -120,12 +120,6 @@ def test_pickled_classifier_predicts_the_same(fitted: GraphClassifier) -> None:
     np.testing.assert_array_equal(again.predict_proba(), fitted.predict_proba())
 
 
-def test_several_labels_are_refused_with_the_remedy() -> None:
-    y = np.random.default_rng(0).integers(0, 2, size=(60, 3))
-    with pytest.raises(ConfigError, match="SGFClassifier takes several labels"):
-        GraphClassifier(max_epochs=2).fit(GRAPH.features, y, graph=GRAPH)
-
-
 def test_unknown_effort_is_refused() -> None:
     with pytest.raises(ConfigError, match="effort"):
         GraphClassifier(effort="extreme").fit(graph=GRAPH)

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from graphfilter import paper
 from graphfilter.bench import BenchProgress, Record
 from graphfilter.cli.app import app
 from graphfilter.errors import ConfigError
-from graphfilter.paper import reproduction_page, targets
+from graphfilter.paper import reproduction_page
 from graphfilter.paper.options import Options
 from graphfilter.paper.records import read_target_records
 from graphfilter.paper.targets import TARGETS
@@ -74,7 +75,7 @@ def test_reproduce_all_goes_through_every_target(tmp_path: Path, monkeypatch) ->
         raise ConfigError("not here.")
 
     small["table4"] = replace(TARGETS["table4"], collect=refuse)
-    for module in (targets, reproduction_page):
+    for module in (paper, reproduction_page):
         monkeypatch.setattr(module, "TARGETS", small)
     done = reproduce("all", "--out", tmp_path, "--quick", "--device", "cpu", "--quiet")
     assert done.exit_code == 1
@@ -94,7 +95,7 @@ def test_among_all_what_goes_beyond_the_paper_is_built_and_not_run_further(
         raise AssertionError("nothing is to be run")
 
     known = {"theta": replace(TARGETS["theta"], collect=refuse)}
-    monkeypatch.setattr(targets, "TARGETS", known)
+    monkeypatch.setattr(paper, "TARGETS", known)
     done = reproduce("all", *words)
     assert done.exit_code == 0, done.output
     assert (tmp_path / "theta-quick.md").is_file()

@@ -380,3 +380,14 @@ def test_parquet_that_was_cut_is_refused_before_anything_is_made(tmp_path):
     with pytest.raises(DataFileError, match=r"edges\.parquet"):
         build_store(path, None, tmp_path / "store", memory=MEMORY)
     assert not (tmp_path / "store").exists()
+
+
+def test_store_that_was_built_meanwhile_is_not_built_over(tmp_path: Path) -> None:
+    """A second process may have looked at the folder before the first one had ended."""
+    gf.data.write_store(gf.data.make_karate(), tmp_path / "store")
+    with (
+        pytest.raises(ConfigError, match="holds a store"),
+        build.building(tmp_path / "store", overwrite=False),
+    ):
+        pytest.fail("the store is there")
+    gf.open_store(tmp_path / "store")

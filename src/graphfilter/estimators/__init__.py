@@ -23,7 +23,9 @@ from graphfilter.estimators.graph import (
     EFFORTS as EFFORTS,
     GraphClassifier,
     MemberNote as MemberNote,
+    OfCommittee as OfCommittee,
 )
+from graphfilter.estimators.graph_regressor import GraphRegressor
 from graphfilter.estimators.inputs import draw_seed as draw_seed
 from graphfilter.estimators.members import FittedMember as FittedMember, combine as combine
 from graphfilter.estimators.regressor import SGFRegressor, VertexRegressor
@@ -40,6 +42,7 @@ from graphfilter.estimators.vertex import VertexEstimator
 __all__ = [
     "AUTO",
     "GraphClassifier",
+    "GraphRegressor",
     "SGFClassifier",
     "SGFRegressor",
     "SystemClassifier",

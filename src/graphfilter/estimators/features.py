@@ -9,6 +9,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from graphfilter.errors import GraphError
+from graphfilter.estimators.given import given_features
 from graphfilter.estimators.state import EstimatorState
 from graphfilter.graph import Graph, check_sparse
 from graphfilter.wording import count
@@ -17,7 +18,7 @@ from graphfilter.wording import count
 def take_features(estimator: EstimatorState, X: Any, held: Any, *, reset: bool) -> Any:
     """Return checked features: X, or those of the graph. Keeps or compares the features' names."""
     own = held.features if isinstance(held, Graph) else None
-    features = own if X is None else X
+    features = own if X is None else given_features(X)
     if features is None:
         raise GraphError("X must hold the features of the vertices; got None.")
     check_sparse(features, "X")

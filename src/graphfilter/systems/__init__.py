@@ -24,7 +24,9 @@ from graphfilter.systems.pooling import (
     Pool as Pool,
     log_probabilities as log_probabilities,
 )
+from graphfilter.systems.pools import pooling_of as pooling_of
 from graphfilter.systems.registry import SYSTEMS, find_system, get_system
+from graphfilter.systems.scale_choice import find_scale as find_scale
 from graphfilter.systems.system import PAPER, System
 
 __all__ = [

@@ -13,7 +13,7 @@ from graphfilter.splits import Split
 from graphfilter.systems.committee import repeated_seed, repeats
 from graphfilter.systems.committee_outcome import Part
 from graphfilter.systems.networks import NetworkTraining, Outcome, fit_at_once
-from graphfilter.systems.pooling import together
+from graphfilter.systems.pools import pooling_of
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System
 from graphfilter.training import SUPERFLUOUS, OnEpoch
@@ -59,7 +59,7 @@ class Member:
         checkpoint: Path | None,
         resume: bool,
     ) -> None:
-        self.system, self._splits = system, splits
+        self.system, self._splits, self._task = system, splits, prepared.task
         self._n_seeds = n_seeds = repeats(system, prepared.graph, least_repeats)
         every_split = [split for split in splits for _ in range(n_seeds)]
         every_seed = [repeated_seed(seed, r) for seed in seeds for r in range(n_seeds)]
@@ -106,15 +106,16 @@ class Member:
         """Return what the member says on each split; None where it has learned nothing."""
         every = self._fitted if self._networks is None else self._networks.outcomes()
         n = self._n_seeds
-        return [Part.of(self.system, every[i : i + n]) for i in range(0, len(every), n)]
+        return [Part.of(self.system, every[i : i + n], self._task) for i in range(0, len(every), n)]
 
     def standings(self) -> list[Standing | None]:
         """Return where the member stands on each split; None where it has learned nothing."""
         every = self._fitted if self._networks is None else self._networks.outcomes()
+        pooling = pooling_of(self._task)
         found: list[Standing | None] = []
         for s, split in enumerate(self._splits):
             own = slice(s * self._n_seeds, (s + 1) * self._n_seeds)
-            said = together([outcome.probabilities[split.val] for outcome in every[own]])
+            said = pooling.together([outcome.probabilities[split.val] for outcome in every[own]])
             if not np.isfinite(said).all():
                 found.append(None)
                 continue

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.models import Fitted
-from graphfilter.splits import Split
+from graphfilter.splits import Split, held_folds
 from graphfilter.systems.networks import Outcome
-from graphfilter.systems.pooling import Pool, fit_pool, log_probabilities, together
+from graphfilter.systems.pooling import Pool
+from graphfilter.systems.pools import pooling_of
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.prior import prior_weights
 from graphfilter.systems.system import System
-from graphfilter.training import SUPERFLUOUS
+from graphfilter.training import SUPERFLUOUS, Task
 
 # With less than this share of the weights a member is left out.
 LEAST = 0.01
@@ -35,12 +37,13 @@ class Part:
     probabilities: NDArray[np.float64]
 
     @classmethod
-    def of(cls, system: System, runs: Sequence[Outcome]) -> Part | None:
+    def of(cls, system: System, runs: Sequence[Outcome], task: Task) -> Part | None:
         """Join the runs of a member that learned something; None where none did."""
         learned = [run for run in runs if _has_learned(run)]
         if not learned:
             return None
-        return cls(system, tuple(learned), together([run.probabilities for run in learned]))
+        said = pooling_of(task).together([run.probabilities for run in learned])
+        return cls(system, tuple(learned), said)
 
     @property
     def remark(self) -> str:
@@ -83,6 +86,11 @@ class CommitteeOutcome(Outcome):
         Their weights on another graph, where those that keep theirs have none.
     weigh : callable
         From which of them are heard to their weights.
+    pooled : array (M, n, C)
+        What the pool takes of each part: logits, or numbers.
+    folds : tuple of Pool
+        The pools of the members that are heard without the validation vertices of one fold each:
+        see :func:`~graphfilter.splits.held_folds`.
     failed : dict of str to str
         Why members that should have been trained have no part, by title.
     """
@@ -91,6 +99,8 @@ class CommitteeOutcome(Outcome):
     pool: Pool
     elsewhere: Pool
     weigh: Weigh
+    pooled: NDArray[np.float64]
+    folds: tuple[Pool, ...]
     failed: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -112,9 +122,7 @@ class CommitteeOutcome(Outcome):
         heard = np.array([part.system.name not in names for part in self.parts])
         if not heard.any():
             return None
-        return self.weigh(heard).answer(
-            log_probabilities([part.probabilities for part in self.parts])
-        )
+        return self.weigh(heard).answer(self.pooled)
 
 
 def weigh_parts(
@@ -122,31 +130,30 @@ def weigh_parts(
     committee: System,
     parts: Sequence[Part],
     split: Split,
+    seed: int,
     class_weight: NDArray[np.float64] | None,
     failed: dict[str, str],
 ) -> CommitteeOutcome:
     """Weigh members on the validation vertices of a split."""
-    labels = prepared.labels
-    logits = log_probabilities([part.probabilities for part in parts])
-    prior = prior_weights([part.system for part in parts], prepared.graph, split)
+    pooling = pooling_of(prepared.task)
+    truth = prepared.labels if prepared.targets is None else prepared.targets.astype(np.float64)
+    logits = pooling.read([part.probabilities for part in parts])
+    options: dict[str, Any] = {} if class_weight is None else {"class_weight": class_weight}
+    prior = np.ones(len(parts))
+    if prepared.targets is None:  # Of classes it is known which frequencies they have.
+        prior = prior_weights([part.system for part in parts], prepared.graph, split)
 
-    def fit(heard: NDArray[np.bool_]) -> Pool:
-        weights, temperatures, spreads = (np.full(len(parts), x) for x in (0.0, 1.0, 0.0))
-        pool = fit_pool(
-            logits[heard][:, split.val],
-            labels[split.val],
-            prior=prior[heard],
-            class_weight=class_weight,
-        )
-        weights[heard], temperatures[heard] = pool.weights, pool.temperatures
-        spreads[heard] = pool.spreads
-        return Pool(weights, temperatures, spreads)
+    def fit(heard: NDArray[np.bool_], val: NDArray[np.int64] = split.val) -> Pool:
+        said = logits[heard][:, val]
+        return pooling.fit(said, truth[val], prior=prior[heard], **options).among(heard)
 
     def weigh(heard: NDArray[np.bool_]) -> Pool:
         shares = fit(heard).shares
         return fit(heard & (shares >= min(LEAST, shares.max())))
 
     pool = weigh(np.ones(len(parts), dtype=bool))
+    heard = pool.shares > 0
+    folds = [np.setdiff1d(split.val, held) for held in held_folds(split.val, seed)]
     movable = np.array([not part.system.keeps_graph for part in parts])
     leading = parts[int(pool.shares.argmax())].runs[0]
     return CommitteeOutcome(
@@ -160,5 +167,7 @@ def weigh_parts(
         pool,
         weigh(movable) if movable.any() else pool,
         weigh,
+        logits,
+        tuple(fit(heard, others) for others in folds),
         failed,
     )

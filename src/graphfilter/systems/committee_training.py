@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 
@@ -17,17 +18,16 @@ from numpy.typing import NDArray
 from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.runtime import current
 from graphfilter.splits import Split
-from graphfilter.systems.committee import Committee, in_turn
+from graphfilter.systems.committee import Committee
 from graphfilter.systems.committee_member import Member, Standing
 from graphfilter.systems.committee_outcome import CommitteeOutcome, Part, weigh_parts
 from graphfilter.systems.committee_watch import Watch
 from graphfilter.systems.crossfit import CrossFit, superfluous
-from graphfilter.systems.networks import check_is_of_classes
 from graphfilter.systems.pooling import fit_pool, log_probabilities
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.prior import prior_weights
 from graphfilter.systems.system import System
-from graphfilter.training import ASKED, SUPERFLUOUS, OnEpoch, shared
+from graphfilter.training import ASKED, REGRESSION, SUPERFLUOUS, OnEpoch, Task, shared
 
 # Of the loss on validation vertices: what a member must add to be trained on.
 WORTH = 0.003
@@ -61,18 +61,20 @@ def train_committee(
     """
     if not isinstance(committee, Committee):
         raise ConfigError(f"{committee.name} must be a committee; it is one system.")
-    check_is_of_classes(prepared, committee)
     n_train = min(len(split.train) for split in splits)
-    sitting = committee.sitting(prepared.graph, n_train)
+    sitting = [
+        for_task(system, prepared.task) for system in committee.sitting(prepared.graph, n_train)
+    ]
     if not sitting:
         raise ConfigError(f"no member of {committee.name} can be trained on this graph.")
-    sitting = in_turn(sitting)
     training = _Training(
         prepared, sitting, splits, seeds, class_weight, on_epoch, committee.least_repeats
     )
     training.keep(checkpoint, resume=resume)
+    # Of classes it is known what a member adds.
+    rounds = committee.rounds if prepared.targets is None else ()
     most = max(system.config.max_epochs for system in sitting)
-    for until in (*takewhile(lambda epochs: epochs < most, committee.rounds), most):
+    for until in (*takewhile(lambda epochs: epochs < most, rounds), most):
         training.advance(until)
         if until == most or not training.judge(until):
             break
@@ -85,9 +87,16 @@ def train_committee(
     # In the order of the committee, whatever was trained first.
     named = [found[member.title] for member in committee.members if member.title in found]
     return [
-        weigh_parts(prepared, committee, parts, split, class_weight, failed)
-        for parts, split in zip(zip(*named, strict=True), splits, strict=True)
+        weigh_parts(prepared, committee, parts, split, seed, class_weight, failed)
+        for parts, split, seed in zip(zip(*named, strict=True), splits, seeds, strict=True)
     ]
+
+
+def for_task(system: System, task: Task) -> System:
+    """Return a member as it learns a task: numbers suffer from what dropout takes from them."""
+    if task is not REGRESSION or system.is_fitted or system.model is None:
+        return system
+    return replace(system, model=replace(system.model, dropout=min(system.model.dropout, 0.2)))
 
 
 def member_file(checkpoint: str | Path, name: str) -> Path:
@@ -122,7 +131,10 @@ class _Training:
         self._prepared, self._sitting = prepared, sitting
         self._splits, self._seeds = splits, seeds
         self._class_weight, self._on_epoch = class_weight, on_epoch
-        self._priors = [prior_weights(sitting, prepared.graph, split) for split in splits]
+        self._of_classes = prepared.targets is None
+        self._priors = [
+            prior_weights(sitting, prepared.graph, split) for split in splits if self._of_classes
+        ]
         self._watch = Watch(on_epoch, [system.title for system in sitting])
         self._members: dict[int, Member] = {}
         self._failed: dict[int, str] = {}
@@ -151,7 +163,7 @@ class _Training:
                 return self._failed[number]
 
         self._standings = shared(len(self._sitting), work, self._on_epoch)
-        if self._on_epoch is not None:
+        if self._on_epoch is not None and self._of_classes:
             self._watch.pool_score = self._score()
 
     def _score(self) -> float:

@@ -14,7 +14,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphfilter.errors import ConfigError
 from graphfilter.models import Fitted, HopNetworkConfig, Network, SideBySide
 from graphfilter.operators import SparseFeatures
 from graphfilter.runtime import own_torch_state, threads_for
@@ -210,18 +209,17 @@ def _fit_at_once(
     class_weight: NDArray[np.float64] | None,
 ) -> Outcome:
     """Fit a model without epochs to the training vertices of a split."""
-    check_is_of_classes(prepared, system)
     started = time.perf_counter()
     seen = prepared.seen_as(system.view)
     network = system.build(seen.graph, seed)
     assert isinstance(network, Fitted)
     rows = seen.x.cpu().numpy() if isinstance(seen.x, Tensor) else seen.x.to_scipy()
-    labels = prepared.labels[split.train]
+    targets = _targets(prepared)[split.train]
     with threads_for(rows.shape[0] * rows.shape[1]):
         network.fit(
             rows[split.train],
-            labels,
-            sample_weight=None if class_weight is None else class_weight[labels],
+            targets,
+            sample_weight=None if class_weight is None else class_weight[targets],
             seed=seed,
         )
     network.keep_view(seen.found)
@@ -239,13 +237,13 @@ def inputs_of(prepared: Prepared, system: System) -> Tensor | SparseFeatures:
     return prepared.x
 
 
-def check_is_of_classes(prepared: Prepared, system: System) -> None:
-    """Raise where a system that can only tell classes apart is to learn something else."""
-    if not prepared.task.one_class:
-        raise ConfigError(
-            f"{system.name} must learn one class per vertex; got {prepared.task.name}. Name a "
-            "system that is one network: sgf, mlp, appnp, gcnii, ..."
-        )
+def _targets(prepared: Prepared) -> NDArray[Any]:
+    """Return what a model without epochs learns: class numbers, labels as bool, or numbers."""
+    if prepared.targets is None:
+        return prepared.labels
+    if prepared.task is REGRESSION:
+        return prepared.targets.astype(np.float64)
+    return prepared.targets > 0.5
 
 
 def predict_networks(

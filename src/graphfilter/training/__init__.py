@@ -15,7 +15,7 @@ from graphfilter.training.run import (
     FitResult,
     Run,
 )
-from graphfilter.training.target_scale import SCALES, TargetScale
+from graphfilter.training.target_scale import SCALES, TargetScale, choose_scale as choose_scale
 from graphfilter.training.task import Task
 from graphfilter.training.tasks import (
     CLASSIFICATION,
