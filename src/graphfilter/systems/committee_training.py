@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.runtime import current
 from graphfilter.splits import Split
-from graphfilter.systems.committee import Committee
+from graphfilter.systems.committee import Committee, in_turn
 from graphfilter.systems.committee_member import Member, Standing
 from graphfilter.systems.committee_outcome import CommitteeOutcome, Part, weigh_parts
 from graphfilter.systems.committee_watch import Watch
@@ -63,7 +63,8 @@ def train_committee(
         raise ConfigError(f"{committee.name} must be a committee; it is one system.")
     n_train = min(len(split.train) for split in splits)
     sitting = [
-        for_task(system, prepared.task) for system in committee.sitting(prepared.graph, n_train)
+        for_task(system, prepared.task)
+        for system in in_turn(committee.sitting(prepared.graph, n_train))
     ]
     if not sitting:
         raise ConfigError(f"no member of {committee.name} can be trained on this graph.")
