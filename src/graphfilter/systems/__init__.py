@@ -7,7 +7,7 @@ authors' own setting in ``author_systems.py``: add yours there.
 """
 
 from graphfilter.systems.committee import Committee as Committee, repeats as repeats
-from graphfilter.systems.committee_training import CommitteeOutcome as CommitteeOutcome
+from graphfilter.systems.committee_outcome import CommitteeOutcome as CommitteeOutcome
 from graphfilter.systems.committees import COMMITTEE as COMMITTEE, GROUPS as GROUPS
 from graphfilter.systems.costs import Cost as Cost, estimate_cost as estimate_cost
 from graphfilter.systems.pipeline import (
