@@ -23,7 +23,9 @@ from graphfilter.models import (
 from graphfilter.systems.committee import Committee
 from graphfilter.systems.system import PAPER, System
 
-_CONFIG = replace(PAPER, patience=120)
+# Four times the paper's learning rate: the same validation loss in a third of the epochs.
+_CONFIG = replace(PAPER, patience=120, learning_rate=0.01)
+_SLOW = replace(_CONFIG, learning_rate=PAPER.learning_rate)
 # Epochs after which networks are judged: the fewest that are fair, then twice as many each time.
 ROUNDS = (30, 60, 120, 240, 480, 960)
 
@@ -52,7 +54,7 @@ SMOOTH = _member(
     "fixed low-pass filter",
     _filtered(PageRankFilterConfig(16, 0.1), filter_on="logits"),
     operator="augmented_adjacency",
-    config=replace(_CONFIG, learning_rate=0.01, weight_decay=5e-3),
+    config=replace(_CONFIG, learning_rate=0.04, weight_decay=5e-3),
     view="unit",
 )
 FILTERED_LINKS = _member(
@@ -67,6 +69,7 @@ DEEP = _member(
     "deep",
     "deep network",
     ResidualConfig(dropout=0.2, n_layers=15),
+    config=_SLOW,
 )
 TREES = _member(
     "trees", "trees on features and neighbours' averages", TreesConfig(), view="averages"
@@ -79,6 +82,8 @@ COMMITTEE = Committee(
     None,
     setting="own",
     members=(FEATURES, FILTER, CHANNELS, SMOOTH, FILTERED_LINKS, ALIKE, PLACES, DEEP, TREES),
+    rounds=ROUNDS,
+    least_patience=40,
 )
 QUICK = replace(
     COMMITTEE,
@@ -97,6 +102,7 @@ WIDE = _member(
     "wide",
     "wide network",
     ResidualConfig(dropout=0.5, n_layers=4, hidden_size=256),
+    config=_SLOW,
 )
 THOROUGH = replace(
     COMMITTEE,
@@ -111,7 +117,6 @@ THOROUGH = replace(
         ),
         WIDE,
     ),
-    rounds=ROUNDS,
     least_repeats=3,
 )
 
