@@ -85,11 +85,14 @@ COMMITTEE = Committee(
     rounds=ROUNDS,
     least_patience=40,
 )
+# With few members there is nothing to stop early: each is trained at the paper's pace.
 QUICK = replace(
     COMMITTEE,
     name="committee-low",
     title="Committee of filters (low effort)",
-    members=(FEATURES, FILTER, CHANNELS, PLACES),
+    members=tuple(replace(m, config=_SLOW) for m in (FEATURES, FILTER, CHANNELS, PLACES)),
+    rounds=(),
+    least_patience=None,
 )
 
 # Each member by itself, trained as in the committee: its decay, its seeds, its temperature.
