@@ -12,7 +12,7 @@ from pathlib import Path
 
 from graphfilter.bench import OnProgress, Record
 from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
-from graphfilter.paper.committee_table import DATASETS, LEAST_RUNS, SCALING, metric_of
+from graphfilter.paper.committee_table import DATASETS, LEAST_RUNS, SCALING, metric_of, short_title
 from graphfilter.paper.comparison import ComparedAccuracy, compare_accuracy, select
 from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import Accuracy
@@ -117,7 +117,7 @@ def _everywhere(records: Sequence[Record]) -> list[Block]:
         for dataset, rule in DATASETS.items()
         if any(r.dataset == dataset for r in there)
     ]
-    titles = tuple(get_system(model).title for model in models)
+    titles = tuple(short_title(model) for model in models)
     return [Block("On every dataset", titles, tuple(rows), "Dataset")] if rows else []
 
 
