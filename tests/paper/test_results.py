@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -151,7 +150,7 @@ def test_committed_records_are_those_of_todays_systems(name: str) -> None:
         config = {
             k: v for k, v in record.config.items() if k not in ("setting", "operator", "n_seeds")
         }
-        assert config == ({} if system.model is None else asdict(system.config))
+        assert config == system.describe_training()
         assert record.config["operator"] == system.operator
 
 
