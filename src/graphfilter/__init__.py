@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from graphfilter.errors import GraphFilterError
     from graphfilter.estimators import (
         GraphClassifier,
+        GraphRegressor,
         SGFClassifier,
         SGFRegressor,
         SystemClassifier,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 _ROOMS = {
     "Graph": "graph",
     "GraphClassifier": "estimators",
+    "GraphRegressor": "estimators",
     "GraphFilterError": "errors",
     "SGFClassifier": "estimators",
     "SGFRegressor": "estimators",
@@ -78,6 +80,7 @@ __all__ = [
     "Graph",
     "GraphClassifier",
     "GraphFilterError",
+    "GraphRegressor",
     "SGFClassifier",
     "SGFRegressor",
     "Split",

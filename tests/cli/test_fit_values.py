@@ -19,7 +19,7 @@ FILES = {
     "report.html", "predictions.csv", "metrics.json", "filter.png", "model.safetensors",
     "config.json",
 }  # fmt: skip
-QUICK = ("--epochs", 30, "--layers", 4, "--quiet")
+QUICK = ("--model", "sgf", "--epochs", 30, "--layers", 4, "--quiet")
 UNKNOWN = 10
 
 
@@ -161,7 +161,9 @@ def test_predict_without_the_target_needs_no_value(graphfilter, tables, tmp_path
         (("--number", "price", "--monitor", "roc_auc"), "must be one of r2, loss"),
         (("--number", "price", "--monitor", "accuracy"), "must be one of r2, loss"),
         (("--multilabel", "lift,garden", "--monitor", "accuracy"), "must be one of micro_f1"),
-        (("--number", "price", "--model", "committee"), "one class"),
+        (("--number", "price", "--scale", "square"), "unknown scale"),
+        (("--number", "price", "--coverage", "90"), "coverage must be between 0 and 1; got 90"),
+        (("--multilabel", "lift,garden", "--scale", "log"), "--scale is of --number"),
     ],
 )
 def test_fit_explains_a_bad_target_and_writes_nothing(

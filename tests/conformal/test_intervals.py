@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphfilter.conformal import IntervalCalibration, held_folds
-from graphfilter.conformal.folds import fewest_for
+from graphfilter.conformal import IntervalCalibration, fewest_for
 from graphfilter.conformal.intervals import IntervalFold
+from graphfilter.splits import held_folds
 
 
 def test_bounds_of_one_fold_equal_split_conformal() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphfilter.conformal import SetCalibration, held_folds, neighbour_average, sets_at
+from graphfilter.conformal import SetCalibration, neighbour_average, sets_at
 from graphfilter.conformal.sets import PLAIN, SetFold, SetRule
 from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError
+from graphfilter.splits import held_folds
 
 N_CLASSES = 4
 

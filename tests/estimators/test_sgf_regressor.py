@@ -130,7 +130,7 @@ def test_bound_regressor_takes_vertex_numbers(graph: Graph) -> None:
         (np.full(200, np.nan), "known for none"),
         (np.zeros(7), "one row per vertex"),
         (np.full(200, np.inf), "contains infinity"),
-        (["a"] * 200, "could not convert string"),
+        (["a"] * 200, "got the text 'a'"),
         (None, "requires y"),
     ],
 )

@@ -39,9 +39,9 @@ def main() -> NoReturn:
         tell(getattr(error, "__notes__", ()))
         complain(NO_MEMORY)
         code = 1
-    except RuntimeError as error:
-        # What torch says in place of a MemoryError.
-        if "allocate" not in str(error):
+    except (RuntimeError, ImportError) as error:
+        # What torch, and a library that cannot be loaded, say in place of a MemoryError.
+        if not says_no_memory(error):
             raise
         tell(getattr(error, "__notes__", ()))
         complain(NO_MEMORY)
@@ -62,6 +62,18 @@ def main() -> NoReturn:
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
+
+
+def says_no_memory(error: Exception) -> bool:
+    """Return whether an error of another kind is about memory that could not be had.
+
+    >>> says_no_memory(ImportError("libx.so: failed to map segment from shared object"))
+    True
+    >>> says_no_memory(ImportError("No module named 'x'"))
+    False
+    """
+    signs = ("allocate", "failed to map segment", "memory")
+    return any(sign in str(error).lower() for sign in signs)
 
 
 def _run(words: list[str]) -> int:

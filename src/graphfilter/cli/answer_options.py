@@ -52,6 +52,15 @@ class AnswerOptions(PredictedOptions):
         ),
     ] = ""
 
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            help="Promise: the share of vertices whose truth shall be inside, such as 0.9. "
+            "predictions.csv then has a set of classes or labels for each vertex, or the low and "
+            "the high end of its number, calibrated on the validation vertices.",
+            metavar="SHARE",
+        ),
+    ] = None
     embeddings: Annotated[
         Path | None,
         typer.Option(
@@ -130,5 +139,5 @@ class AnswerOptions(PredictedOptions):
 
         return Asked(
             self.threshold, tuple(self.cost or ()), self.positive, self.embeddings, self.repeats,
-            self.title,
+            self.title, self.coverage,
         )  # fmt: skip

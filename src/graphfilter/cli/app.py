@@ -16,6 +16,7 @@ from graphfilter.cli import (
     search,
     store,
     studio,
+    suggest,
     table,
 )
 from graphfilter.version import __version__
@@ -33,6 +34,7 @@ app.command("demo")(demo.demo)
 app.command("fit")(fit.fit)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
+app.command("suggest")(suggest.suggest)
 app.command("store")(store.store)
 app.command("inspect")(inspect.inspect)
 app.command("studio")(studio.studio)

@@ -24,7 +24,7 @@ GRAPHS = {"digits": "low", "csbm": "middle", "bipartite": "high"}
 RESULTS_FILE = "results.json"
 SYSTEMS = ("committee", "sgf", "mlp", "sgc", "appnp")
 # A demo is not to be waited for: members of the committee are trained this long at most.
-SHORT = {"max_epochs": 200, "patience": 40}
+SHORT = {"max_epochs": 100, "patience": 20}
 # Of an edge across the bipartite graph: near the one that the authors settled on. At the 0.05 that
 # the paper describes two steps of averaging are enough, and nothing could be told apart.
 ACROSS = 0.008
@@ -40,7 +40,7 @@ def demo(
 ) -> None:
     """Watch one setting adapt to three kinds of graph, beside an MLP and fixed low-pass filters.
 
-    First the committee that fit trains, for at most 200 epochs; then SGF, whose filter is drawn.
+    First the committee that fit trains, for at most 100 epochs; then SGF, whose filter is drawn.
 
     The graphs are embedded, nothing is downloaded: handwritten digits joined to their nearest
     neighbours (neighbours agree), a random graph that says nothing about its labels, and a

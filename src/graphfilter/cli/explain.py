@@ -52,7 +52,7 @@ def explain(
     from graphfilter.run_folder import explain_run, load_run
 
     classifier, about, encoder = load_run(run)
-    new = _with_origin(given, about).read(encoder=encoder, like=about.columns).graph
+    new = with_origin(given, about).read(encoder=encoder, like=about.columns).graph
     with waiting("explaining", quiet=given.quiet):
         found, notes = explain_run(classifier, about, new, vertex, against=against, most=top)
     tell(notes, quiet=given.quiet)
@@ -63,7 +63,7 @@ def explain(
         say(f"Written to {json}.")
 
 
-def _with_origin(given: GraphOptions, about: RunDescription) -> GraphOptions:
+def with_origin(given: GraphOptions, about: RunDescription) -> GraphOptions:
     """Take the graph of the run where none is named."""
     if any(getattr(given, name) is not None for name in ("edges", "vertices", "dataset", "graph")):
         return given

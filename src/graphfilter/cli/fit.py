@@ -14,7 +14,7 @@ from graphfilter.cli.together import join_processes
 from graphfilter.errors import ConfigError
 
 MODEL = "Model (one setting for any graph)"
-PAPER = "Of --model sgf, the paper's, and of numbers and several labels"
+PAPER = "Of --model sgf, the paper's"
 
 
 @takes(TargetOptions)
@@ -29,12 +29,13 @@ def fit(
         str | None,
         typer.Option(
             help="The committee: eight models that see the graph in different ways, weighed by "
-            "what they say of validation vertices; committee-low: its three cheapest; sgf: the "
-            "paper's adaptive filter alone. Or any system by name (graphfilter bench models lists "
-            "them), in a setting of your own after @: gcn, gcnii@n_layers=8, sgf@dropout=0.5.",
+            "what they say of validation vertices; committee-low: its three cheapest; "
+            "committee-high: wider networks, more seeds; sgf: the paper's adaptive "
+            "filter alone. Or any system by name (graphfilter bench models lists them), in a "
+            "setting of your own after @: gcn, gcnii@n_layers=8, sgf@dropout=0.5.",
             metavar="NAME",
             rich_help_panel=MODEL,
-            show_default="committee, or sgf of numbers and several labels",
+            show_default="committee",
         ),
     ] = None,
     members: Annotated[
@@ -82,6 +83,16 @@ def fit(
             show_default=False,
         ),
     ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            help="The committee's best answer within so many seconds, without plain models beside "
+            "it. With --resume and 0: the answer that an interrupted fit has come to.",
+            min=0,
+            rich_help_panel=MODEL,
+            show_default=False,
+        ),
+    ] = None,
     patience: Annotated[
         int | None,
         typer.Option(
@@ -109,6 +120,16 @@ def fit(
             help="Of the features: auto, none, row or standardise.", rich_help_panel=MODEL
         ),
     ] = "auto",
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            help="Of --number, on which scale it is learned: identity, log (of 1 + y), rank, or "
+            "auto, which asks the validation vertices; one per number, separated by commas. Unless "
+            "given, auto for the committee and identity for others.",
+            rich_help_panel=MODEL,
+            show_default=False,
+        ),
+    ] = None,
     baselines: Annotated[
         bool,
         typer.Option(
@@ -139,6 +160,8 @@ def fit(
     """
     given.check_target()
     chosen = choose_model(model, set(given_words(context)), of_values=given.of_values)
+    if scale is not None and not given.number:
+        raise ConfigError("--scale is of --number; leave it out.")
     if out is None and not dry_run:
         raise ConfigError("fit needs a folder for the results: --out FOLDER.")
     group = join_processes()
@@ -163,12 +186,19 @@ def fit(
 
     weight = "balanced" if balanced else None
     estimator = make_estimator(
-        chosen, shared, of_sgf, numbers=bool(given.number), class_weight=weight
-    )
+        chosen, shared, of_sgf, seconds=seconds, numbers=bool(given.number), class_weight=weight,
+        scale=None if scale is None else _one_or_several(scale),
+    )  # fmt: skip
     run_fit(
         given, found, estimator, out, seed=seed, dry_run=dry_run, resume=resume,
-        overwrite=overwrite, baselines=baselines, group=group,
+        overwrite=overwrite, baselines=baselines and seconds is None, group=group,
     )  # fmt: skip
+
+
+def _one_or_several(text: str) -> str | list[str]:
+    """Read one name, or several separated by commas."""
+    names = [name.strip() for name in text.split(",")]
+    return names[0] if len(names) == 1 else names
 
 
 def _number_or_name(text: str) -> float | Literal["uniform"]:

@@ -31,17 +31,13 @@ def choose_model(model: str | None, words: set[str], *, of_values: bool) -> str:
     words : set of str
         The options that were given.
     of_values : bool
-        Whether numbers or several labels per vertex are learned.
+        Whether numbers or several labels per vertex are learned, not one class.
     """
     if of_values and "--balanced" in words:
         raise ConfigError("--balanced is for one class per vertex; leave it out.")
-    if model is None:
-        model = SGF if of_values else DEFAULT
-    if of_values and model.partition("@")[0] in _efforts():
-        raise ConfigError(
-            "a committee gives each vertex one class; --model sgf, or another that is one network, "
-            "takes numbers and several labels."
-        )
+    model = DEFAULT if model is None else model
+    if "--seconds" in words and (of_values or model not in _efforts()):
+        raise ConfigError("--seconds is of a committee that learns classes; give --epochs instead.")
     if model == SGF:
         return model
     if "--members" in words and model.partition("@")[0] in _efforts():
@@ -61,12 +57,15 @@ def make_estimator(
     shared: Mapping[str, Any],
     of_sgf: Mapping[str, Any],
     *,
+    seconds: float | None = None,
     numbers: bool = False,
     class_weight: str | None = None,
+    scale: str | list[str] | None = None,
 ) -> VertexEstimator:
     """Return the estimator of a name; parameters that are None are its own."""
     from graphfilter.estimators import (
         GraphClassifier,
+        GraphRegressor,
         SGFClassifier,
         SGFRegressor,
         SystemClassifier,
@@ -74,13 +73,17 @@ def make_estimator(
     )
 
     given = {name: value for name, value in shared.items() if value is not None}
-    if not numbers:
+    if numbers:
+        given |= {} if scale is None else {"scale": scale}
+    else:
         given["class_weight"] = class_weight
     if model == SGF:
         own = {name: value for name, value in of_sgf.items() if value is not None}
         return (SGFRegressor if numbers else SGFClassifier)(**given, **own)
     if model in _efforts():
-        return GraphClassifier(effort=_efforts()[model], **given)
+        kind = GraphRegressor if numbers else GraphClassifier
+        given |= {} if seconds is None else {"seconds": seconds}
+        return kind(effort=_efforts()[model], **given)
     kind = SystemRegressor if numbers else SystemClassifier
     return kind(model=model, n_members=of_sgf["n_members"], **given)
 

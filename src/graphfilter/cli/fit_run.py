@@ -129,6 +129,10 @@ def _show(summary: FitSummary) -> None:
     say_communicated(metrics)
     if "decision" in metrics:
         _show_decision(metrics["decision"])
+    for name, scale in zip(fit.names, fit.estimator.target_scales_, strict=False):
+        say(f"{name}: {scale.words}.")
+    if fit.promised is not None:
+        say(" ".join(fit.promised.sentences()))
     files = ["metrics.json"]
     files += ["filter.png"] if fit.estimator.filters_ else []
     files += ["channels.png"] if "channels" in metrics else []

@@ -22,8 +22,9 @@ class PredictedOptions(FitOptions):
     number: Annotated[
         str,
         typer.Option(
-            help="Predict this column of numbers instead of a label; empty cells are unknown.",
-            metavar="COLUMN",
+            help="Predict this column of numbers instead of a label; empty cells are unknown. "
+            "Several, separated by commas, share a model.",
+            metavar="COLUMN,COLUMN",
             rich_help_panel=COLUMNS,
         ),
     ] = ""
@@ -45,7 +46,7 @@ class PredictedOptions(FitOptions):
     def columns(self, like: Columns | None = None) -> Columns:
         """Leave out of the features what is to be predicted."""
         chosen = super().columns(like)
-        targets = [self.number] if self.number else list(listed(self.multilabel))
+        targets = list(listed(self.number or self.multilabel))
         for name in targets:
             if name in chosen.features:
                 raise ConfigError(f"{name!r} is to be predicted: leave it out of --features.")
@@ -53,12 +54,15 @@ class PredictedOptions(FitOptions):
 
     def read_target(self) -> Target:
         """Read what is to be predicted, one row per vertex."""
+        import numpy as np
+
         from graphfilter.estimators import named_target
         from graphfilter.tables import read_label_columns, read_number_column
         from graphfilter.training import MULTILABEL, REGRESSION
 
         if self.number:
-            values = read_number_column(self.vertex_table, self.number)
-            return named_target(REGRESSION, values[:, None], [self.number])
+            numbers = listed(self.number)
+            values = [read_number_column(self.vertex_table, name) for name in numbers]
+            return named_target(REGRESSION, np.column_stack(values), numbers)
         names = listed(self.multilabel)
         return named_target(MULTILABEL, read_label_columns(self.vertex_table, names), names)

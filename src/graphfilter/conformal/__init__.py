@@ -11,15 +11,19 @@ are of one row at a time, so that they cannot be averaged over neighbours; and i
 labels in a set that holds them all.
 """
 
-from graphfilter.conformal.folds import held_folds
-from graphfilter.conformal.intervals import IntervalCalibration
-from graphfilter.conformal.neighbours import neighbour_average
-from graphfilter.conformal.sets import SetCalibration, sets_at
+from graphfilter.conformal.coverages import check_coverage, fewest_for
+from graphfilter.conformal.intervals import IntervalCalibration, IntervalFold
+from graphfilter.conformal.neighbours import Average as Average, neighbour_average
+from graphfilter.conformal.sets import SetCalibration, SetFold, SetRule, sets_at
 
 __all__ = [
     "IntervalCalibration",
+    "IntervalFold",
     "SetCalibration",
-    "held_folds",
+    "SetFold",
+    "SetRule",
+    "check_coverage",
+    "fewest_for",
     "neighbour_average",
     "sets_at",
 ]

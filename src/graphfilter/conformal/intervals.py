@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.conformal.folds import check_coverage
+from graphfilter.conformal.coverages import check_coverage
 from graphfilter.conformal.sets import COMPARED, SMALLER
 
 Array = NDArray[np.float64]

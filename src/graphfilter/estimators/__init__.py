@@ -23,7 +23,9 @@ from graphfilter.estimators.graph import (
     EFFORTS as EFFORTS,
     GraphClassifier,
     MemberNote as MemberNote,
+    OfCommittee as OfCommittee,
 )
+from graphfilter.estimators.graph_regressor import GraphRegressor
 from graphfilter.estimators.inputs import draw_seed as draw_seed
 from graphfilter.estimators.members import FittedMember as FittedMember, combine as combine
 from graphfilter.estimators.regressor import SGFRegressor, VertexRegressor
@@ -33,6 +35,7 @@ from graphfilter.estimators.saving import (
     MODEL_FILE as MODEL_FILE,
 )
 from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.estimators.suggesting import suggest_labels as suggest_labels
 from graphfilter.estimators.system import SystemClassifier, SystemRegressor
 from graphfilter.estimators.targets import Target, named_target
 from graphfilter.estimators.vertex import VertexEstimator
@@ -40,6 +43,7 @@ from graphfilter.estimators.vertex import VertexEstimator
 __all__ = [
     "AUTO",
     "GraphClassifier",
+    "GraphRegressor",
     "SGFClassifier",
     "SGFRegressor",
     "SystemClassifier",

@@ -10,10 +10,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
+from graphfilter.conformal import sets_at
 from graphfilter.errors import ConfigError, GraphError, check_name
 from graphfilter.estimators.alignment import align_target
 from graphfilter.estimators.explaining import class_number, explain_graph, find_vertex, members_of
 from graphfilter.estimators.inputs import take_target
+from graphfilter.estimators.promises import check_promise
 from graphfilter.estimators.targets import Target, class_target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.explain import Explanation, Member, embed_members
@@ -93,6 +95,40 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
             vertices; vertices without edges where the estimator was fitted without a graph.
         """
         return self.answers(X, graph)
+
+    def predict_set(
+        self, X: Any = None, graph: Any = None, *, coverage: float = 0.9
+    ) -> NDArray[np.bool_]:
+        """Return a set of classes for every vertex that holds its class as often as promised.
+
+        Conformal: of vertices drawn like the validation vertices, at least a share ``coverage``
+        has its class in its set, whatever the model. The surer the model is, the smaller the sets;
+        each holds the most probable class. Of several labels a set holds all that a vertex has.
+
+        Parameters
+        ----------
+        X, graph : as in `predict_proba`, optional
+            Of vertices of another graph nothing is promised.
+        coverage : float
+
+        Returns
+        -------
+        bool array (n, n_classes)
+
+        Examples
+        --------
+        >>> import graphfilter as gf
+        >>> g = gf.data.make_csbm(n_vertices=200, n_features=8, frequency=0.3)
+        >>> clf = gf.SGFClassifier(max_epochs=30, random_state=0).fit(graph=g)
+        >>> sets = clf.predict_set(coverage=0.9)
+        >>> sets.shape, bool(sets.any(axis=1).all())
+        ((200, 2), True)
+        """
+        outputs, _, target, rows = self.folds_of(X, graph)
+        p_values = check_promise(self.promise_).p_values(outputs, target)
+        own = p_values if rows is None else p_values[rows]
+        several = not self.task_.one_class
+        return sets_at(own, self.predict_proba(X, graph), coverage, several=several)
 
     def transform(self, X: Any = None, graph: Any = None) -> NDArray[np.float32]:
         """Return an embedding of every vertex: the filtered hidden layer, of all members.

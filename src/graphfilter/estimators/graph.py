@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import ConfigError, check_name
+from graphfilter.errors import ConfigError, check_name, check_number
 from graphfilter.estimators.base import VertexClassifier
-from graphfilter.estimators.targets import Target
+from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.graph import Graph
 from graphfilter.systems import GROUPS, Committee, CommitteeOutcome, Outcome, System, get_system
-from graphfilter.training import Monitor
+from graphfilter.training import Monitor, OnEpoch, Progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,10 +29,10 @@ class MemberNote:
         Of the weights.
     seconds, epochs
         Of all its seeds.
-    predicted : int array (n,)
-        The class number it alone gives each vertex.
+    predicted : array (n,) or (n, T)
+        What it alone answers: class numbers, labels, or numbers.
     remark : str
-        What it did to its columns, where that is worth a note.
+        What it did to its columns, or why it was stopped, where that is worth a note.
     second : float array (n,) or None
         Of two classes, the probability that it alone gives the second.
     """
@@ -41,15 +42,108 @@ class MemberNote:
     share: float
     seconds: float
     epochs: int
-    predicted: NDArray[np.int64]
-    remark: str = ""
+    predicted: NDArray[Any]
     second: NDArray[np.float64] | None = None
+    remark: str = ""
 
 
-EFFORTS = {"full": "committee", "low": "committee-low"}
+EFFORTS = {"full": "committee", "low": "committee-low", "high": "committee-high"}
 
 
-class GraphClassifier(VertexClassifier):
+class OfCommittee(VertexEstimator):
+    """What an estimator that is a committee does, whatever it learns."""
+
+    # Of whole committees; on small graphs each member is trained from several seeds.
+    n_members = 1
+
+    effort: str
+    max_epochs: int | None
+    patience: int | None
+    seconds: float | None = None
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if self.seconds is not None and not check_number("seconds", self.seconds) >= 0:
+            raise ConfigError(f"seconds must not be negative; got {self.seconds}.")
+
+    def watching(self, on_epoch: OnEpoch | None) -> OnEpoch | None:
+        if self.seconds is None:
+            return on_epoch
+        end = time.monotonic() + self.seconds
+
+        def report(progress: Progress) -> bool:
+            asked = None if on_epoch is None else on_epoch(progress)
+            return bool(asked) or time.monotonic() >= end
+
+        return report
+
+    def build_system(self, **chosen: Any) -> System:
+        name = EFFORTS[check_name("effort", self.effort, EFFORTS)]
+        given = {
+            "max_epochs": self.max_epochs,
+            "patience": self.patience,
+            "monitor": self.monitor,
+        }
+        system = get_system(name).with_(**{k: v for k, v in given.items() if v is not None})
+        return system.choosing_by(chosen.get("monitor"))
+
+    @property
+    def weights_(self) -> dict[str, float]:
+        """The share of each member in the answers on the fitted graph, the largest first."""
+        sums: dict[str, float] = {}
+        for member in self.fitted_members_:
+            sums[member.system.name] = sums.get(member.system.name, 0.0) + member.share
+        return dict(sorted(sums.items(), key=lambda pair: -pair[1]))
+
+    def take_outcomes(self, outcomes: Sequence[Outcome]) -> None:
+        (outcome,) = outcomes
+        assert isinstance(outcome, CommitteeOutcome)
+        self.member_notes_ = [
+            MemberNote(
+                part.system.name,
+                part.system.title,
+                float(share),
+                part.seconds,
+                part.n_epochs,
+                *self._said(part.probabilities),
+                part.remark,
+            )
+            for part, share in zip(outcome.parts, outcome.pool.shares, strict=True)
+        ]
+        without = {title: outcome.without(*names) for title, names in GROUPS.items()}
+        self.without_ = {
+            title: None if found is None else self._said(found) for title, found in without.items()
+        }
+        graph, n_train = self.prepared_.graph, len(self.split_.train)
+        committee = outcome.system
+        assert isinstance(committee, Committee)
+        self.absent_ = {
+            member.title: reason
+            for member in committee.members
+            if (reason := committee.absence(member, graph, n_train))
+        } | outcome.without_a_say
+        self.notes_ = (
+            *(
+                f"{title} failed, and the others answer: {why}."
+                for title, why in outcome.failed.items()
+            ),
+            *(
+                f"{part.system.title}: {part.remark}."
+                for part in outcome.parts
+                if part.remark and not part.superfluous
+            ),
+        )
+
+    def _said(
+        self, outputs: NDArray[np.float64]
+    ) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+        """Return what is answered, and the probability of the second of two classes."""
+        said = self.in_units(outputs)
+        second = said[:, 1].copy() if self.task_.one_class and said.shape[1] == 2 else None
+        return self.task_.decide(said), second
+
+
+class GraphClassifier(OfCommittee, VertexClassifier):
     """Label the vertices of a graph, whatever it takes: one setting for any graph.
 
     A committee of members that each see the graph in another way (features alone, an adaptive
@@ -60,8 +154,11 @@ class GraphClassifier(VertexClassifier):
     ----------
     graph : Graph, optional
         As in :class:`~graphfilter.SGFClassifier`.
-    effort : {'full', 'low'}
-        'low' trains the three cheapest members.
+    effort : {'full', 'low', 'high'}
+        'low' trains the three cheapest members; 'high' wider and deeper networks, from more seeds.
+    seconds : float, optional
+        The best answer within so many seconds: members that are not done by then answer with what
+        they have learned. At least one is trained. Without it, time decides nothing.
     feature_scaling : {'auto', 'none', 'row', 'standardise'}
         See :class:`~graphfilter.inputs.scaling.FeatureScaler`.
     max_epochs, patience, monitor : int, int and str, optional
@@ -96,14 +193,12 @@ class GraphClassifier(VertexClassifier):
     ((120,), 1.0)
     """
 
-    # Of whole committees; on small graphs each member is trained from several seeds.
-    n_members = 1
-
     def __init__(
         self,
         *,
         graph: Graph | None = None,
         effort: str = "full",
+        seconds: float | None = None,
         feature_scaling: str = "auto",
         max_epochs: int | None = None,
         patience: int | None = None,
@@ -117,6 +212,7 @@ class GraphClassifier(VertexClassifier):
     ) -> None:
         self.graph = graph
         self.effort = effort
+        self.seconds = seconds
         self.feature_scaling = feature_scaling
         self.max_epochs = max_epochs
         self.patience = patience
@@ -127,75 +223,3 @@ class GraphClassifier(VertexClassifier):
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
-
-    def build_system(self, **chosen: Any) -> System:
-        name = EFFORTS[check_name("effort", self.effort, EFFORTS)]
-        given = {
-            "max_epochs": self.max_epochs,
-            "patience": self.patience,
-            "monitor": self.monitor,
-        }
-        system = get_system(name).with_(**{k: v for k, v in given.items() if v is not None})
-        return system.choosing_by(chosen.get("monitor"))
-
-    def check_target(self, target: Target) -> None:
-        if not target.task.one_class:
-            raise ConfigError(
-                "GraphClassifier gives each vertex one class; SGFClassifier takes several labels."
-            )
-        super().check_target(target)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = False
-        return tags
-
-    @property
-    def weights_(self) -> dict[str, float]:
-        """The share of each member in the answers on the fitted graph, the largest first."""
-        sums: dict[str, float] = {}
-        for member in self.fitted_members_:
-            sums[member.system.name] = sums.get(member.system.name, 0.0) + member.share
-        return dict(sorted(sums.items(), key=lambda pair: -pair[1]))
-
-    def take_outcomes(self, outcomes: Sequence[Outcome]) -> None:
-        (outcome,) = outcomes
-        assert isinstance(outcome, CommitteeOutcome)
-        self.member_notes_ = [
-            MemberNote(
-                part.system.name,
-                part.system.title,
-                float(share),
-                part.seconds,
-                part.n_epochs,
-                part.probabilities.argmax(axis=1),
-                part.remark,
-                _of_second(part.probabilities),
-            )
-            for part, share in zip(outcome.parts, outcome.pool.shares, strict=True)
-        ]
-        without = {title: outcome.without(*names) for title, names in GROUPS.items()}
-        self.without_ = {
-            title: None if found is None else (found.argmax(axis=1), _of_second(found))
-            for title, found in without.items()
-        }
-        graph, n_train = self.prepared_.graph, len(self.split_.train)
-        committee = outcome.system
-        assert isinstance(committee, Committee)
-        self.absent_ = {
-            member.title: reason
-            for member in committee.members
-            if (reason := committee.absence(member, graph, n_train))
-        } | outcome.failed
-        self.notes_ = (
-            *(
-                f"{title} failed, and the others answer: {why}."
-                for title, why in outcome.failed.items()
-            ),
-            *(f"{note.title}: {note.remark}." for note in self.member_notes_ if note.remark),
-        )
-
-
-def _of_second(probabilities: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Return the probability of the second of two classes; None where there are more."""
-    return probabilities[:, 1].copy() if probabilities.shape[1] == 2 else None

@@ -14,11 +14,10 @@ from graphfilter.models import Network
 from graphfilter.systems import (
     CommitteeOutcome,
     Outcome,
-    Pool,
     Prepared,
     System,
     learned_filters,
-    log_probabilities,
+    pooling_of,
     predict_networks,
 )
 from graphfilter.training import FitResult, Task
@@ -43,6 +42,10 @@ class FittedMember:
         How many it sees.
     share : float
         What it contributes to the answers, as a part of 1.
+    coefficients, coefficients_elsewhere : arrays (T,), optional
+        Of a committee for numbers or labels: what multiplies each of its outputs in the answer.
+    folds : array (K,) or (K, T), optional
+        Of a committee: the same in the pools that were fitted without a fold each.
     """
 
     system: System
@@ -54,10 +57,19 @@ class FittedMember:
     temperature_elsewhere: float = 1.0
     columns: int = 0
     share: float = 0.0
+    coefficients: NDArray[np.float64] | None = None
+    coefficients_elsewhere: NDArray[np.float64] | None = None
+    folds: NDArray[np.float64] | None = None
 
     def elsewhere(self) -> FittedMember:
         """Return the member as it counts on another graph than the fitted one."""
-        return replace(self, weight=self.weight_elsewhere, temperature=self.temperature_elsewhere)
+        return replace(
+            self,
+            weight=self.weight_elsewhere,
+            temperature=self.temperature_elsewhere,
+            coefficients=self.coefficients_elsewhere,
+            folds=None,
+        )
 
     def network_on(self, device: str) -> Network[Any]:
         """Return the network on a device; a copy where it must move, so that the fitted stays."""
@@ -98,22 +110,28 @@ def _of_committee(
     members = []
     for i, part in enumerate(outcome.parts):
         adaptive = _adaptive(part.runs[0].network)
-        if not (here.weights[i] or there.weights[i] or adaptive):
+        if not (here.weights[i].any() or there.weights[i].any() or adaptive):
             continue
         each = share / len(part.runs)
         columns = prepared.seen_as(part.system.view).graph.n_features
+        by_output = None if here.weights.ndim == 1 else each * here.coefficients[i]
+        by_output_there = None if here.weights.ndim == 1 else each * there.coefficients[i]
+        folds = each * np.stack([pool.coefficients[i] for pool in outcome.folds])
         members += [
             (
                 FittedMember(
                     part.system,
                     run.network.cpu(),
                     run.result,
-                    each * float(here.weights[i]),
-                    float(here.temperatures[i]),
-                    each * float(there.weights[i]),
-                    float(there.temperatures[i]),
+                    each * float(here.weights[i].mean()),
+                    float(here.temperatures[i]) if by_output is None else 1.0,
+                    each * float(there.weights[i].mean()),
+                    float(there.temperatures[i]) if by_output is None else 1.0,
                     columns,
                     float(here.shares[i]) / len(part.runs),
+                    by_output,
+                    by_output_there,
+                    folds,
                 ),
                 run.probabilities,
             )
@@ -131,14 +149,35 @@ def combine(
     answers: Sequence[NDArray[np.float64]], members: Sequence[FittedMember], task: Task
 ) -> NDArray[np.float64]:
     """Return what members say together (n, C)."""
+    if members[0].coefficients is not None:
+        return _pooled(answers, [member.coefficients for member in members], task)
     if len(answers) == 1 and members[0].temperature == 1:
         return answers[0]
     weights = np.array([member.weight for member in members])
     if not task.one_class:
         return np.einsum("m,mnc->nc", weights / weights.sum(), np.stack(answers))
-    temperatures = np.array([member.temperature for member in members])
-    pool = Pool(weights, temperatures, np.ones(len(weights)))
-    return pool.answer(log_probabilities(answers))
+    return _pooled(answers, [member.weight / member.temperature for member in members], task)
+
+
+def combine_folds(
+    answers: Sequence[NDArray[np.float64]], members: Sequence[FittedMember], task: Task
+) -> list[NDArray[np.float64]]:
+    """Return what members say together in each pool that was fitted without a fold.
+
+    One answer alone where there are no such pools: networks that count the same.
+    """
+    if members[0].folds is None:
+        return [combine(answers, members, task)]
+    coefficients = np.stack([member.folds for member in members if member.folds is not None])
+    return [_pooled(answers, list(coefficients[:, k]), task) for k in range(coefficients.shape[1])]
+
+
+def _pooled(
+    answers: Sequence[NDArray[np.float64]], coefficients: Sequence[Any], task: Task
+) -> NDArray[np.float64]:
+    pooling, weights = pooling_of(task), np.stack(coefficients)
+    pool = pooling.kind(weights, np.ones(weights.shape), np.ones(weights.shape))
+    return pool.answer(pooling.read(answers))
 
 
 def drawn_members(members: Sequence[FittedMember]) -> list[int]:

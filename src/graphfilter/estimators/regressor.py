@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -9,14 +10,17 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from graphfilter.errors import GraphError
-from graphfilter.estimators.adaptive import AdaptiveEstimator
+from graphfilter.errors import ConfigError, GraphError, check_name
+from graphfilter.estimators.adaptive import AUTO, AdaptiveEstimator
 from graphfilter.estimators.alignment import align_target
+from graphfilter.estimators.promises import check_promise
 from graphfilter.estimators.targets import Target, number_target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.graph import Graph
 from graphfilter.models import DropoutOn
-from graphfilter.training import Monitor
+from graphfilter.splits import Split
+from graphfilter.systems import Prepared, find_scale
+from graphfilter.training import SCALES, Monitor, TargetScale
 
 
 class VertexRegressor(RegressorMixin, VertexEstimator):
@@ -26,8 +30,39 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
     unknown.
     """
 
+    scale: str | Sequence[str]
+
     def read_target(self, y: Any) -> Target:
         return number_target(y)
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        for name in [self.scale] if isinstance(self.scale, str) else self.scale:
+            check_name("scale", name, (*SCALES, AUTO))
+
+    def scales_for(
+        self, prepared: Prepared | None, target: Target, split: Split
+    ) -> tuple[TargetScale, ...]:
+        assert target.values is not None
+        n_numbers = target.values.shape[1]
+        names = [self.scale] * n_numbers if isinstance(self.scale, str) else list(self.scale)
+        if len(names) != n_numbers:
+            raise ConfigError(
+                f"scale must be one name, or one per number ({n_numbers}); got {names}."
+            )
+        if prepared is None:
+            return tuple(TargetScale.fit(y[split.train]) for y in target.values.T)
+        for name, y in zip(names, target.values.T, strict=True):
+            if name == "log" and (least := float(y[split.train].min())) < 0:
+                raise ConfigError(
+                    f"scale 'log' must have numbers from 0; got {least:g}. Take 'rank', or 'auto'."
+                )
+        return tuple(
+            find_scale(prepared, y, split)
+            if name == AUTO
+            else TargetScale.fit(y[split.train], name)
+            for name, y in zip(names, target.values.T, strict=True)
+        )
 
     def predict(self, X: Any = None, graph: Any = None) -> NDArray[np.float64]:
         """Return the number of every vertex, averaged over the members: (n,), or (n, T).
@@ -44,6 +79,32 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
         check_is_fitted(self)
         values = self.answers(X, graph)
         return values[:, 0] if self.is_column_ else values
+
+    def predict_interval(
+        self, X: Any = None, graph: Any = None, *, coverage: float = 0.9
+    ) -> NDArray[np.float64]:
+        """Return an interval for every vertex that holds its number as often as promised.
+
+        Conformal: of vertices drawn like the validation vertices, at least a share ``coverage``
+        has its number inside, whatever the model. Ends are infinite where validation vertices are
+        too few for the coverage.
+
+        Parameters
+        ----------
+        X, graph : as in `predict`, optional
+            Of vertices of another graph nothing is promised.
+        coverage : float
+
+        Returns
+        -------
+        array (n, 2), or (n, T, 2) of several numbers
+        """
+        outputs, hardness, _, rows = self.folds_of(X, graph)
+        found = check_promise(self.promise_).bounds(outputs, hardness, coverage)
+        scaled = zip(self.target_scales_, np.moveaxis(found, 1, 0), strict=True)
+        ends = np.stack([scale.undo_bounds(t) for scale, t in scaled], axis=1)
+        ends = ends if rows is None else ends[rows]
+        return ends[:, 0] if self.is_column_ else ends
 
     def score(
         self, X: Any = None, y: Any = None, sample_weight: Any = None, graph: Any = None
@@ -89,11 +150,13 @@ class SGFRegressor(AdaptiveEstimator, VertexRegressor):
 filter_learning_rate, learning_rate, filter_weight_decay, weight_decay, max_epochs, patience, \
 validation_fraction, n_members, device, random_state, verbose
         As in :class:`~graphfilter.SGFClassifier`.
+    scale : {'identity', 'log', 'rank', 'auto'}, or one of them per number
+        The scale on which the numbers are learned: see :class:`~graphfilter.training.TargetScale`.
 
     Attributes
     ----------
-    target_mean_, target_scale_ : arrays (T,)
-        Of the numbers of the training vertices.
+    target_scales_ : tuple of TargetScale
+        The scale each number was learned on.
     filter_, filters_, history_, results_, split_, system_, graph_, prepared_
         As in :class:`~graphfilter.SGFClassifier`; ``history_`` has R² in place of accuracy.
 
@@ -125,6 +188,7 @@ validation_fraction, n_members, device, random_state, verbose
         max_epochs: int = 1500,
         patience: int = 200,
         monitor: Monitor | None = None,
+        scale: str | Sequence[str] = "identity",
         validation_fraction: float = 0.25,
         n_members: int = 1,
         device: str = "auto",
@@ -146,6 +210,7 @@ validation_fraction, n_members, device, random_state, verbose
         self.max_epochs = max_epochs
         self.patience = patience
         self.monitor: Monitor | None = monitor
+        self.scale = scale
         self.validation_fraction = validation_fraction
         self.n_members = n_members
         self.device = device

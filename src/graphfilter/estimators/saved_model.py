@@ -5,18 +5,20 @@ Checked when it is loaded, so that nothing that does not fit reaches a predictio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from graphfilter.inputs import SCALINGS, FeatureScaler
 from graphfilter.models import Fitted, Network
 from graphfilter.storage import convert
 from graphfilter.systems import TEMPERATURES, System
-from graphfilter.training import TASKS
+from graphfilter.training import SCALES, TASKS, TargetScale
 
 CLASS_DTYPES = ("object", "int64", "int32", "float64", "float32", "bool")
 # Of a member's weight: validation vertices give no more.
@@ -89,6 +91,7 @@ class SavedConfig:
     links: str = ""
     feature_names: list[str] | None = None
     channels: list[str] = field(default_factory=list)
+    scales: list[str] = field(default_factory=list)
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> SavedConfig:
@@ -116,18 +119,58 @@ class SavedConfig:
             raise ValueError("scales of features must be positive")
         return FeatureScaler(self.scaling, **parts)
 
-    def target(self, tensors: Mapping[str, Tensor]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the mean and scale of the numbers that are predicted."""
+    def target(self, tensors: Mapping[str, Tensor]) -> tuple[TargetScale, ...]:
+        """Return the scales of the numbers that are predicted."""
         n = len(self.classes.names)
-        mean, scale = (_vector(tensors, f"target.{name}", n) for name in ("mean", "scale"))
-        if not (scale > 0).all():
-            raise ValueError("scales of numbers must be positive")
-        return mean, scale
+        if "target.mean" in tensors:  # Of a model whose numbers were standardised and not cut.
+            mean, scale = (_vector(tensors, f"target.{name}", n) for name in ("mean", "scale"))
+            ends = [(-math.inf, math.inf)] * n
+            numbers = [(m, s, *end) for m, s, end in zip(mean, scale, ends, strict=True)]
+            names, quantiles = ["identity"] * n, [np.zeros(0)] * n
+        else:
+            numbers = [tuple(row) for row in tensors["target.scales"].double().tolist()]
+            names = self.scales
+            quantiles = [tensors[f"target.quantiles{t}"].numpy() for t in range(len(names))]
+        if not n == len(names) == len(numbers) or any(name not in SCALES for name in names):
+            raise ValueError(f"{n} numbers, but scales {names}")
+        scales: list[TargetScale] = []
+        for name, own, kept in zip(names, numbers, quantiles, strict=True):
+            mean, deviation, low, high = own
+            if not deviation > 0 or not np.isfinite([mean, deviation]).all() or not low <= high:
+                raise ValueError("scales of numbers must be positive")
+            if (name == "rank") != bool(len(kept)) or not (np.diff(kept) >= 0).all():
+                raise ValueError("quantiles of numbers must be sorted")
+            scales.append(TargetScale(name, mean, deviation, low, high, kept))
+        return tuple(scales)
+
+    def pools(self, tensors: Mapping[str, Tensor]) -> dict[str, np.ndarray]:
+        """Return the coefficients of all members in their pools, by name."""
+        found: dict[str, np.ndarray] = {}
+        for key in ("coefficients", "coefficients_elsewhere", "folds"):
+            if f"pool.{key}" not in tensors:
+                continue
+            values = tensors[f"pool.{key}"].double().numpy()
+            outputs = values.shape[-1] == len(self.classes.names)
+            if len(values) != len(self.members) or not np.isfinite(values).all():
+                raise ValueError(f"{key} must be finite numbers, one row per member")
+            if key != "folds" and (values.ndim != 2 or not outputs):
+                raise ValueError(f"{key} must have one column per output")
+            if key == "folds" and values.ndim != (2 if self.task == "classification" else 3):
+                raise ValueError("folds must have one pool each")
+            found[key] = values
+        return found
+
+
+def scale_tensors(scales: Sequence[TargetScale]) -> dict[str, Tensor]:
+    """Return the numbers of scales as :meth:`SavedConfig.target` reads them."""
+    numbers = [(s.mean, s.deviation, s.low, s.high) for s in scales]
+    kept = {f"target.quantiles{t}": torch.tensor(s.quantiles) for t, s in enumerate(scales)}
+    return {"target.scales": torch.tensor(numbers, dtype=torch.float64), **kept}
 
 
 def check_names(tensors: Mapping[str, Tensor], n_members: int) -> None:
     """Raise where a tensor belongs to nothing."""
-    known = {"scaler", "target", *(f"member{i}" for i in range(n_members))}
+    known = {"scaler", "target", "pool", "promise", *(f"member{i}" for i in range(n_members))}
     if others := sorted(set(tensors) - {n for n in tensors if n.partition(".")[0] in known}):
         raise ValueError(f"{others[0]!r} belongs to no member")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,12 +13,14 @@ from scipy.sparse import csr_array
 
 from graphfilter.errors import GraphFilterError, ModelFileError
 from graphfilter.estimators.members import FittedMember
+from graphfilter.estimators.promises import Promise
 from graphfilter.estimators.saved_model import (
     CLASS_DTYPES,
     SavedConfig,
     SavedMember,
     check_member,
     check_names,
+    scale_tensors,
 )
 from graphfilter.estimators.state import EstimatorState
 from graphfilter.filters import read_config
@@ -59,8 +61,11 @@ def save_estimator(
         for name, value in estimator.scaler_.to_arrays().items()
     }
     if estimator.task_ is REGRESSION:
-        tensors["target.mean"] = torch.tensor(estimator.target_mean_)
-        tensors["target.scale"] = torch.tensor(estimator.target_scale_)
+        tensors |= scale_tensors(estimator.target_scales_)
+    tensors |= _pool_tensors(estimator.fitted_members_)
+    if estimator.promise_ is not None:
+        arrays = estimator.promise_.to_arrays()
+        tensors |= {f"promise.{k}": torch.tensor(v) for k, v in arrays.items()}
     for i, member in enumerate(estimator.members_):
         tensors |= {f"member{i}.{k}": v for k, v in member.state_dict().items()}
     checksum = write_tensors(
@@ -81,6 +86,7 @@ def save_estimator(
             "n_features": estimator.n_features_in_ if bound is None else bound.n_features,
             **({} if names is None else {"feature_names": names.tolist()}),
             "scaling": estimator.scaler_.scaling,
+            "scales": [scale.name for scale in estimator.target_scales_],
             "has_edges": estimator.has_edges_,
             "links": estimator.links_checksum_,
             "members": [_plain_member(m, estimator.system_) for m in estimator.fitted_members_],
@@ -132,8 +138,7 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
     saved = SavedConfig.read(config)
     task = TASKS[saved.task]
     estimator.set_target(task, saved.classes.array(), saved.is_column)
-    if task is REGRESSION:
-        estimator.target_mean_, estimator.target_scale_ = saved.target(tensors)
+    estimator.target_scales_ = saved.target(tensors) if task is REGRESSION else ()
     estimator.n_features_in_ = saved.n_features
     if saved.feature_names:
         estimator.feature_names_in_ = np.array(saved.feature_names, dtype=object)
@@ -148,6 +153,7 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
         classes=estimator.target_names_,
     )
     sizes = without_edges(sizes, saved.channels)
+    pools = saved.pools(tensors)
     members = []
     for i, described in enumerate(saved.members):
         start = f"member{i}."
@@ -168,12 +174,26 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
                 temperature_elsewhere=described.temperature_elsewhere,
                 columns=described.columns or 0,
                 share=described.share,
+                **{name: values[i] for name, values in pools.items()},
             )
         )
+    start = "promise."
+    kept = {k[len(start) :]: v.numpy() for k, v in tensors.items() if k.startswith(start)}
+    estimator.promise_ = Promise.from_arrays(kept)
     estimator.links_checksum_ = saved.links
     estimator.chosen_ = {}
     estimator.set_members(members)
     return estimator
+
+
+def _pool_tensors(members: Sequence[FittedMember]) -> dict[str, torch.Tensor]:
+    """Return the coefficients of members in their pools, where a committee has some."""
+    found: dict[str, torch.Tensor] = {}
+    for name in ("coefficients", "coefficients_elsewhere", "folds"):
+        values = [getattr(member, name) for member in members]
+        if all(value is not None for value in values):
+            found[f"pool.{name}"] = torch.tensor(np.stack(values))
+    return found
 
 
 def _plain_member(member: FittedMember, system: System) -> dict[str, Any]:

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from graphfilter.estimators.members import FittedMember, drawn_members
+from graphfilter.estimators.promises import Promise
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph
 from graphfilter.systems import System, learned_filters
-from graphfilter.training import Task
+from graphfilter.training import TargetScale, Task
 
 
 class EstimatorState(BaseEstimator):
@@ -33,6 +34,9 @@ class EstimatorState(BaseEstimator):
     monitor: Any
     # Which vertices of a bound graph were fitted, where X held their features.
     bound_rows_: NDArray[np.int64] | None = None
+    # Sets and intervals, and the scales of numbers.
+    promise_: Promise | None
+    target_scales_: tuple[TargetScale, ...]
 
     @abstractmethod
     def build_system(self, **chosen: Any) -> System:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from graphfilter.errors import ConfigError
@@ -108,6 +109,8 @@ class SystemRegressor(_OfSystem, VertexRegressor):
     max_epochs, patience, monitor, graph, feature_scaling, validation_fraction, n_members, device, \
 random_state, verbose
         As in :class:`SystemClassifier`.
+    scale
+        As in :class:`~graphfilter.SGFRegressor`.
 
     Examples
     --------
@@ -128,6 +131,7 @@ random_state, verbose
         max_epochs: int | None = None,
         patience: int | None = None,
         monitor: str | None = None,
+        scale: str | Sequence[str] = "identity",
         validation_fraction: float = 0.25,
         n_members: int = 1,
         device: str = "auto",
@@ -140,6 +144,7 @@ random_state, verbose
         self.max_epochs = max_epochs
         self.patience = patience
         self.monitor = monitor
+        self.scale = scale
         self.validation_fraction = validation_fraction
         self.n_members = n_members
         self.device = device

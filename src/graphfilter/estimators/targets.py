@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from graphfilter.errors import GraphError
 from graphfilter.estimators.given import given_target
 from graphfilter.tables import LARGEST_TARGET, encode_labels
-from graphfilter.training import CLASSIFICATION, MULTILABEL, REGRESSION, Task
+from graphfilter.training import CLASSIFICATION, MULTILABEL, REGRESSION, TargetScale, Task
 
 Index = NDArray[np.int64]
 
@@ -60,21 +60,12 @@ class Target:
             raise GraphError(f"a vertex must have one label; vertex {twice[0]} is given two.")
         return replace(self, codes=codes, values=values)
 
-    def standardised(
-        self, train: Index
-    ) -> tuple[NDArray[np.float32] | None, NDArray[np.float64], NDArray[np.float64]]:
-        """Return values as they are trained on, with the mean and scale that were taken off.
-
-        Numbers have mean 0 and deviation 1 on the training vertices; labels stay as they are.
-        """
-        mean, scale = np.zeros(len(self.names)), np.ones(len(self.names))
-        if self.values is None:
-            return None, mean, scale
-        if self.task is REGRESSION:
-            mean, deviation = self.values[train].mean(axis=0), self.values[train].std(axis=0)
-            # A constant has none: it is learned as it is.
-            scale = np.where(deviation > 0, deviation, 1.0)
-        return ((self.values - mean) / scale).astype(np.float32), mean, scale
+    def learned(self, scales: Sequence[TargetScale] = ()) -> NDArray[np.float32] | None:
+        """Return values as they are trained on: numbers on their scales, labels as they are."""
+        if self.values is None or not len(scales):
+            return None if self.values is None else self.values.astype(np.float32)
+        columns = [scale.transform(y) for scale, y in zip(scales, self.values.T, strict=True)]
+        return np.column_stack(columns).astype(np.float32)
 
 
 def check_magnitude(values: NDArray[np.float64]) -> None:
@@ -115,7 +106,9 @@ def named_target(task: Task, values: NDArray[np.float64], names: Sequence[str]) 
     """Return numbers or labels (n, T) under the names of their columns, to be passed as y."""
     named = np.array([str(name) for name in names], dtype=object)
     check_magnitude(values)
-    return Target(task, _known(values), named, values, is_column=task is REGRESSION)
+    return Target(
+        task, _known(values), named, values, is_column=task is REGRESSION and len(named) == 1
+    )
 
 
 def _label_target(y: Any) -> Target:
@@ -143,12 +136,31 @@ def _is_table(y: Any) -> bool:
 def _array(y: Any) -> NDArray[np.float64]:
     """Return numbers in float64 with NaN where unknown; of one or two dimensions."""
     dense = y.toarray() if hasattr(y, "toarray") else y
+    _check_numbers(dense)
     array = check_array(
         dense, dtype=np.float64, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y"
     )
     if array.ndim > 2 or array.ndim == 0:
         raise GraphError(f"y must be (n,) or (n, T); got shape {array.shape}.")
     return array
+
+
+def _check_numbers(y: Any) -> None:
+    """Raise where y holds text, or a number that is not finite."""
+    array = np.asarray(y)
+    if array.dtype.kind in "OUS":
+        for value in array.ravel().tolist():
+            if isinstance(value, str):
+                raise GraphError(
+                    f"y must hold numbers; got the text {value!r}. Texts are classes: learn them "
+                    "with a classifier."
+                )
+    if array.dtype.kind == "f" and (odd := np.isinf(array)).any():
+        row = int(np.argwhere(odd)[0][0])
+        raise GraphError(
+            f"y must hold finite numbers (Input contains infinity); row {row} does. Give NaN where "
+            "a number is unknown."
+        )
 
 
 def _known(values: NDArray[np.float64]) -> Index:

@@ -21,6 +21,7 @@ from graphfilter.estimators.members import (
     combine,
     fitted_members,
 )
+from graphfilter.estimators.promises import Folded, fold_outputs, make_promise
 from graphfilter.estimators.saving import load_estimator, save_estimator
 from graphfilter.estimators.state import EstimatorState
 from graphfilter.estimators.targets import Target
@@ -31,7 +32,7 @@ from graphfilter.plot import plot_view
 from graphfilter.runtime import pick_device
 from graphfilter.splits import Split, stratified
 from graphfilter.systems import Outcome, Prepared, train_system
-from graphfilter.training import REGRESSION, OnEpoch, Task, logged_progress
+from graphfilter.training import OnEpoch, TargetScale, Task, logged_progress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,6 +92,10 @@ class VertexEstimator(EstimatorState):
         if not (target.codes >= 0).any():
             raise GraphError("y must be known for some vertices; it is known for none.")
 
+    def watching(self, on_epoch: OnEpoch | None) -> OnEpoch | None:
+        """Return what is called after every epoch of a fit that begins now."""
+        return on_epoch
+
     def class_weights(self, target: Target, split: Split) -> NDArray[np.float64] | None:
         """Return the weight of each class in the loss; None where all are equal."""
         return None
@@ -142,7 +147,7 @@ class VertexEstimator(EstimatorState):
             scaling=self.feature_scaling,
             device=pick_device(self.device),
             task=self.task_for(target),
-            targets=target.standardised(split.train)[0],
+            targets=target.learned(self.scales_for(None, target, split)),
         )
         return self.fit_prepared(
             prepared, fitted, target, split, seed=seed, checkpoint=checkpoint, resume=resume,
@@ -162,11 +167,15 @@ class VertexEstimator(EstimatorState):
         on_epoch: OnEpoch | None = None,
     ) -> Self:
         """Learn from a graph that has been made ready, for this estimator or for another one."""
+        scales = self.scales_for(prepared, target, split)
+        if scales:
+            prepared = dataclasses.replace(prepared, targets=target.learned(scales))
         chosen = self.choose(target, split)
         seeds = np.random.SeedSequence(seed).generate_state(self.n_members).tolist()
         weights = self.class_weights(target, split)
         self.notes_ = ()
-        with logged_progress(on_epoch) if self.verbose else nullcontext(on_epoch) as report:
+        watching = self.watching(on_epoch)
+        with logged_progress(watching) if self.verbose else nullcontext(watching) as report:
             trained = self.train_on(
                 prepared, split, seeds, chosen, class_weight=weights, on_epoch=report,
                 checkpoint=checkpoint, resume=resume,
@@ -181,7 +190,7 @@ class VertexEstimator(EstimatorState):
             )
         # Only now: a fit that fails leaves the estimator as it was.
         self.set_target(target.task, target.names, target.is_column)
-        _, self.target_mean_, self.target_scale_ = target.standardised(split.train)
+        self.target_scales_ = scales
         self.class_weights_ = weights
         self.split_ = split
         self.chosen_, self.notes_ = trained.chosen, trained.notes
@@ -200,9 +209,14 @@ class VertexEstimator(EstimatorState):
         self.history_ = (self.filter_results_ or results)[0].history
         heard = [i for i, member in enumerate(members) if member.weight > 0]
         own = [members[i] for i in heard]
-        self.outputs_ = self.in_units(combine([said[i] for i in heard], own, target.task))
+        heard_said = [said[i] for i in heard]
+        self.outputs_ = self.in_units(combine(heard_said, own, target.task))
+        self.folded_ = fold_outputs(heard_said, own, target.task, fitted)
+        truth = target.codes if prepared.targets is None else prepared.targets
+        # The folds are those of the pools, which have the seed of the first member.
+        self.promise_ = make_promise(*self.folded_, truth, split.val, fitted, target.task, seeds[0])
         if prepared.past is not prepared:  # Trained on the past, asked with all that is known.
-            del self.outputs_
+            del self.outputs_, self.folded_
             self.outputs_ = self.answers(graph=fitted)
         return self
 
@@ -221,9 +235,33 @@ class VertexEstimator(EstimatorState):
 
     def in_units(self, said: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return outputs (n, C) in the units of y; probabilities are as they are."""
-        if self.task_ is not REGRESSION:
+        if not self.target_scales_:
             return said
-        return said * self.target_scale_ + self.target_mean_
+        columns = [scale.undo(t) for scale, t in zip(self.target_scales_, said.T, strict=True)]
+        return np.column_stack(columns)
+
+    def scales_for(
+        self, prepared: Prepared | None, target: Target, split: Split
+    ) -> tuple[TargetScale, ...]:
+        """Return the scale of each number that is learned; none of classes and labels.
+
+        ``prepared`` is None where the scale is not to be chosen yet.
+        """
+        return ()
+
+    def folds_of(
+        self, X: Any, graph: Any
+    ) -> tuple[list[NDArray[np.float64]], NDArray[np.float64], Graph, Any]:
+        """Return the outputs of each fold, how hard vertices are, their graph and which rows."""
+        check_is_fitted(self)
+        target, rows = take_target(self, X, graph)
+        held: Folded | None = getattr(self, "folded_", None)
+        if held is None or target is not self.graph_:
+            members, prepared = self.members_of(target), self.prepare(target)
+            answers = [member.answer(prepared) for member in members]
+            held = fold_outputs(answers, members, self.task_, target)
+        outputs, hardness = held
+        return outputs, hardness, target, rows
 
     def answers(self, X: Any = None, graph: Any = None) -> NDArray[np.float64]:
         """Return what the task's outputs say (n, C), of all members together, in the units of y.
@@ -286,7 +324,7 @@ class VertexEstimator(EstimatorState):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is made again when it is needed."""
         state = dict(super().__getstate__())
-        for name in ("prepared_", "outputs_"):
+        for name in ("prepared_", "outputs_", "folded_"):
             state.pop(name, None)
         return state
 

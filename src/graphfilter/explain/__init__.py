@@ -4,7 +4,8 @@
 - :mod:`.leaving_out`: for any other network, by hiding features step by step;
 - :mod:`.members`: several networks combined by weight; :mod:`.views`: those that see more than
   features; :mod:`.embedding`: their hidden layers;
-- :mod:`.explanation`: one vertex with names and in words.
+- :mod:`.explanation`: one vertex with names and in words;
+- :mod:`.suggestions`: which label would teach most.
 
 Stands between ``systems``, whose networks it takes apart, and ``estimators``, which offer it.
 """
@@ -15,6 +16,13 @@ from graphfilter.explain.explanation import Explanation, FeatureShare, Speaker, 
 from graphfilter.explain.leaving_out import explain_by_leaving_out
 from graphfilter.explain.linear import explain_linear
 from graphfilter.explain.members import Member, explain_vertices
+from graphfilter.explain.suggestions import (
+    Suggestion as Suggestion,
+    class_disagreement as class_disagreement,
+    number_disagreement as number_disagreement,
+    reach_of as reach_of,
+    suggest_vertices as suggest_vertices,
+)
 from graphfilter.explain.views import member_of
 
 __all__ = [

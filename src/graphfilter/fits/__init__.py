@@ -19,6 +19,10 @@ from graphfilter.fits.dry_run import DryRun, Times, baselines_fit, plan_dry_run,
 from graphfilter.fits.fit import Fit, answers_of
 from graphfilter.fits.measure import FitMetrics, measure_fit
 from graphfilter.fits.plan import Plan, Source, check_classes, plan_fit, with_features
+from graphfilter.fits.promise import (
+    Promised as Promised,
+    check_coverage_asked as check_coverage_asked,
+)
 from graphfilter.fits.split_choice import STRATIFIED, SplitBy
 from graphfilter.fits.training import (
     BASELINES,

@@ -26,6 +26,8 @@ class Asked:
         Splits to train on in all; the model that is kept is that of the first.
     title : str
         Of the report; the graph's name where empty.
+    coverage : float or None
+        How often a set or an interval shall hold the truth; none are made where None.
     """
 
     threshold: str = ""
@@ -34,6 +36,7 @@ class Asked:
     embeddings: Path | None = None
     repeats: int = 1
     title: str = ""
+    coverage: float | None = None
 
 
 NOTHING_ASKED = Asked()

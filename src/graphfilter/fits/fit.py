@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from graphfilter.estimators import Target, VertexEstimator
 from graphfilter.fits.plan import Plan
+from graphfilter.fits.promise import Promised, promise_of
 from graphfilter.graph import Graph
 from graphfilter.metrics import Decision
 from graphfilter.spectral import Diagnosis, ValueDiagnosis
@@ -50,6 +51,8 @@ class Fit:
         Scores of the same model on other splits, where that was asked for.
     notes : tuple of str
         What was cleaned, guessed, drawn and decided.
+    coverage : float or None
+        Of the sets or intervals that were asked for.
     """
 
     plan: Plan
@@ -63,6 +66,12 @@ class Fit:
     baselines: tuple[Fit, ...] = ()
     repeats: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = ()
+    coverage: float | None = None
+
+    @cached_property
+    def promised(self) -> Promised | None:
+        """Sets or intervals that hold the truth as often as asked for; None where not asked."""
+        return promise_of(self.plan, self.estimator, self.coverage)
 
     @property
     def graph(self) -> Graph:

@@ -8,7 +8,7 @@ from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
-from graphfilter.estimators import GraphClassifier, MemberNote
+from graphfilter.estimators import MemberNote, OfCommittee
 from graphfilter.fits.channels import ChannelMetrics, measure_channels
 from graphfilter.fits.comparison import Comparison
 from graphfilter.fits.decision import measure_decision
@@ -49,6 +49,9 @@ class FitMetrics(TypedDict):
     ``members``, of a committee: the share, the time and the epochs of each, and a ``remark`` where
     there is one; ``absent``: why others have no part, by title.
     ``processes``, where there are several: how many, and what they exchange.
+    ``promise``, where a coverage was asked for: how large sets or intervals are, and how often they
+    held the truth of test vertices, also by class and by degree.
+    ``scales``, of numbers: the scale each was learned on.
     ``filter`` holds the learned scalars of each member and its coefficients theta.
     """
 
@@ -71,6 +74,8 @@ class FitMetrics(TypedDict):
     members: NotRequired[dict[str, MemberMetrics]]
     absent: NotRequired[dict[str, str]]
     processes: NotRequired[ProcessMetrics]
+    promise: NotRequired[dict[str, Any]]
+    scales: NotRequired[dict[str, str]]
 
 
 def measure_fit(fit: Fit, comparison: Comparison) -> FitMetrics:
@@ -102,10 +107,15 @@ def measure_fit(fit: Fit, comparison: Comparison) -> FitMetrics:
         metrics["channels"] = channels
     if fit.repeats is not None:
         metrics["repeats"] = fit.repeats
-    if isinstance(estimator, GraphClassifier):
+    if isinstance(estimator, OfCommittee):
         metrics["members"] = {note.name: _measure_member(note) for note in estimator.member_notes_}
         metrics["absent"] = estimator.absent_
         metrics["seconds"] = fit.seconds
+    if fit.promised is not None:
+        metrics["promise"] = fit.promised.to_dict()
+    if estimator.target_scales_:
+        scaled = zip(fit.names, estimator.target_scales_, strict=True)
+        metrics["scales"] = {name: scale.name for name, scale in scaled}
     if processes := _measure_processes(results):
         metrics["processes"] = processes
     return metrics

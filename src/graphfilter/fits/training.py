@@ -14,6 +14,7 @@ from graphfilter.estimators import (
     SystemRegressor,
     VertexClassifier,
     VertexEstimator,
+    VertexRegressor,
 )
 from graphfilter.fits.asked import NOTHING_ASKED, Asked
 from graphfilter.fits.decision import DecisionRule, plan_decision
@@ -66,7 +67,8 @@ def train_fit(
         on_epoch=on_epoch,
     )  # fmt: skip
     fit = _make_fit(plan, estimator, rule, estimator.outputs_, estimator.seconds_)
-    fit = replace(fit, notes=(*plan.notes, *estimator.notes_, *filter(None, [plan.side.note])))
+    notes = (*plan.notes, *estimator.notes_, *filter(None, [plan.side.note]))
+    fit = replace(fit, notes=notes, coverage=asked.coverage)
     if asked.repeats > 1:
         fit = replace(fit, repeats=repeat_fit(fit, asked.repeats, on_epoch=on_baseline))
     if baselines:
@@ -135,5 +137,7 @@ def _baseline(fitted: VertexEstimator, name: str) -> SystemClassifier | SystemRe
     # A score of classes stands for every task's own.
     shared["monitor"] = fitted.task_.resolve(shared["monitor"])
     model = f"{name}@dropout={settings.get('dropout', DROPOUT)}"
-    kind = SystemClassifier if isinstance(fitted, VertexClassifier) else SystemRegressor
-    return kind(model=model, **shared)
+    if isinstance(fitted, VertexRegressor):
+        scales = [scale.name for scale in fitted.target_scales_]
+        return SystemRegressor(model=model, scale=scales, **shared)
+    return SystemClassifier(model=model, **shared)

@@ -12,6 +12,11 @@ from graphfilter.metrics.bootstrap import (
     drawn_interval as drawn_interval,
     drawn_p_value as drawn_p_value,
 )
+from graphfilter.metrics.coverage import (
+    Coverage as Coverage,
+    chance_of_coverage as chance_of_coverage,
+    coverage_by as coverage_by,
+)
 from graphfilter.metrics.scores import (
     METRICS,
     Metric,

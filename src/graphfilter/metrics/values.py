@@ -20,24 +20,28 @@ NUMBER_METRICS = {
 LABEL_METRICS = {
     "micro_f1": Metric("micro F1"),
     "macro_f1": Metric("macro F1"),
-    "average_precision": Metric("mean average precision"),
+    "average_precision": Metric("macro average precision"),
+    "micro_average_precision": Metric("micro average precision"),
+    "ranking_loss": Metric("ranking loss", lower_is_better=True, share=False),
     "log_loss": Metric("log loss", lower_is_better=True, share=False),
     "all_right": Metric("all labels right"),
 }
 
 
 def score_numbers(predicted: Values, truth: Values) -> dict[str, Any]:
-    r"""Return the root mean squared and the mean absolute error, and R² of two numbers or more.
+    r"""Return the root mean squared and the mean absolute error, and R² of two vertices or more.
+
+    Of several numbers per vertex, (n, T), each is the mean over them.
 
     >>> score_numbers(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 6.0]))["mae"]
     1.0
     """
     error = predicted - truth
-    spread = np.square(truth - truth.mean()).sum()
+    spread = np.square(truth - truth.mean(axis=0)).sum(axis=0)
     scores: dict[str, Any] = {"n_vertices": len(truth)}
-    if spread > 0:
-        scores["r2"] = float(1 - np.square(error).sum() / spread)
-    scores["rmse"] = float(np.sqrt(np.square(error).mean()))
+    if (spread > 0).all():
+        scores["r2"] = float((1 - np.square(error).sum(axis=0) / spread).mean())
+    scores["rmse"] = float(np.sqrt(np.square(error).mean(axis=0)).mean())
     scores["mae"] = float(np.abs(error).mean())
     return scores
 
@@ -48,7 +52,7 @@ def score_labels(probabilities: Values, truth: Values) -> dict[str, Any]:
     Macro F1 and average precision are means over the labels that some vertex has.
     """
     # Slow to import, and used once per run.
-    from sklearn.metrics import average_precision_score, f1_score
+    from sklearn.metrics import average_precision_score, f1_score, label_ranking_loss
 
     true, said = truth > 0.5, probabilities > 0.5
     present = true.any(axis=0)
@@ -56,10 +60,13 @@ def score_labels(probabilities: Values, truth: Values) -> dict[str, Any]:
     scores: dict[str, Any] = {
         "n_vertices": len(truth),
         "micro_f1": float(f1_score(true, said, average="micro", zero_division=0)),
+        "ranking_loss": float(label_ranking_loss(true, probabilities)),
         "log_loss": float(-np.where(true, np.log(clipped), np.log1p(-clipped)).mean()),
         "all_right": float((true == said).all(axis=1).mean()),
     }
     if present.any():
+        every = average_precision_score(true, probabilities, average="micro")
+        scores["micro_average_precision"] = float(every)
         of = {"average": "macro"}
         true, said = true[:, present], said[:, present]
         scores["macro_f1"] = float(f1_score(true, said, zero_division=0, **of))

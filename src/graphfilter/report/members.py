@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators import GraphClassifier
+from graphfilter.estimators import OfCommittee
 from graphfilter.fits import Comparison, Fit, Said, Yardstick, answers_of
 from graphfilter.systems import GROUPS
 from graphfilter.wording import count
@@ -54,7 +55,7 @@ class MembersView:
 def view_members(fit: Fit, found: Comparison) -> MembersView | None:
     """Return what to say of a committee's members; None of another estimator."""
     committee = fit.estimator
-    if not isinstance(committee, GraphClassifier):
+    if not isinstance(committee, OfCommittee):
         return None
     notes = {note.name: note for note in committee.member_notes_}
     whole = found.yardstick.models[0]
@@ -79,9 +80,11 @@ def view_members(fit: Fit, found: Comparison) -> MembersView | None:
     return MembersView(describe_needs(kinds, found.yardstick), tuple(kinds), committee.absent_)
 
 
-def _said(fit: Fit, predicted: NDArray[np.int64], second: NDArray[np.float64] | None) -> Said:
+def _said(fit: Fit, predicted: NDArray[Any], second: NDArray[np.float64] | None) -> Said:
     """Return what a member says of the judged vertices, by the decision of the fit."""
     judged = fit.judged
+    if not fit.task.one_class:
+        return Said(predicted[judged].astype(np.float64), predicted[judged])
     if second is None:
         return Said(np.eye(len(fit.names))[predicted[judged]], predicted[judged])
     outputs = np.stack([1 - second[judged], second[judged]], axis=1)

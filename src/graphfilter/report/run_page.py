@@ -100,6 +100,8 @@ def render_report(page: Page) -> str:
         decision=decision,
         members=members,
         spread=spread,
+        promised=fit.promised,
+        scales=_scales(fit),
         tables=vertex_tables(fit),
         shown_metrics=_shown_metrics(fit),
         write=write_score,
@@ -140,7 +142,8 @@ def describe_size(graph: Graph, fit: Fit | None = None) -> str:
     if fit is not None and not fit.task.one_class:
         what = f"predicting {count(len(fit.names), 'label')}"
         if fit.task is REGRESSION:
-            what = f"predicting the number {fit.names[0]!r}"
+            numbers = ", ".join(repr(name) for name in fit.names)
+            what = f"predicting {'the number' if len(fit.names) == 1 else 'the numbers'} {numbers}"
     return ", ".join(
         (
             count(graph.n_vertices, "vertex", "vertices"),
@@ -155,6 +158,12 @@ def _filters_heard(fit: Fit) -> bool:
     """Return whether a filter that is drawn has a share in the answer."""
     estimator = fit.estimator
     return any(estimator.fitted_members_[i].weight > 0 for i in estimator.drawn_members_)
+
+
+def _scales(fit: Fit) -> dict[str, str]:
+    """Return in words on which scale each number was learned."""
+    scales = fit.estimator.target_scales_
+    return {name: scale.words for name, scale in zip(fit.names, scales, strict=False)}
 
 
 def _shown_metrics(fit: Fit) -> dict[str, Metric]:

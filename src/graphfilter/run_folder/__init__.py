@@ -25,6 +25,7 @@ from graphfilter.run_folder.layout import (
 from graphfilter.run_folder.loading import load_run, read_description
 from graphfilter.run_folder.new_labels import describe_answers
 from graphfilter.run_folder.score_table import make_score_table
+from graphfilter.run_folder.suggesting import suggest_run as suggest_run
 from graphfilter.run_folder.tables import (
     check_embeddings_file,
     write_embeddings,

@@ -6,7 +6,7 @@ import shlex
 
 from graphfilter.estimators import (
     EFFORTS,
-    GraphClassifier,
+    OfCommittee,
     SGFClassifier,
     SGFRegressor,
     VertexEstimator,
@@ -26,6 +26,7 @@ OPTIONS = {
     "patience": "--patience",
     "monitor": "--monitor",
     "feature_scaling": "--scaling",
+    "scale": "--scale",
     "device": "--device",
 }
 # Said elsewhere, or of no consequence.
@@ -54,7 +55,7 @@ def repeat_command(
 def _model_words(estimator: VertexEstimator) -> list[str] | None:
     """Return the words for an estimator; None where its parameters cannot be said."""
     given, usual = estimator.get_params(deep=False), type(estimator)().get_params(deep=False)
-    if isinstance(estimator, GraphClassifier):
+    if isinstance(estimator, OfCommittee):
         name = EFFORTS.get(str(estimator.effort), "")
     elif isinstance(estimator, SGFClassifier | SGFRegressor):
         name = "sgf"
@@ -70,5 +71,9 @@ def _model_words(estimator: VertexEstimator) -> list[str] | None:
     ):
         return None
     for key, option in OPTIONS.items():
-        words += [option, str(changed[key])] if key in changed else []
+        words += [option, _word(changed[key])] if key in changed else []
     return [*words, *(["--balanced"] if weights else [])]
+
+
+def _word(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

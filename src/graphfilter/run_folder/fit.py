@@ -12,6 +12,7 @@ from graphfilter.fits import (
     Fit,
     FitMetrics,
     Plan,
+    check_coverage_asked,
     measure_fit,
     plan_decision,
     train_fit,
@@ -80,6 +81,7 @@ def fit_folder(
     estimator.check_parameters()
     estimator.choose(plan.target, plan.split)
     plan_decision(plan, asked)
+    check_coverage_asked(plan, asked.coverage)
     if asked.embeddings is not None:
         check_embeddings_file(asked.embeddings, overwrite=overwrite or resume)
     command = repeat_command(
@@ -123,7 +125,7 @@ def _write_run(fit: Fit, folder: Path, command: str, asked: Asked) -> FitSummary
     metrics = measure_fit(fit, conclusion.found)
     write_predictions(
         folder / PREDICTIONS_FILE, fit.graph, fit.task, fit.names, fit.outputs, fit.answers,
-        fit.plan.parts,
+        fit.plan.parts, {} if fit.promised is None else fit.promised.columns(),
     )  # fmt: skip
     write_json(folder / METRICS_FILE, metrics)
     draw_filter_picture(fit, conclusion, folder / FILTER_FILE)

@@ -10,6 +10,7 @@ from graphfilter.estimators import (
     CONFIG_FILE,
     FORMAT,
     GraphClassifier,
+    GraphRegressor,
     SGFClassifier,
     SGFRegressor,
     SystemClassifier,
@@ -25,7 +26,7 @@ from graphfilter.version import __version__
 # In config.json, instead of a model: the title of a system that is built on its graph.
 _NOT_KEPT = "not_kept"
 _KINDS: tuple[type[VertexEstimator], ...] = (
-    GraphClassifier, SystemClassifier, SystemRegressor, SGFRegressor,
+    GraphClassifier, GraphRegressor, SystemClassifier, SystemRegressor, SGFRegressor,
 )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ Written a block of rows at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -68,13 +68,20 @@ def write_predictions(
     outputs: NDArray[np.float64],
     answers: NDArray[Any],
     parts: NDArray[np.str_] | None = None,
+    promised: Mapping[str, NDArray[Any]] | None = None,
 ) -> None:
-    """Write per vertex: its id, the columns of the task (what is predicted, ...), and its part."""
+    """Write per vertex: its id, the columns of the task (what is predicted, ...), and its part.
+
+    ``promised`` are columns of sets or intervals.
+    """
 
     def columns(rows: slice) -> Columns:
         found: Columns = {
             name: _text(values) if values.dtype == object else values
-            for name, values in task.columns(outputs[rows], answers[rows], names).items()
+            for name, values in (
+                *task.columns(outputs[rows], answers[rows], names).items(),
+                *((name, values[rows]) for name, values in (promised or {}).items()),
+            )
         }
         return found if parts is None else found | {"part": _text(parts[rows])}
 

@@ -11,7 +11,7 @@ from graphfilter.systems.committee import (
     repeated_seed as repeated_seed,
     repeats as repeats,
 )
-from graphfilter.systems.committee_training import CommitteeOutcome as CommitteeOutcome
+from graphfilter.systems.committee_outcome import CommitteeOutcome as CommitteeOutcome
 from graphfilter.systems.committees import COMMITTEE as COMMITTEE, GROUPS as GROUPS
 from graphfilter.systems.costs import Cost as Cost, estimate_cost as estimate_cost
 from graphfilter.systems.pipeline import (
@@ -29,7 +29,9 @@ from graphfilter.systems.pooling import (
     log_probabilities as log_probabilities,
     together as together,
 )
+from graphfilter.systems.pools import pooling_of as pooling_of
 from graphfilter.systems.registry import SYSTEMS, find_system, get_system
+from graphfilter.systems.scale_choice import find_scale as find_scale
 from graphfilter.systems.system import PAPER, System
 
 __all__ = [

@@ -68,7 +68,8 @@ def _score(answers: NDArray[np.float64], truth: NDArray[np.int64]) -> float:
     if answers.shape[1] != 2 or len(np.unique(truth)) < 2:
         return float((answers.argmax(axis=1) == truth).mean())
     chosen = torch.ones(len(truth), 1, dtype=torch.bool)
+    second = torch.ones(1, dtype=torch.int64)
     ranked = roc_auc(
-        torch.from_numpy(answers)[:, None], torch.from_numpy(truth), chosen, torch.ones(2)
+        torch.from_numpy(answers)[:, None], torch.from_numpy(truth), chosen, torch.ones(2), second
     )
     return float(ranked)

@@ -75,6 +75,21 @@ class TargetScale:
         """Return what is learned in the units of the target, inside what the data allow."""
         return np.clip(self._backward(t * self.deviation + self.mean), self.low, self.high)
 
+    def undo_bounds(self, t: Array) -> Array:
+        """Return the ends of intervals in the units of the target; they are not cut.
+
+        Positive targets stay positive. Beyond the ranks that were seen an end is the furthest that
+        is allowed.
+        """
+        g = t * self.deviation + self.mean
+        if self.name == "rank":
+            furthest = float(ndtri(1 - 0.5 / max(len(self.quantiles), 2)))
+            inside = self._backward(np.clip(g, -furthest, furthest))
+            return np.where(g > furthest, self.high, np.where(g < -furthest, self.low, inside))
+        with np.errstate(over="ignore"):
+            y = np.expm1(g) if self.name == "log" else g
+        return np.maximum(y, 0.0) if self.low >= 0 else y
+
     def outside(self, t: Array) -> NDArray[np.bool_]:
         """Return which answers :meth:`undo` cuts."""
         y = self._backward(t * self.deviation + self.mean)

@@ -215,12 +215,14 @@ class Regression(_Values):
     def measure(
         self, outputs: Outputs, truth: NDArray[Any], answers: NDArray[Any], positive: int = 1
     ) -> dict[str, Any]:
-        return score_numbers(outputs[:, 0], truth[:, 0])
+        return score_numbers(outputs, truth)
 
     def columns(
         self, outputs: Outputs, answers: NDArray[Any], names: Sequence[str]
     ) -> dict[str, NDArray[Any]]:
-        return {"predicted": outputs[:, 0]}
+        if len(names) == 1:
+            return {"predicted": outputs[:, 0]}
+        return {f"predicted_{name}": outputs[:, t] for t, name in enumerate(names)}
 
     def losses(self, outputs: Tensor, aligned: Tensor) -> Tensor:
         return (outputs - aligned).square().mean(2)

@@ -1,25 +1,10 @@
-"""Folds: the vertices that calibrate, divided so that none judges a pool that has seen it."""
+"""Coverages: what may be promised, and how many vertices a promise needs."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, check_number
-
-Index = NDArray[np.int64]
-
-N_FOLDS = 5
-
-
-def held_folds(vertices: Index, seed: int, n_folds: int = N_FOLDS) -> list[Index]:
-    """Divide vertices at random into folds of nearly equal size, none of them empty.
-
-    >>> [len(fold) for fold in held_folds(np.arange(12), seed=0)]
-    [3, 3, 2, 2, 2]
-    """
-    drawn = np.random.default_rng((seed, 2)).permutation(vertices)
-    return [np.sort(part) for part in np.array_split(drawn, min(n_folds, len(drawn)) or 1)]
 
 
 def check_coverage(coverage: float) -> float:

@@ -1,0 +1,55 @@
+"""graphfilter suggest: which vertices to label next."""
+
+from __future__ import annotations
+
+import csv as csv_files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graphfilter.cli.explain import with_origin
+from graphfilter.cli.screen import say, show_table, waiting
+from graphfilter.cli.sources import GraphOptions, takes
+
+
+@takes(GraphOptions)
+def suggest(
+    given: GraphOptions,
+    run: Annotated[Path, typer.Argument(help="The folder that fit wrote.", metavar="RUN")],
+    n: Annotated[int, typer.Option("--n", help="Vertices to name.", min=1)] = 20,
+    csv: Annotated[
+        Path | None, typer.Option(help="Write them to this file too.", metavar="FILE")
+    ] = None,
+) -> None:
+    """Name the unlabelled vertices whose label would teach the model most, each with its reason.
+
+    A label teaches where the members of the model disagree, and where many unsure vertices depend
+    on the vertex through the learned filter. No two of those named are neighbours, as long as there
+    are others. Label them, add the labels to the table, and fit again.
+
+    Without tables, those the run was made from are read again.
+
+    Example:  graphfilter suggest run --n 20
+    """
+    from graphfilter.run_folder import load_run, suggest_run
+    from graphfilter.storage import atomic_file, check_target
+
+    if csv is not None:
+        check_target(csv)
+    estimator, about, encoder = load_run(run)
+    graph = with_origin(given, about).read(encoder=encoder, like=about.columns).graph
+    with waiting("looking for the next labels", quiet=given.quiet):
+        found = suggest_run(run, estimator, about, graph, n)
+    names = graph.vertex_names
+    ids = [str(one.vertex if names is None else names[one.vertex]) for one in found]
+    rows = [[name, f"{one.score:.2f}", one.reason] for name, one in zip(ids, found, strict=True)]
+    show_table(["vertex", "score", "reason"], rows, title="Label next", text_columns=3)
+    if csv is not None:
+        with (
+            atomic_file(csv) as temporary,
+            temporary.open("w", newline="", encoding="utf-8") as file,
+        ):
+            writer = csv_files.writer(file)
+            writer.writerows([["id", "score", "reason"], *rows])
+        say(f"Written to {csv}.")

@@ -1,0 +1,78 @@
+"""GraphRegressor: a committee of filters that predicts numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from graphfilter.estimators.graph import OfCommittee
+from graphfilter.estimators.regressor import VertexRegressor
+from graphfilter.graph import Graph
+from graphfilter.training import Monitor
+
+
+class GraphRegressor(OfCommittee, VertexRegressor):
+    """Predict numbers of the vertices of a graph, whatever it takes: one setting for any graph.
+
+    The committee of :class:`~graphfilter.GraphClassifier`, whose members answer numbers: their
+    means are weighed by a convex fit to validation vertices, with a spread for each member. The
+    scale of the target is found, and undone in the answers, which are then medians; they stay
+    within the range of the training vertices, widened by its deviation.
+
+    Parameters
+    ----------
+    graph : Graph, optional
+        As in :class:`~graphfilter.SGFClassifier`.
+    effort : {'full', 'low'}
+        'low' trains the three cheapest members.
+    scale : {'auto', 'identity', 'log', 'rank'}, or one of them per number
+        On which scale the numbers are learned: 'auto' takes the one on which boosted trees give
+        validation vertices the highest likelihood (:class:`~graphfilter.training.TargetScale`).
+    feature_scaling, max_epochs, patience, monitor, validation_fraction, device, random_state, \
+verbose
+        As in :class:`~graphfilter.GraphClassifier`; ``monitor`` is 'r2' or 'loss'.
+
+    Attributes
+    ----------
+    target_scales_ : tuple of TargetScale
+        ``target_scales_[0].words`` says it in one line.
+    weights_, fitted_members_, member_notes_, filter_, filters_, split_, graph_, system_, prepared_
+        As in :class:`~graphfilter.GraphClassifier`.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.data.make_csbm(n_vertices=120, n_features=4)
+    >>> y = g.adjacency @ g.features[:, 0]
+    >>> model = gf.GraphRegressor(effort="low", max_epochs=20, random_state=0)
+    >>> model = model.fit(g.features, y, graph=g)
+    >>> model.predict().shape, model.predict_interval(coverage=0.8).shape
+    ((120,), (120, 2))
+    """
+
+    def __init__(
+        self,
+        *,
+        graph: Graph | None = None,
+        effort: str = "full",
+        scale: str | Sequence[str] = "auto",
+        feature_scaling: str = "auto",
+        max_epochs: int | None = None,
+        patience: int | None = None,
+        monitor: Monitor | None = None,
+        validation_fraction: float = 0.25,
+        device: str = "auto",
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.graph = graph
+        self.effort = effort
+        self.scale = scale
+        self.feature_scaling = feature_scaling
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.monitor: Monitor | None = monitor
+        self.validation_fraction = validation_fraction
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose

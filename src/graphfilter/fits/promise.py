@@ -1,0 +1,213 @@
+"""What a fit promises of its answers, and whether the promise was kept where it can be checked."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.conformal import fewest_for
+from graphfilter.errors import ConfigError
+from graphfilter.estimators import VertexClassifier, VertexEstimator, VertexRegressor
+from graphfilter.fits.plan import Plan
+from graphfilter.metrics import Coverage, chance_of_coverage, coverage_by
+from graphfilter.wording import count
+
+SEPARATOR = ";"
+
+
+@dataclass(frozen=True, eq=False)
+class Promised:
+    """Sets or intervals of all vertices at one coverage.
+
+    Attributes
+    ----------
+    plan : Plan
+    coverage : float
+    n_calibrated : int
+        Validation vertices that calibrate.
+    sets : bool array (n, C), optional
+    intervals : array (n, T, 2), optional
+    """
+
+    plan: Plan
+    coverage: float
+    n_calibrated: int
+    sets: NDArray[np.bool_] | None = None
+    intervals: NDArray[np.float64] | None = None
+
+    @cached_property
+    def held(self) -> NDArray[np.bool_]:
+        """Whether the truth of each vertex is inside; of no meaning where it is not known."""
+        plan = self.plan
+        if self.intervals is not None:
+            low, high = self.intervals[..., 0], self.intervals[..., 1]
+            return np.all((low <= plan.truth) & (plan.truth <= high), axis=1)
+        assert self.sets is not None
+        if self.plan.target.task.one_class:
+            return self.sets[np.arange(len(self.sets)), plan.target.codes] & plan.known
+        return np.all(self.sets | ~(plan.truth > 0.5), axis=1)
+
+    @property
+    def test(self) -> NDArray[np.int64]:
+        """The test vertices whose truth is known."""
+        test = self.plan.split.test
+        return test[self.plan.known[test]]
+
+    @property
+    def is_given(self) -> bool:
+        """Whether test vertices are drawn like those that calibrate: not by time, not by group."""
+        return self.plan.by.times is None and self.plan.by.groups is None
+
+    @cached_property
+    def observed(self) -> Coverage | None:
+        """The coverage of the test vertices; None where there are none."""
+        test = self.test
+        return Coverage.of(self.held[test]) if len(test) else None
+
+    @property
+    def chance(self) -> tuple[float, float] | None:
+        """Between which shares chance alone puts the coverage of so many test vertices."""
+        if self.observed is None:
+            return None
+        return chance_of_coverage(self.coverage, self.n_calibrated, self.observed.n_vertices)
+
+    def by_class(self) -> dict[str, Coverage]:
+        """Return the coverage of each class, or of those with each label, on test vertices."""
+        test = self.test
+        if not len(test) or self.sets is None:
+            return {}
+        names, plan = self.plan.names, self.plan
+        if self.plan.target.task.one_class:
+            found = coverage_by(self.held[test], plan.target.codes[test])
+            return {names[code]: own for code, own in found.items()}
+        has = plan.truth[test] > 0.5
+        return {
+            name: Coverage.of(self.sets[test, c][has[:, c]])
+            for c, name in enumerate(names)
+            if has[:, c].any()
+        }
+
+    def by_degree(self) -> dict[str, Coverage]:
+        """Return the coverage of test vertices with few, some and many neighbours."""
+        test = self.test
+        if not len(test):
+            return {}
+        degrees = np.diff(self.plan.graph.indptr)[test]
+        first, second = np.quantile(degrees, [1 / 3, 2 / 3], method="lower")
+        thirds = (degrees > first).astype(int) + (degrees > second)
+        words = (f"up to {first}", f"up to {second}", "more")
+        return {words[k]: own for k, own in coverage_by(self.held[test], thirds).items()}
+
+    @property
+    def size(self) -> float:
+        """How many classes a set has on average, or how wide intervals are in the middle."""
+        answered = ~np.isin(self.plan.parts, ("train", "val"))
+        rows = answered if answered.any() else np.ones(len(answered), dtype=bool)
+        if self.sets is not None:
+            return float(self.sets[rows].sum(axis=1).mean())
+        assert self.intervals is not None
+        return float(np.median(np.diff(self.intervals[rows, 0], axis=1)))
+
+    @property
+    def n_sure(self) -> int:
+        """Of how many vertices the set has one class."""
+        return 0 if self.sets is None else int((self.sets.sum(axis=1) == 1).sum())
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the columns of ``predictions.csv``: the set, or the ends of the interval."""
+        names = self.plan.names
+        if self.sets is not None:
+            joined = [
+                SEPARATOR.join(n for n, inside in zip(names, row, strict=True) if inside)
+                for row in self.sets
+            ]
+            return {"set": np.array(joined, dtype=object)}
+        assert self.intervals is not None
+        ends = {"low": 0, "high": 1}
+        alone = len(names) == 1
+        return {
+            word if alone else f"{word}_{name}": self.intervals[:, t, end]
+            for t, name in enumerate(names)
+            for word, end in ends.items()
+        }
+
+    def sentences(self) -> list[str]:
+        """Say how large sets or intervals are, and whether they kept the promise."""
+        n = len(self.held)
+        share = f"{self.coverage:.3g}"
+        if self.intervals is not None:
+            said = [f"Intervals of coverage {share} are {self.size:.3g} wide in the middle."]
+        elif self.plan.target.task.one_class:
+            said = [
+                f"Sets of coverage {share} have {self.size:.2f} classes on average; "
+                f"{self.n_sure:,} of {n:,} vertices have one class."
+            ]
+        else:
+            said = [f"Sets that hold all labels with coverage {share} have {self.size:.2f} labels."]
+        if self.n_calibrated < fewest_for(self.coverage):
+            said.append(
+                f"{count(self.n_calibrated, 'validation vertex', 'validation vertices')} cannot "
+                f"tell: this coverage takes {fewest_for(self.coverage)}, so everything is inside."
+            )
+        if not self.is_given:
+            said.append(
+                "The promise is not given: test vertices are of another time or of other groups "
+                "than those that calibrate."
+            )
+        if self.observed is not None and self.chance is not None:
+            seen = self.observed
+            said.append(
+                f"Observed on {count(seen.n_vertices, 'test vertex', 'test vertices')}: "
+                f"{seen.share:.1%} ({seen.low:.1%} to {seen.high:.1%}); of exchangeable vertices "
+                f"chance allows {self.chance[0]:.1%} to {self.chance[1]:.1%}."
+            )
+        return said
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as ``metrics.json`` has it."""
+        found: dict[str, Any] = {
+            "coverage": self.coverage,
+            "n_calibrated": self.n_calibrated,
+            "given": self.is_given,
+            "size": self.size if np.isfinite(self.size) else None,
+        }
+        if self.sets is not None:
+            found["one_class"] = self.n_sure
+        if self.observed is not None:
+            found["observed"] = asdict(self.observed)
+            found["chance"] = self.chance
+            found["by_class"] = {name: asdict(own) for name, own in self.by_class().items()}
+            found["by_degree"] = {name: asdict(own) for name, own in self.by_degree().items()}
+        return found
+
+
+def check_coverage_asked(plan: Plan, coverage: float | None) -> None:
+    """Raise before training where a coverage cannot be promised."""
+    if coverage is None:
+        return
+    if not 0 < coverage < 1:
+        raise ConfigError(
+            f"coverage must be between 0 and 1; got {coverage:g}. Usual are .8 to .95."
+        )
+    if not len(plan.split.val):
+        raise ConfigError(
+            "a coverage is calibrated on validation vertices; there are none. Leave it out, or "
+            "divide the vertices in another way."
+        )
+
+
+def promise_of(plan: Plan, estimator: VertexEstimator, coverage: float | None) -> Promised | None:
+    """Return the sets or intervals of a fitted estimator; None where none are asked for."""
+    if coverage is None or estimator.promise_ is None:
+        return None
+    n = estimator.promise_.n_vertices
+    if isinstance(estimator, VertexRegressor):
+        ends = estimator.predict_interval(coverage=coverage)
+        shaped = ends if ends.ndim == 3 else ends[:, None]
+        return Promised(plan, coverage, n, intervals=shaped)
+    assert isinstance(estimator, VertexClassifier)
+    return Promised(plan, coverage, n, sets=estimator.predict_set(coverage=coverage))

@@ -1,0 +1,61 @@
+"""graphfilter suggest: vertices without a label, no two of them neighbours, with reasons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+N = 80
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> tuple[str, ...]:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(N, 3))
+    kind = np.where(x[:, 0] > 0, "tea", "coffee").astype(object)
+    kind[50:] = None
+    price = np.where(np.arange(N) < 50, x[:, 1], np.nan)
+    frame = pd.DataFrame({"id": [f"v{i}" for i in range(N)], "a": x[:, 0], "b": x[:, 2]})
+    frame["kind"], frame["price"] = kind, price
+    edges = pd.DataFrame({"source": frame["id"], "target": frame["id"].shift(-1).fillna("v0")})
+    vertices, links = tmp_path / "vertices.csv", tmp_path / "edges.csv"
+    frame.to_csv(vertices, index=False)
+    edges.to_csv(links, index=False)
+    return "--edges", str(links), "--vertices", str(vertices)
+
+
+@pytest.mark.parametrize(
+    "target", [("--label", "kind", "--drop", "price"), ("--number", "price", "--drop", "kind")]
+)
+def test_suggest_names_unlabelled_vertices_that_are_no_neighbours(
+    graphfilter, tables, tmp_path: Path, target: tuple[str, ...]
+) -> None:
+    run, file = tmp_path / "run", tmp_path / "next.csv"
+    quick = ("--model", "sgf", "--epochs", 5, "--layers", 2, "--no-baselines", "--quiet")
+    assert graphfilter("fit", *tables, *target, "--out", run, *quick).code == 0
+    result = graphfilter("suggest", run, "--n", 4, "--csv", file, "--quiet")
+    assert result.code == 0, result.err
+    found = pd.read_csv(file)
+    numbers = [int(name[1:]) for name in found["id"]]
+    assert len(set(numbers)) == 4
+    assert min(numbers) >= 50
+    gaps = np.diff(sorted(numbers))
+    assert gaps.min() > 1
+    assert found["reason"].str.contains("others depend on it").all()
+
+
+def test_suggest_with_every_vertex_labelled_is_one_line(graphfilter, tables, tmp_path) -> None:
+    path = Path(tables[3])
+    frame = pd.read_csv(path)
+    frame["kind"] = frame["kind"].fillna("tea")
+    frame.to_csv(path, index=False)
+    run = tmp_path / "run"
+    quick = ("--model", "sgf", "--epochs", 2, "--layers", 2, "--no-baselines", "--quiet")
+    words = ("--label", "kind", "--drop", "price", "--out", run)
+    assert graphfilter("fit", *tables, *words, *quick).code == 0
+    result = graphfilter("suggest", run, "--quiet")
+    assert result.code == 2
+    assert "all have one" in result.err
