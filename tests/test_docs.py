@@ -32,7 +32,9 @@ def test_commands_and_code_of_the_pages_run_one_after_another(
     # As many seeds as on a large graph, and few epochs in the code too.
     monkeypatch.setattr(committee, "MOST_REPEATS", 1)
     monkeypatch.setattr(
-        committee, "_decayed", lambda member, _: replace(member.config, max_epochs=5)
+        committee.Committee,
+        "_for_labels",
+        lambda self, member, _: replace(member.config, max_epochs=5),
     )
     for page in PAGES:
         commands = [

@@ -122,7 +122,23 @@ def test_pickled_classifier_predicts_the_same(fitted: GraphClassifier) -> None:
 
 def test_unknown_effort_is_refused() -> None:
     with pytest.raises(ConfigError, match="effort"):
-        GraphClassifier(effort="high").fit(graph=GRAPH)
+        GraphClassifier(effort="extreme").fit(graph=GRAPH)
+
+
+def test_high_effort_trains_wider_networks_from_several_seeds() -> None:
+    fitted = GraphClassifier(effort="high", max_epochs=2, random_state=0, device="cpu")
+    fitted.fit(graph=GRAPH)
+    notes = {note.name: note for note in fitted.member_notes_}
+    assert "wide" in notes
+    assert notes["features"].epochs == 3 * 2
+
+
+def test_no_seconds_still_give_an_answer_and_negative_ones_are_refused() -> None:
+    fitted = GraphClassifier(seconds=0, random_state=0, device="cpu").fit(graph=GRAPH)
+    assert len(fitted.member_notes_) == 1
+    np.testing.assert_allclose(fitted.predict_proba().sum(axis=1), 1)
+    with pytest.raises(ConfigError, match="seconds must not be negative"):
+        GraphClassifier(seconds=-1).fit(graph=GRAPH)
 
 
 @pytest.mark.parametrize("change", [{"view": "nothing"}, {"columns": 10**12}, {"weight": "much"}])

@@ -97,3 +97,15 @@ def test_forest_does_not_grow_with_classes() -> None:
         assert len(found.votes) <= 3 * 300
         stored.append(sum(value.nbytes for value in found.state_dict().values()))
     assert stored[1] < 2 * stored[0]
+
+
+def test_threads_grow_the_same_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    rows, labels = rng.normal(size=(60, 4)).astype(np.float32), rng.integers(0, 3, size=60)
+    grown = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("GRAPHFILTER_THREADS", threads)
+        forest = Forest(4, 3, ForestConfig(n_trees=17))
+        forest.fit(rows, labels, seed=5)
+        grown.append(forest.state_dict())
+    assert all(torch.equal(grown[0][name], grown[1][name]) for name in grown[0])

@@ -14,13 +14,9 @@ from graphfilter.models import KernelConfig, ModelConfig, ResidualConfig, TreesC
 from graphfilter.splits import stratified
 from graphfilter.systems import Prepared, committee, get_system, prior, train_system
 from graphfilter.systems.committee import Committee, repeated_seed
-from graphfilter.systems.committee_training import (
-    DIVERGED,
-    LEAST,
-    CommitteeOutcome,
-    member_file,
-)
-from graphfilter.systems.committees import COMMITTEE, GROUPS
+from graphfilter.systems.committee_outcome import LEAST, CommitteeOutcome
+from graphfilter.systems.committee_training import DIVERGED, member_file
+from graphfilter.systems.committees import COMMITTEE, COMMITTEES, GROUPS
 from graphfilter.systems.pooling import fit_pool, log_probabilities
 from graphfilter.systems.prior import prior_weights
 from graphfilter.training import Progress
@@ -53,7 +49,8 @@ def train(system: Committee, **options: Any) -> CommitteeOutcome:
 
 def test_groups_name_every_member_once() -> None:
     named = [name for names in GROUPS.values() for name in names]
-    assert sorted(named) == sorted(member.name for member in COMMITTEE.members)
+    members = {member.name for committee in COMMITTEES for member in committee.members}
+    assert sorted(named) == sorted(members)
 
 
 def test_committee_answers_with_probabilities_of_all_its_members() -> None:
@@ -132,7 +129,8 @@ def test_asked_to_stop_it_weighs_what_it_has() -> None:
         return progress.stage.startswith("adaptive filter (")
 
     outcome = train(short(), on_epoch=stop)
-    assert [part.system.name for part in outcome.parts] == ["features", "filter"]
+    names = [part.system.name for part in outcome.parts]
+    assert names == ["features", "filter", "alike", "places", "trees"]
     assert outcome.parts[1].runs[0].result.stopped == "asked"
 
 
@@ -210,6 +208,97 @@ def test_failed_fit_keeps_the_checkpoints_of_members_that_ended(tmp_path: Path) 
     train(short(), checkpoint=path, resume=True, on_epoch=note)
     assert not any(stage.startswith("features alone") for stage in trained)
     assert any(stage.startswith("deep network") for stage in trained)
+
+
+def in_rounds() -> Committee:
+    """Networks for a round of 30 epochs and some more."""
+    system = short().limited(34)
+    assert isinstance(system, Committee)
+    return replace(system, rounds=(30,))
+
+
+def of_features() -> Graph:
+    """A graph whose edges say nothing of the labels, and whose features say all."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, size=80)
+    features = (2 * labels[:, None] + 0.3 * rng.normal(size=(80, 5))).astype(np.float32)
+    return Graph.from_edges(GRAPH.edges, 80, features=features, labels=labels)
+
+
+def test_members_that_add_nothing_are_stopped_after_a_round_with_the_reason() -> None:
+    graph = of_features()
+    split = stratified(graph.labels, 0)
+    (outcome,) = train_system(Prepared.of(graph), in_rounds(), [split], [3])
+    assert isinstance(outcome, CommitteeOutcome)
+    stopped = {p.system.name: p for p in outcome.parts if p.superfluous}
+    assert "smooth" in stopped
+    assert "features" not in stopped
+    for part in stopped.values():
+        assert {run.n_epochs for run in part.runs} == {30}
+        assert part.superfluous == "added nothing to the others after 30 epochs"
+        assert part.remark == part.superfluous
+    silent = outcome.without_a_say
+    shares = dict(zip((p.system.title for p in outcome.parts), outcome.pool.shares, strict=True))
+    assert silent == {
+        p.system.title: p.superfluous for p in stopped.values() if not shares[p.system.title]
+    }
+
+
+@pytest.mark.parametrize("when", [("fixed low-pass", 12), ("", 32)])
+def test_committee_interrupted_in_any_round_resumes_to_the_same_bits(
+    tmp_path: Path, when: tuple[str, int]
+) -> None:
+    system, path = in_rounds(), tmp_path / "checkpoint.safetensors"
+    whole = train(system)
+    title, epoch = when
+
+    def stop(progress: Progress) -> None:
+        if progress.stage.startswith(title) and progress.epoch == epoch:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(system, checkpoint=path, on_epoch=stop)
+    resumed = train(system, checkpoint=path, resume=True)
+    np.testing.assert_array_equal(resumed.probabilities, whole.probabilities)
+    for part, again in zip(whole.parts, resumed.parts, strict=True):
+        assert [run.result.stopped for run in part.runs] == [
+            run.result.stopped for run in again.runs
+        ]
+
+
+def test_answer_so_far_of_an_interrupted_committee_is_had_without_training(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.safetensors"
+
+    def interrupt(progress: Progress) -> None:
+        if progress.stage.startswith("fixed low-pass") and progress.epoch == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(short(), checkpoint=path, on_epoch=interrupt)
+    outcome = train(short(), checkpoint=path, resume=True, on_epoch=lambda _: True)
+    epochs = {part.system.name: part.n_epochs for part in outcome.parts}
+    assert {"features", "filter", "smooth"} <= epochs.keys()
+    assert "deep" not in epochs
+    assert epochs["smooth"] == 2
+
+
+def test_progress_shows_the_score_of_all_together() -> None:
+    told: list[Progress] = []
+    train(in_rounds(), on_epoch=told.append)
+    late = [each for each in told if each.epoch > 30]
+    assert late
+    assert all(0 <= each.pool_score <= 1 and each.seconds_left >= 0 for each in late)
+
+
+def test_patience_is_short_unless_labels_are_few_or_it_is_asked_for() -> None:
+    def patience(system: Committee, n_train: int) -> int:
+        return system.sitting(GRAPH, n_train)[0].config.patience
+
+    hasty = replace(COMMITTEE, least_patience=40)
+    assert [patience(hasty, n) for n in (20, 90, 1000)] == [120, 100, 40]
+    asked = hasty.with_(patience=300)
+    assert isinstance(asked, Committee)
+    assert patience(asked, 1000) == 300
 
 
 def test_without_edges_only_features_and_trees_are_trained() -> None:

@@ -49,6 +49,7 @@ NAMES = [
     "geom-gcn",
     "label-propagation",
     "committee",
+    "committee-high",
     "committee-low",
     "gcnii-loss",
     "gcnii-star",

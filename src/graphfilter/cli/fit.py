@@ -29,9 +29,10 @@ def fit(
         str | None,
         typer.Option(
             help="The committee: eight models that see the graph in different ways, weighed by "
-            "what they say of validation vertices; committee-low: its three cheapest; sgf: the "
-            "paper's adaptive filter alone. Or any system by name (graphfilter bench models lists "
-            "them), in a setting of your own after @: gcn, gcnii@n_layers=8, sgf@dropout=0.5.",
+            "what they say of validation vertices; committee-low: its three cheapest; "
+            "committee-high: wider networks, more seeds; sgf: the paper's adaptive "
+            "filter alone. Or any system by name (graphfilter bench models lists them), in a "
+            "setting of your own after @: gcn, gcnii@n_layers=8, sgf@dropout=0.5.",
             metavar="NAME",
             rich_help_panel=MODEL,
             show_default="committee",
@@ -78,6 +79,16 @@ def fit(
         typer.Option(
             help="At most this many; 1500 unless given.",
             min=1,
+            rich_help_panel=MODEL,
+            show_default=False,
+        ),
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            help="The committee's best answer within so many seconds, without plain models beside "
+            "it. With --resume and 0: the answer that an interrupted fit has come to.",
+            min=0,
             rich_help_panel=MODEL,
             show_default=False,
         ),
@@ -175,12 +186,12 @@ def fit(
 
     weight = "balanced" if balanced else None
     estimator = make_estimator(
-        chosen, shared, of_sgf, numbers=bool(given.number), class_weight=weight,
+        chosen, shared, of_sgf, seconds=seconds, numbers=bool(given.number), class_weight=weight,
         scale=None if scale is None else _one_or_several(scale),
     )  # fmt: skip
     run_fit(
         given, found, estimator, out, seed=seed, dry_run=dry_run, resume=resume,
-        overwrite=overwrite, baselines=baselines, group=group,
+        overwrite=overwrite, baselines=baselines and seconds is None, group=group,
     )  # fmt: skip
 
 

@@ -36,6 +36,8 @@ def choose_model(model: str | None, words: set[str], *, of_values: bool) -> str:
     if of_values and "--balanced" in words:
         raise ConfigError("--balanced is for one class per vertex; leave it out.")
     model = DEFAULT if model is None else model
+    if "--seconds" in words and (of_values or model not in _efforts()):
+        raise ConfigError("--seconds is of a committee that learns classes; give --epochs instead.")
     if model == SGF:
         return model
     if "--members" in words and model.partition("@")[0] in _efforts():
@@ -55,6 +57,7 @@ def make_estimator(
     shared: Mapping[str, Any],
     of_sgf: Mapping[str, Any],
     *,
+    seconds: float | None = None,
     numbers: bool = False,
     class_weight: str | None = None,
     scale: str | list[str] | None = None,
@@ -79,6 +82,7 @@ def make_estimator(
         return (SGFRegressor if numbers else SGFClassifier)(**given, **own)
     if model in _efforts():
         kind = GraphRegressor if numbers else GraphClassifier
+        given |= {} if seconds is None else {"seconds": seconds}
         return kind(effort=_efforts()[model], **given)
     kind = SystemRegressor if numbers else SystemClassifier
     return kind(model=model, n_members=of_sgf["n_members"], **given)

@@ -132,7 +132,7 @@ def training_bar(
     of a committee are stages of one training.
     """
     with progress("epoch {done}/{total}", show=show) as move:
-        training, last, stage = 0, 0, ""
+        training, last, stage = 0, -1, ""
 
         def report(told: Progress) -> None:
             nonlocal training, last, stage
@@ -144,6 +144,10 @@ def training_bar(
             note = ""
             if math.isfinite(told.loss):
                 note = f", loss {told.loss:.3f}, validation {_score(told)}"
+            if math.isfinite(told.pool_score):
+                note += f", together {share(told.pool_score)}"
+            if math.isfinite(told.seconds_left):
+                note += f", about {duration(told.seconds_left)} left"
             title = titles[min(training, len(titles) - 1)]
             what = f"{title}: {stage}" if stage else title
             move(what, last, told.max_epochs, note, row=f"{training}{stage}", ended=ended)

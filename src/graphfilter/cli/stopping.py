@@ -53,7 +53,9 @@ def what_is_kept(out: Path) -> str:
 
     if not checkpoints(out):
         return "nothing was kept: there was no checkpoint yet."
-    return f"what was done is kept. Resume with: {command_line()} --resume"
+    of_members = any(path.stem.startswith("checkpoint-") for path in checkpoints(out))
+    at_once = ", with --seconds 0 to the answer so far" if of_members else ""
+    return f"what was done is kept. Resume{at_once} with: {command_line()} --resume"
 
 
 def command_line() -> str:

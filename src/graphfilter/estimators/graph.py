@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import check_name
+from graphfilter.errors import ConfigError, check_name, check_number
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.graph import Graph
 from graphfilter.systems import GROUPS, Committee, CommitteeOutcome, Outcome, System, get_system
-from graphfilter.training import Monitor
+from graphfilter.training import Monitor, OnEpoch, Progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +32,7 @@ class MemberNote:
     predicted : array (n,) or (n, T)
         What it alone answers: class numbers, labels, or numbers.
     remark : str
-        What it did to its columns, where that is worth a note.
+        What it did to its columns, or why it was stopped, where that is worth a note.
     second : float array (n,) or None
         Of two classes, the probability that it alone gives the second.
     """
@@ -46,7 +47,7 @@ class MemberNote:
     remark: str = ""
 
 
-EFFORTS = {"full": "committee", "low": "committee-low"}
+EFFORTS = {"full": "committee", "low": "committee-low", "high": "committee-high"}
 
 
 class OfCommittee(VertexEstimator):
@@ -58,6 +59,23 @@ class OfCommittee(VertexEstimator):
     effort: str
     max_epochs: int | None
     patience: int | None
+    seconds: float | None = None
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if self.seconds is not None and not check_number("seconds", self.seconds) >= 0:
+            raise ConfigError(f"seconds must not be negative; got {self.seconds}.")
+
+    def watching(self, on_epoch: OnEpoch | None) -> OnEpoch | None:
+        if self.seconds is None:
+            return on_epoch
+        end = time.monotonic() + self.seconds
+
+        def report(progress: Progress) -> bool:
+            asked = None if on_epoch is None else on_epoch(progress)
+            return bool(asked) or time.monotonic() >= end
+
+        return report
 
     def build_system(self, **chosen: Any) -> System:
         name = EFFORTS[check_name("effort", self.effort, EFFORTS)]
@@ -103,13 +121,17 @@ class OfCommittee(VertexEstimator):
             member.title: reason
             for member in committee.members
             if (reason := committee.absence(member, graph, n_train))
-        } | outcome.failed
+        } | outcome.without_a_say
         self.notes_ = (
             *(
                 f"{title} failed, and the others answer: {why}."
                 for title, why in outcome.failed.items()
             ),
-            *(f"{note.title}: {note.remark}." for note in self.member_notes_ if note.remark),
+            *(
+                f"{part.system.title}: {part.remark}."
+                for part in outcome.parts
+                if part.remark and not part.superfluous
+            ),
         )
 
     def _said(
@@ -132,8 +154,11 @@ class GraphClassifier(OfCommittee, VertexClassifier):
     ----------
     graph : Graph, optional
         As in :class:`~graphfilter.SGFClassifier`.
-    effort : {'full', 'low'}
-        'low' trains the three cheapest members.
+    effort : {'full', 'low', 'high'}
+        'low' trains the three cheapest members; 'high' wider and deeper networks, from more seeds.
+    seconds : float, optional
+        The best answer within so many seconds: members that are not done by then answer with what
+        they have learned. At least one is trained. Without it, time decides nothing.
     feature_scaling : {'auto', 'none', 'row', 'standardise'}
         See :class:`~graphfilter.inputs.scaling.FeatureScaler`.
     max_epochs, patience, monitor : int, int and str, optional
@@ -173,6 +198,7 @@ class GraphClassifier(OfCommittee, VertexClassifier):
         *,
         graph: Graph | None = None,
         effort: str = "full",
+        seconds: float | None = None,
         feature_scaling: str = "auto",
         max_epochs: int | None = None,
         patience: int | None = None,
@@ -186,6 +212,7 @@ class GraphClassifier(OfCommittee, VertexClassifier):
     ) -> None:
         self.graph = graph
         self.effort = effort
+        self.seconds = seconds
         self.feature_scaling = feature_scaling
         self.max_epochs = max_epochs
         self.patience = patience

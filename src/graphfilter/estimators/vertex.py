@@ -92,6 +92,10 @@ class VertexEstimator(EstimatorState):
         if not (target.codes >= 0).any():
             raise GraphError("y must be known for some vertices; it is known for none.")
 
+    def watching(self, on_epoch: OnEpoch | None) -> OnEpoch | None:
+        """Return what is called after every epoch of a fit that begins now."""
+        return on_epoch
+
     def class_weights(self, target: Target, split: Split) -> NDArray[np.float64] | None:
         """Return the weight of each class in the loss; None where all are equal."""
         return None
@@ -170,7 +174,8 @@ class VertexEstimator(EstimatorState):
         seeds = np.random.SeedSequence(seed).generate_state(self.n_members).tolist()
         weights = self.class_weights(target, split)
         self.notes_ = ()
-        with logged_progress(on_epoch) if self.verbose else nullcontext(on_epoch) as report:
+        watching = self.watching(on_epoch)
+        with logged_progress(watching) if self.verbose else nullcontext(watching) as report:
             trained = self.train_on(
                 prepared, split, seeds, chosen, class_weight=weights, on_epoch=report,
                 checkpoint=checkpoint, resume=resume,

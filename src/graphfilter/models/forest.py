@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -18,11 +19,14 @@ from graphfilter.graph import Features, Graph
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.comparing import too_many_to_compare
 from graphfilter.models.tree_nodes import NEVER, TreeNodes, dense, within
+from graphfilter.runtime import thread_limit
 
 # A leaf holds at least one of so many training vertices, so that a tree on many has few leaves.
 MOST_LEAVES = 4000
 # Bytes of a node that is kept, while all are joined, and of a node and class where a tree grows.
 _KEPT_NODE, _GROWING_NODE = 100, 16
+# Bytes of the trees that several threads grow at once.
+GROWING_AT_ONCE = 2**26
 # Of bytes that one tree grows in.
 MOST_GROWING = 2**30
 
@@ -131,8 +135,12 @@ class Forest(TreeNodes[ForestConfig]):
         rng = np.random.RandomState(seed % 2**32)
         trees: list[dict[str, NDArray[Any]]] = []
         votes: list[sp.csr_array] = []
-        for _ in range(self.config.n_trees):
-            tree = _grow(columns, own, sample_weight, rng.randint(np.iinfo(np.int32).max))
+        seeds = [rng.randint(np.iinfo(np.int32).max) for _ in range(self.config.n_trees)]
+
+        def grow(seed: int) -> Any:
+            return _grow(columns, own, sample_weight, seed)
+
+        for tree in _in_turn(grow, seeds, growing_bytes(len(targets), len(present))):
             # Copies: a view would keep all of scikit-learn's tree.
             trees.append(
                 {
@@ -220,10 +228,21 @@ def _grow(columns: Any, targets: Any, sample_weight: Any, seed: int) -> Any:
         model = ExtraTreeClassifier(min_samples_leaf=leaf, random_state=seed)
     else:  # All columns at every node, as the forest of scikit-learn's.
         model = ExtraTreeRegressor(min_samples_leaf=leaf, max_features=1.0, random_state=seed)
+    return model.fit(columns, targets, sample_weight=sample_weight).tree_
+
+
+def _in_turn(grow: Callable[[int], Any], seeds: list[int], size: int) -> Generator[Any]:
+    """Yield trees in the order of their seeds; a few threads grow them, as memory allows."""
+    n_threads = max(1, min(thread_limit(), GROWING_AT_ONCE // size))
     with warnings.catch_warnings():
         # That classes are many, for each tree.
         warnings.simplefilter("ignore", UserWarning)
-        return model.fit(columns, targets, sample_weight=sample_weight).tree_
+        if n_threads == 1:
+            yield from map(grow, seeds)
+            return
+        with ThreadPoolExecutor(n_threads) as pool:
+            for i in range(0, len(seeds), 2 * n_threads):
+                yield from pool.map(grow, seeds[i : i + 2 * n_threads])
 
 
 def growing_bytes(n_train: int, n_classes: int) -> int:

@@ -19,6 +19,7 @@ from graphfilter.runtime.package import content_hash
 from graphfilter.runtime.threads import (
     compiled_threads,
     prepare_threads,
+    thread_limit,
     threads_for,
     threads_worth,
     worker_environment,
@@ -60,6 +61,7 @@ __all__ = [
     "prepare_threads",
     "processor_caches",
     "start",
+    "thread_limit",
     "threads_for",
     "threads_worth",
     "worker_environment",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,9 +13,13 @@ from graphfilter.filters import IdentityFilterConfig, StackedFilterConfig
 from graphfilter.graph import Graph
 from graphfilter.models import FilterNetworkConfig, TreesConfig
 from graphfilter.systems.system import System
+from graphfilter.training import TrainConfig
 
 # Weight decay is a prior on the weights against a mean loss: it shrinks as the labels grow.
 DECAY = 0.5
+# Epochs of patience, times labels: scores of few vertices take few values and rise rarely, so that
+# where labels are few members wait longer.
+PATIENCE_OF_FEW = 9000
 # On small graphs chance in training matters, and time does not: each member is trained from
 # several seeds, so many that their vertices add up to this.
 REPEATED_VERTICES, MOST_REPEATS = 8000, 5
@@ -34,9 +38,19 @@ class Committee(System):
     ----------
     members : tuple of System
         ``weight_decay`` of each is the most it may be: see ``DECAY``.
+    rounds : tuple of int
+        Epochs after which networks are judged; none, and every network ends by itself.
+    least_patience : int or None
+        How long members wait for a better score where labels are many, below their own patience;
+        None where they always wait as long as their config says.
+    least_repeats : int
+        From how many seeds each network is trained on large graphs too.
     """
 
     members: tuple[System, ...] = ()
+    rounds: tuple[int, ...] = ()
+    least_patience: int | None = None
+    least_repeats: int = 1
 
     @property
     def trained(self) -> bool:
@@ -54,15 +68,17 @@ class Committee(System):
     def describe(self) -> dict[str, Any]:
         """Return the kind of each member and all its fields, by name."""
         members = {m.name: m.describe() | m.describe_training() for m in self.members}
-        return {"kind": "Committee", **members}
+        own = {"rounds": list(self.rounds)} if self.rounds else {}
+        own |= {} if self.least_patience is None else {"least_patience": self.least_patience}
+        return {"kind": "Committee", **own, **members}
 
     def describe_training(self) -> dict[str, Any]:
         return self.settings()
 
     def sitting(self, graph: Graph, n_train: int) -> tuple[System, ...]:
-        """Return the members to be trained on a graph, with their decay for so many labels."""
+        """Return the members to be trained on a graph, as they are for so many labels."""
         return tuple(
-            replace(member, config=_decayed(member, n_train))
+            replace(member, config=self._for_labels(member, n_train))
             for member in self.members
             if self.absence(member, graph, n_train) is None
         )
@@ -79,7 +95,29 @@ class Committee(System):
         for key in changes:
             check_name("setting", key, self.settings())
         members = (replace(m, config=replace(m.config, **changes)) for m in self.members)
-        return replace(self, members=tuple(members))
+        least = None if "patience" in changes else self.least_patience
+        return replace(self, members=tuple(members), least_patience=least)
+
+    def _for_labels(self, member: System, n_train: int) -> TrainConfig:
+        """Return how a member is trained with so many labels."""
+        decay, config = DECAY / max(n_train, 1), member.config
+        patience = config.patience
+        if self.least_patience is not None:
+            patience = min(patience, max(self.least_patience, PATIENCE_OF_FEW // max(n_train, 1)))
+        return replace(
+            config,
+            weight_decay=min(config.weight_decay, decay),
+            filter_weight_decay=min(config.filter_weight_decay, decay),
+            patience=patience,
+        )
+
+
+def in_turn(sitting: Sequence[System]) -> list[System]:
+    """Return members as they are trained: the cheap ones, without epochs, first.
+
+    An answer is there early, and says what the others must add to.
+    """
+    return sorted(sitting, key=lambda system: not system.is_fitted)
 
 
 def repeated_seed(seed: int, repeat: int) -> int:
@@ -87,21 +125,11 @@ def repeated_seed(seed: int, repeat: int) -> int:
     return seed if repeat == 0 else int(np.random.SeedSequence((seed, repeat)).generate_state(1)[0])
 
 
-def repeats(system: System, graph: Graph) -> int:
+def repeats(system: System, graph: Graph, least: int = 1) -> int:
     """Return from how many seeds a member is trained on a graph."""
     if system.is_fitted:  # Little in them is drawn.
         return 1
-    return max(1, min(MOST_REPEATS, REPEATED_VERTICES // max(graph.n_vertices, 1)))
-
-
-def _decayed(member: System, n_train: int) -> Any:
-    most = DECAY / max(n_train, 1)
-    config = member.config
-    return replace(
-        config,
-        weight_decay=min(config.weight_decay, most),
-        filter_weight_decay=min(config.filter_weight_decay, most),
-    )
+    return max(least, min(MOST_REPEATS, REPEATED_VERTICES // max(graph.n_vertices, 1)))
 
 
 def _filters_features(member: System) -> bool:

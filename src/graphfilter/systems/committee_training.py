@@ -1,102 +1,40 @@
-"""Training a committee: its members one after another, weighed on validation vertices."""
+"""Training a committee: cheap members first, then networks in rounds, weighed as they grow.
+
+After each round of the networks, those that add nothing to what the others say of validation
+vertices are stopped. Validation vertices alone decide, never the clock.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, GraphFilterError
-from graphfilter.models import Fitted
-from graphfilter.splits import Split, held_folds
-from graphfilter.systems.committee import Committee, repeated_seed, repeats
-from graphfilter.systems.networks import Outcome, train_networks
-from graphfilter.systems.pooling import Pool
-from graphfilter.systems.pools import pooling_of
+from graphfilter.runtime import current
+from graphfilter.splits import Split
+from graphfilter.systems.committee import Committee, in_turn
+from graphfilter.systems.committee_member import Member, Standing
+from graphfilter.systems.committee_outcome import CommitteeOutcome, Part, weigh_parts
+from graphfilter.systems.committee_watch import Watch
+from graphfilter.systems.crossfit import CrossFit, superfluous
+from graphfilter.systems.pooling import fit_pool, log_probabilities
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.prior import prior_weights
 from graphfilter.systems.system import System
-from graphfilter.training import REGRESSION, OnEpoch, Progress, Task, shared
+from graphfilter.training import ASKED, REGRESSION, SUPERFLUOUS, OnEpoch, Task, shared
 
-# With less than this share of the weights a member is left out.
-LEAST = 0.01
+# Of the loss on validation vertices: what a member must add to be trained on.
+WORTH = 0.003
 DIVERGED = "training diverged before anything was learned"
 
-Weigh = Callable[[NDArray[np.bool_]], Pool]
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """What a member of a committee ended with: its runs from several seeds, which count the same.
-
-    ``probabilities`` (n, n_classes) are those of all runs together; ``remark`` is what the member
-    did to its columns, in words.
-    """
-
-    system: System
-    runs: tuple[Outcome, ...]
-    probabilities: NDArray[np.float64]
-
-    @property
-    def remark(self) -> str:
-        network = self.runs[0].network
-        return network.remark if isinstance(network, Fitted) else ""
-
-    @property
-    def seconds(self) -> float:
-        return sum(run.seconds for run in self.runs)
-
-    @property
-    def n_epochs(self) -> int:
-        return sum(run.n_epochs for run in self.runs)
-
-
-@dataclass(frozen=True, eq=False)
-class CommitteeOutcome(Outcome):
-    """What a committee ended with; ``network`` and ``result`` are of the member with most weight.
-
-    Attributes
-    ----------
-    parts : tuple of Part
-        Of the members that were trained.
-    pool : Pool
-        Their weights.
-    elsewhere : Pool
-        Their weights on another graph, where those that keep theirs have none.
-    weigh : callable
-        From which of them are heard to their weights.
-    pooled : array (M, n, C)
-        What the pool takes of each part: logits, or numbers.
-    folds : tuple of Pool
-        The pools of the members that are heard without the validation vertices of one fold each:
-        see :func:`~graphfilter.splits.held_folds`.
-    failed : dict of str to str
-        Why members that should have been trained have no part, by title.
-    """
-
-    parts: tuple[Part, ...]
-    pool: Pool
-    elsewhere: Pool
-    weigh: Weigh
-    pooled: NDArray[np.float64]
-    folds: tuple[Pool, ...]
-    failed: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def n_epochs(self) -> int:
-        return sum(part.n_epochs for part in self.parts)
-
-    def without(self, *names: str) -> NDArray[np.float64] | None:
-        """Return the probabilities of the committee without members; None where none is left."""
-        heard = np.array([part.system.name not in names for part in self.parts])
-        if not heard.any():
-            return None
-        return self.weigh(heard).answer(self.pooled)
+# Of one member on every split; a reason where it failed, nothing where it was not reached.
+Standings = list[Standing | None] | str
 
 
 def train_committee(
@@ -110,67 +48,48 @@ def train_committee(
     checkpoint: str | Path | None = None,
     resume: bool = False,
 ) -> list[CommitteeOutcome]:
-    """Train every member on every split, and weigh them on its validation vertices.
+    """Train the members on every split, and weigh them on its validation vertices.
 
     Each member keeps its own checkpoint; one that has ended is not trained again. Several processes
     divide the members among them.
 
-    A member that raises, or learns nothing before it diverges, is left out, with the reason, and
-    the others answer. What a user can cause is raised, and so is everything where there are several
-    splits: whoever trains them at once may go on with one at a time.
+    Where ``on_epoch`` asks for the end, members answer with what they have learned by then; those
+    not yet begun have no part. A member that raises, or learns nothing before it diverges, is left
+    out, with the reason, and the others answer. What a user can cause is raised, and so is
+    everything where there are several splits: whoever trains them at once may go on with one at a
+    time.
     """
     if not isinstance(committee, Committee):
         raise ConfigError(f"{committee.name} must be a committee; it is one system.")
     n_train = min(len(split.train) for split in splits)
     sitting = [
-        for_task(system, prepared.task) for system in committee.sitting(prepared.graph, n_train)
+        for_task(system, prepared.task)
+        for system in in_turn(committee.sitting(prepared.graph, n_train))
     ]
     if not sitting:
         raise ConfigError(f"no member of {committee.name} can be trained on this graph.")
-    watch = _Watch(on_epoch, len(sitting))
-
-    def work(number: int) -> list[Part] | str | None:
-        if watch.stopped:
-            return None
-        try:
-            return train_member(number)
-        except Exception as error:
-            if isinstance(error, GraphFilterError) or error is watch.raised or len(splits) > 1:
-                raise
-            return describe_failure(error)
-
-    def train_member(number: int) -> list[Part] | str:
-        system = sitting[number]
-        n_seeds = repeats(system, prepared.graph)
-        if system.is_fitted:
-            watch.announce(number, system.title)
-        outcomes = train_networks(
-            prepared,
-            system,
-            [split for split in splits for _ in range(n_seeds)],
-            [repeated_seed(seed, r) for seed in seeds for r in range(n_seeds)],
-            class_weight=class_weight,
-            on_epoch=watch.of(number, system.title),
-            checkpoint=None if checkpoint is None else member_file(checkpoint, system.name),
-            resume=resume,
-        )
-        grouped = [outcomes[i : i + n_seeds] for i in range(0, len(outcomes), n_seeds)]
-        parts = [_together(system, runs, prepared.task) for runs in grouped]
-        return DIVERGED if any(part is None for part in parts) else [p for p in parts if p]
-
-    trained = shared(len(sitting), work, on_epoch)
-    by_member = [parts for parts in trained if isinstance(parts, list)]
-    failed = {
-        system.title: reason
-        for system, reason in zip(sitting, trained, strict=False)
-        if isinstance(reason, str)
-    }
-    if not by_member:
+    training = _Training(
+        prepared, sitting, splits, seeds, class_weight, on_epoch, committee.least_repeats
+    )
+    training.keep(checkpoint, resume=resume)
+    # Of classes it is known what a member adds.
+    rounds = committee.rounds if prepared.targets is None else ()
+    most = max(system.config.max_epochs for system in sitting)
+    for until in (*takewhile(lambda epochs: epochs < most, rounds), most):
+        training.advance(until)
+        if until == most or not training.judge(until):
+            break
+    by_title = training.end()
+    failed = {title: parts for title, parts in by_title.items() if isinstance(parts, str)}
+    found = {title: parts for title, parts in by_title.items() if not isinstance(parts, str)}
+    if not found:
         reasons = "; ".join(f"{title}: {reason}" for title, reason in failed.items())
         raise GraphFilterError(f"no member of {committee.name} could be trained ({reasons}).")
+    # In the order of the committee, whatever was trained first.
+    named = [found[member.title] for member in committee.members if member.title in found]
     return [
-        _weighed(prepared, committee, parts, split, seed, class_weight, failed)
-        for parts, split, seed in zip(zip(*by_member, strict=True), splits, seeds, strict=True)
+        weigh_parts(prepared, committee, parts, split, seed, class_weight, failed)
+        for parts, split, seed in zip(zip(*named, strict=True), splits, seeds, strict=True)
     ]
 
 
@@ -181,17 +100,10 @@ def for_task(system: System, task: Task) -> System:
     return replace(system, model=replace(system.model, dropout=min(system.model.dropout, 0.2)))
 
 
-def _together(system: System, runs: Sequence[Outcome], task: Task) -> Part | None:
-    """Return what the runs of a member say that learned something; None where none did."""
-    learned = [run for run in runs if np.isfinite(run.probabilities).all() and not _is_lost(run)]
-    if not learned:
-        return None
-    said = pooling_of(task).together([run.probabilities for run in learned])
-    return Part(system, tuple(learned), said)
-
-
-def _is_lost(run: Outcome) -> bool:
-    return run.result.stopped == "diverged" and run.result.best_epoch == 0
+def member_file(checkpoint: str | Path, name: str) -> Path:
+    """Return where a member keeps the state of its training."""
+    path = Path(checkpoint)
+    return path.with_name(f"{path.stem}-{name}{path.suffix}")
 
 
 def describe_failure(error: Exception) -> str:
@@ -203,84 +115,180 @@ def describe_failure(error: Exception) -> str:
     return f"{type(error).__name__}: {line}" if line else type(error).__name__
 
 
-def member_file(checkpoint: str | Path, name: str) -> Path:
-    """Return where a member keeps the state of its training."""
-    path = Path(checkpoint)
-    return path.with_name(f"{path.stem}-{name}{path.suffix}")
+class _Training:
+    """The members of this process while they are trained, and where those of all stand."""
 
+    def __init__(
+        self,
+        prepared: Prepared,
+        sitting: Sequence[System],
+        splits: Sequence[Split],
+        seeds: Sequence[int],
+        class_weight: NDArray[np.float64] | None,
+        on_epoch: OnEpoch | None,
+        least_repeats: int,
+    ) -> None:
+        self._least_repeats = least_repeats
+        self._prepared, self._sitting = prepared, sitting
+        self._splits, self._seeds = splits, seeds
+        self._class_weight, self._on_epoch = class_weight, on_epoch
+        self._of_classes = prepared.targets is None
+        self._priors = [
+            prior_weights(sitting, prepared.graph, split) for split in splits if self._of_classes
+        ]
+        self._watch = Watch(on_epoch, [system.title for system in sitting])
+        self._members: dict[int, Member] = {}
+        self._failed: dict[int, str] = {}
+        self._standings: list[Standings] = []
+        self._files: list[Path | None] = [None] * len(sitting)
+        self._resume = False
 
-def _weighed(
-    prepared: Prepared,
-    committee: Committee,
-    parts: Sequence[Part],
-    split: Split,
-    seed: int,
-    class_weight: NDArray[np.float64] | None,
-    failed: dict[str, str],
-) -> CommitteeOutcome:
-    pooling = pooling_of(prepared.task)
-    truth = prepared.labels if prepared.targets is None else prepared.targets.astype(np.float64)
-    logits = pooling.read([part.probabilities for part in parts])
-    options: dict[str, Any] = {} if class_weight is None else {"class_weight": class_weight}
-    prior = np.ones(len(parts))
-    if prepared.targets is None:  # Of classes it is known which frequencies they have.
-        prior = prior_weights([part.system for part in parts], prepared.graph, split)
+    def keep(self, checkpoint: str | Path | None, *, resume: bool) -> None:
+        """Keep the state of every member beside this file, and resume from there."""
+        if checkpoint is not None:
+            self._files = [member_file(checkpoint, system.name) for system in self._sitting]
+        self._resume = resume
 
-    def fit(heard: NDArray[np.bool_], val: NDArray[np.int64] = split.val) -> Pool:
-        said = logits[heard][:, val]
-        return pooling.fit(said, truth[val], prior=prior[heard], **options).among(heard)
+    def advance(self, until: int) -> None:
+        """Train every member to the end of an epoch."""
 
-    def weigh(heard: NDArray[np.bool_]) -> Pool:
-        shares = fit(heard).shares
-        return fit(heard & (shares >= min(LEAST, shares.max())))
-
-    pool = weigh(np.ones(len(parts), dtype=bool))
-    heard = pool.shares > 0
-    folds = [np.setdiff1d(split.val, held) for held in held_folds(split.val, seed)]
-    movable = np.array([not part.system.keeps_graph for part in parts])
-    leading = parts[int(pool.shares.argmax())].runs[0]
-    return CommitteeOutcome(
-        committee,
-        leading.network,
-        leading.result,
-        pool.answer(logits),
-        sum(part.seconds for part in parts),
-        min(run.side_by_side for part in parts for run in part.runs),
-        tuple(parts),
-        pool,
-        weigh(movable) if movable.any() else pool,
-        weigh,
-        logits,
-        tuple(fit(heard, others) for others in folds),
-        failed,
-    )
-
-
-class _Watch:
-    """Passes on the progress of each member, and remembers how the caller ended training."""
-
-    def __init__(self, on_epoch: OnEpoch | None, n_members: int) -> None:
-        self._on_epoch = on_epoch
-        self._n_members = n_members
-        self.stopped = False
-        self.raised: Exception | None = None
-
-    def announce(self, number: int, title: str) -> None:
-        """Say that a member is fitted that has no epochs."""
-        self.of(number, title)(Progress(0, 1, math.nan, math.nan, math.nan, 1, []))
-
-    def of(self, number: int, title: str) -> Callable[[Progress], bool | None]:
-        stage = f"{title} ({number + 1} of {self._n_members})"
-
-        def report(progress: Progress) -> bool | None:
-            if self._on_epoch is None:
-                return None
+        def work(number: int) -> Standings:
             try:
-                asked = self._on_epoch(replace(progress, stage=stage))
+                return self._advance(number, until)
             except Exception as error:
-                self.raised = error
-                raise
-            self.stopped = self.stopped or bool(asked)
-            return asked
+                of_user = isinstance(error, GraphFilterError) or error is self._watch.raised
+                if of_user or len(self._splits) > 1:
+                    raise
+                self._members.pop(number, None)
+                self._failed[number] = describe_failure(error)
+                return self._failed[number]
 
-        return report
+        self._standings = shared(len(self._sitting), work, self._on_epoch)
+        if self._on_epoch is not None and self._of_classes:
+            self._watch.pool_score = self._score()
+
+    def _score(self) -> float:
+        """Return the validation accuracy of all members so far together, on the first split."""
+        said = [
+            (m, each[0])
+            for m, each in enumerate(self._standings)
+            if isinstance(each, list) and each
+        ]
+        heard = [(m, each) for m, each in said if each is not None]
+        index = self._splits[0].val
+        if not heard or not len(index):
+            return math.nan
+        labels = self._prepared.labels[index]
+        logits = log_probabilities([each.said for _, each in heard])
+        prior = self._priors[0][[m for m, _ in heard]]
+        pool = fit_pool(logits, labels, prior=prior, class_weight=self._class_weight)
+        return float((pool.answer(logits).argmax(axis=1) == labels).mean())
+
+    def _advance(self, number: int, until: int) -> Standings:
+        if number in self._failed:
+            return self._failed[number]
+        system, file = self._sitting[number], self._files[number]
+        if number not in self._members:
+            begun = self._resume and file is not None and file.exists()
+            if not begun and self._members and self._watch.stopped:
+                return []
+            if system.is_fitted and self._watch.announce(number) and self._members:
+                return []
+            self._members[number] = Member(
+                self._prepared,
+                system,
+                self._splits,
+                self._seeds,
+                least_repeats=self._least_repeats,
+                class_weight=self._class_weight,
+                checkpoint=file,
+                resume=self._resume,
+            )
+        member = self._members[number]
+        if not (self._watch.stopped and self._has_answer(number)):
+            member.advance(until, self._watch.of(number))
+        if member.ended:
+            self._watch.close(number)
+        return member.standings()
+
+    def _has_answer(self, number: int) -> bool:
+        """Return whether something is learned without this member, or by it."""
+        return len(self._members) > 1 or self._members[number].epoch > 0
+
+    def judge(self, epoch: int) -> bool:
+        """Stop members that add nothing; return whether any is left to train.
+
+        What is decided is on file before anybody trains on: whoever resumes finds either all
+        members at this epoch, and decides the same, or one beyond it, and nothing to decide.
+        """
+        if self._in_any(self._watch.stopped):
+            return False
+        group = current()
+        decided = (
+            self._decide(epoch) if group is None else group.on_first(lambda: self._decide(epoch))
+        )
+        for number, member in self._members.items():
+            member.stop([s for m, s in decided if m == number], SUPERFLUOUS)
+            if member.ended:
+                self._watch.close(number)
+        return self._in_any(any(not member.ended for member in self._members.values()))
+
+    def _in_any(self, own: bool) -> bool:
+        """Return whether this holds in any process."""
+        group = current()
+        return own if group is None else any(shared(group.size, lambda _: own, self._on_epoch))
+
+    def _decide(self, epoch: int) -> list[tuple[int, int]]:
+        """Return the members to be stopped, each with the number of the split."""
+        found: list[tuple[int, int]] = []
+        for s, split in enumerate(self._splits):
+            standings = [
+                None if isinstance(each, str) or not each else each[s] for each in self._standings
+            ]
+            # One that was stopped in an earlier round has said all it will.
+            known = np.array([each is not None for each in standings])
+            earlier = [each is not None and each.open and each.epoch < epoch for each in standings]
+            open_ones = np.array(
+                [each is not None and each.open and each.epoch == epoch for each in standings]
+            )
+            beyond = any(each is not None and each.epoch > epoch for each in standings)
+            if beyond or not open_ones.any() or not len(split.val):
+                continue
+            heard = known & ~np.array(earlier)
+            said = [
+                np.ones_like(_first(standings)) if each is None else each.said for each in standings
+            ]
+            judged = CrossFit(
+                log_probabilities(said),
+                self._prepared.labels[split.val],
+                self._priors[s],
+                self._class_weight,
+            )
+            found += [(m, s) for m in superfluous(judged, heard, open_ones, WORTH)]
+        return found
+
+    def end(self) -> dict[str, list[Part] | str]:
+        """Return what every member that was reached says, or why it says nothing, by title."""
+
+        def work(number: int) -> list[Part | None] | str:
+            if number in self._failed:
+                return self._failed[number]
+            if number not in self._members:
+                return []
+            member = self._members[number]
+            if not member.ended:
+                member.stop(range(len(self._splits)), ASKED)
+            return member.parts()
+
+        found: dict[str, list[Part] | str] = {}
+        parts = shared(len(self._sitting), work, self._on_epoch)
+        for system, own in zip(self._sitting, parts, strict=True):
+            if isinstance(own, str) or None in own:
+                found[system.title] = own if isinstance(own, str) else DIVERGED
+            elif own:
+                found[system.title] = [part for part in own if part is not None]
+        return found
+
+
+def _first(standings: Sequence[Standing | None]) -> NDArray[np.float64]:
+    return next(each.said for each in standings if each is not None)

@@ -24,6 +24,8 @@ from graphfilter.systems.committee import Committee
 from graphfilter.systems.system import PAPER, System
 
 _CONFIG = replace(PAPER, patience=120)
+# Epochs after which networks are judged: the fewest that are fair, then twice as many each time.
+ROUNDS = (30, 60, 120, 240, 480, 960)
 
 
 def _filtered(filter: FilterConfig, **options: Any) -> FilterNetworkConfig:
@@ -61,7 +63,11 @@ FILTERED_LINKS = _member(
 )
 ALIKE = _member("alike", "vertices that share neighbours", KernelConfig(), view="neighbours")
 PLACES = _member("places", "trees on a vertex's place in the graph", ForestConfig(), view="places")
-DEEP = _member("deep", "deep network", ResidualConfig(dropout=0.2, n_layers=15))
+DEEP = _member(
+    "deep",
+    "deep network",
+    ResidualConfig(dropout=0.2, n_layers=15),
+)
 TREES = _member(
     "trees", "trees on features and neighbours' averages", TreesConfig(), view="averages"
 )
@@ -86,13 +92,35 @@ ALONE = tuple(
     replace(COMMITTEE, name=f"only-{member.name}", title=f"Only {member.title}", members=(member,))
     for member in COMMITTEE.members
 )
+# Where time matters less than the last points: wider and deeper, from at least three seeds.
+WIDE = _member(
+    "wide",
+    "wide network",
+    ResidualConfig(dropout=0.5, n_layers=4, hidden_size=256),
+)
+THOROUGH = replace(
+    COMMITTEE,
+    name="committee-high",
+    title="Committee of filters (high effort)",
+    members=(
+        *(
+            replace(member, model=replace(member.model, hidden_size=128))
+            if isinstance(member.model, FilterNetworkConfig | ResidualConfig)
+            else member
+            for member in COMMITTEE.members
+        ),
+        WIDE,
+    ),
+    rounds=ROUNDS,
+    least_repeats=3,
+)
 
-COMMITTEES = (COMMITTEE, QUICK, *ALONE)
+COMMITTEES = (COMMITTEE, QUICK, THOROUGH, *ALONE)
 
 # What members look at, in words.
 GROUPS: dict[str, tuple[str, ...]] = {
     "features alone": (FEATURES.name,),
-    "neighbours": (FILTER.name, CHANNELS.name, SMOOTH.name, DEEP.name),
+    "neighbours": (FILTER.name, CHANNELS.name, SMOOTH.name, DEEP.name, WIDE.name),
     "who is connected to whom": (FILTERED_LINKS.name, ALIKE.name, PLACES.name),
     "trees": (TREES.name,),
 }

@@ -14,7 +14,7 @@ import numpy as np
 from graphfilter.graph import Graph
 from graphfilter.models import FilterNetworkConfig
 from graphfilter.runtime import Launched
-from graphfilter.systems.committee import Committee
+from graphfilter.systems.committee import Committee, in_turn
 from graphfilter.systems.pipeline import is_divided
 from graphfilter.systems.system import System
 from graphfilter.systems.system_memory import (
@@ -79,9 +79,13 @@ def estimate_cost(
     """
     sizes = Sizes.of(graph, n_train)
     if isinstance(system, Committee):
-        members = system.sitting(graph, n_train)
+        members = in_turn(system.sitting(graph, n_train))
         alone = [memory_of(member, sizes, memory) for member in members]
-        found = [(replace(each, program=each.program + JOINED), n) for each, n in alone]
+        # Between rounds all hold their weights and moments.
+        held = sum(each.optimizer for each, _ in alone)
+        found = [
+            (replace(each, program=each.program + JOINED, optimizer=held), n) for each, n in alone
+        ]
         named = tuple((m.title, each) for m, (each, _) in zip(members, found, strict=True))
         peaks = _peaks([each for each, _ in found], place.size)
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,10 @@ from graphfilter.training import (
     REGRESSION,
     FitResult,
     OnEpoch,
+    Run,
+    Training,
     multiplications,
     runs_in_a_cohort,
-    train,
 )
 
 
@@ -79,49 +80,124 @@ def train_networks(
     class_weight : array (n_classes,), optional
     on_epoch, checkpoint, resume : as for :func:`graphfilter.training.train`
     """
-    seen = prepared.seen_as(system.view)
     if system.is_fitted:
+        return fit_at_once(prepared, system, splits, seeds, class_weight=class_weight)
+    networks = NetworkTraining(
+        prepared,
+        system,
+        splits,
+        seeds,
+        class_weight=class_weight,
+        checkpoint=checkpoint,
+        resume=resume,
+    )
+    networks.advance(system.config.max_epochs, on_epoch)
+    return networks.outcomes()
+
+
+class NetworkTraining:
+    """The networks of one system while they are trained, in rounds.
+
+    The arguments are those of :func:`train_networks`, which is one round of all epochs.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        system: System,
+        splits: Sequence[Split],
+        seeds: Sequence[int],
+        *,
+        class_weight: NDArray[np.float64] | None = None,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+    ) -> None:
+        seen, device = prepared.seen_as(system.view), prepared.device
+        targets = prepared.labels if prepared.targets is None else prepared.targets
+        self.prepared, self.system = prepared, system
+        self._ended: list[Outcome] | None = None
+        self._operator = prepared.operator(system.operator)
+        with own_torch_state(gradients=True):
+            self._networks = [system.build(seen.graph, seed).to(device) for seed in seeds]
+            self._training = Training(
+                self._networks,
+                self._operator,
+                inputs_of(seen, system),
+                torch.tensor(targets, device=device),
+                splits,
+                system.config,
+                seeds=seeds,
+                class_weight=None
+                if class_weight is None
+                else torch.tensor(class_weight, dtype=torch.float32, device=device),
+                task=prepared.task,
+                checkpoint=checkpoint,
+                resume=resume,
+            )
+
+    @property
+    def runs(self) -> Sequence[Run]:
+        """The state of every run."""
+        return self._training.runs
+
+    @property
+    def ended(self) -> bool:
+        return self._training.ended
+
+    def advance(self, until: int, on_epoch: OnEpoch | None = None) -> None:
+        """Train to the end of an epoch, or of all runs."""
+        with own_torch_state(gradients=True):
+            self._training.advance(until, on_epoch)
+
+    def stop(self, runs: Iterable[int], why: str) -> None:
+        """Stop runs that train; their checkpoint says so."""
+        self._training.stop(runs, why)
+
+    def outcomes(self) -> list[Outcome]:
+        """Return what every run says with its best weights so far."""
+        if self._ended is None:
+            found = self._outcomes()
+            if not self.ended:
+                return found
+            self._ended = found
+        return self._ended
+
+    def _outcomes(self) -> list[Outcome]:
+        results = self._training.results()
+        if self.ended:
+            self._training.forget()
+        # Those that train on keep their last weights.
+        networks = self._networks if self.ended else copy.deepcopy(self._networks)
+        for network, result in zip(networks, results, strict=True):
+            network.load_state_dict(result.state)
+        probabilities = predict_networks(self.prepared, self.system, networks)
+        n_epochs = max(sum(result.n_epochs for result in results), 1)
+        side_by_side = int(min(runs_in_a_cohort(self._operator), len(networks)))
         return [
-            _fit_at_once(prepared, system, split, seed, class_weight)
-            for split, seed in zip(splits, seeds, strict=True)
+            Outcome(
+                self.system,
+                network,
+                result,
+                predicted,
+                result.seconds * result.n_epochs / n_epochs,
+                side_by_side if isinstance(network, SideBySide) else 1,
+            )
+            for network, result, predicted in zip(networks, results, probabilities, strict=True)
         ]
-    device = prepared.device
-    with own_torch_state(gradients=True):
-        networks = [system.build(seen.graph, seed).to(device) for seed in seeds]
-        operator = prepared.operator(system.operator)
-        results = train(
-            networks,
-            operator,
-            inputs_of(seen, system),
-            torch.tensor(
-                prepared.labels if prepared.targets is None else prepared.targets, device=device
-            ),
-            splits,
-            system.config,
-            seeds=seeds,
-            class_weight=None
-            if class_weight is None
-            else torch.tensor(class_weight, dtype=torch.float32, device=device),
-            task=prepared.task,
-            on_epoch=on_epoch,
-            checkpoint=checkpoint,
-            resume=resume,
-        )
-    for network, result in zip(networks, results, strict=True):
-        network.load_state_dict(result.state)
-    probabilities = predict_networks(prepared, system, networks)
-    n_epochs = max(sum(result.n_epochs for result in results), 1)
-    side_by_side = int(min(runs_in_a_cohort(operator), len(networks)))
+
+
+def fit_at_once(
+    prepared: Prepared,
+    system: System,
+    splits: Sequence[Split],
+    seeds: Sequence[int],
+    *,
+    class_weight: NDArray[np.float64] | None = None,
+) -> list[Outcome]:
+    """Fit a model without epochs per split and seed: there is nothing to be resumed."""
     return [
-        Outcome(
-            system,
-            network,
-            result,
-            predicted,
-            result.seconds * result.n_epochs / n_epochs,
-            side_by_side if isinstance(network, SideBySide) else 1,
-        )
-        for network, result, predicted in zip(networks, results, probabilities, strict=True)
+        _fit_at_once(prepared, system, split, seed, class_weight)
+        for split, seed in zip(splits, seeds, strict=True)
     ]
 
 
@@ -132,7 +208,7 @@ def _fit_at_once(
     seed: int,
     class_weight: NDArray[np.float64] | None,
 ) -> Outcome:
-    """Fit a model without epochs to the training vertices: nothing to be resumed."""
+    """Fit a model without epochs to the training vertices of a split."""
     started = time.perf_counter()
     seen = prepared.seen_as(system.view)
     network = system.build(seen.graph, seed)

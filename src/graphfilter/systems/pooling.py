@@ -130,18 +130,32 @@ def fit_pool(
     centre = centre / centre.sum()
     if not n:
         return Pool(centre, np.ones(n_members), np.ones(n_members))
-    weight = np.ones(n) if class_weight is None else class_weight[labels]
-    weight = weight * (n / weight.sum())
+    weight = vertex_weights(labels, class_weight)
     temperatures = np.array([fit_temperature(z, labels, weight) for z in logits])
     log_p = log_softmax(logits / temperatures[:, None, None], axis=2)
+    found = fit_weights(log_p, labels, centre, weight, strength)
+    return Pool(found, temperatures, log_p.std(axis=2).mean(axis=1))
+
+
+def vertex_weights(labels: NDArray[np.int64], class_weight: Array | None) -> Array:
+    """Return what vertices of these labels weigh, 1 on average."""
+    weight = np.ones(len(labels)) if class_weight is None else class_weight[labels]
+    return weight * (len(labels) / weight.sum())
+
+
+def fit_weights(
+    log_p: Array, labels: NDArray[np.int64], centre: Array, weight: Array, strength: float
+) -> Array:
+    """Return the weights of members (M,) that say ``log_p`` (M, n, C): see :func:`fit_pool`."""
     own = np.take_along_axis(log_p, labels[None, :, None], axis=2)[:, :, 0]
 
     def loss(w: Array) -> tuple[float, Array]:
         z = np.tensordot(w, log_p, axes=1)
-        p = softmax(z, axis=1)
-        value = weight @ (logsumexp(z, axis=1) - w @ own) + strength * np.square(w - centre).sum()
+        total = logsumexp(z, axis=1)
+        p = np.exp(z - total[:, None])
+        value = weight @ (total - w @ own) + strength * np.square(w - centre).sum()
         expected = np.einsum("mnc,nc->mn", log_p, p)
         return float(value), (expected - own) @ weight + 2 * strength * (w - centre)
 
-    found = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=[(0, None)] * n_members)
-    return Pool(found.x, temperatures, log_p.std(axis=2).mean(axis=1))
+    found = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(centre))
+    return found.x

@@ -6,10 +6,15 @@ Takes any network of ``models``; knows no system, no dataset and no estimator.
 from graphfilter.training.cohorts import multiplications as multiplications, runs_in_a_cohort
 from graphfilter.training.config import TrainConfig
 from graphfilter.training.logged import logged_progress as logged_progress
-from graphfilter.training.loop import train
+from graphfilter.training.loop import Training as Training, train
 from graphfilter.training.monitors import MONITORS, Monitor, roc_auc as roc_auc
 from graphfilter.training.progress import OnEpoch, Progress, shared as shared
-from graphfilter.training.run import FitResult, Run
+from graphfilter.training.run import (
+    ASKED as ASKED,
+    SUPERFLUOUS as SUPERFLUOUS,
+    FitResult,
+    Run,
+)
 from graphfilter.training.target_scale import SCALES, TargetScale, choose_scale as choose_scale
 from graphfilter.training.task import Task
 from graphfilter.training.tasks import (

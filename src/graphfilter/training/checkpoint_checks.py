@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphfilter.training.run import Run
+from graphfilter.training.run import CALLED_OFF, Run
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 _COPIES = ("model", "best")
@@ -122,8 +122,8 @@ def _check_counters(
             raise ValueError(f"{start}history continues after its end")
         run.update(scores, row)
     played = run.counters()
-    if not played["stopped"] and counters["stopped"] == "asked":
+    if not played["stopped"] and counters["stopped"] in CALLED_OFF:
         # By the caller: the history does not record that.
-        played["stopped"] = "asked"
+        played["stopped"] = counters["stopped"]
     if json.dumps(played, sort_keys=True) != json.dumps(counters, sort_keys=True):
         raise ValueError(f"the counters of {start[:-1]} do not follow from its history")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -95,66 +95,135 @@ def train(
     >>> result.n_epochs, result.stopped
     (5, 'max_epochs')
     """
-    _check(models, splits, seeds, labels, task)
-    monitor = task.resolve(config.monitor)
-    for split in splits:
-        task.check(monitor, labels[torch.from_numpy(split.val.copy())], class_weight)
-    if operator.device.type == "cpu":
-        keep_freed_memory()
-    division = divide(models)
-    trained = models if division is None else division.models
-    generators = [torch.Generator(operator.device).manual_seed(seed) for seed in seeds]
-    runs = [
-        Run(
-            model, split, labels, class_weight, monitor=monitor, patience=config.patience, task=task
-        )
-        for model, split in zip(trained, splits, strict=True)
-    ]  # fmt: skip
-    optimizer = make_optimizer(trained, config)
-    state = Checkpoint(
-        runs=runs, optimizer=optimizer, generators=generators, path=checkpoint,
-        key=fingerprint(config, seeds, splits, labels, class_weight, models, operator, x, task)
-        if checkpoint
-        else "",
-        division=division,
+    training = Training(
+        models, operator, x, labels, splits, config, seeds=seeds, class_weight=class_weight,
+        task=task, checkpoint=checkpoint, checkpoint_seconds=checkpoint_seconds, resume=resume,
     )  # fmt: skip
-    if resume:
-        state.load()
-    first_epoch, before = state.epoch, state.seconds
-    started = time.perf_counter()
-    saved = started + min(FIRST_CHECKPOINT - checkpoint_seconds, 0.0)
-    members: list[int] = []
-    work = multiplications(trained, operator, x)
-    pace = Pace(compiled_threads() if operator.device.type == "cpu" else 1)
-    epochs: list[Epoch | BatchEpoch] = []
-    while state.epoch < config.max_epochs and any(run.training for run in runs):
-        state.epoch += 1
-        training = [r for r, run in enumerate(runs) if run.training]
-        if training != members:
-            members = training
-            epochs = [
-                _make_epoch(
-                    [runs[r] for r in part], [generators[r] for r in part],
-                    operator, x, labels, class_weight, optimizer, division,
-                )
-                for part in cohorts_of(members, trained, operator)
-            ]  # fmt: skip
-        turn = time.perf_counter()
-        with threads_for(work, compiled=pace.threads):
-            for epoch in epochs:
-                epoch()
-        pace.took(time.perf_counter() - turn)
-        state.seconds = before + time.perf_counter() - started
-        due = time.perf_counter() - saved > checkpoint_seconds
-        if _after_epoch(state, on_epoch, config.max_epochs, due=due):
-            saved = time.perf_counter()
-    # If stopped after training but before the results are saved, training need not be repeated.
-    state.save()
-    optimizer.zero_grad(set_to_none=True)
-    results = [run.result(state.seconds) for run in runs]
-    if division is None:
-        return results
-    return _whole(division, models, results, state.epoch - first_epoch)
+    training.advance(config.max_epochs, on_epoch)
+    return training.results()
+
+
+class Training:
+    """A training that is driven in rounds; between them nothing but its state is held.
+
+    The arguments are those of :func:`train`, which is one round of all epochs. Rounds do not change
+    the result: it is the same to the bit as of one.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[Network[Any]],
+        operator: Operator,
+        x: Tensor | SparseFeatures,
+        labels: Tensor,
+        splits: Sequence[Split],
+        config: TrainConfig,
+        *,
+        seeds: Sequence[int],
+        class_weight: Tensor | None = None,
+        task: Task = CLASSIFICATION,
+        checkpoint: str | Path | None = None,
+        checkpoint_seconds: float = 10.0,
+        resume: bool = False,
+    ) -> None:
+        _check(models, splits, seeds, labels, task)
+        monitor = task.resolve(config.monitor)
+        for split in splits:
+            task.check(monitor, labels[torch.from_numpy(split.val.copy())], class_weight)
+        if operator.device.type == "cpu":
+            keep_freed_memory()
+        division = divide(models)
+        self.models, self.config = models, config
+        self._trained = models if division is None else division.models
+        self._operator, self._x, self._labels = operator, x, labels
+        self._class_weight = class_weight
+        self._checkpoint_seconds = checkpoint_seconds
+        self._pace = Pace(compiled_threads() if operator.device.type == "cpu" else 1)
+        self.runs = [
+            Run(
+                model, split, labels, class_weight, monitor=monitor, patience=config.patience,
+                task=task,
+            )
+            for model, split in zip(self._trained, splits, strict=True)
+        ]  # fmt: skip
+        self._state = Checkpoint(
+            runs=self.runs,
+            optimizer=make_optimizer(self._trained, config),
+            generators=[torch.Generator(operator.device).manual_seed(seed) for seed in seeds],
+            path=checkpoint,
+            key=fingerprint(config, seeds, splits, labels, class_weight, models, operator, x, task)
+            if checkpoint
+            else "",
+            division=division,
+        )
+        if resume:
+            self._state.load()
+        self._first_epoch = self._state.epoch
+
+    @property
+    def epoch(self) -> int:
+        """How many epochs are done."""
+        return self._state.epoch
+
+    @property
+    def ended(self) -> bool:
+        """Whether no run trains any more."""
+        stopped = not any(run.training for run in self.runs)
+        return stopped or self.epoch >= self.config.max_epochs
+
+    def advance(self, until: int, on_epoch: OnEpoch | None = None) -> None:
+        """Train to the end of an epoch, or of all runs; the state is then kept."""
+        state, division = self._state, self._state.division
+        started, before = time.perf_counter(), state.seconds
+        saved = started + min(FIRST_CHECKPOINT - self._checkpoint_seconds, 0.0)
+        work = multiplications(self._trained, self._operator, self._x)
+        members: list[int] = []
+        epochs: list[Epoch | BatchEpoch] = []
+        while state.epoch < until and not self.ended:
+            state.epoch += 1
+            training = [r for r, run in enumerate(self.runs) if run.training]
+            if training != members:
+                members = training
+                epochs = [
+                    _make_epoch(
+                        [self.runs[r] for r in part], [state.generators[r] for r in part],
+                        self._operator, self._x, self._labels, self._class_weight,
+                        state.optimizer, division,
+                    )
+                    for part in cohorts_of(members, self._trained, self._operator)
+                ]  # fmt: skip
+            turn = time.perf_counter()
+            with threads_for(work, compiled=self._pace.threads):
+                for epoch in epochs:
+                    epoch()
+            self._pace.took(time.perf_counter() - turn)
+            state.seconds = before + time.perf_counter() - started
+            due = time.perf_counter() - saved > self._checkpoint_seconds
+            if _after_epoch(state, on_epoch, self.config.max_epochs, due=due):
+                saved = time.perf_counter()
+        # If stopped after training but before the results are saved, training need not be repeated.
+        state.save()
+        state.optimizer.zero_grad(set_to_none=True)
+
+    def stop(self, runs: Iterable[int], why: str) -> None:
+        """Stop runs that train: they keep their best weights so far. The state is kept."""
+        for run in (self.runs[r] for r in runs):
+            run.stopped = run.stopped or why
+        self._state.save()
+
+    def forget(self) -> None:
+        """Let go of all that only more epochs would need; the runs have ended."""
+        self._state.optimizer.state.clear()
+        for run in self.runs:
+            run.best.clear()
+
+    def results(self) -> list[FitResult]:
+        """Return what every run has come to."""
+        state = self._state
+        results = [run.result(state.seconds) for run in self.runs]
+        if state.division is None:
+            return results
+        return _whole(state.division, self.models, results, state.epoch - self._first_epoch)
 
 
 def _make_epoch(

@@ -22,7 +22,8 @@ class Progress:
     """What a caller may show after an epoch: averages over the runs still training.
 
     The scores are accuracies, or those of another task: ``score_name`` says which. ``stage`` says
-    what is trained, where that is one of several things.
+    what is trained, where that is one of several things; ``pool_score`` is then the validation
+    score of all of them together so far, ``seconds_left`` a guess of the time that is left.
 
     Examples
     --------
@@ -56,6 +57,8 @@ class Progress:
     runs: Sequence[Run] = field(repr=False)
     score_name: str = "accuracy"
     stage: str = ""
+    pool_score: float = math.nan
+    seconds_left: float = math.nan
 
     def scalars(self) -> dict[str, NDArray[Any]]:
         """Return the filter's scalars of the first run after this epoch, by name."""

@@ -18,6 +18,9 @@ from graphfilter.training.batches import Batches
 from graphfilter.training.task import Task
 from graphfilter.training.tasks import CLASSIFICATION
 
+# What ends a run that would have gone on: a caller, or a committee to which it adds nothing.
+ASKED, SUPERFLUOUS = CALLED_OFF = ("asked", "superfluous")
+
 
 @dataclass(frozen=True, eq=False)
 class FitResult:
@@ -34,8 +37,9 @@ class FitResult:
         ``beta``), one row at the start and one per epoch.
     best_epoch : int
         The epoch of the best weights, from 1; 0 is the start.
-    stopped : {'patience', 'max_epochs', 'diverged', 'asked'}
-        What ended it; 'asked' is a caller whose ``on_epoch`` returned True.
+    stopped : {'patience', 'max_epochs', 'diverged', 'asked', 'superfluous'}
+        What ended it; 'asked' is a caller whose ``on_epoch`` returned True, 'superfluous' a
+        committee to which it added nothing.
     seconds : float
         Training time of all runs trained side by side with it.
     communicated : dict of int

@@ -1,0 +1,109 @@
+"""What a pool loses on vertices that it was not weighed on."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax, logsumexp
+
+from graphfilter.systems.pooling import (
+    STRENGTH,
+    Array,
+    fit_temperature,
+    fit_weights,
+    vertex_weights,
+)
+
+# Of vertices that judge: more would not decide otherwise, and take longer.
+MOST_JUDGES = 3000
+
+
+class CrossFit:
+    """Members weighed on some validation vertices and judged on the others, in turn.
+
+    Parameters
+    ----------
+    logits : array (M, n, C)
+    labels : array (n,)
+    prior : array (M,)
+        Shares that are believed beforehand.
+    class_weight : array (C,), optional
+    n_folds : int
+    """
+
+    def __init__(
+        self,
+        logits: Array,
+        labels: NDArray[np.int64],
+        prior: Array,
+        class_weight: Array | None = None,
+        n_folds: int = 3,
+    ) -> None:
+        rng = np.random.default_rng(0)
+        chosen = np.sort(rng.permutation(len(labels))[:MOST_JUDGES])
+        logits, labels = logits[:, chosen], labels[chosen]
+        self._labels, self._prior = labels, prior
+        self._weight = vertex_weights(labels, class_weight)
+        # Classes are dealt out evenly.
+        fold = np.empty(len(labels), dtype=np.int64)
+        fold[np.lexsort((rng.random(len(labels)), labels))] = np.arange(len(labels)) % n_folds
+        self._folds: list[tuple[NDArray[np.bool_], Array]] = []
+        for k in range(n_folds):
+            fitted = fold != k
+            weight = self._weight[fitted]
+            temperatures = [fit_temperature(z[fitted], labels[fitted], weight) for z in logits]
+            log_p = log_softmax(logits / np.array(temperatures)[:, None, None], axis=2)
+            self._folds.append((fitted, log_p))
+
+    def losses(self, heard: NDArray[np.bool_]) -> Array:
+        """Return the loss of every judge where these members are heard, weighed by its class."""
+        centre = self._prior[heard] / self._prior[heard].sum()
+        found = np.empty(len(self._labels))
+        for fitted, log_p in self._folds:
+            said = log_p[heard]
+            w = fit_weights(
+                said[:, fitted], self._labels[fitted], centre, self._weight[fitted], STRENGTH
+            )
+            z = np.tensordot(w, said[:, ~fitted], axes=1)
+            own = np.take_along_axis(z, self._labels[~fitted][:, None], axis=1)[:, 0]
+            found[~fitted] = logsumexp(z, axis=1) - own
+        return self._weight * found
+
+
+def superfluous(
+    judged: CrossFit, heard: NDArray[np.bool_], candidates: NDArray[np.bool_], worth: float
+) -> list[int]:
+    """Return which candidates add nothing to the others that are heard, one after another.
+
+    A member adds nothing where what the others lose without it, and one standard error more, is
+    less than ``worth`` of the loss. Of several the one that adds least goes first, and the rest are
+    judged without it: of two that say the same one stays.
+
+    Parameters
+    ----------
+    heard, candidates : bool arrays (M,)
+        Those that are heard, and which of them may go.
+    """
+    heard, gone = heard.copy(), list[int]()
+    while heard.sum() > 1:
+        losses = judged.losses(heard)
+        adds = {
+            int(m): _most_added(judged.losses(_without(heard, m)) - losses)
+            for m in np.flatnonzero(heard & candidates)
+        }
+        if not adds or min(adds.values()) >= worth * losses.mean():
+            break
+        least = min(adds, key=lambda m: adds[m])
+        heard[least] = False
+        gone.append(least)
+    return gone
+
+
+def _most_added(differences: Array) -> float:
+    return float(differences.mean() + differences.std() / np.sqrt(len(differences)))
+
+
+def _without(heard: NDArray[np.bool_], member: np.intp) -> NDArray[np.bool_]:
+    others = heard.copy()
+    others[member] = False
+    return others
