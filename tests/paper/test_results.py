@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from graphfilter.bench import make_table, read_records, summarise, to_markdown
+from graphfilter.bench import divide_name, make_table, read_records, summarise, to_markdown
 from graphfilter.paper import committee_summary, committee_table
 from graphfilter.paper.accuracy_table import CHOSEN
 from graphfilter.paper.comparison import compare_accuracy, compare_chosen, select
@@ -144,12 +143,14 @@ def test_committed_records_are_those_of_todays_systems(name: str) -> None:
     stacked = [stacking_system(base, depth) for base in TABLE_4 for depth in DEPTHS]
     own = {system.name: system for system in stacked if isinstance(system, System)}
     for record in read_records(RESULTS / f"{name}.jsonl.gz"):
-        system = own.get(record.model) or find_system(record.model)
+        system = own.get(record.model) or find_system(divide_name(record.model)[0])
         assert system is not None
         system = system.for_dataset(record.dataset)
         assert record.network == ({} if system.model is None else system.model.describe())
-        config = {k: v for k, v in record.config.items() if k not in ("setting", "operator")}
-        assert config == ({} if system.model is None else asdict(system.config))
+        config = {
+            k: v for k, v in record.config.items() if k not in ("setting", "operator", "n_seeds")
+        }
+        assert config == system.describe_training()
         assert record.config["operator"] == system.operator
 
 

@@ -6,6 +6,7 @@ A new split rule goes into ``protocol``. Imports from ``systems``, ``metrics`` a
 them; knows nothing of any paper.
 """
 
+from graphfilter.bench.averages import divide_name as divide_name
 from graphfilter.bench.benchmark import run_benchmark
 from graphfilter.bench.line_table import holds_benchmarks, read_line_table
 from graphfilter.bench.matrix import BenchProgress, OnProgress, run_matrix

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from graphfilter.bench.averages import MARK, divide_name
 from graphfilter.bench.matrix import OnProgress, run_matrix
 from graphfilter.bench.pair import Pair
 from graphfilter.bench.protocol import check_split_rule, dataset_name
@@ -75,7 +76,7 @@ def run_benchmark(
         pairs = [
             Pair(
                 dataset=name,
-                model=model.name if isinstance(model, System) else get_system(model).name,
+                model=model.name if isinstance(model, System) else _full_name(model),
                 split_rule=check_split_rule(split_rule),
                 runs=runs,
                 scaling=scaling,
@@ -88,3 +89,9 @@ def run_benchmark(
             for model in dict.fromkeys(models)
         ]
         return run_matrix(pairs, RecordFile(out), jobs=jobs, on_progress=on_progress)
+
+
+def _full_name(model: str) -> str:
+    """Return a name as runs are recorded under it, its settings in order."""
+    name, n_seeds = divide_name(model)
+    return get_system(name).name + (f"{MARK}{n_seeds}" if n_seeds > 1 else "")

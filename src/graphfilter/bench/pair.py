@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from graphfilter.bench.averages import divide_name, train_average
 from graphfilter.bench.protocol import GraphLoader, draw_split, split_index
 from graphfilter.bench.record import Record
 from graphfilter.graph import Graph
@@ -25,7 +26,6 @@ from graphfilter.systems import (
     get_system,
     learned_filters,
     predict_untrained,
-    train_system,
 )
 from graphfilter.training import Progress
 
@@ -40,7 +40,7 @@ class Pair:
     Attributes
     ----------
     dataset, model : str
-        The names that runs are recorded under.
+        The names that runs are recorded under; ``fsgnn*5`` is fsgnn as the average of five seeds.
     given : System, optional
         The system, where it is not the one that the registry has under this name.
     file : str
@@ -66,10 +66,15 @@ class Pair:
     @property
     def system(self) -> System:
         """The system as its authors set it for this dataset, with the epochs asked for."""
-        system = self.given or get_system(self.model)
+        system = self.given or get_system(divide_name(self.model)[0])
         if not self.file:
             system = system.for_dataset(self.dataset)
         return system.limited(self.max_epochs)
+
+    @property
+    def n_seeds(self) -> int:
+        """Of how many seeds each run is the average."""
+        return 1 if self.given else divide_name(self.model)[1]
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,7 @@ def blank_records(pair: Pair) -> list[Record]:
     system = pair.system
     config = {"operator": system.operator, "setting": system.setting}
     config |= system.describe_training()
+    config |= {"n_seeds": pair.n_seeds} if pair.n_seeds > 1 else {}
     return [
         Record(
             dataset=pair.dataset,
@@ -153,7 +159,7 @@ def run_pair(pair: Pair, load: GraphLoader, emit: Emit) -> None:
             emit(_failed(record, error))
         return
     for group in groups:
-        _run_group(group, system, prepared, emit)
+        _run_group(group, system, prepared, emit, pair.n_seeds)
 
 
 def _predicted(record: Record, system: System, graph: Graph, split: Split) -> Record:
@@ -172,11 +178,12 @@ def _run_group(
     system: System,
     prepared: Prepared,
     emit: Emit,
+    n_seeds: int,
 ) -> None:
     """Run a group at once; where that fails, one run after the other."""
     failed = False
     try:
-        records = _records(group, system, prepared, emit)
+        records = _records(group, system, prepared, emit, n_seeds)
     except Exception as error:
         failed = True
         records = [_failed(record, error) for record, _ in group]
@@ -186,21 +193,26 @@ def _run_group(
     if failed and len(group) > 1:
         # Ten at once may not fit where one does, and one bad split should not spoil the others.
         for run in group:
-            _run_group([run], system, prepared, emit)
+            _run_group([run], system, prepared, emit, n_seeds)
         return
     for record in records:
         emit(record)
 
 
 def _records(
-    group: Sequence[tuple[Record, Split]], system: System, prepared: Prepared, emit: Emit
+    group: Sequence[tuple[Record, Split]],
+    system: System,
+    prepared: Prepared,
+    emit: Emit,
+    n_seeds: int,
 ) -> list[Record]:
     """Run a group and return all of its records, or raise."""
-    outcomes = train_system(
+    outcomes = train_average(
         prepared,
         system,
         [split for _, split in group],
         [record.seed for record, _ in group],
+        n_seeds=n_seeds,
         on_epoch=_news(emit),
     )
     return [

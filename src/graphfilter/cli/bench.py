@@ -52,7 +52,8 @@ def bench(
         str,
         typer.Option(
             help="Names (see graphfilter bench models) separated by commas, or all; "
-            "name@key=value trains one in another setting: sgf@weight_decay=5e-5.",
+            "name@key=value trains one in another setting: sgf@weight_decay=5e-5; name*5 is the "
+            "average of five seeds.",
             show_default=False,
         ),
     ] = "",

@@ -96,7 +96,8 @@ def fit(
     patience: Annotated[
         int | None,
         typer.Option(
-            help="Epochs without a better validation score; 40 to 120 for the committee, by the number of labels, 200 for sgf.",
+            help="Epochs without a better validation score; 40 to 120 for the committee, by the "
+            "number of labels, 200 for sgf.",
             min=1,
             rich_help_panel=MODEL,
             show_default=False,

@@ -162,8 +162,8 @@ class GraphClassifier(OfCommittee, VertexClassifier):
     feature_scaling : {'auto', 'none', 'row', 'standardise'}
         See :class:`~graphfilter.inputs.scaling.FeatureScaler`.
     max_epochs, patience, monitor : int, int and str, optional
-        In place of the members' own, 1500, 40 to 120 and 'accuracy', or 'average_precision' where one of
-        two classes is rare: see :class:`~graphfilter.training.TrainConfig`.
+        In place of the members' own, 1500, 40 to 120 and 'accuracy', or 'average_precision' where
+        one of two classes is rare: see :class:`~graphfilter.training.TrainConfig`.
     positive, validation_fraction, class_weight, device, random_state, verbose
         As in :class:`~graphfilter.SGFClassifier`.
 

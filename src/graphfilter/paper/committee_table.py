@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import rankdata
 
-from graphfilter.bench import OnProgress, Record
+from graphfilter.bench import OnProgress, Record, divide_name
 from graphfilter.metrics import corrected_t_test, mean_interval
 from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
 from graphfilter.paper.comparison import ComparedAccuracy, compare_accuracy
@@ -179,8 +179,10 @@ def _mean_score(runs: Sequence[Record], part: str) -> float:
 
 def short_title(model: str) -> str:
     """Return the title of a system, whatever its setting."""
-    name, at, _ = model.partition("@")
-    return get_system(name).title + (", another setting" if at else "")
+    whole, n_seeds = divide_name(model)
+    name, at, _ = whole.partition("@")
+    averaged = f", {n_seeds} seeds" if n_seeds > 1 else ""
+    return get_system(name).title + (", another setting" if at else "") + averaged
 
 
 def verdicts(

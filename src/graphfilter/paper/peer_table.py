@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphfilter.bench import OnProgress, Record
+from graphfilter.bench import OnProgress, Record, divide_name
 from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
 from graphfilter.paper.committee_table import DATASETS, LEAST_RUNS, SCALING, metric_of
 from graphfilter.paper.comparison import ComparedAccuracy, compare_accuracy, select
@@ -117,8 +117,13 @@ def _everywhere(records: Sequence[Record]) -> list[Block]:
         for dataset, rule in DATASETS.items()
         if any(r.dataset == dataset for r in there)
     ]
-    titles = tuple(get_system(model).title for model in models)
+    titles = tuple(_title(model) for model in models)
     return [Block("On every dataset", titles, tuple(rows), "Dataset")] if rows else []
+
+
+def _title(model: str) -> str:
+    name, n_seeds = divide_name(model)
+    return get_system(name).title + (f", {n_seeds} seeds" if n_seeds > 1 else "")
 
 
 def _cell(records: Sequence[Record], dataset: str, rule: str, model: str) -> ComparedAccuracy | str:

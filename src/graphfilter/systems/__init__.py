@@ -6,7 +6,11 @@ authors' own setting in ``author_systems.py``: add yours there.
 ``pipeline.py`` runs any of them on a graph. May import ``training`` and the rooms above it.
 """
 
-from graphfilter.systems.committee import Committee as Committee, repeats as repeats
+from graphfilter.systems.committee import (
+    Committee as Committee,
+    repeated_seed as repeated_seed,
+    repeats as repeats,
+)
 from graphfilter.systems.committee_outcome import CommitteeOutcome as CommitteeOutcome
 from graphfilter.systems.committees import COMMITTEE as COMMITTEE, GROUPS as GROUPS
 from graphfilter.systems.costs import Cost as Cost, estimate_cost as estimate_cost
@@ -23,6 +27,7 @@ from graphfilter.systems.pooling import (
     TEMPERATURES as TEMPERATURES,
     Pool as Pool,
     log_probabilities as log_probabilities,
+    together as together,
 )
 from graphfilter.systems.pools import pooling_of as pooling_of
 from graphfilter.systems.registry import SYSTEMS, find_system, get_system
