@@ -41,15 +41,19 @@ class Promised:
 
     @cached_property
     def held(self) -> NDArray[np.bool_]:
-        """Whether the truth of each vertex is inside; of no meaning where it is not known."""
+        """Whether the truth is inside, (n, T): of numbers each, otherwise in one column.
+
+        Of no meaning where it is not known.
+        """
         plan = self.plan
         if self.intervals is not None:
             low, high = self.intervals[..., 0], self.intervals[..., 1]
-            return np.all((low <= plan.truth) & (plan.truth <= high), axis=1)
+            return (low <= plan.truth) & (plan.truth <= high)
         assert self.sets is not None
         if self.plan.target.task.one_class:
-            return self.sets[np.arange(len(self.sets)), plan.target.codes] & plan.known
-        return np.all(self.sets | ~(plan.truth > 0.5), axis=1)
+            own = self.sets[np.arange(len(self.sets)), plan.target.codes]
+            return (own & plan.known)[:, None]
+        return np.all(self.sets | ~(plan.truth > 0.5), axis=1, keepdims=True)
 
     @property
     def test(self) -> NDArray[np.int64]:
@@ -64,16 +68,16 @@ class Promised:
 
     @cached_property
     def observed(self) -> Coverage | None:
-        """The coverage of the test vertices; None where there are none."""
+        """The coverage of the test vertices, of all their numbers; None where there are none."""
         test = self.test
-        return Coverage.of(self.held[test]) if len(test) else None
+        return Coverage.of(self.held[test].ravel()) if len(test) else None
 
     @property
     def chance(self) -> tuple[float, float] | None:
         """Between which shares chance alone puts the coverage of so many test vertices."""
         if self.observed is None:
             return None
-        return chance_of_coverage(self.coverage, self.n_calibrated, self.observed.n_vertices)
+        return chance_of_coverage(self.coverage, self.n_calibrated, len(self.test))
 
     def by_class(self) -> dict[str, Coverage]:
         """Return the coverage of each class, or of those with each label, on test vertices."""
@@ -82,7 +86,7 @@ class Promised:
             return {}
         names, plan = self.plan.names, self.plan
         if self.plan.target.task.one_class:
-            found = coverage_by(self.held[test], plan.target.codes[test])
+            found = coverage_by(self.held[test, 0], plan.target.codes[test])
             return {names[code]: own for code, own in found.items()}
         has = plan.truth[test] > 0.5
         return {
@@ -100,7 +104,16 @@ class Promised:
         first, second = np.quantile(degrees, [1 / 3, 2 / 3], method="lower")
         thirds = (degrees > first).astype(int) + (degrees > second)
         words = (f"up to {first}", f"up to {second}", "more")
-        return {words[k]: own for k, own in coverage_by(self.held[test], thirds).items()}
+        repeated = np.repeat(thirds, self.held.shape[1])
+        found = coverage_by(self.held[test].ravel(), repeated)
+        return {words[k]: own for k, own in found.items()}
+
+    def by_number(self) -> dict[str, Coverage]:
+        """Return the coverage of each of several numbers on test vertices."""
+        if not len(self.test) or len(self.plan.names) == 1 or self.intervals is None:
+            return {}
+        columns = self.held[self.test].T
+        return {n: Coverage.of(own) for n, own in zip(self.plan.names, columns, strict=True)}
 
     @property
     def size(self) -> float:
@@ -161,7 +174,7 @@ class Promised:
         if self.observed is not None and self.chance is not None:
             seen = self.observed
             said.append(
-                f"Observed on {count(seen.n_vertices, 'test vertex', 'test vertices')}: "
+                f"Observed on {count(len(self.test), 'test vertex', 'test vertices')}: "
                 f"{seen.share:.1%} ({seen.low:.1%} to {seen.high:.1%}); of exchangeable vertices "
                 f"chance allows {self.chance[0]:.1%} to {self.chance[1]:.1%}."
             )
@@ -181,6 +194,7 @@ class Promised:
             found["observed"] = asdict(self.observed)
             found["chance"] = self.chance
             found["by_class"] = {name: asdict(own) for name, own in self.by_class().items()}
+            found["by_number"] = {name: asdict(own) for name, own in self.by_number().items()}
             found["by_degree"] = {name: asdict(own) for name, own in self.by_degree().items()}
         return found
 

@@ -1,0 +1,112 @@
+"""Labels chosen by ``graphfilter suggest`` beside labels drawn at random.
+
+    python benchmarks/next_labels.py --jobs 8 --seconds 540     six datasets, ten seeds
+    python benchmarks/next_labels.py --table
+
+A fifth of the vertices is tested on, and never labelled. Both ways start from the same 20 labels
+drawn at random, and get 20 more in each of five rounds: those that the fitted model suggests, or
+those drawn at random. The model is the committee of low effort, fitted anew every round, with a
+quarter of the labels to validate on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter import Graph, GraphClassifier, load_dataset
+from graphfilter.data import make_csbm
+from graphfilter.estimators import suggest_labels
+from resumable import Record, make_records, parser, read_records
+
+DATASETS = ("cora", "citeseer", "photo", "chameleon", "wisconsin", "actor")
+N_SEEDS, N_ROUNDS, N_LABELS = 10, 5, 20
+WAYS = ("suggest", "random")
+
+
+def load(name: str) -> Graph:
+    """Return a registered dataset, or a small made graph."""
+    return make_csbm(200, frequency=0.5, n_features=5) if name == "made" else load_dataset(name)
+
+
+def measure(task: tuple[str, int, str, int, dict[str, Any]]) -> Record:
+    """Label round after round in one way; return the accuracy after each."""
+    name, seed, way, n_rounds, options = task
+    graph = load(name)
+    assert graph.labels is not None
+    rng = np.random.default_rng(seed)
+    drawn = rng.permutation(np.flatnonzero(graph.labels >= 0))
+    test, pool = drawn[: len(drawn) // 5], drawn[len(drawn) // 5 :]
+    labelled = pool[:N_LABELS]
+    accuracies = []
+    for step in range(n_rounds + 1):
+        model = fit(graph, labelled, seed, options)
+        # Its classes are the numbers of the graph's.
+        accuracies.append(float((model.predict()[test] == graph.labels[test]).mean()))
+        rest = np.setdiff1d(pool, labelled)
+        if step == n_rounds or not len(rest):
+            break
+        chosen = rng.permutation(rest)[:N_LABELS]
+        if way == "suggest":
+            found = suggest_labels(model, model.graph_, np.sort(rest), N_LABELS, seed)
+            chosen = np.array([one.vertex for one in found])
+        labelled = np.concatenate([labelled, chosen])
+    return {"dataset": name, "seed": seed, "way": way, "accuracies": accuracies}
+
+
+def fit(
+    graph: Graph, labelled: NDArray[np.int64], seed: int, options: dict[str, Any]
+) -> GraphClassifier:
+    """Fit to these labels alone."""
+    assert graph.labels is not None
+    y = np.full(graph.n_vertices, -1, dtype=np.int64)
+    y[labelled] = graph.labels[labelled]
+    model = GraphClassifier(effort="low", random_state=seed, **options)
+    return model.fit(graph.features, y, graph=graph)
+
+
+def table(records: list[Record]) -> str:
+    """Return the accuracy after the last round in both ways, as Markdown."""
+    heads = ("dataset", "seeds", "start", "random", "suggest", "difference")
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for name in sorted({record["dataset"] for record in records}):
+        own = [record for record in records if record["dataset"] == name]
+        by_way = {way: {r["seed"]: r["accuracies"] for r in own if r["way"] == way} for way in WAYS}
+        seeds = sorted(set(by_way["suggest"]) & set(by_way["random"]))
+        if not seeds:
+            continue
+        start = np.mean([by_way["random"][s][0] for s in seeds])
+        ends = {way: np.array([by_way[way][s][-1] for s in seeds]) for way in WAYS}
+        gain = ends["suggest"] - ends["random"]
+        error = gain.std() / np.sqrt(max(len(seeds) - 1, 1))
+        lines.append(
+            f"| {name} | {len(seeds)} | {start:.3f} | {ends['random'].mean():.3f} | "
+            f"{ends['suggest'].mean():.3f} | {gain.mean():+.3f} ± {error:.3f} |"
+        )
+    return "\n".join(lines)
+
+
+def main(words: list[str] | None = None) -> None:
+    """Make the records that are missing, and print the table."""
+    options = parser(__doc__, "results/next-labels.jsonl").parse_args(words)
+    names, n, n_rounds, quick = DATASETS, N_SEEDS, N_ROUNDS, {}
+    if options.small:
+        names, n, n_rounds, quick = ("made",), 1, 1, {"max_epochs": 5}
+    tasks = {
+        f"{name}/{seed}/{way}": (name, seed, way, n_rounds, quick)
+        for seed in range(n)
+        for name in names
+        for way in WAYS
+    }
+    if not options.table:
+        left = make_records(
+            tasks, measure, options.records, jobs=options.jobs, seconds=options.seconds
+        )
+        print(f"{left} runs are left.")
+    print(table(read_records(options.records)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""Whether sets of classes hold the truth as often as they promise: coverage and size.
+
+    python benchmarks/promises.py --jobs 8 --seconds 540     ten stratified splits of each dataset
+    python benchmarks/promises.py --table
+
+The committee is fitted on 60/20/20 splits; its sets at coverages 0.8, 0.9 and 0.95 are calibrated
+on the validation part and counted on the test part. "Within chance" says in how many splits the
+coverage of the test part is inside the 95 % interval that exchangeable vertices give
+(``graphfilter.metrics.coverage.chance_of_coverage``); sets always hold the most probable class, so
+that a model which is right more often than promised is above it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphfilter import Graph, GraphClassifier, load_dataset
+from graphfilter.data import make_csbm
+from graphfilter.metrics import chance_of_coverage
+from graphfilter.paper.committee_table import DATASETS
+from graphfilter.splits import stratified
+from resumable import Record, make_records, parser, read_records
+
+COVERAGES = (0.8, 0.9, 0.95)
+N_SPLITS = 10
+
+
+def load(name: str) -> Graph:
+    """Return a registered dataset, or a small made graph."""
+    return make_csbm(200, frequency=0.5, n_features=5) if name == "made" else load_dataset(name)
+
+
+def measure(task: tuple[str, int, dict[str, Any]]) -> Record:
+    """Fit the committee on a split, and count what its sets hold."""
+    name, seed, options = task
+    graph = load(name)
+    assert graph.labels is not None
+    split = stratified(graph.labels, seed)
+    model = GraphClassifier(random_state=seed, **options).fit(graph=graph, split=split)
+    test = split.test
+    found: Record = {"dataset": name, "split": seed, "n_val": len(split.val), "n_test": len(test)}
+    found["accuracy"] = float((model.predict_proba()[test].argmax(1) == graph.labels[test]).mean())
+    for coverage in COVERAGES:
+        sets = model.predict_set(coverage=coverage)[test]
+        held = sets[np.arange(len(test)), graph.labels[test]].mean()
+        sizes = sets.sum(axis=1)
+        found[f"held{coverage}"] = float(held)
+        found[f"size{coverage}"] = float(sizes.mean())
+        found[f"single{coverage}"] = float((sizes == 1).mean())
+    return found
+
+
+def table(records: list[Record]) -> str:
+    """Return the coverage and size of every dataset, as Markdown."""
+    heads = [f"held at {c} | size | within chance" for c in COVERAGES]
+    lines = [
+        f"| dataset | splits | accuracy | {' | '.join(heads)} |",
+        f"|---|---|---|{'---|' * (3 * len(COVERAGES))}",
+    ]
+    for name in sorted({record["dataset"] for record in records}):
+        own = [record for record in records if record["dataset"] == name]
+        cells = []
+        for c in COVERAGES:
+            held = [record[f"held{c}"] for record in own]
+            limits = [chance_of_coverage(c, r["n_val"], r["n_test"]) for r in own]
+            inside = sum(low <= h <= high for h, (low, high) in zip(held, limits, strict=True))
+            above = sum(h > high for h, (_, high) in zip(held, limits, strict=True))
+            size = np.mean([record[f"size{c}"] for record in own])
+            more = f", {above} above" if above else ""
+            cells.append(f"{np.mean(held):.3f} | {size:.2f} | {inside} of {len(own)}{more}")
+        accuracy = np.mean([record["accuracy"] for record in own])
+        lines.append(f"| {name} | {len(own)} | {accuracy:.3f} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main(words: list[str] | None = None) -> None:
+    """Make the records that are missing, and print the table."""
+    options = parser(__doc__, "results/promises.jsonl").parse_args(words)
+    names, n, quick = list(DATASETS), N_SPLITS, {}
+    if options.small:
+        names, n, quick = ["made"], 2, {"effort": "low", "max_epochs": 5}
+    tasks = {f"{name}/{seed}": (name, seed, quick) for seed in range(n) for name in names}
+    if not options.table:
+        left = make_records(
+            tasks, measure, options.records, jobs=options.jobs, seconds=options.seconds
+        )
+        print(f"{left} fits are left.")
+    print(table(read_records(options.records)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Many fits, one record per line: those on file are not made again, and a limit of time may end it.
+
+A script gives its tasks, each with a key, and a function from a task to its record. Records are
+appended as they are made, so that a killed run loses only what was being fitted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from graphfilter.errors import GraphFilterError
+from graphfilter.storage import append_lines, read_lines
+
+Record = dict[str, Any]
+Work = Callable[[Any], Record]
+
+
+def parser(description: str | None, out: str) -> argparse.ArgumentParser:
+    """Return the options that all such scripts have."""
+    options = argparse.ArgumentParser(description=description)
+    options.add_argument("--records", type=Path, default=Path(out), metavar="FILE")
+    options.add_argument("--jobs", type=int, default=1, help="processes that fit at a time")
+    options.add_argument("--seconds", type=float, default=1e9, help="start no fit after so many")
+    options.add_argument("--small", action="store_true", help="tiny, to see that it works")
+    options.add_argument("--table", action="store_true", help="print the table of the records only")
+    return options
+
+
+def read_records(path: Path) -> list[Record]:
+    """Return the records on file, by their keys in order; the last of a key counts."""
+    if not path.exists():
+        return []
+    found, _ = read_lines(path, json.loads, "a record")
+    by_key = {record["key"]: record for record in found}
+    return [by_key[key] for key in sorted(by_key)]
+
+
+def make_records(
+    tasks: Mapping[str, Any], work: Work, path: Path, *, jobs: int = 1, seconds: float = 1e9
+) -> int:
+    """Make the records that are not on file; return how many are left."""
+    started = time.monotonic()
+    done = {record["key"] for record in read_records(path)}
+    left = [key for key in tasks if key not in done]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if jobs == 1:
+        while left and time.monotonic() - started < seconds:
+            _keep(path, *_attempt(left.pop(0), tasks, work))
+        return len(left)
+    # One thread each: fits side by side would wait for one another's.
+    os.environ.setdefault("GRAPHFILTER_THREADS", "1")
+    running: dict[Any, str] = {}
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        while left or running:
+            while left and len(running) < jobs and time.monotonic() - started < seconds:
+                key = left.pop(0)
+                running[pool.submit(_attempt, key, {key: tasks[key]}, work)] = key
+            if not running:
+                break
+            for ended in wait(running, return_when=FIRST_COMPLETED).done:
+                del running[ended]
+                _keep(path, *ended.result())
+    return len(left)
+
+
+def _attempt(key: str, tasks: Mapping[str, Any], work: Work) -> tuple[str, Record | str]:
+    started = time.perf_counter()
+    try:
+        record = work(tasks[key])
+    except GraphFilterError as error:
+        return key, str(error)
+    return key, {**record, "seconds": round(time.perf_counter() - started, 2)}
+
+
+def _keep(path: Path, key: str, found: Record | str) -> None:
+    if isinstance(found, str):
+        print(f"{key} is left out: {found}", flush=True)
+        return
+    append_lines(path, [json.dumps({"key": key, **found})])
+    print(key, found, flush=True)
