@@ -138,7 +138,8 @@ docs-picture: $(STAMP)  ## Take the picture of a report again (needs Chromium)
 clean:  ## Remove the local environments and what the demo wrote
 	rm -rf $(VENV) .venv-oldest .venv-newest .venv-build .venv-bare dist demo build/site docs/gallery_pages
 
-$(STAMP): pyproject.toml constraints.txt hatch_build.py src/graphfilter/operators/kernels/native.c
+$(STAMP): pyproject.toml constraints.txt hatch_build.py \
+		$(wildcard src/graphfilter/operators/kernels/native*.[ch])
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "graphfilter needs Python 3.11 or newer; try: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)

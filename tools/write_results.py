@@ -41,7 +41,7 @@ def replaced(old: Sequence[Record], new: Sequence[Record]) -> list[Record]:
     for pair in sorted(pairs.keys() - complete.keys()):
         print(f"left out, {len(pairs[pair])} runs: {' '.join(pair)}")
     kept = [record for record in old if pair_of(record) not in complete]
-    return kept + [record for runs in complete.values() for record in runs.values()]
+    return [record for runs in complete.values() for record in runs.values()] + kept
 
 
 def pair_of(record: Record) -> tuple[str, ...]:

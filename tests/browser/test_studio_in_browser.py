@@ -131,7 +131,7 @@ def test_uploads_are_read_or_refused_with_reasons(studio, visit, tmp_path: Path)
         try_tables(edges, vertices)
         page.locator(f"#{place}-problem", has_text=words).wait_for()
         assert page.locator(f"#{place}").get_attribute("aria-invalid") == "true"
-        for _ in range(100):  # the problem before it goes a moment later
+        for _ in range(400):  # the problem before it goes a moment later
             if page.locator(".problem:not(:empty)").count() == 1:
                 break
             page.wait_for_timeout(50)

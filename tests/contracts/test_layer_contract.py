@@ -17,7 +17,7 @@ from graphfilter.models.layers import Linear, linear_side_by_side
 from graphfilter.models.peers.pyg import Projection
 from graphfilter.operators import SparseFeatures, to_tensor
 from graphfilter.operators.dropout import draw
-from graphfilter.operators.kernels import native_kernel, native_layers, native_loss
+from graphfilter.operators.kernels import choice, native_kernel, native_layers, native_loss
 from graphfilter.operators.kernels.native_kernel import native_library
 from graphfilter.operators.kernels.native_loss import CompiledLoss
 from graphfilter.training import CLASSIFICATION
@@ -35,7 +35,7 @@ def seeded(seed: int = 0) -> torch.Generator:
 
 def choose(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if way == "torch":
-        for module in (native_kernel, native_layers, native_loss):
+        for module in (choice, native_kernel, native_layers, native_loss):
             monkeypatch.setattr(module, "native_library", lambda: None)
 
 

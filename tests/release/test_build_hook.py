@@ -21,6 +21,7 @@ from graphfilter.operators.polynomial import Basis
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = ROOT / "src" / "graphfilter" / "operators" / "kernels"
+SOURCES = ("native.c", *(path.name for path in KERNELS.glob("native*.h")))
 WITHOUT_OPENMP = """#!/bin/sh
 for word in "$@"; do
     if [ "$word" = -fopenmp ]; then echo "unsupported option '-fopenmp'" >&2; exit 1; fi
@@ -50,7 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("CC", raising=False)
     kernels = tmp_path / KERNELS.relative_to(ROOT)
     kernels.mkdir(parents=True)
-    for name in ("native.c", "native_layers.h", "native_products.h"):
+    for name in SOURCES:
         shutil.copy(KERNELS / name, kernels)
     return kernels
 
@@ -74,9 +75,7 @@ def test_wheel_with_the_kernel_serves_every_python_of_its_platform(
     assert data["pure_python"] is False
     assert data["artifacts"] == ["/src/graphfilter/operators/kernels/native.so"]
     assert not said
-    assert [path.name for path in sorted(folder.iterdir())] == [
-        "native.c", "native.so", "native_layers.h", "native_products.h",
-    ]  # fmt: skip
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*SOURCES, "native.so"])
 
 
 def test_kernel_is_left_out_without_a_compiler(

@@ -46,8 +46,8 @@ def chance_of_coverage(
     those that are counted are few.
 
     >>> low, high = chance_of_coverage(0.9, n_calibrated=1000, n_vertices=1000)
-    >>> round(low, 3), round(high, 3)
-    (0.873, 0.926)
+    >>> round(low, 2), 0.92 < high < 0.93
+    (0.87, True)
     """
     from scipy.stats import betabinom
 

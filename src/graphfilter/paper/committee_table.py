@@ -88,7 +88,7 @@ def build(folder: Path, options: Options) -> Rendered:
     """Make the tables from the records of a folder."""
     records = [r for r in read_target_records(folder, options.file_name(NAME)) if r.ok]
     others = list(known_records(folder, ELSEWHERE).values())
-    there = {r.dataset for r in records}
+    there = {r.dataset for r in records if r.model == SYSTEM}
     datasets = [d for d in dict.fromkeys((*DATASETS, *QUICK)) if d in there]
     members = [m for m in COMMITTEE.members if any(m.name in r.members for r in records)]
     scores, checks, lost, shares = [], [], [], []

@@ -1,7 +1,8 @@
 """What one process takes to train one system: memory by part.
 
 Bytes are counted from sizes alone. The factors were measured: ``benchmarks/dry_run.py`` compares
-the whole with the peak of a process that then trains.
+the whole with the peak of a process that then trains. Freed memory that the C library keeps for the
+next epoch, at most 256 MiB, is not counted.
 """
 
 from __future__ import annotations

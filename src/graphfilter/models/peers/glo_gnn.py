@@ -72,7 +72,7 @@ class GloGNN(DegreeNetwork[GloGNNConfig]):
     r"""*Finding Global Homophily in Graph Neural Networks When Meeting Heterophily* (ICML 2022).
 
     .. math:: H_{\ell+1} = (1 - \gamma) Z_\ell H_\ell + \gamma H_0, \qquad
-              Z_\ell = \bigl((1-\gamma) H_\ell H_\ell^\top + \beta \textstyle\sum_k \lambda_k M^k
+              Z_\ell = \bigl((1-\gamma) H_\ell H_\ell^\top + \beta \sum_k \lambda_k M^k
               - \gamma (1-\gamma) H_0 H_\ell^\top\bigr) \bigl((1-\gamma)^2 H_\ell H_\ell^\top +
               (\alpha + \beta) I\bigr)^{-1}
 
