@@ -112,6 +112,8 @@ def test_committee_is_fitted_kept_and_explained(
         members = metrics["members"].values()
         assert sum(member["share"] for member in members) == pytest.approx(1)
         assert metrics["seconds"] == pytest.approx(sum(member["seconds"] for member in members))
+        [(title, why)] = [x for x in metrics["absent"].items() if "direction" in x[0]]
+        assert f"{title} ({why})" in page
     classifier, about, _ = load_run(run)
     found = predict_graph(classifier, about, graph)
     rows = (run / "predictions.csv").read_text(encoding="utf-8").splitlines()[1:]
