@@ -105,7 +105,8 @@ def main() -> int:
     options, words = parser.parse_known_args()
     if options.kind == "gpu" and not torch.cuda.is_available():
         raise SystemExit("there is no CUDA GPU here: run this on a machine with one.")
-    made = run(options.kind, *(options.commit or this_commit()), words)
+    commit, date = options.commit or this_commit()
+    made = run(options.kind, commit, date, words)
     if not made.passed + made.failed:
         raise SystemExit(f"all tests were skipped: {KINDS[options.kind]} must be at hand.")
     append_lines(RUNS, [json.dumps(asdict(made))])

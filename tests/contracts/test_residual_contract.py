@@ -33,13 +33,14 @@ def make_operator(n: int) -> Operator:
     return adjacency(Graph.from_edges([*edges[edges[:, 0] != edges[:, 1]], *hub], n_vertices=n))
 
 
-def parameters(n: int, n_runs: int, width: int) -> list[Tensor]:
+def parameters(n: int, n_runs: int, width: int) -> tuple[Tensor, Tensor, Tensor]:
     shapes = (n, n_runs, width), (N_LAYERS, n_runs, 2 * width, width), (N_LAYERS, n_runs, width)
     scales = 1.0, (2 * width) ** -0.5, 0.1
-    return [
+    hidden, weights, biases = (
         (scale * torch.randn(shape, generator=seeded(s))).requires_grad_()
         for s, (shape, scale) in enumerate(zip(shapes, scales, strict=True))
-    ]
+    )
+    return hidden, weights, biases
 
 
 def draws(n: int, n_runs: int, width: int, rate: float) -> Drawn | None:
@@ -80,8 +81,9 @@ def test_residual_layers_equal_their_closed_form(
     out = residual_layers(operator, *given, drawn)
     weight = torch.randn(out.shape, generator=seeded(9))
     got = torch.autograd.grad((out * weight).sum(), given)
-    exact = [tensor.detach().double().requires_grad_() for tensor in given]
-    expected = dense_layers(operator.matrix, *exact, drawn)
+    h, w, b = (tensor.detach().double().requires_grad_() for tensor in given)
+    exact = (h, w, b)
+    expected = dense_layers(operator.matrix, h, w, b, drawn)
     wanted = torch.autograd.grad((expected * weight.double()).sum(), exact)
     for a, b in zip([out, *got], [expected, *wanted], strict=True):
         torch.testing.assert_close(a.double(), b, rtol=1e-3, atol=1e-4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -12,7 +14,7 @@ from graphfilter.errors import GraphError
 
 GRAPH = make_csbm(20, n_features=2)
 X, Y = np.asarray(GRAPH.features), np.asarray(GRAPH.labels)
-OPTIONS = {"n_layers": 2, "hidden_size": 4, "max_epochs": 2, "random_state": 0}
+OPTIONS: dict[str, Any] = {"n_layers": 2, "hidden_size": 4, "max_epochs": 2, "random_state": 0}
 
 
 def n_known(model: SGFClassifier | SGFRegressor) -> int:

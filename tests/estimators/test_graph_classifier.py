@@ -63,7 +63,7 @@ def test_column_empty_on_every_labelled_vertex_is_left_out_of_the_trees_with_a_n
             "id": np.arange(60),
             "age": rng.normal(size=60),
             "battery": np.where(account, np.nan, rng.normal(size=60)),
-            "fraud": np.where(account, np.where(rng.random(60) < 0.5, "yes", "no"), None),
+            "fraud": np.where(account, np.where(rng.random(60) < 0.5, "yes", "no"), ""),
         }
     )
     edges = pd.DataFrame(GRAPH.edges, columns=["source", "target"])

@@ -52,6 +52,7 @@ def test_monitored_average_precision_is_of_the_class_looked_for(first: str, seco
     split = stratified(graph.labels, 0)
     for positive in (None, *names):
         clf = quick(monitor="average_precision", positive=positive).fit(graph=graph, split=split)
+        assert graph.labels is not None
         sought = graph.classes.tolist().index(positive or names[0])
         best = clf.results_[0].best_epoch
         expected = average_precision_score(

@@ -94,7 +94,11 @@ def test_tables_merge_by_what_the_weight_is_and_say_so(
 
 @pytest.mark.parametrize("merge", [None, *MEANINGS])
 @pytest.mark.parametrize("weighted", [True, False])
-@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=2,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(rows=ROWS)
 def test_a_store_merges_as_a_graph_in_memory(
     rows: list[tuple[int, int, float]],

@@ -188,7 +188,7 @@ def test_acm_gcn_is_its_equations(structure: bool, early_relu: bool) -> None:
                 channels.append(torch.relu(A @ layer.links))
             scores = torch.stack([c @ layer.scores[i] for i, c in enumerate(channels)], dim=1)
             share = (torch.sigmoid(scores) @ layer.mix / len(channels)).softmax(1)
-            hidden = sum(share[:, i : i + 1] * c for i, c in enumerate(channels))
+            hidden = (share.T[:, :, None] * torch.stack(channels)).sum(0)
             hidden = hidden * (1 if structure else 3)
         torch.testing.assert_close(model(AUGMENTED, X), hidden, rtol=1e-4, atol=1e-5)
 

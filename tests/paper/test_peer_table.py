@@ -11,10 +11,12 @@ from graphfilter.paper.options import Options
 from graphfilter.paper.records import open_records
 from graphfilter.systems import get_system
 
+PARTS: tuple[str, ...] = ("train", "val", "test")
+
 
 def record(dataset: str, model: str, split: int, rule: str, scaling: str, test: float) -> Record:
     part = {"n_vertices": 30, "accuracy": test, "roc_auc": test / 2}
-    scores = dict.fromkeys(("train", "val", "test"), part)
+    scores = dict.fromkeys(PARTS, part)
     return Record(dataset, model, rule, split, split, scaling, {}, "cpu", scores=scores)
 
 

@@ -8,10 +8,12 @@ from tools.write_results import pack, replaced
 
 from graphfilter.bench import Record, read_records
 
+PARTS: tuple[str, ...] = ("train", "val", "test")
+
 
 def record(model: str, seed: int, test: float, status: str = "ok") -> Record:
     part = {"n_vertices": 30, "accuracy": test}
-    scores = dict.fromkeys(("train", "val", "test"), part) if status == "ok" else {}
+    scores = dict.fromkeys(PARTS, part) if status == "ok" else {}
     return Record(
         "texas", model, "stratified", seed, seed, "auto", {}, "cpu", scores=scores,
         status="ok" if status == "ok" else "failed",

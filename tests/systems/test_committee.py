@@ -137,6 +137,8 @@ def test_asked_to_stop_it_weighs_what_it_has() -> None:
 class Broken(ModelConfig):
     """A model that cannot be built."""
 
+    error: Exception
+
     def __init__(self, error: Exception) -> None:
         object.__setattr__(self, "error", error)
 

@@ -73,7 +73,7 @@ def test_training_knows_no_edge_of_the_future(
     shares = [[member.weight for member in one.fitted_members_] for one in fitted]
     assert shares[0] == shares[1]
     answers = [one.predict_proba() for one in fitted]
-    assert not np.array_equal(*answers)
+    assert not np.array_equal(answers[0], answers[1])
     whole = Graph.from_edges(PAIRS, N, features=FEATURES)
     np.testing.assert_allclose(fitted[0].predict_proba(graph=whole), answers[0], atol=1e-6)
 
