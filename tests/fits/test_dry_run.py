@@ -118,14 +118,11 @@ def test_fit_by_several_processes_is_refused_by_what_the_machine_has(monkeypatch
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
-def test_estimate_is_near_the_measured_peak(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_estimate_is_near_the_measured_peak(tmp_path: Path) -> None:
     """Without what the program takes itself, which depends on libraries and threads.
 
     Nor what the C library keeps of freed memory, at most ``runtime.allocator.KEPT``.
     """
-    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", str(2**17))
     # Each larger than the one before: hardly anything, then features, then hidden columns.
     plans = [(make_graph(2000), 16), (make_graph(12_000, 768), 16), (make_graph(12_000), 1024)]
     fits, estimated = [], []
