@@ -56,9 +56,15 @@ def test_saved_mutant_is_the_one_that_was_read(tmp_path: Path) -> None:
 
 
 def test_peak_memory_sees_what_is_gone() -> None:
-    peak = PeakMemory()
+    for _ in range(2):  # the second time the C library may have the memory still
+        _use_64_mib()
+        peak = PeakMemory()
+        _use_64_mib()
+        assert peak.grown() >= 60 << 20
+
+
+def _use_64_mib() -> None:
     del [bytes(range(256)) * (1 << 18)][0]
-    assert peak.grown() >= 60 << 20
 
 
 def test_runner_goes_on_where_its_summary_ends(
