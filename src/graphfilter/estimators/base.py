@@ -16,6 +16,7 @@ from graphfilter.estimators.alignment import align_target
 from graphfilter.estimators.explaining import class_number, explain_graph, find_vertex, members_of
 from graphfilter.estimators.inputs import take_target
 from graphfilter.estimators.promises import check_promise
+from graphfilter.estimators.state import parameters
 from graphfilter.estimators.targets import Target, class_target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.explain import Explanation, Member, embed_members
@@ -26,6 +27,7 @@ from graphfilter.tables import match_labels
 from graphfilter.training import CLASSIFICATION, Classification, Task
 
 
+@parameters
 class VertexClassifier(ClassifierMixin, VertexEstimator):
     """Give the vertices of a graph their class, or each of them any of several labels.
 
@@ -35,8 +37,8 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
     unknown. Each label then has its own probability, and is predicted where it is above one half.
     """
 
-    class_weight: dict[Any, float] | str | None
-    positive: Any
+    class_weight: dict[Any, float] | str | None = None
+    positive: Any = None
 
     def read_target(self, y: Any) -> Target:
         return class_target(y)

@@ -50,10 +50,10 @@ class Trained:
 class VertexEstimator(EstimatorState):
     """Fit, predict, save and load on the vertices of a graph.
 
-    A subclass names its parameters in ``__init__``, as scikit-learn wants it, implements
-    ``build_system``, which turns them into a system, and ``read_target``, which reads y. Parameters
-    that are left open (None, or 'auto') are settled by :meth:`choose` when it is known what is to
-    be learned, and are then in ``chosen_``.
+    A subclass annotates its parameters (:func:`~graphfilter.estimators.state.parameters`),
+    implements ``build_system``, which turns them into a system, and ``read_target``, which reads y.
+    Parameters that are left open (None, or 'auto') are settled by :meth:`choose` when it is known
+    what is to be learned, and are then in ``chosen_``.
     """
 
     # scikit-learn's metadata routing passes ``vertices`` without being asked to.
