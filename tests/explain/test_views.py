@@ -69,7 +69,8 @@ def test_members_explained_together_add_up_to_each_alone(graph: Graph) -> None:
     trees = get_system("trees")
     fitted = trees.build(prepared.seen_as(trees.view).graph, 0)
     rows = prepared.seen_as(trees.view).graph.features
-    assert isinstance(fitted, Trees) and graph.labels is not None
+    assert isinstance(fitted, Trees)
+    assert graph.labels is not None
     fitted.fit(rows, graph.labels, seed=0)
     members.append(member_of(prepared, trees, fitted, weight=0.1, temperature=2.0, views=views))
     assert set(views) == {"unit+links", "averages"}
