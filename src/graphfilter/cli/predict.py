@@ -27,13 +27,24 @@ def predict(
             metavar="FILE",
         ),
     ] = None,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            help="Add a set of classes or labels, or the low and the high end of a number, that "
+            "hold the truth so often, such as 0.9; unless given, that of the fit if it had one. "
+            "The promise is for vertices exchangeable with the validation vertices of the fit.",
+            metavar="SHARE",
+            show_default=False,
+        ),
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files.")] = False,
 ) -> None:
     """Label the vertices of a graph with the model of a run, without training again.
 
     The tables need the same feature columns as those the model was fitted on; they are found by
     name and understood as they were then. Labels are not needed; where there are some, the
-    accuracy on vertices that were not trained on is printed.
+    accuracy on vertices that were not trained on is printed. The column part of the file says what
+    a vertex was in the run, by its id: train, val, test, unlabelled, or new.
 
     Example:  graphfilter predict run --edges new_edges.csv --vertices new.csv --out new_labels.csv
     """
@@ -44,17 +55,14 @@ def predict(
         raise ConfigError(f"{out}: exists; pass --overwrite to replace it, or another --out.")
     if not out.parent.is_dir():
         raise ConfigError(f"{out.parent}: there is no such folder to write {out.name} to.")
-    from graphfilter.fits import answers_of
     from graphfilter.run_folder import (
         as_fitted,
         check_embeddings_file,
         describe_answers,
         load_run,
-        predict_graph,
+        predict_run,
         write_embeddings,
-        write_predictions,
     )
-    from graphfilter.wording import count
 
     if embeddings is not None:
         check_embeddings_file(embeddings, overwrite=overwrite)
@@ -62,18 +70,17 @@ def predict(
     if embeddings is not None and not estimator.task_.one_class:
         raise ConfigError("--embeddings is for runs of one class per vertex; leave it out.")
     new = given.read(encoder=encoder, like=about.columns).graph
-    names = [str(name) for name in estimator.target_names_]
     with waiting("predicting", quiet=given.quiet):
-        outputs = predict_graph(estimator, about, new)
-        answers = answers_of(estimator.task_, outputs, names, about.decision)
-        write_predictions(out, new, estimator.task_, names, outputs, answers)
+        prediction = predict_run(run, estimator, about, new, coverage)
+        prediction.write(out)
         if embeddings is not None:
             graph = as_fitted(estimator, about, new)
             write_embeddings(embeddings, new, cast(Any, estimator).transform(graph=graph))
-    target = _known_target(given, estimator)
-    for sentence in describe_answers(run, new, estimator, outputs, answers, target):
+    for sentence in describe_answers(prediction, _known_target(given, estimator)):
         say(sentence)
-    say(f"{count(new.n_vertices, 'vertex', 'vertices')} predicted, written to {out}.")
+    if promised := prediction.describe_promise():
+        say(" ".join(promised))
+    say(f"{prediction.describe_parts()} Written to {out}.")
     if embeddings is not None:
         say(f"Their embeddings are in {embeddings}.")
 

@@ -33,6 +33,8 @@ class RunDescription:
         Why each member stopped training.
     decision : Decision or None
         When the positive of two classes is answered; None where the more probable one is.
+    coverage : float or None
+        Of the sets or intervals that were asked for.
     """
 
     command: str = ""
@@ -47,6 +49,7 @@ class RunDescription:
     libraries: dict[str, str] = field(default_factory=dict)
     stopped: list[str] = field(default_factory=list)
     decision: Decision | None = None
+    coverage: float | None = None
 
 
 def describe_run(fit: Fit, *, command: str) -> RunDescription:
@@ -66,6 +69,7 @@ def describe_run(fit: Fit, *, command: str) -> RunDescription:
         libraries=_library_versions(),
         stopped=[result.stopped for result in fit.estimator.results_],
         decision=fit.asked,
+        coverage=fit.coverage,
     )
 
 
