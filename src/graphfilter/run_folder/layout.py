@@ -21,8 +21,8 @@ RUN_FILES = (
     CHECKPOINT_FILE,
 )  # fmt: skip
 
-# Where edges have directions or kinds: their filters.
-CHANNELS_FILE = "channels.png"
+# Where edges have directions or kinds: their filters. Where the graph is kept: that.
+CHANNELS_FILE, GRAPH_FILE = "channels.png", "graph.npz"
 
 # The lock, and temporary files of a killed process: not the user's.
 _OWN = ".graphfilter-"
@@ -41,7 +41,7 @@ def open_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Generator[
         # Another fit may have finished since.
         _check_contents(folder, overwrite=overwrite, resume=resume)
         if overwrite:
-            for name in (*RUN_FILES, CHANNELS_FILE):
+            for name in (*RUN_FILES, CHANNELS_FILE, GRAPH_FILE):
                 (folder / name).unlink(missing_ok=True)
             remove_checkpoints(folder)
         yield folder
