@@ -16,13 +16,15 @@ PREDICTIONS_FILE = "predictions.csv"
 METRICS_FILE = "metrics.json"
 FILTER_FILE = "filter.png"
 REPORT_FILE = "report.html"
+# Where the graph is kept.
+GRAPH_FILE = "graph.npz"
 RUN_FILES = (
     PREDICTIONS_FILE, METRICS_FILE, FILTER_FILE, REPORT_FILE, MODEL_FILE, CONFIG_FILE,
-    CHECKPOINT_FILE,
+    CHECKPOINT_FILE, GRAPH_FILE,
 )  # fmt: skip
 
-# Where edges have directions or kinds: their filters. Where the graph is kept: that.
-CHANNELS_FILE, GRAPH_FILE = "channels.png", "graph.npz"
+# Where edges have directions or kinds: their filters.
+CHANNELS_FILE = "channels.png"
 
 # The lock, and temporary files of a killed process: not the user's.
 _OWN = ".graphfilter-"
@@ -41,7 +43,7 @@ def open_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Generator[
         # Another fit may have finished since.
         _check_contents(folder, overwrite=overwrite, resume=resume)
         if overwrite:
-            for name in (*RUN_FILES, CHANNELS_FILE, GRAPH_FILE):
+            for name in (*RUN_FILES, CHANNELS_FILE):
                 (folder / name).unlink(missing_ok=True)
             remove_checkpoints(folder)
         yield folder
