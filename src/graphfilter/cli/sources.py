@@ -298,6 +298,12 @@ class GraphOptions:
                     "--directed is for tables and files; a dataset with directions has a name of "
                     "its own, such as texas_directed: see graphfilter data list."
                 )
+            if others and others[0] in ("--edge-time", "--as-of"):
+                raise ConfigError(
+                    f"{others[0]} is for tables (--edges and --vertices): --{named[0]} keeps no "
+                    "times of edges. Train on a table or store of the earlier edges, and predict "
+                    "one of all."
+                )
             if others:
                 raise ConfigError(
                     f"{others[0]} is for tables (--edges and --vertices); leave it out with "

@@ -73,16 +73,18 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         super().set_target(task, names, is_column)
         self.classes_ = names
 
-    def predict(self, X: Any = None, graph: Any = None) -> NDArray[Any]:
+    def predict(self, X: Any = None, graph: Any = None, vertices: Any = None) -> NDArray[Any]:
         """Return the most probable class of every vertex; arguments as in `predict_proba`.
 
         Of several labels, which of them each vertex has: 0 and 1, (n, L).
         """
         check_is_fitted(self)
-        answers = self.task_.decide(self.predict_proba(X, graph))
+        answers = self.task_.decide(self.predict_proba(X, graph, vertices))
         return self.classes_[answers] if self.task_.one_class else answers
 
-    def predict_proba(self, X: Any = None, graph: Any = None) -> NDArray[np.float64]:
+    def predict_proba(
+        self, X: Any = None, graph: Any = None, vertices: Any = None
+    ) -> NDArray[np.float64]:
         """Return class probabilities (n, n_classes), averaged over the members.
 
         Of several labels, the probability of each (n, L).
@@ -95,8 +97,9 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         graph : as in `fit`, optional
             The graph of X. Without one, the fitted graph where X has a row for each of its
             vertices; vertices without edges where the estimator was fitted without a graph.
+        vertices : as in `fit`, optional
         """
-        return self.answers(X, graph)
+        return self.answers(X, graph, vertices)
 
     def predict_set(
         self, X: Any = None, graph: Any = None, *, coverage: float = 0.9
@@ -132,7 +135,9 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         several = not self.task_.one_class
         return sets_at(own, self.predict_proba(X, graph), coverage, several=several)
 
-    def transform(self, X: Any = None, graph: Any = None) -> NDArray[np.float32]:
+    def transform(
+        self, X: Any = None, graph: Any = None, vertices: Any = None
+    ) -> NDArray[np.float32]:
         """Return an embedding of every vertex: the filtered hidden layer, of all members.
 
         Similar rows are vertices that the model takes for similar, by their features and those
@@ -140,14 +145,14 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
 
         Parameters
         ----------
-        X, graph : as in `predict_proba`, optional
+        X, graph, vertices : as in `predict_proba`, optional
 
         Returns
         -------
         array (n, n_members * hidden_size)
         """
         check_is_fitted(self)
-        target, rows = take_target(self, X, graph)
+        target, rows = take_target(self, X, graph, vertices)
         embedding = embed_members(self.as_members(self.prepare(target)))
         return embedding if rows is None else embedding[rows]
 
@@ -200,7 +205,12 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         return members_of(self, prepared)
 
     def score(
-        self, X: Any = None, y: Any = None, sample_weight: Any = None, graph: Any = None
+        self,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        graph: Any = None,
+        vertices: Any = None,
     ) -> float:
         """Return the accuracy on the vertices whose ``y`` is known.
 
@@ -210,14 +220,14 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         check_is_fitted(self)
         y = align_target(X, y, graph)
         if y is None:
-            target, rows = take_target(self, X, graph)
+            target, rows = take_target(self, X, graph, vertices)
             y = _labels_of(target, rows)
         if not self.task_.one_class:
-            return self._score_labels(X, y, sample_weight, graph)
+            return self._score_labels(self.predict(X, graph, vertices), y, sample_weight)
         codes, known = match_labels(y, self.classes_)
         if not known.any():
             raise GraphError("y must have at least one known label to score against; got none.")
-        predicted = self.predict_proba(X, graph).argmax(axis=1)
+        predicted = self.predict_proba(X, graph, vertices).argmax(axis=1)
         weights = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight)
         if not len(predicted) == len(codes) == len(weights):
             raise GraphError(
@@ -234,8 +244,8 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         tags.transformer_tags = TransformerTags(preserves_dtype=[])
         return tags
 
-    def _score_labels(self, X: Any, y: Any, sample_weight: Any, graph: Any) -> float:
-        target, predicted = class_target(y), self.predict(X, graph)
+    def _score_labels(self, predicted: NDArray[Any], y: Any, sample_weight: Any) -> float:
+        target = class_target(y)
         if target.values is None or target.values.shape != predicted.shape:
             raise GraphError(
                 f"y must be a table of 0 and 1, {predicted.shape}, to score several labels."

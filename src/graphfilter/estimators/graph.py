@@ -182,7 +182,7 @@ class GraphClassifier(OfCommittee, VertexClassifier):
         What a reader should know of the training: members that failed, columns left out.
     filter_, filters_ : Filter and list of Filter
         The learned filters, that of the weightiest member first.
-    split_, graph_, system_, prepared_
+    split_, graph_, system_, prepared_, encoder_
         As in :class:`~graphfilter.SGFClassifier`.
 
     Examples

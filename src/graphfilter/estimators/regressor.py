@@ -64,7 +64,9 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
             for name, y in zip(names, target.values.T, strict=True)
         )
 
-    def predict(self, X: Any = None, graph: Any = None) -> NDArray[np.float64]:
+    def predict(
+        self, X: Any = None, graph: Any = None, vertices: Any = None
+    ) -> NDArray[np.float64]:
         """Return the number of every vertex, averaged over the members: (n,), or (n, T).
 
         Parameters
@@ -75,9 +77,10 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
         graph : as in `fit`, optional
             The graph of X. Without one, the fitted graph where X has a row for each of its
             vertices; vertices without edges where the estimator was fitted without a graph.
+        vertices : as in `fit`, optional
         """
         check_is_fitted(self)
-        values = self.answers(X, graph)
+        values = self.answers(X, graph, vertices)
         return values[:, 0] if self.is_column_ else values
 
     def predict_interval(
@@ -107,7 +110,12 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
         return ends[:, 0] if self.is_column_ else ends
 
     def score(
-        self, X: Any = None, y: Any = None, sample_weight: Any = None, graph: Any = None
+        self,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        graph: Any = None,
+        vertices: Any = None,
     ) -> float:
         """Return R² on the vertices whose ``y`` is known, averaged over several numbers."""
         from sklearn.metrics import r2_score
@@ -116,7 +124,7 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
         if y is None:
             raise GraphError("y must hold the numbers to score against; got None.")
         y = align_target(X, y, graph)
-        target, predicted = number_target(y), self.predict(X, graph)
+        target, predicted = number_target(y), self.predict(X, graph, vertices)
         if len(target) != len(predicted):
             raise GraphError(
                 f"there must be one number per vertex ({len(predicted)}); got {len(target)}."

@@ -86,6 +86,8 @@ class SGFClassifier(AdaptiveEstimator, VertexClassifier):
         The fitted graph, on which ``predict()`` without arguments works.
     prepared_ : Prepared
         That graph with its features scaled, on its device; not kept when pickled.
+    encoder_ : TableEncoder or None
+        How words, dates and gaps became features, where X was a DataFrame that has such.
 
     Examples
     --------

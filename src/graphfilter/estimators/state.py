@@ -16,6 +16,7 @@ from graphfilter.estimators.promises import Promise
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph
 from graphfilter.systems import System, learned_filters
+from graphfilter.tables import TableEncoder
 from graphfilter.training import Monitor, TargetScale, Task
 
 C = TypeVar("C", bound=type)
@@ -52,6 +53,8 @@ class EstimatorState(CommonParameters):
     n_members: int
     # Which vertices of a bound graph were fitted, where X held their features.
     bound_rows_: NDArray[np.int64] | None = None
+    # How a table with words, dates or gaps becomes features, where X was one.
+    encoder_: TableEncoder | None = None
     # Sets and intervals, and the scales of numbers.
     promise_: Promise | None
     target_scales_: tuple[TargetScale, ...]
