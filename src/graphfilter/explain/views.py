@@ -41,7 +41,7 @@ def member_of(
     if not VIEWS[system.view].reads_features:
         said = network.eval()(operator, seen.x)
         return replace(member, logits=lambda _: said, x=prepared.x, terms=())
-    make = fix_view(prepared.graph, system.view, seen.found)
+    make = fix_view(prepared.graph, system.view, seen.found, prepared.known)
 
     def logits(features: Tensor) -> Tensor:
         columns = make(features.cpu().numpy())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 import torch
@@ -219,6 +219,18 @@ class Fitted(Network[ConfigT]):
     def kept_view(self) -> dict[str, NDArray[np.float32]] | None:
         """Return what :meth:`keep_view` was given; None of a model that keeps nothing."""
         return None
+
+    def refitted(
+        self,
+        rows: Features,
+        targets: NDArray[Any],
+        sample_weight: NDArray[np.float64] | None = None,
+    ) -> Self:
+        """Return about what :meth:`fit` would make of the same vertices with other rows, cheaply.
+
+        The model itself where other rows make little difference to what it has learned.
+        """
+        return self
 
     @abstractmethod
     def check_state(self, state: Mapping[str, Tensor]) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphfilter.splits import Split
 from graphfilter.systems.committee import repeated_seed, repeats
-from graphfilter.systems.committee_outcome import Part
+from graphfilter.systems.committee_part import Part
 from graphfilter.systems.networks import NetworkTraining, Outcome, fit_at_once
 from graphfilter.systems.pools import pooling_of
 from graphfilter.systems.prepared import Prepared
