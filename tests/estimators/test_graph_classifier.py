@@ -12,7 +12,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from graphfilter import GraphClassifier, SGFClassifier
+from graphfilter import GraphClassifier, GraphRegressor, SGFClassifier
 from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError, ModelFileError
 from graphfilter.graph import Graph
@@ -139,6 +139,10 @@ def test_no_seconds_still_give_an_answer_and_negative_ones_are_refused() -> None
     np.testing.assert_allclose(fitted.predict_proba().sum(axis=1), 1)
     with pytest.raises(ConfigError, match="seconds must not be negative"):
         GraphClassifier(seconds=-1).fit(graph=GRAPH)
+    numbers = GraphRegressor(seconds=0, random_state=0, device="cpu")
+    numbers.fit(GRAPH.features, np.arange(float(GRAPH.n_vertices)), graph=GRAPH)
+    assert len(numbers.member_notes_) == 1
+    assert np.isfinite(numbers.predict()).all()
 
 
 @pytest.mark.parametrize("change", [{"view": "nothing"}, {"columns": 10**12}, {"weight": "much"}])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import GraphError, check_count
 from graphfilter.estimators.members import FittedMember
-from graphfilter.explain import Explanation, Member, explain_vertices, member_of
+from graphfilter.explain import Explanation, LastColumns, Member, explain_vertices, member_of
 from graphfilter.graph import Graph
 from graphfilter.runtime import own_torch_state
 from graphfilter.systems import Prepared
@@ -81,6 +81,7 @@ def explain_graph(
 
 def members_of(classifier: Explained, prepared: Prepared) -> list[Member]:
     """Return the networks of a classifier as they predict, with what each sees and counts."""
+    views: dict[str, LastColumns] = {}
     return [
         member_of(
             prepared,
@@ -88,6 +89,7 @@ def members_of(classifier: Explained, prepared: Prepared) -> list[Member]:
             member.network_on(prepared.device),
             weight=member.weight,
             temperature=member.temperature,
+            views=views,
         )
         for member in classifier.members_of(prepared)
     ]

@@ -19,6 +19,7 @@ from graphfilter.inputs import SCALINGS, FeatureScaler
 from graphfilter.models import Fitted, Network
 from graphfilter.storage import convert
 from graphfilter.systems import TEMPERATURES, System
+from graphfilter.tables import TableEncoder
 from graphfilter.training import SCALES, TASKS, TargetScale
 
 # What a committee keeps of its pools, as tensors of all members.
@@ -95,6 +96,12 @@ class SavedConfig:
     feature_names: list[str] | None = None
     channels: list[str] = field(default_factory=list)
     scales: list[str] = field(default_factory=list)
+    encoder: dict[str, Any] | None = None
+
+    @property
+    def n_features_in(self) -> int:
+        """How many columns X has, before words, dates and gaps are encoded."""
+        return self.n_features if self.encoder is None else len(self.feature_names or ())
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> SavedConfig:
@@ -104,12 +111,21 @@ class SavedConfig:
             raise ValueError(f"unknown task {found.task!r} or scaling {found.scaling!r}")
         if found.n_features < 0:
             raise ValueError(f"{found.n_features} features")
-        if found.feature_names and len(found.feature_names) != found.n_features:
+        if found.feature_names and len(found.feature_names) != found.n_features_in:
             raise ValueError(f"{found.n_features} features, but other names")
         for member in found.members:
             member.check()
         if not any(member.weight for member in found.members):
             raise ValueError("no member has a weight")
+        return found
+
+    def table_encoder(self) -> TableEncoder | None:
+        """Return how a table becomes features, where the model was fitted to one."""
+        if self.encoder is None:
+            return None
+        found = TableEncoder.from_dict(self.encoder)
+        if len(found.feature_names) != self.n_features:
+            raise ValueError(f"{self.n_features} features, but other columns of a table")
         return found
 
     def scaler(self, tensors: Mapping[str, Tensor]) -> FeatureScaler:

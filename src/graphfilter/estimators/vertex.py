@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,11 +64,18 @@ class Trained:
 class VertexEstimator(EstimatorState):
     """Fit, predict, save and load on the vertices of a graph.
 
-    A subclass names its parameters in ``__init__``, as scikit-learn wants it, implements
-    ``build_system``, which turns them into a system, and ``read_target``, which reads y. Parameters
-    that are left open (None, or 'auto') are settled by :meth:`choose` when it is known what is to
-    be learned, and are then in ``chosen_``.
+    A subclass annotates its parameters (:func:`~graphfilter.estimators.state.parameters`),
+    implements ``build_system``, which turns them into a system, and ``read_target``, which reads y.
+    Parameters that are left open (None, or 'auto') are settled by :meth:`choose` when it is known
+    what is to be learned, and are then in ``chosen_``.
     """
+
+    # scikit-learn's metadata routing passes ``vertices`` without being asked to.
+    __metadata_request__fit: ClassVar = {"vertices": True}
+    __metadata_request__predict: ClassVar = {"vertices": True}
+    __metadata_request__predict_proba: ClassVar = {"vertices": True}
+    __metadata_request__transform: ClassVar = {"vertices": True}
+    __metadata_request__score: ClassVar = {"vertices": True}
 
     def choose(self, target: Target, split: Split) -> dict[str, Any]:
         """Return the values of parameters that were left open, for what is to be learned.
@@ -121,6 +128,7 @@ class VertexEstimator(EstimatorState):
         graph: Any = None,
         *,
         split: Split | tuple[Any, Any, Any] | None = None,
+        vertices: Any = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
         on_epoch: OnEpoch | None = None,
@@ -133,9 +141,11 @@ class VertexEstimator(EstimatorState):
         X : array, DataFrame or sparse matrix (n, d)
             Features of all vertices, labelled or not. None takes those of ``graph``. The rows of
             a DataFrame are matched with the vertices of a graph that names them (networkx) by its
-            index; other rows stand in the order of the vertices. For an estimator bound to a
-            graph: the numbers of the vertices whose labels ``y`` holds, or features of some
-            vertices with those as the index, as a step of a pipeline has them.
+            index; other rows stand in the order of the vertices. Words, dates and gaps in a
+            DataFrame are encoded as :func:`~graphfilter.read_tables` does; ``encoder_`` keeps how.
+            For an estimator bound to a graph: the numbers of the vertices whose labels ``y``
+            holds, or features of some vertices, as a step of a pipeline has them: with these
+            vertices as the index of a DataFrame, or as ``vertices``.
         y : array (n,) or (n, T)
             What is known of the vertices, as the estimator says.
         graph : edges (m, 2) or (2, m), scipy sparse, networkx, PyG Data or Graph, optional
@@ -143,6 +153,9 @@ class VertexEstimator(EstimatorState):
         split : Split or (train, val, test), optional
             Which vertices (rows of X) to train and to validate on; drawn from the labelled ones
             otherwise.
+        vertices : array of vertex numbers, optional
+            Of an estimator bound to a graph: which vertices the rows of X are. scikit-learn's
+            metadata routing passes them through pipelines and cross-validation.
         checkpoint, resume
             Keep the state of training in a file, and resume from it.
         on_epoch : callable, optional
@@ -152,21 +165,22 @@ class VertexEstimator(EstimatorState):
             raise TypeError(_unknown_argument(type(self).__name__, next(iter(others))))
         self.check_parameters()
         seed = draw_seed(self.random_state)
-        fitted, target = take_training(self, X, y, graph)
-        self.check_target(target)
-        split = take_split(split, fitted, graph) or self._draw_split(target.codes, seed)
-        prepared = Prepared.of(
-            # Not Graph.replace, which would renumber the classes.
-            dataclasses.replace(fitted, labels=target.codes.copy(), classes=target.names),
-            scaling=self.feature_scaling,
-            device=pick_device(self.device),
-            task=self.task_for(target),
-            targets=target.learned(self.scales_for(None, target, split)),
-        )
-        return self.fit_prepared(
-            prepared, fitted, target, split, seed=seed, checkpoint=checkpoint, resume=resume,
-            on_epoch=on_epoch,
-        )  # fmt: skip
+        with _as_it_was_on_error(self):
+            fitted, target = take_training(self, X, y, graph, vertices)
+            self.check_target(target)
+            split = take_split(split, fitted, graph) or self._draw_split(target.codes, seed)
+            prepared = Prepared.of(
+                # Not Graph.replace, which would renumber the classes.
+                dataclasses.replace(fitted, labels=target.codes.copy(), classes=target.names),
+                scaling=self.feature_scaling,
+                device=pick_device(self.device),
+                task=self.task_for(target),
+                targets=target.learned(self.scales_for(None, target, split)),
+            )
+            return self.fit_prepared(
+                prepared, fitted, target, split, seed=seed, checkpoint=checkpoint, resume=resume,
+                on_epoch=on_epoch,
+            )  # fmt: skip
 
     def fit_prepared(
         self,
@@ -281,7 +295,12 @@ class VertexEstimator(EstimatorState):
         return outputs, hardness, target, rows
 
     def answers(
-        self, X: Any = None, graph: Any = None, *, vertex_ids: Sequence[Any] | None = None
+        self,
+        X: Any = None,
+        graph: Any = None,
+        vertices: Any = None,
+        *,
+        vertex_ids: Sequence[Any] | None = None,
     ) -> NDArray[np.float64]:
         """Return what the task's outputs say (n, C), of all members together, in the units of y.
 
@@ -295,13 +314,14 @@ class VertexEstimator(EstimatorState):
         graph : as in `fit`, optional
             The graph of X. Without one, the fitted graph where X has a row for each of its
             vertices; vertices without edges where the estimator was fitted without a graph.
+        vertices : as in `fit`, optional
         vertex_ids : sequence, optional
             The id of every vertex, by which a committee recognises those it was fitted on; those of
             a graph or DataFrame that names its vertices otherwise. Where the fit named none, the
             number of the vertex then.
         """
         check_is_fitted(self)
-        target, rows = take_target(self, X, graph)
+        target, rows = take_target(self, X, graph, vertices)
         target = named(target, vertex_ids)
         held: NDArray[np.float64] | None = getattr(self, "outputs_", None)
         if held is not None and target is self.graph_:
@@ -480,9 +500,20 @@ class VertexEstimator(EstimatorState):
         """Keep what else a subclass wants to know of the training."""
 
 
+@contextmanager
+def _as_it_was_on_error(estimator: VertexEstimator) -> Generator[None]:
+    """Give an estimator back what it knew where its fit fails."""
+    before = estimator.__dict__.copy()
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__ = before
+        raise
+
+
 def _unknown_argument(name: str, given: str) -> str:
     """Say that fit does not take an argument, and what to do instead."""
     said = f"{name}.fit() takes no {given}"
     if given == "sample_weight":
         return f"{said}: all labelled vertices count the same. Weigh classes with class_weight."
-    return f"{said}; it takes X, y, graph, split, checkpoint, resume and on_epoch."
+    return f"{said}; it takes X, y, graph, split, vertices, checkpoint, resume and on_epoch."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -132,21 +133,7 @@ class Promised:
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the columns of ``predictions.csv``: the set, or the ends of the interval."""
-        names = self.plan.names
-        if self.sets is not None:
-            joined = [
-                SEPARATOR.join(n for n, inside in zip(names, row, strict=True) if inside)
-                for row in self.sets
-            ]
-            return {"set": np.array(joined, dtype=object)}
-        assert self.intervals is not None
-        ends = {"low": 0, "high": 1}
-        alone = len(names) == 1
-        return {
-            word if alone else f"{word}_{name}": self.intervals[:, t, end]
-            for t, name in enumerate(names)
-            for word, end in ends.items()
-        }
+        return promise_columns(self.plan.names, self.sets, self.intervals)
 
     def sentences(self) -> list[str]:
         """Say how large sets or intervals are, and whether they kept the promise."""
@@ -197,6 +184,27 @@ class Promised:
             found["by_number"] = {name: asdict(own) for name, own in self.by_number().items()}
             found["by_degree"] = {name: asdict(own) for name, own in self.by_degree().items()}
         return found
+
+
+def promise_columns(
+    names: Sequence[str],
+    sets: NDArray[np.bool_] | None = None,
+    intervals: NDArray[np.float64] | None = None,
+) -> dict[str, NDArray[Any]]:
+    """Return sets (n, C) as one column of text, or intervals (n, T, 2) as columns of their ends."""
+    if sets is not None:
+        joined = [
+            SEPARATOR.join(n for n, inside in zip(names, row, strict=True) if inside)
+            for row in sets
+        ]
+        return {"set": np.array(joined, dtype=object)}
+    assert intervals is not None
+    alone = len(names) == 1
+    return {
+        word if alone else f"{word}_{name}": intervals[:, t, end]
+        for t, name in enumerate(names)
+        for word, end in (("low", 0), ("high", 1))
+    }
 
 
 def check_coverage_asked(plan: Plan, coverage: float | None) -> None:
