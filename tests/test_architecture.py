@@ -49,6 +49,8 @@ ROOMS = [
     "report",
     "paper",
     "run_folder",
+    "web",
+    "serving",
     "studio",
     "cli",
 ]

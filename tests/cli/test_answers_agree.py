@@ -103,16 +103,21 @@ def check_classes(run: Run, truth: dict[str, str], positive: str) -> None:
 
 
 def check_use(graphfilter, run: Run, files: tuple[str, ...], vertex: str) -> None:
-    """Predict the same tables, and explain a vertex: as the files have it."""
+    """Predict the same tables, and explain vertices: as the files have it.
+
+    Among them one that is not given its most probable class, where costs or a threshold decide so.
+    """
     out = run.folder.parent / f"{run.folder.name}.csv"
     assert graphfilter("predict", run.folder, *files[:4], "--quiet", "--out", out).code == 0
     again = rows_of(out)
     assert {n: row["predicted"] for n, row in again.items()} == {
         n: row["predicted"] for n, row in run.rows.items()
     }
-    said = graphfilter("explain", run.folder, "--vertex", vertex, "--quiet")
-    assert said.code == 0, said.err
-    assert f"Vertex {vertex}: {run.rows[vertex]['predicted']} rather than" in said.out
+    moved = [n for n, row in run.rows.items() if float(row["probability"]) < 0.5]
+    for name in (vertex, *moved[:1]):
+        said = graphfilter("explain", run.folder, "--vertex", name, "--quiet")
+        assert said.code == 0, said.err
+        assert f"Vertex {name}: {run.rows[name]['predicted']} rather than" in said.out
 
 
 def known_labels(tables: AnalystTables, id: str, label: str) -> dict[str, str]:
@@ -143,12 +148,16 @@ def test_answers_on_churn_agree(graphfilter, tmp_path: Path, words: tuple[str, .
 def test_answers_on_fraud_agree(graphfilter, tmp_path: Path, words: tuple[str, ...]) -> None:
     tables = make_fraud(200, 80)
     files = tables.write(tmp_path / "tables")
+    inspected = graphfilter("inspect", *files, "--quiet")
+    assert inspected.code == 0
+    assert "No two labelled vertices are adjacent" in inspected.out
     run = fit(graphfilter, files, tmp_path / "run", *words)
     truth = known_labels(tables, "id", "is_fraud")
     check_classes(run, truth, "1")
     check_use(graphfilter, run, files, "A0003")
     headline = run.metrics["headline"]
     assert headline["score"] == ("cost" if words else "average_precision")
+    assert not words or any(float(row["probability"]) < 0.5 for row in run.rows.values())
     decision = run.metrics["decision"]["scores"]["test"]
     n = decision["found"] + decision["missed"]
     assert f"The model finds {decision['found']} of {n} “1” among vertices it never saw" in run.page

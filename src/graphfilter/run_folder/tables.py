@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
+from graphfilter.run_folder.ids import id_blocks
 from graphfilter.storage import atomic_file, check_target
 from graphfilter.training import Task
 
@@ -40,16 +41,11 @@ def write_rows(
     import pyarrow as pa
     from pyarrow import csv, parquet
 
-    n, names = graph.n_vertices, graph.vertex_names
     writer: Any = None
     with atomic_file(path) as temporary:
         try:
-            for start in range(0, n, BLOCK_ROWS):
-                rows = slice(start, min(start + BLOCK_ROWS, n))
-                ids = range(n)[rows] if names is None else names[rows]
-                block = pa.record_batch(
-                    {"id": pa.array([str(name) for name in ids], pa.string()), **columns(rows)}
-                )
+            for rows, ids in id_blocks(graph, BLOCK_ROWS):
+                block = pa.record_batch({"id": pa.array(ids, pa.string()), **columns(rows)})
                 if writer is None and Path(path).suffix.lower() == PARQUET:
                     writer = parquet.ParquetWriter(temporary, block.schema)
                 elif writer is None:

@@ -156,7 +156,8 @@ def understand_vertices(
     edge_roles, said = choose_edge_roles(
         edges, vertices, _seen_in(ids, edges), columns, remembered
     )  # fmt: skip
-    notes += said if remembered else [*said, *say_unused(edges, edge_roles)]
+    not_kept = ("--edge-time", "--edge-kind")
+    notes += said if remembered else [*said, *say_unused(edges, edge_roles, without=not_kept)]
     # Other columns need the memory.
     del ids
     unlabelled = columns.unlabelled or UNLABELLED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from shlex import quote
 from typing import Any
 
@@ -20,8 +21,11 @@ from graphfilter.wording import listed_names
 _MOST_NAMED = 5
 
 
-def say_unused(table: TableSource, roles: EdgeRoles) -> list[str]:
-    """Name the columns that are not used, each with the option that would use it."""
+def say_unused(table: TableSource, roles: EdgeRoles, *, without: Collection[str] = ()) -> list[str]:
+    """Name the columns that are not used, each with the option that would use it.
+
+    ``without`` are options that are not offered.
+    """
     if not roles.header:
         return []
     names = [name for name, n in Counter(table.names).items() if n == 1]
@@ -32,7 +36,8 @@ def say_unused(table: TableSource, roles: EdgeRoles) -> list[str]:
     said = []
     for name in left[:_MOST_NAMED]:
         option = _option_for(sample[name], table, roles)
-        said.append(f"{name!r} ({option} {quote(name)})" if option else repr(name))
+        offered = option and option not in without
+        said.append(f"{name!r} ({option} {quote(name)})" if offered else repr(name))
     rest = left[_MOST_NAMED:]
     more = f", {listed_names(rest)}" if rest else ""
     return [f"{table.name}: not used: {', '.join(said)}{more}."]
