@@ -27,6 +27,7 @@ FILES = {
     "filter.png",
     "model.safetensors",
     "config.json",
+    "graph.npz",
 }
 # The paper's filter: what a run does around its model is the same for all, and this is quick.
 SGF = ("--model", "sgf")

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import graphfilter as gf
-from graphfilter.run_folder import load_run, predict_run
+from graphfilter.run_folder import kept_graph, load_run, predict_run
 
 N, GROWN = 150, 200
 QUICK = ("--model", "sgf", "--epochs", 15, "--layers", 2, "--no-baselines", "--quiet")
@@ -119,3 +119,130 @@ def test_coverage_of_predict_is_its_own(graphfilter, tmp_path: Path) -> None:
         )
         assert result.code == 2
         assert "coverage must be between 0 and 1" in result.err
+
+
+@pytest.fixture
+def run(graphfilter, tmp_path: Path) -> Path:
+    """Return a run on the first vertices that keeps its graph."""
+    small = write_tables(tmp_path / "small", N)
+    words = ("fit", *small, *TARGETS["kind"], "--out", tmp_path / "run")
+    result = graphfilter(*words, *QUICK[:-1])
+    assert result.code == 0, result.err
+    assert "The graph is kept with the run (graph.npz" in result.err
+    return tmp_path / "run"
+
+
+def write_new(folder: Path, **changes: object) -> tuple[str, ...]:
+    """Write the rows that came since, their edges, and v7 with other features."""
+    grown = write_tables(folder, GROWN)
+    edges, rows = pd.read_csv(grown[1]), pd.read_csv(grown[3], keep_default_na=False)
+    numbers = edges.map(lambda name: int(name[1:]))
+    edges[(numbers >= N).any(axis=1)].to_csv(grown[1], index=False)
+    rows.loc[7, "a"] = 2.5
+    new = rows.iloc[[7, *range(N, GROWN)]]
+    new.assign(**changes).to_csv(grown[3], index=False)
+    whole = write_tables(folder / "whole", GROWN)
+    rows.to_csv(whole[3], index=False)
+    return grown
+
+
+def test_new_rows_are_joined_to_the_graph_of_the_run(graphfilter, run, tmp_path: Path) -> None:
+    new, out, whole = write_new(tmp_path / "new"), tmp_path / "p.csv", tmp_path / "whole.csv"
+    result = graphfilter("predict", run, "--with", "run", *new, "--out", out)
+    assert result.code == 0, result.err
+    said = result.out.replace("\n", " ")
+    assert "Graph used: the graph kept with the run (150 vertices" in said
+    assert "with 50 new vertices, 1 known with the features given, " in said
+    all_rows = (
+        "--edges",
+        tmp_path / "new/whole/edges.csv",
+        "--vertices",
+        tmp_path / "new/whole/v.csv",
+    )
+    result = graphfilter("predict", run, *all_rows, "--out", whole)
+    assert "Graph used: the one given (200 vertices" in result.out.replace("\n", " ")
+    few, every = read(out), read(whole)
+    assert list(few.index) == ["v7", *(f"v{i}" for i in range(N, GROWN))]
+    columns = ["probability", "p_coffee", "p_tea"]
+    expected = every.loc[few.index]
+    np.testing.assert_allclose(few[columns], expected[columns], atol=2e-6)
+    assert few[["predicted", "part"]].equals(expected[["predicted", "part"]])
+    assert set(few["part"][1:]) == {"new"}
+
+
+def test_error_about_known_neighbours_names_both_remedies(graphfilter, run, tmp_path) -> None:
+    new, out = write_new(tmp_path / "new"), tmp_path / "p.csv"
+    refused = graphfilter("predict", run, *new, "--out", out)
+    assert refused.code == 2
+    assert "or pass --with run, which takes known vertices from the graph" in refused.err
+    assert "--allow-missing, which leaves such edges out" in refused.err
+    assert graphfilter("predict", run, *new, "--allow-missing", "--out", out).code == 0
+
+
+def test_what_cannot_be_joined_is_one_line(graphfilter, run, tmp_path: Path) -> None:
+    new, out = write_new(tmp_path / "new"), tmp_path / "p.csv"
+    edges, rows = Path(new[1]), Path(new[3])
+    before = edges.read_text(), rows.read_text()
+    base = ("predict", run, "--out", out)
+
+    def refused(*words: object) -> str:
+        result = graphfilter(*base, *words)
+        assert result.code == 2
+        assert not out.exists()
+        return result.err
+
+    edges.write_text(before[0] + "v160,nobody\n")
+    message = refused("--with", "run", *new)
+    assert "'nobody' is not in v.csv, nor in the graph kept with the run. Add it" in message
+    edges.write_text(before[0])
+    rows.write_text(before[1] + before[1].splitlines()[-1] + "\n")
+    assert "is also on line" in refused("--with", "run", *new)
+    rows.write_text(before[1])
+    assert "--with must be run" in refused("--with", "other", *new)
+    assert "leave it out with --dataset" in refused("--with", "run", "--dataset", "karate")
+    assert "--with needs a table of new rows" in refused("--with", "run")
+    content = bytearray((run / "graph.npz").read_bytes())
+    content[len(content) // 2] ^= 1
+    (run / "graph.npz").write_bytes(content)
+    assert "its checksum says that it was changed" in refused("--with", "run", *new)
+    (run / "graph.npz").unlink()
+    assert "there is no such file" in refused("--with", "run", *new)
+
+
+def test_rows_alone_update_features(graphfilter, run, tmp_path: Path) -> None:
+    new, out = write_new(tmp_path / "new"), tmp_path / "p.csv"
+    result = graphfilter("predict", run, "--with", str(run), *new[2:], "--out", out)
+    assert result.code == 0, result.err
+    assert "1 known with the features given, 0 new edges" in result.out.replace("\n", " ")
+    assert len(read(out)) == GROWN - N + 1
+
+
+def test_graph_is_kept_where_it_is_small_or_asked_for(
+    graphfilter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_graph, "KEPT_BYTES", 1000)
+    tables = write_tables(tmp_path / "small", N)
+    fit = ("fit", *tables, *TARGETS["kind"], *QUICK[:-1], "--overwrite", "--out", tmp_path / "run")
+    said = graphfilter(*fit).err.replace("\n", " ")
+    assert "more than 1.0 KiB, and is not kept with the run; with --keep-graph it is" in said
+    assert not (tmp_path / "run/graph.npz").exists()
+    refused = graphfilter(
+        "predict", tmp_path / "run", "--with", "run", *tables, "--out", tmp_path / "p.csv"
+    )
+    assert refused.code == 2
+    assert "the run does not keep its graph. Fit again with --keep-graph" in refused.err
+    assert graphfilter(*fit, "--keep-graph").code == 0
+    assert (tmp_path / "run/graph.npz").exists()
+    assert "--keep-graph" in load_run(tmp_path / "run")[1].command
+    monkeypatch.setattr(kept_graph, "KEPT_BYTES", 1 << 26)
+    result = graphfilter(*fit, "--no-keep-graph")
+    assert "The graph" not in result.err
+    assert not (tmp_path / "run/graph.npz").exists()
+    assert "--no-keep-graph" in load_run(tmp_path / "run")[1].command
+
+
+def test_run_without_features_keeps_no_graph(graphfilter, tmp_path: Path) -> None:
+    tables = write_tables(tmp_path / "small", N)
+    words = ("--label", "kind", "--drop", "a,b,price,lift,garden", "--keep-graph")
+    assert graphfilter("fit", *tables, *words, "--out", tmp_path / "run", *QUICK).code == 0
+    assert not (tmp_path / "run/graph.npz").exists()

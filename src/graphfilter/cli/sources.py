@@ -21,7 +21,7 @@ from graphfilter.errors import ConfigError
 if TYPE_CHECKING:
     from graphfilter.data import Columns, TableEncoder
     from graphfilter.fits import Source
-    from graphfilter.graph import Graph
+    from graphfilter.graph import Graph, Joined
     from graphfilter.tables import TableSource
 
 TABLES = "Your own graph"
@@ -152,8 +152,11 @@ class GraphOptions:
             if f.name == "quiet" or value == f.default:
                 continue
             word = f"--{f.name.replace('_', '-')}"
+            if isinstance(value, bool):
+                words.append(word if value else word.replace("--", "--no-", 1))
+                continue
             values = value if isinstance(value, list | tuple) else [value]
-            words += [word] if value is True else [w for one in values for w in (word, str(one))]
+            words += [w for one in values for w in (word, str(one))]
         return tuple(words)
 
     def columns(self, like: Columns | None = None) -> Columns:
@@ -173,8 +176,17 @@ class GraphOptions:
             chosen[name] = chosen[name] or getattr(like, name, None) or chosen[name]
         return Columns(**chosen)
 
-    def read(self, *, encoder: TableEncoder | None = None, like: Columns | None = None) -> Source:
-        """Read the graph and say what there is to say of it; one kind of source must be named."""
+    def read(
+        self,
+        *,
+        encoder: TableEncoder | None = None,
+        like: Columns | None = None,
+        remedy: str | None = None,
+    ) -> Source:
+        """Read the graph and say what there is to say of it; one kind of source must be named.
+
+        ``remedy`` is what an error about an edge to an unknown vertex advises.
+        """
         self._check()
         from graphfilter.data import TextOptions, load_dataset, read_graph, read_tables
 
@@ -201,7 +213,7 @@ class GraphOptions:
             with waiting(f"reading {self.vertices} and {self.edges}", quiet=self.quiet):
                 found, encoder = read_tables(
                     self.edges, self.vertex_table, columns=columns, encoder=encoder, text=text,
-                    allow_missing=self.allow_missing,
+                    allow_missing=self.allow_missing, remedy=remedy,
                 )  # fmt: skip
         found = self._at_its_time(found)
         read = f"read {found.n_vertices:,} vertices and {found.n_edges:,} edges."
@@ -210,6 +222,30 @@ class GraphOptions:
         from graphfilter.fits import Source
 
         return Source(found, encoder if columns else None, origin, columns, self.said())
+
+    def join(
+        self, known: Graph, *, title: str, encoder: TableEncoder | None, like: Columns | None
+    ) -> Joined:
+        """Read tables of new rows and join them to a graph that is known, and has a title."""
+        from graphfilter.data import TextOptions
+        from graphfilter.graph import join_tables
+
+        for name in ("dataset", "graph"):
+            if getattr(self, name) is not None:
+                raise ConfigError(
+                    f"--with joins tables of new rows to a graph; leave it out with --{name}, "
+                    "which is a whole graph."
+                )
+        if self.vertices is None:
+            raise ConfigError("--with needs a table of new rows: --vertices, and --edges if any.")
+        text = TextOptions(self.delimiter, self.encoding, self.decimal)
+        with waiting(f"reading {self.vertices}", quiet=self.quiet):
+            joined = join_tables(
+                known, self.edges, self.vertex_table, title=title, columns=self.columns(like),
+                allow_missing=self.allow_missing, encoder=encoder, text=text,
+            )  # fmt: skip
+        tell(joined.notes, quiet=self.quiet)
+        return joined
 
     def _at_its_time(self, graph: Graph) -> Graph:
         """Return the graph as of the moment that was said."""

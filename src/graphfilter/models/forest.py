@@ -18,7 +18,8 @@ from graphfilter.errors import check_count
 from graphfilter.graph import Features, Graph
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.comparing import too_many_to_compare
-from graphfilter.models.tree_nodes import NEVER, TreeNodes, dense, within
+from graphfilter.models.memory import Sizes, Working
+from graphfilter.models.tree_nodes import NEVER, TREES, TreeNodes, dense, within
 from graphfilter.runtime import thread_limit
 
 # A leaf holds at least one of so many training vertices, so that a tree on many has few leaves.
@@ -57,11 +58,13 @@ class ForestConfig(ModelConfig):
             return too_many_to_compare(graph, n_train) or many
         return too_many_to_compare(graph, n_train)
 
-    def build(self, graph: Graph, generator: torch.Generator) -> Forest:
-        return Forest(graph.n_features, graph.n_classes, self)
+    def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
+        n_train = sizes.n_train
+        nodes = self.n_trees * _KEPT_NODE * _most_nodes(n_train)
+        return Working(growing_bytes(n_train, sizes.n_classes) + nodes)
 
 
-class Forest(TreeNodes[ForestConfig]):
+class Forest(TreeNodes[ForestConfig], config=ForestConfig):
     """Extremely randomised trees (scikit-learn's ``ExtraTreesClassifier``), kept as plain tensors.
 
     Where vertices are few, many trees grown at random are surer of what they know than boosted
@@ -97,6 +100,7 @@ class Forest(TreeNodes[ForestConfig]):
     """
 
     kept: ClassVar[dict[str, torch.dtype]] = {
+        **TREES,
         "first": torch.int64,
         "voted": torch.int32,
         "votes": torch.float32,
@@ -111,9 +115,6 @@ class Forest(TreeNodes[ForestConfig]):
     seen: Tensor
     places: Tensor
     basis: Tensor
-
-    def __init__(self, n_features: int, n_classes: int, config: ForestConfig | None = None) -> None:
-        super().__init__(n_features, n_classes, config or ForestConfig())
 
     def fit(
         self,
@@ -248,11 +249,6 @@ def _in_turn(grow: Callable[[int], Any], seeds: list[int], size: int) -> Generat
 def growing_bytes(n_train: int, n_classes: int) -> int:
     """Return what scikit-learn takes for one tree: all classes at every node."""
     return _GROWING_NODE * _most_nodes(n_train) * n_classes
-
-
-def forest_bytes(n_train: int, n_classes: int, n_trees: int) -> int:
-    """Return what a forest takes while it is fitted, at most."""
-    return growing_bytes(n_train, n_classes) + n_trees * _KEPT_NODE * _most_nodes(n_train)
 
 
 def _most_nodes(n_train: int) -> int:

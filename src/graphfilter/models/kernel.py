@@ -19,6 +19,7 @@ from graphfilter.graph import Features, Graph
 from graphfilter.models.base import Fitted, ModelConfig
 from graphfilter.models.comparing import too_many_to_compare
 from graphfilter.models.layers import Draws, Input
+from graphfilter.models.memory import Sizes, Working
 from graphfilter.models.tree_nodes import NEVER
 from graphfilter.operators import Operator
 
@@ -31,6 +32,8 @@ SHARPNESS = (1.0, 50.0)
 # Rows that are compared with all landmarks at once.
 ROWS = 4096
 _JITTER = 1e-6
+# Bytes of a training vertex and landmark while coefficients are solved for.
+LANDMARK = 46
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,11 @@ class KernelConfig(ModelConfig):
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         return too_many_to_compare(graph, n_train)
 
-    def build(self, graph: Graph, generator: torch.Generator) -> KernelMachine:
-        return KernelMachine(graph.n_features, graph.n_classes, self)
+    def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
+        return Working(LANDMARK * sizes.n_train * min(sizes.n_train, self.most_landmarks))
 
 
-class KernelMachine(Fitted[KernelConfig]):
+class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
     r"""Kernel ridge regression on the classes: rows that are alike are answered alike.
 
     .. math:: z_i = s \Bigl(\bar y + \sum_j k(x_i, x_j)\, a_j\Bigr), \qquad
@@ -100,17 +103,19 @@ class KernelMachine(Fitted[KernelConfig]):
     [0, 1]
     """
 
+    kept: ClassVar[dict[str, torch.dtype]] = {
+        "offsets": torch.int64,
+        "columns": torch.int64,
+        "values": torch.float32,
+        "coefficients": torch.float64,
+        "start": torch.float64,
+    }
+
     offsets: Tensor
     columns: Tensor
     values: Tensor
     coefficients: Tensor
     start: Tensor
-
-    def __init__(self, n_features: int, n_classes: int, config: KernelConfig | None = None) -> None:
-        super().__init__(config or KernelConfig())
-        self.n_features, self.n_classes = n_features, n_classes
-        for name, dtype in _DTYPES.items():
-            self.register_buffer(name, torch.zeros(0, dtype=dtype))
 
     def fit(
         self,
@@ -157,12 +162,12 @@ class KernelMachine(Fitted[KernelConfig]):
             "start": start,
         }
         for name, values in found.items():
-            setattr(self, name, torch.from_numpy(np.asarray(values)).to(_DTYPES[name]))
+            setattr(self, name, torch.from_numpy(np.asarray(values)).to(self.kept[name]))
 
     def check_state(self, state: Mapping[str, Tensor]) -> None:
         """Raise where the landmarks are not rows of so many columns, or some are missing."""
-        expected = set(_DTYPES)
-        if set(state) != expected or any(state[n].dtype != d for n, d in _DTYPES.items()):
+        expected = set(self.kept)
+        if set(state) != expected or any(state[n].dtype != d for n, d in self.kept.items()):
             raise ModelFileError("the kernel machine must have its own tensors and no others.")
         offsets, columns, values = state["offsets"], state["columns"], state["values"]
         m = len(offsets) - 1
@@ -199,15 +204,6 @@ class KernelMachine(Fitted[KernelConfig]):
         lengths = [np.asarray(part.power(2).sum(axis=1), np.float64) for part in (rows, landmarks)]
         distance = np.maximum(lengths[0][:, None] + lengths[1] - 2 * shared, 0)
         return np.exp(-self.config.gamma * distance)
-
-
-_DTYPES = {
-    "offsets": torch.int64,
-    "columns": torch.int64,
-    "values": torch.float32,
-    "coefficients": torch.float64,
-    "start": torch.float64,
-}
 
 
 @dataclass(frozen=True, eq=False)

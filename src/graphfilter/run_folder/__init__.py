@@ -5,6 +5,7 @@ What belongs here is whatever writes or reads such a folder; what is in it is de
 
 - :mod:`.layout`: the names of the files, and who may write to the folder;
 - :mod:`.fit`: the one way a folder is filled, whatever the task;
+- :mod:`.kept_graph`: the graph of the fit, where it is kept;
 - :mod:`.description`, :mod:`.command`: how a run was made, and the command that repeats it;
 - :mod:`.tables`, :mod:`.pictures`, :mod:`.score_table`: its files, and their scores as a table;
 - :mod:`.loading`: the model on file; :mod:`.using`, :mod:`.predicting`: explaining and predicting
@@ -16,6 +17,7 @@ It may import everything but the studio and the command line, which both fit thr
 
 from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.fit import FitSummary, fit_folder, take_part
+from graphfilter.run_folder.kept_graph import read_kept_graph
 from graphfilter.run_folder.layout import (
     CHECKPOINT_FILE,
     REPORT_FILE,
@@ -54,6 +56,7 @@ __all__ = [
     "predict_graph",
     "predict_run",
     "read_description",
+    "read_kept_graph",
     "take_part",
     "write_embeddings",
     "write_predictions",

@@ -16,9 +16,11 @@ PREDICTIONS_FILE = "predictions.csv"
 METRICS_FILE = "metrics.json"
 FILTER_FILE = "filter.png"
 REPORT_FILE = "report.html"
+# Where the graph is kept.
+GRAPH_FILE = "graph.npz"
 RUN_FILES = (
     PREDICTIONS_FILE, METRICS_FILE, FILTER_FILE, REPORT_FILE, MODEL_FILE, CONFIG_FILE,
-    CHECKPOINT_FILE,
+    CHECKPOINT_FILE, GRAPH_FILE,
 )  # fmt: skip
 
 # Where edges have directions or kinds: their filters.

@@ -38,7 +38,7 @@ class Prediction:
     Attributes
     ----------
     graph : Graph
-        As it was given.
+        The vertices that are asked for.
     estimator : VertexEstimator
     run : RunDescription
     outputs : float array (n, C)
@@ -123,23 +123,31 @@ def predict_run(
     run: RunDescription,
     graph: Graph,
     coverage: float | None = None,
+    rows: NDArray[np.int64] | None = None,
 ) -> Prediction:
     """Predict the vertices of a graph with the model of a run.
 
-    ``coverage`` asks for sets or intervals; where None, those of the fit's coverage if it had one.
+    Parameters
+    ----------
+    coverage : float, optional
+        Of sets or intervals; where None, that of the fit if it had one.
+    rows : int array, optional
+        The vertices that are asked for; all otherwise.
     """
     target = as_fitted(estimator, run, graph)
-    parts = parts_in_run(folder, graph)
+    asked = graph if rows is None else graph.subgraph(rows)
+    parts = parts_in_run(folder, asked)
+    rows = np.arange(graph.n_vertices) if rows is None else rows
     coverage = run.coverage if coverage is None else check_coverage(coverage)
     if coverage is not None:
         check_promise(estimator.promise_)
-    outputs = estimator.answers(graph=target)
-    made = Prediction(graph, estimator, run, outputs, parts, coverage)
+    outputs = estimator.answers(graph=target)[rows]
+    made = Prediction(asked, estimator, run, outputs, parts, coverage)
     if coverage is None:
         return made
     if isinstance(estimator, VertexRegressor):
         ends = estimator.predict_interval(graph=target, coverage=coverage)
-        return replace(made, intervals=ends if ends.ndim == 3 else ends[:, None])
+        return replace(made, intervals=(ends if ends.ndim == 3 else ends[:, None])[rows])
     assert isinstance(estimator, VertexClassifier)
-    sets = estimator.predict_set(graph=target, coverage=coverage)
+    sets = estimator.predict_set(graph=target, coverage=coverage)[rows]
     return replace(made, sets=with_answers(sets, made.answers))

@@ -6,7 +6,6 @@ import copy
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from graphfilter.operators import SparseFeatures
 from graphfilter.runtime import own_torch_state, threads_for
 from graphfilter.splits import Split
 from graphfilter.systems.prepared import Prepared
+from graphfilter.systems.request import Request
 from graphfilter.systems.system import System
 from graphfilter.training import (
     REGRESSION,
@@ -62,77 +62,44 @@ class Outcome:
         return self.result.n_epochs
 
 
-def train_networks(
-    prepared: Prepared,
-    system: System,
-    splits: Sequence[Split],
-    seeds: Sequence[int],
-    *,
-    class_weight: NDArray[np.float64] | None = None,
-    on_epoch: OnEpoch | None = None,
-    checkpoint: str | Path | None = None,
-    resume: bool = False,
-) -> list[Outcome]:
-    """Train one network per split and seed, and predict every vertex with its best weights.
-
-    Parameters
-    ----------
-    class_weight : array (n_classes,), optional
-    on_epoch, checkpoint, resume : as for :func:`graphfilter.training.train`
-    """
-    if system.is_fitted:
-        return fit_at_once(prepared, system, splits, seeds, class_weight=class_weight)
-    networks = NetworkTraining(
-        prepared,
-        system,
-        splits,
-        seeds,
-        class_weight=class_weight,
-        checkpoint=checkpoint,
-        resume=resume,
-    )
-    networks.advance(system.config.max_epochs, on_epoch)
+def train_networks(request: Request) -> list[Outcome]:
+    """Train one network per split and seed, and predict every vertex with its best weights."""
+    if request.system.is_fitted:
+        return fit_at_once(request)
+    networks = NetworkTraining(request)
+    networks.advance(request.system.config.max_epochs, request.on_epoch)
     return networks.outcomes()
 
 
 class NetworkTraining:
     """The networks of one system while they are trained, in rounds.
 
-    The arguments are those of :func:`train_networks`, which is one round of all epochs.
+    :func:`train_networks` is one round of all epochs.
     """
 
-    def __init__(
-        self,
-        prepared: Prepared,
-        system: System,
-        splits: Sequence[Split],
-        seeds: Sequence[int],
-        *,
-        class_weight: NDArray[np.float64] | None = None,
-        checkpoint: str | Path | None = None,
-        resume: bool = False,
-    ) -> None:
+    def __init__(self, request: Request) -> None:
+        prepared, system, weight = request.prepared, request.system, request.class_weight
         seen, device = prepared.seen_as(system.view), prepared.device
         targets = prepared.labels if prepared.targets is None else prepared.targets
         self.prepared, self.system = prepared, system
         self._ended: list[Outcome] | None = None
         self._operator = prepared.operator(system.operator)
         with own_torch_state(gradients=True):
-            self._networks = [system.build(seen.graph, seed).to(device) for seed in seeds]
+            self._networks = [system.build(seen.graph, seed).to(device) for seed in request.seeds]
             self._training = Training(
                 self._networks,
                 self._operator,
                 inputs_of(seen, system),
                 torch.tensor(targets, device=device),
-                splits,
+                request.splits,
                 system.config,
-                seeds=seeds,
+                seeds=request.seeds,
                 class_weight=None
-                if class_weight is None
-                else torch.tensor(class_weight, dtype=torch.float32, device=device),
+                if weight is None
+                else torch.tensor(weight, dtype=torch.float32, device=device),
                 task=prepared.task,
-                checkpoint=checkpoint,
-                resume=resume,
+                checkpoint=request.checkpoint,
+                resume=request.resume,
             )
 
     @property
@@ -186,29 +153,15 @@ class NetworkTraining:
         ]
 
 
-def fit_at_once(
-    prepared: Prepared,
-    system: System,
-    splits: Sequence[Split],
-    seeds: Sequence[int],
-    *,
-    class_weight: NDArray[np.float64] | None = None,
-) -> list[Outcome]:
+def fit_at_once(request: Request) -> list[Outcome]:
     """Fit a model without epochs per split and seed: there is nothing to be resumed."""
-    return [
-        _fit_at_once(prepared, system, split, seed, class_weight)
-        for split, seed in zip(splits, seeds, strict=True)
-    ]
+    pairs = zip(request.splits, request.seeds, strict=True)
+    return [_fit_at_once(request, split, seed) for split, seed in pairs]
 
 
-def _fit_at_once(
-    prepared: Prepared,
-    system: System,
-    split: Split,
-    seed: int,
-    class_weight: NDArray[np.float64] | None,
-) -> Outcome:
+def _fit_at_once(request: Request, split: Split, seed: int) -> Outcome:
     """Fit a model without epochs to the training vertices of a split."""
+    prepared, system, weight = request.prepared, request.system, request.class_weight
     started = time.perf_counter()
     seen = prepared.seen_as(system.view)
     network = system.build(seen.graph, seed)
@@ -219,7 +172,7 @@ def _fit_at_once(
         network.fit(
             rows[split.train],
             targets,
-            sample_weight=None if class_weight is None else class_weight[targets],
+            sample_weight=None if weight is None else weight[targets],
             seed=seed,
         )
     network.keep_view(seen.found)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import DataFileError, GraphFilterError
 from graphfilter.splits import Split
-from graphfilter.tables.cells import as_ids, distinct, is_text, missing_column
+from graphfilter.tables.cells import as_ids, distinct, index_in, is_text, missing_column
 from graphfilter.tables.columns import Columns, choose_merge, is_index
-from graphfilter.tables.edges import read_edges
+from graphfilter.tables.edges import Elsewhere, read_edges
 from graphfilter.tables.encoded import Features
 from graphfilter.tables.encoding import TableEncoder
 from graphfilter.tables.label_columns import read_labels, read_split
@@ -59,6 +59,8 @@ class GraphParts:
         What was found and guessed.
     encoder : TableEncoder
         The one given, or the one fitted to the vertices.
+    others : tuple of str
+        Ids of vertices that are known from elsewhere and not in the table: numbered after its own.
     """
 
     pairs: NDArray[np.int32]
@@ -77,6 +79,7 @@ class GraphParts:
     name: str
     notes: tuple[str, ...]
     encoder: TableEncoder
+    others: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -99,13 +102,15 @@ def read_parts(
     encoder: TableEncoder | None = None,
     unlabelled: Sequence[str] | None = None,
     directed: bool = False,
+    elsewhere: Elsewhere | None = None,
 ) -> GraphParts:
-    """Read what two tables say of a graph."""
+    """Read what two tables say of a graph; edges may name vertices that are known elsewhere."""
     notes = [*vertices.found, *edges.found]
     with telling(notes):
         return _read_parts(
             edges, vertices, columns, notes, allow_missing=allow_missing, encoder=encoder,
             unlabelled=unlabelled or columns.unlabelled or UNLABELLED, directed=directed,
+            elsewhere=elsewhere,
         )  # fmt: skip
 
 
@@ -119,7 +124,10 @@ def _read_parts(
     encoder: TableEncoder | None,
     unlabelled: Sequence[str],
     directed: bool,
+    elsewhere: Elsewhere | None,
 ) -> GraphParts:
+    import pyarrow as pa
+
     remembered = {} if encoder is None else dict(encoder.roles)
     asked = asked_features(vertices, columns, encoder)
     not_free = asked.union(columns.drop)
@@ -138,11 +146,13 @@ def _read_parts(
         asked |= {name for name in table.column_names if name not in taken and not is_index(name)}
     with reading_table(vertices):
         ids = _check_ids(as_ids(table.column(roles["id"])), vertices)
-    edge_roles, said = choose_edge_roles(edges, vertices, ids, columns, remembered)
+    others = _others(elsewhere, ids)
+    ends = pa.concat_arrays([ids, others]) if len(others) else ids
+    edge_roles, said = choose_edge_roles(edges, vertices, ends, columns, remembered)
     notes += said if remembered else [*said, *say_unused(edges, edge_roles)]
     attributes = read_attributes(table, vertices, roles, unlabelled, notes, check=encoder is None)
     features, encoder = _encode(table, vertices, columns, roles, asked, encoder, notes)
-    rows = read_edges(edges, edge_roles, vertices, ids, roles["id"], allow_missing)
+    rows = read_edges(edges, edge_roles, vertices, ends, roles["id"], allow_missing, elsewhere)
     notes += rows.notes
     if edge_roles.header:
         ends = {"source": edge_roles.source, "target": edge_roles.target}
@@ -165,7 +175,16 @@ def _read_parts(
         name=vertices.name.split(".")[0],
         notes=tuple(notes),
         encoder=encoder,
+        others=tuple(others.to_pylist()),
     )
+
+
+def _others(elsewhere: Elsewhere | None, ids: pa.Array) -> pa.Array:
+    """Return the ids that are known from elsewhere and not in the table."""
+    import pyarrow as pa
+
+    known = pa.array([] if elsewhere is None else elsewhere.ids, pa.string())
+    return known.filter(pa.array(index_in(pa.chunked_array([known]), ids) < 0))
 
 
 def asked_features(table: TableSource, columns: Columns, encoder: TableEncoder | None) -> set[str]:

@@ -30,7 +30,13 @@ _CAUSES: tuple[tuple[Callable[[str], str], str], ...] = (
 
 
 def explain_missing(
-    name: str, ids: pa.Array, vertices: str, names: Sequence[str], id_column: str, any_known: bool
+    name: str,
+    ids: pa.Array,
+    vertices: str,
+    names: Sequence[str],
+    id_column: str,
+    any_known: bool,
+    elsewhere: str = "",
 ) -> str:
     """Say that a vertex is missing and the likely cause; a remedy can follow after a comma.
 
@@ -45,6 +51,8 @@ def explain_missing(
         Its columns, and that of the ids.
     any_known : bool
         Whether other ends of edges are among the ids.
+    elsewhere : str
+        What else knows vertices, if anything does.
     """
     if not name:
         return "an end of the edge is empty. Fill it in"
@@ -62,7 +70,8 @@ def explain_missing(
                 "same way in both"
             )
     if any_known:
-        return f"vertex {name!r} is not in {vertices}. Add it to {vertices}"
+        nor = f", nor in {elsewhere}" if elsewhere else ""
+        return f"vertex {name!r} is not in {vertices}{nor}. Add it to {vertices}"
     column = "the unnamed column" if id_column == "" else f"column {id_column!r}"
     index = is_index(id_column) or known == [str(i) for i in range(len(known))]
     what = "holds row numbers, as pandas writes them" if index else "may not be the id"
