@@ -172,7 +172,7 @@ class GraphClassifier(OfCommittee, VertexClassifier):
     max_epochs, patience, monitor : int, int and str, optional
         In place of the members' own, 1500, 40 to 120 and 'accuracy', or 'average_precision' where
         one of two classes is rare: see :class:`~graphfilter.training.TrainConfig`.
-    positive, validation_fraction, class_weight, device, random_state, verbose
+    positive, validation_fraction, calibration_fraction, class_weight, device, random_state, verbose
         As in :class:`~graphfilter.SGFClassifier`.
 
     Attributes

@@ -157,7 +157,7 @@ class SGFRegressor(AdaptiveEstimator, VertexRegressor):
         The validation score that chooses the best epoch: R², unless given.
     graph, n_layers, hidden_size, operator, filter_init, dropout_on, feature_scaling, \
 filter_learning_rate, learning_rate, filter_weight_decay, weight_decay, max_epochs, patience, \
-validation_fraction, n_members, device, random_state, verbose
+validation_fraction, calibration_fraction, n_members, device, random_state, verbose
         As in :class:`~graphfilter.SGFClassifier`.
     scale : {'identity', 'log', 'rank', 'auto'}, or one of them per number
         The scale on which the numbers are learned: see :class:`~graphfilter.training.TargetScale`.

@@ -39,6 +39,7 @@ class CommonParameters(BaseEstimator):
     feature_scaling: str = "auto"
     monitor: Monitor | None = None
     validation_fraction: float = 0.25
+    calibration_fraction: float = 0.0
     device: str = "auto"
     random_state: Any = None
     verbose: bool = False

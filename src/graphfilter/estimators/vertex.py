@@ -30,7 +30,7 @@ from graphfilter.inputs import FeatureScaler
 from graphfilter.metrics import is_rare
 from graphfilter.plot import plot_view
 from graphfilter.runtime import pick_device
-from graphfilter.splits import Split, stratified
+from graphfilter.splits import Split, set_aside, stratified
 from graphfilter.systems import Outcome, Prepared, train_system
 from graphfilter.training import OnEpoch, TargetScale, Task, logged_progress
 
@@ -93,6 +93,9 @@ class VertexEstimator(EstimatorState):
         pick_device(self.device)
         self.build_system()
         FeatureScaler.check(self.feature_scaling)
+        share = check_number("calibration_fraction", self.calibration_fraction)
+        if not 0 <= share < 1:
+            raise ConfigError(f"calibration_fraction must be in [0, 1); got {share}.")
 
     def check_target(self, target: Target) -> None:
         """Raise where nothing can be learned from a target."""
@@ -181,11 +184,15 @@ class VertexEstimator(EstimatorState):
         on_epoch: OnEpoch | None = None,
     ) -> Self:
         """Learn from a graph that has been made ready, for this estimator or for another one."""
+        seeds = np.random.SeedSequence(seed).generate_state(self.n_members).tolist()
+        whole, aside = split, split.val[:0]
+        if self.calibration_fraction:
+            val, aside = set_aside(split.val, self.calibration_fraction, seeds[0])
+            split = dataclasses.replace(split, val=val)
         scales = self.scales_for(prepared, target, split)
         if scales:
             prepared = dataclasses.replace(prepared, targets=target.learned(scales))
         chosen = self.choose(target, split)
-        seeds = np.random.SeedSequence(seed).generate_state(self.n_members).tolist()
         weights = self.class_weights(target, split)
         self.notes_ = ()
         watching = self.watching(on_epoch)
@@ -196,6 +203,8 @@ class VertexEstimator(EstimatorState):
             )  # fmt: skip
         outcomes = trained.outcomes
         members, said = fitted_members(outcomes, prepared.past)
+        if len(aside):  # No need of pools without a fold.
+            members = [dataclasses.replace(member, folds=None) for member in members]
         results = [member.result for member in members if member.result is not None]
         if any(r.stopped == "diverged" and r.best_epoch == 0 for r in results):
             raise GraphFilterError(
@@ -206,7 +215,7 @@ class VertexEstimator(EstimatorState):
         self.set_target(target.task, target.names, target.is_column)
         self.target_scales_ = scales
         self.class_weights_ = weights
-        self.split_ = split
+        self.split_ = whole
         self.chosen_, self.notes_ = trained.chosen, trained.notes
         self.system_ = self.build_system(**trained.chosen)
         self.graph_ = fitted
@@ -228,7 +237,9 @@ class VertexEstimator(EstimatorState):
         self.folded_ = fold_outputs(heard_said, own, target.task, fitted)
         truth = target.codes if prepared.targets is None else prepared.targets
         # The folds are those of the pools, which have the seed of the first member.
-        self.promise_ = make_promise(*self.folded_, truth, split.val, fitted, target.task, seeds[0])
+        self.promise_ = make_promise(
+            *self.folded_, truth, split.val, fitted, target.task, seeds[0], aside
+        )
         if prepared.past is not prepared:  # Trained on the past, asked with all that is known.
             del self.outputs_, self.folded_
             self.outputs_ = self.answers(graph=fitted)
