@@ -189,10 +189,17 @@ def make_promise(
 
 
 def fold_outputs(
-    answers: Sequence[Array], members: Sequence[FittedMember], task: Task, graph: Graph
+    answers: Sequence[Array],
+    members: Sequence[FittedMember],
+    task: Task,
+    graph: Graph,
+    shares: Array | None = None,
 ) -> Folded:
-    """Return the outputs of each fold, and how hard the vertices are."""
-    outputs = combine_folds(answers, members, task)
+    """Return the outputs of each fold, and how hard the vertices are.
+
+    ``shares`` as in :func:`~graphfilter.estimators.members.combine`.
+    """
+    outputs = combine_folds(answers, members, task, shares)
     if task is not REGRESSION:
         return outputs, np.zeros((len(outputs[0]), 0, 0))
     return outputs, number_hardness(answers, [m.share for m in members], outputs[0], graph)

@@ -65,7 +65,12 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
         )
 
     def predict(
-        self, X: Any = None, graph: Any = None, vertices: Any = None
+        self,
+        X: Any = None,
+        graph: Any = None,
+        vertices: Any = None,
+        *,
+        vertex_ids: Sequence[Any] | None = None,
     ) -> NDArray[np.float64]:
         """Return the number of every vertex, averaged over the members: (n,), or (n, T).
 
@@ -78,9 +83,13 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
             The graph of X. Without one, the fitted graph where X has a row for each of its
             vertices; vertices without edges where the estimator was fitted without a graph.
         vertices : as in `fit`, optional
+        vertex_ids : sequence, optional
+            The id of every vertex, by which a committee recognises those it was fitted on; those of
+            a graph or DataFrame that names its vertices otherwise. Where the fit named none, the
+            number of the vertex then.
         """
         check_is_fitted(self)
-        values = self.answers(X, graph, vertices)
+        values = self.answers(X, graph, vertices, vertex_ids=vertex_ids)
         return values[:, 0] if self.is_column_ else values
 
     def predict_interval(

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from graphfilter.estimators.members import FittedMember, drawn_members
 from graphfilter.estimators.promises import Promise
+from graphfilter.estimators.recognition import KnownVertices
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph
 from graphfilter.systems import System, learned_filters
@@ -59,6 +60,8 @@ class EstimatorState(CommonParameters):
     # Sets and intervals, and the scales of numbers.
     promise_: Promise | None
     target_scales_: tuple[TargetScale, ...]
+    # The vertices of the fit, where members know them by their ids.
+    known_: KnownVertices | None = None
 
     @abstractmethod
     def build_system(self, **chosen: Any) -> System:
