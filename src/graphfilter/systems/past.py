@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError
 from graphfilter.systems.committee import Committee
-from graphfilter.systems.committee_outcome import CommitteeOutcome, Part
+from graphfilter.systems.committee_outcome import CommitteeOutcome
+from graphfilter.systems.committee_part import Part
 from graphfilter.systems.networks import Outcome, predict_networks
 from graphfilter.systems.pooling import Pool, log_probabilities, together
 from graphfilter.systems.prepared import Prepared
