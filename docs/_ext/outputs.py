@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 HERE = Path(__file__).resolve().parent
+# Columns that a page has for what is printed.
+WIDTH = 88
 FIRST_LINES = HERE.parent / "first_lines.py"
 GUIDES = re.compile(
     r"docs/(get-started|tutorial[\w-]*|howto/(?!index)[\w-]+|concepts/(?!index)[\w-]+)"
@@ -52,7 +55,7 @@ def with_outputs(page: str, shown: list[dict[str, Any]]) -> str:
 
 def _output(shown: dict[str, Any]) -> str:
     parts = []
-    if text := shown["text"].rstrip():
+    if text := wrapped(shown["text"].rstrip()):
         parts.append(f"````{{code-block}} text\n:class: gf-output\n\n{text}\n````\n")
     parts += [
         f'<img class="gf-drawn" alt="what the code above draws" '
@@ -60,6 +63,14 @@ def _output(shown: dict[str, Any]) -> str:
         for picture in shown["pictures"]
     ]
     return "".join(f"\n{part}" for part in parts)
+
+
+def wrapped(text: str) -> str:
+    """Return the text with long sentences wrapped; rows of tables are kept as they are."""
+    return "\n".join(
+        line if "   " in line or "─" in line else textwrap.fill(line, WIDTH, break_on_hyphens=False)
+        for line in text.splitlines()
+    )
 
 
 def show_outputs(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -79,7 +90,7 @@ def show_first_lines(
     context["first_output"] = ""
     if app.config.show_outputs:
         (shown,) = run_page(FIRST_LINES.name, f"```python\n{code}```\n")
-        context["first_output"] = html.escape(shown["text"].rstrip())
+        context["first_output"] = html.escape(wrapped(shown["text"].rstrip()))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

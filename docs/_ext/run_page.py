@@ -64,7 +64,7 @@ def _command(line: str) -> str:
     )
     if done.returncode:
         raise RuntimeError(f"{line}\n{done.stdout}")
-    return done.stdout.strip("\n")
+    return "\n".join(line.rstrip() for line in done.stdout.strip("\n").splitlines())
 
 
 def _figures() -> list[str]:

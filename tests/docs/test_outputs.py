@@ -64,6 +64,14 @@ def test_blocks_share_a_session_and_show_what_they_print_and_draw(outputs: Modul
     assert [line for line in PAGE.splitlines() if line not in page.splitlines()] == []
 
 
+def test_sentences_are_wrapped_and_rows_of_tables_are_not(outputs: ModuleType) -> None:
+    row = "  test   357   " + "99.7%   " * 20
+    assert outputs.wrapped(row) == row
+    lines = outputs.wrapped("word " * 40).splitlines()
+    assert len(lines) == 3
+    assert max(map(len, lines)) <= outputs.WIDTH
+
+
 def test_command_shows_what_it_prints(outputs: ModuleType) -> None:
     (shown,) = outputs.run_page("page", "```console\n$ graphfilter --version\n```\n")
     assert shown["text"].startswith("graphfilter ")
