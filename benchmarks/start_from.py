@@ -61,7 +61,9 @@ def measure(graph: Graph, model: str, seed: int, device: str, **options: Any) ->
         started = time.perf_counter()
         clf.fit(graph=part[0], split=part[1], start_from=start)
         spent = time.perf_counter() - started
-        right = clf.predict()[part[1].test] == part[0].classes[part[0].labels[part[1].test]]
+        own, test = part[0], part[1].test
+        assert own.labels is not None
+        right = clf.predict()[test] == own.classes[own.labels[test]]
         epochs = max(result.n_epochs for result in clf.results_)
         return clf, {"epochs": epochs, "seconds": spent, "accuracy": float(right.mean())}
 

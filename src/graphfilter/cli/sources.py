@@ -16,6 +16,7 @@ import typer
 
 from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import tell, waiting
+from graphfilter.cli.words import in_options
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -216,6 +217,8 @@ class GraphOptions:
                     allow_missing=self.allow_missing, remedy=remedy,
                 )  # fmt: skip
         found = self._at_its_time(found)
+        # What is said of the graph stands in the report too.
+        found = found.replace(notes=tuple(map(in_options, found.notes)))
         read = f"read {found.n_vertices:,} vertices and {found.n_edges:,} edges."
         tell([read, *found.notes], quiet=self.quiet)
         # Loads torch: after the reading, so that what is wrong with the graph is said at once.

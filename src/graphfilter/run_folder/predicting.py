@@ -17,7 +17,7 @@ from graphfilter.estimators import (
     VertexRegressor,
     check_promise,
 )
-from graphfilter.fits import answers_of, promise_columns
+from graphfilter.fits import answers_of, promise_columns, with_answers
 from graphfilter.graph import Graph
 from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.parts import NEW, UNKNOWN, parts_in_run
@@ -149,4 +149,5 @@ def predict_run(
         ends = estimator.predict_interval(graph=target, coverage=coverage)
         return replace(made, intervals=(ends if ends.ndim == 3 else ends[:, None])[rows])
     assert isinstance(estimator, VertexClassifier)
-    return replace(made, sets=estimator.predict_set(graph=target, coverage=coverage)[rows])
+    sets = estimator.predict_set(graph=target, coverage=coverage)[rows]
+    return replace(made, sets=with_answers(sets, made.answers))

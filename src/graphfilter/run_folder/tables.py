@@ -87,10 +87,10 @@ def write_predictions(
 def check_embeddings_file(path: Path, *, overwrite: bool) -> None:
     """Check before any work that a table can be written there."""
     if path.suffix not in (PARQUET, ".csv"):
-        raise ConfigError(f"{path}: --embeddings must end in .parquet or .csv.")
+        raise ConfigError(f"{path}: `embeddings` must end in .parquet or .csv.")
     check_target(path)
     if path.exists() and not overwrite:
-        raise ConfigError(f"{path}: exists; pass --overwrite to replace it, or another name.")
+        raise ConfigError(f"{path}: exists; pass `overwrite=True` to replace it, or another name.")
     if not path.parent.is_dir():
         raise ConfigError(f"{path.parent}: there is no such folder to write {path.name} to.")
 

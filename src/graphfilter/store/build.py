@@ -145,7 +145,7 @@ def build_store(
 def building(folder: Path, overwrite: bool) -> Generator[Path]:
     """Yield a folder for what is needed meanwhile; it goes when the block ends without an error."""
     make_folder(folder)
-    busy = f"{folder}: another process is building it; wait for its end, or give another --out."
+    busy = f"{folder}: another process is building it; wait for its end, or give another folder."
     with locked(folder / _LOCK_FILE, busy):
         # Another process may have built it since it was looked at.
         check_folder(folder, overwrite)
@@ -309,11 +309,11 @@ def _check_asked(columns: Columns, memory: int) -> None:
     if columns.edge_kind is not None:
         raise ConfigError(
             "kinds of edges are not kept by a store that is built from tables; leave out "
-            "--edge-kind, or read the graph in memory and write it with write_store."
+            "`edge_kind`, or read the graph in memory and write it with write_store."
         )
     if columns.edge_time is not None:
         raise ConfigError(
-            "times of edges are not kept by a store; leave out --edge-time. To train on earlier "
+            "times of edges are not kept by a store; leave out `edge_time`. To train on earlier "
             "edges, build a store of those, and one of all to predict (docs/scale.md)."
         )
     if memory < LEAST_MEMORY:
@@ -327,9 +327,9 @@ def check_folder(folder: Path, overwrite: bool) -> Path:
     others = _contents(folder)
     if (folder / HEADER_FILE).exists():
         if not overwrite:
-            raise ConfigError(f"{folder}: holds a store; pass --overwrite to replace it.")
+            raise ConfigError(f"{folder}: holds a store; pass `overwrite=True` to replace it.")
     elif not is_store(folder) and any(others):
-        raise ConfigError(f"{folder}: exists and is not empty; give another --out.")
+        raise ConfigError(f"{folder}: exists and is not empty; give another folder.")
     return folder
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.systems.committee import repeated_seed, repeats
-from graphfilter.systems.committee_outcome import Part
+from graphfilter.systems.committee_part import Part
 from graphfilter.systems.networks import NetworkTraining, fit_at_once
 from graphfilter.systems.pools import pooling_of
 from graphfilter.systems.request import Request

@@ -19,7 +19,8 @@ from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.runtime import current
 from graphfilter.systems.committee import Committee, in_turn
 from graphfilter.systems.committee_member import Member, Standing
-from graphfilter.systems.committee_outcome import CommitteeOutcome, Part, weigh_parts
+from graphfilter.systems.committee_outcome import CommitteeOutcome, weigh_parts
+from graphfilter.systems.committee_part import Part
 from graphfilter.systems.committee_watch import Watch
 from graphfilter.systems.crossfit import CrossFit, superfluous
 from graphfilter.systems.pooling import fit_pool, log_probabilities

@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from graphfilter.graph import Features
 from graphfilter.models import Fitted, HopNetworkConfig, Network, SideBySide
-from graphfilter.operators import SparseFeatures
+from graphfilter.operators import SparseFeatures, to_tensor
 from graphfilter.runtime import own_torch_state, threads_for
 from graphfilter.splits import Split
 from graphfilter.systems.prepared import Prepared
@@ -171,8 +173,8 @@ def _fit_at_once(request: Request, split: Split, seed: int) -> Outcome:
     seen = prepared.seen_as(system.view)
     network = system.build(seen.graph, seed)
     assert isinstance(network, Fitted)
-    rows = seen.x.cpu().numpy() if isinstance(seen.x, Tensor) else seen.x.to_scipy()
-    targets = _targets(prepared)[split.train]
+    rows = rows_of(seen)
+    targets = learned_targets(prepared)[split.train]
     with threads_for(rows.shape[0] * rows.shape[1]):
         network.fit(
             rows[split.train],
@@ -188,6 +190,11 @@ def _fit_at_once(request: Request, split: Split, seed: int) -> Outcome:
     return Outcome(system, network, result, probabilities, seconds, 1)
 
 
+def rows_of(seen: Prepared) -> Features:
+    """Return the columns of a view as rows that a model without epochs is fitted to."""
+    return seen.x.cpu().numpy() if isinstance(seen.x, Tensor) else seen.x.to_scipy()
+
+
 def inputs_of(prepared: Prepared, system: System) -> Tensor | SparseFeatures:
     """Return what the networks of a system read of a graph that is prepared with its view."""
     if isinstance(system.model, HopNetworkConfig):
@@ -195,7 +202,7 @@ def inputs_of(prepared: Prepared, system: System) -> Tensor | SparseFeatures:
     return prepared.x
 
 
-def _targets(prepared: Prepared) -> NDArray[Any]:
+def learned_targets(prepared: Prepared) -> NDArray[Any]:
     """Return what a model without epochs learns: class numbers, labels as bool, or numbers."""
     if prepared.targets is None:
         return prepared.labels
@@ -204,12 +211,23 @@ def _targets(prepared: Prepared) -> NDArray[Any]:
     return prepared.targets > 0.5
 
 
+def _rows(x: Tensor | SparseFeatures, rows: NDArray[np.int64]) -> Tensor | SparseFeatures:
+    if isinstance(x, Tensor):
+        return x[torch.from_numpy(rows).to(x.device)]
+    return to_tensor(sp.csr_array(x.to_scipy()[rows]), device=str(x.device))
+
+
 def predict_networks(
-    prepared: Prepared, system: System, networks: Sequence[Network[Any]]
+    prepared: Prepared,
+    system: System,
+    networks: Sequence[Network[Any]],
+    *,
+    rows: NDArray[np.int64] | None = None,
 ) -> list[NDArray[np.float64]]:
     """Return what each network says of every vertex: class probabilities (n, n_classes).
 
-    Of another task, the probability of every label, or values.
+    Of another task, the probability of every label, or values. Of some vertices only where ``rows``
+    are given.
 
     Examples
     --------
@@ -226,6 +244,9 @@ def predict_networks(
     kept = networks[0].kept_view() if isinstance(networks[0], Fitted) else None
     prepared = prepared.seen_as(system.view, kept)
     operator, x = prepared.operator(system.operator), inputs_of(prepared, system)
+    asked = slice(None) if rows is None else torch.from_numpy(rows).to(prepared.device)
+    if rows is not None and system.is_fitted:  # Its answers depend on the row alone.
+        x, asked = _rows(x, rows), slice(None)
     predicted = []
     work = multiplications(networks, operator, x)
     if prepared.task is REGRESSION and isinstance(x, Tensor):
@@ -237,5 +258,6 @@ def predict_networks(
     with own_torch_state(gradients=False), threads_for(work):
         for network in networks:
             logits = network.eval()(operator, x, None)
-            predicted.append(prepared.task.answers(logits.double()).cpu().numpy())
+            own = logits.double()[asked]
+            predicted.append(prepared.task.answers(own).cpu().numpy())
     return predicted

@@ -66,7 +66,7 @@ class Elsewhere:
 
     ids: Sequence[str] = ()
     title: str = ""
-    remedy: str = "pass --allow-missing"
+    remedy: str = "pass `allow_missing=True`"
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,8 +186,8 @@ def note_rows(table: TableSource, vertices: TableSource, n_rows: int, n_known: i
     if n_rows and n_dropped == n_rows:
         raise DataFileError(
             table,
-            f"no edge joins two vertices of {vertices.name}; one must. Check --id, --source and "
-            "--target.",
+            f"no edge joins two vertices of {vertices.name}; one must. Check `id`, `source` and "
+            "`target`.",
         )
     return notes
 
@@ -202,7 +202,7 @@ def _join_kinds(blocks: list[Any]) -> NDArray[Any]:
 def _read_weights(
     table: TableSource, column: Any, name: str, row: int, decimal: str
 ) -> NDArray[np.float32]:
-    remedy = "Fix it, or name another column with --weight."
+    remedy = "Fix it, or name another column with `weight`."
     with reading_table(table):
         return read_numbers(
             column, table, name, remedy, least=0, first_row=row, decimal=decimal

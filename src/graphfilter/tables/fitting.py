@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
-from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -222,12 +221,12 @@ def fill_of(values: NDArray[np.float64]) -> dict[str, Any]:
 
 
 def otherwise(name: str, kind: str) -> str:
-    """Return the option that reads a column as another kind than was guessed.
+    """Return how a column is read as another kind than was guessed.
 
     >>> otherwise("first name", "text")
-    "otherwise: --column 'first name=text'"
+    "otherwise: `kinds=(('first name', 'text'),)`"
     """
-    return f"otherwise: --column {quote(f'{name}={kind}')}"
+    return f"otherwise: `kinds={((name, kind),)}`"
 
 
 def _mask(values: list[bool]) -> Any:

@@ -77,5 +77,5 @@ def explain_missing(
     what = "holds row numbers, as pandas writes them" if index else "may not be the id"
     return (
         f"vertex {name!r} is not in {vertices}, nor is any other before it: {column} {what}. "
-        "Name the column of the ids with --id"
+        "Name the column of the ids with `id`"
     )
