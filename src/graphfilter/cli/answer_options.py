@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graphfilter.cli.predicted_options import PredictedOptions
-from graphfilter.cli.sources import FitOptions
+from graphfilter.cli.sources import ExcelSafe, FitOptions
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ class AnswerOptions(PredictedOptions):
             metavar="FILE",
         ),
     ] = None
+
+    excel_safe: ExcelSafe = False
 
     repeats: Annotated[
         int,
@@ -139,5 +141,5 @@ class AnswerOptions(PredictedOptions):
 
         return Asked(
             self.threshold, tuple(self.cost or ()), self.positive, self.embeddings, self.repeats,
-            self.title, self.coverage,
+            self.title, self.coverage, self.excel_safe,
         )  # fmt: skip

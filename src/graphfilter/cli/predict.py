@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from graphfilter.cli.screen import say, waiting
-from graphfilter.cli.sources import GraphOptions, takes
+from graphfilter.cli.sources import ExcelSafe, GraphOptions, takes
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def predict(
             metavar="FILE",
         ),
     ] = None,
+    excel_safe: ExcelSafe = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files.")] = False,
 ) -> None:
     """Label the vertices of a graph with the model of a run, without training again.
@@ -66,10 +67,13 @@ def predict(
     with waiting("predicting", quiet=given.quiet):
         outputs = predict_graph(estimator, about, new)
         answers = answers_of(estimator.task_, outputs, names, about.decision)
-        write_predictions(out, new, estimator.task_, names, outputs, answers)
+        write_predictions(
+            out, new, estimator.task_, names, outputs, answers, excel_safe=excel_safe
+        )
         if embeddings is not None:
             graph = as_fitted(estimator, about, new)
-            write_embeddings(embeddings, new, cast(Any, estimator).transform(graph=graph))
+            embedding = cast(Any, estimator).transform(graph=graph)
+            write_embeddings(embeddings, new, embedding, excel_safe=excel_safe)
     target = _known_target(given, estimator)
     for sentence in describe_answers(run, new, estimator, outputs, answers, target):
         say(sentence)

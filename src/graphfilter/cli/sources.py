@@ -36,7 +36,14 @@ Scaling = Annotated[str, typer.Option(help="Of the features: auto, none, row or 
 SplitRule = Annotated[
     str, typer.Option(help="stratified, per_class, fixed, public, or fraction:0.1.")
 ]
-
+ExcelSafe = Annotated[
+    bool,
+    typer.Option(
+        "--excel-safe",
+        help="In CSV files, write ids and labels that begin with =, +, -, @, a tab or a carriage "
+        "return with an apostrophe in front: Excel would run them as formulas.",
+    ),
+]
 
 # The options that say where a graph comes from: kept with a run, so that it can be read again.
 ORIGIN = (
