@@ -120,6 +120,15 @@ class GraphOptions:
             panel=COLUMNS,
         ),
     ] = None
+    clean_ids: Annotated[
+        bool,
+        _option(
+            "--clean-ids",
+            help="Read ids without blanks around them and characters of no width, and in one "
+            "Unicode form, in both tables.",
+            panel=COLUMNS,
+        ),
+    ] = False
     delimiter: Annotated[
         str | None,
         _option(help="Between columns: comma, semicolon, tab, pipe, space or a sign.", panel=TEXT),
@@ -176,6 +185,7 @@ class GraphOptions:
         # Not the label: the table to predict may have none.
         for name in (
             "id", "source", "target", "weight", "unlabelled", "edge_kind", "directed", "merge",
+            "clean_ids",
         ):  # fmt: skip
             chosen[name] = chosen[name] or getattr(like, name, None) or chosen[name]
         return Columns(**chosen)

@@ -119,6 +119,9 @@ def build_store(
     folder = check_folder(Path(path), overwrite)
     check_not_same(edges, vertices, columns)
     tables = open_tables(edges, vertices, text)
+    for table in tables:
+        if table is not None:
+            table.cleans_ids = columns.clean_ids
     estimate_build(*tables, folder).check(folder)
     with building(folder, overwrite) as scratch:
         asked = _hash_asked(tables, columns, allow_missing, encoder)

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import DataFileError, GraphFilterError
 from graphfilter.splits import Split
-from graphfilter.tables.cells import as_ids, distinct, is_text, missing_column
+from graphfilter.tables.cells import distinct, is_text, missing_column
 from graphfilter.tables.columns import Columns, choose_merge, is_index
 from graphfilter.tables.edges import read_edges
 from graphfilter.tables.encoded import Features
 from graphfilter.tables.encoding import TableEncoder
 from graphfilter.tables.label_columns import read_labels, read_split
 from graphfilter.tables.labels import UNLABELLED, encode_labels
+from graphfilter.tables.mismatch import note_near_ids
 from graphfilter.tables.roles import (
     choose_edge_roles,
     guess_vertex_roles,
@@ -101,6 +102,7 @@ def read_parts(
     directed: bool = False,
 ) -> GraphParts:
     """Read what two tables say of a graph."""
+    edges.cleans_ids = vertices.cleans_ids = columns.clean_ids
     notes = [*vertices.found, *edges.found]
     with telling(notes):
         return _read_parts(
@@ -137,7 +139,8 @@ def _read_parts(
         taken = {*roles.values(), *columns.drop}
         asked |= {name for name in table.column_names if name not in taken and not is_index(name)}
     with reading_table(vertices):
-        ids = _check_ids(as_ids(table.column(roles["id"])), vertices)
+        ids = _check_ids(vertices.as_ids(table.column(roles["id"])), vertices)
+    notes += note_near_ids(ids, vertices)
     edge_roles, said = choose_edge_roles(edges, vertices, ids, columns, remembered)
     notes += said if remembered else [*said, *say_unused(edges, edge_roles)]
     attributes = read_attributes(table, vertices, roles, unlabelled, notes, check=encoder is None)
@@ -156,7 +159,7 @@ def _read_parts(
         choose_merge(columns, edge_roles.weight),
         n_vertices=len(ids),
         directed=directed or columns.directed,
-        vertex_names=(table.column(roles["id"]) if vertices.is_typed else ids).to_pylist(),
+        vertex_names=_names(table, vertices, roles["id"], ids),
         features=features,
         feature_names=encoder.feature_names if encoder.columns else None,
         labels=attributes.get("labels"),
@@ -166,6 +169,13 @@ def _read_parts(
         notes=tuple(notes),
         encoder=encoder,
     )
+
+
+def _names(table: pa.Table, source: TableSource, column: str, ids: pa.Array) -> list[Any]:
+    """Return the ids as the table has them: values of their own type, or text."""
+    typed = table.column(column)
+    keep = source.is_typed and not (source.cleans_ids and is_text(typed.type))
+    return (typed if keep else ids).to_pylist()
 
 
 def asked_features(table: TableSource, columns: Columns, encoder: TableEncoder | None) -> set[str]:
