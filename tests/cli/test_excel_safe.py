@@ -12,7 +12,9 @@ def test_excel_safe_of_fit_predict_and_suggest(graphfilter, tmp_path: Path) -> N
     signs = ("=", "+", "-", "@", "x")
     ids = [f"{signs[i % 5]}v{i}" for i in range(N)]
     labels = ["=ja" if i % 2 else "-nein" for i in range(18)] + [""] * (N - 18)
-    rows = [f"{name},{i % 7},{label}\n" for i, (name, label) in enumerate(zip(ids, labels, strict=True))]
+    rows = [
+        f"{name},{i % 7},{label}\n" for i, (name, label) in enumerate(zip(ids, labels, strict=True))
+    ]
     (tmp_path / "v.csv").write_text("id,x,kind\n" + "".join(rows))
     around = (f"{ids[i]},{ids[(i + 1) % N]}\n" for i in range(N))
     (tmp_path / "e.csv").write_text("u,v\n" + "".join(around))

@@ -67,9 +67,7 @@ def predict(
     with waiting("predicting", quiet=given.quiet):
         outputs = predict_graph(estimator, about, new)
         answers = answers_of(estimator.task_, outputs, names, about.decision)
-        write_predictions(
-            out, new, estimator.task_, names, outputs, answers, excel_safe=excel_safe
-        )
+        write_predictions(out, new, estimator.task_, names, outputs, answers, excel_safe=excel_safe)
         if embeddings is not None:
             graph = as_fitted(estimator, about, new)
             embedding = cast(Any, estimator).transform(graph=graph)

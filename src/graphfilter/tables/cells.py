@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # Spaces and joiners of no width, the mark of byte order, and the hyphen that shows at line ends.
 WITHOUT_WIDTH = "[\u200b-\u200d\u2060\ufeff\u00ad]"
 
+
 def missing_column(path: str | PathLike[str], name: str, names: Sequence[str]) -> DataFileError:
     """Make the error for a missing column: the nearest name, and the existing ones."""
     near = get_close_matches(name, [n for n in names if len(n) < 80], n=1)
