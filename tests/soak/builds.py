@@ -19,8 +19,6 @@ from pathlib import Path
 from typing import NoReturn
 
 ROOT = Path(__file__).parents[2]
-# Within so many seconds the second build starts after the first, whose own work takes about as long.
-LATEST = 0.6
 HANGS = 120
 N_VERTICES = 40
 BUILT, REFUSED = "stored in", ("another process is building it", "holds a store")
@@ -43,13 +41,17 @@ def _race(folder: Path, n: int, seed: int) -> None:
     moments, ends = random.Random(seed), {"refused": 0, "both built": 0}
     folder.mkdir(parents=True)
     edges, vertices = _write_tables(folder)
+    began = time.perf_counter()
+    _wait(_fork(["store", str(edges), "--out", str(folder / "alone")], folder / "said0"))
+    seconds = time.perf_counter() - began
     for i in range(n):
         out = folder / f"store-{i}"
         # Every other round both may replace the store, as two nightly jobs would.
         words = ["store", str(edges), str(vertices), "--out", str(out), "--quiet"]
         words += ["--overwrite"] * (i % 2)
         builds = [_fork(words, folder / "said0")]
-        time.sleep(moments.uniform(0, LATEST))
+        # Now and then after the end of the first.
+        time.sleep(moments.uniform(0, 1.3 * seconds))
         builds.append(_fork(words, folder / "said1"))
         codes = [_wait(pid) for pid in builds]
         said = [(folder / f"said{k}").read_text().strip() for k in (0, 1)]
@@ -79,9 +81,9 @@ def _problems(codes: list[int], said: list[str], out: Path, *, may_replace: bool
 def _fork(words: list[str], said: Path) -> int:
     """Start a command in a process of its own; return its number."""
     sys.stdout.flush()
-    if pid := os.fork():
-        return pid
-    _run(words, said)
+    if not (pid := os.fork()):
+        _run(words, said)
+    return pid
 
 
 def _run(words: list[str], said: Path) -> NoReturn:
