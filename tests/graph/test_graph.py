@@ -196,7 +196,7 @@ def test_features_of_any_kind_become_float32(make: Any) -> None:
 
 
 def test_masked_cells_are_refused_and_masked_labels_unknown() -> None:
-    masked = np.ma.masked_array(np.eye(3), mask=np.eye(3))
+    masked = np.ma.masked_array(np.eye(3), mask=np.eye(3) > 0)
     with pytest.raises(GraphError, match="features must have a value in every cell; 3 are masked"):
         Graph.from_edges([[0, 1]], 3, features=masked)
     weights = np.ma.masked_array([1.0, 2.0], mask=[False, True])

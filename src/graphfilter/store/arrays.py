@@ -98,7 +98,7 @@ def map_array(folder: Path, stored: StoredArray) -> NDArray[Any]:
                 raise DataFileError(path, f"{problem}; got {found.st_size:,}. {_DAMAGED}")
             if not found.st_size:
                 return np.empty(stored.shape, dtype=stored.dtype)
-            mapped = MappedFile(file, dtype=stored.dtype, mode="r", shape=stored.shape)
+            mapped: Any = MappedFile(file, dtype=stored.dtype, mode="r", shape=stored.shape)
     except OSError as error:
         raise DataFileError(path, f"cannot be read: {error.strerror}. {_DAMAGED}") from None
     mapped.status = found

@@ -121,6 +121,7 @@ class ExcelTable(TableSource):
         if not self._has_formulas():
             return ()
         import openpyxl
+        from openpyxl.utils import get_column_letter
 
         book: Any = openpyxl.load_workbook(self._path, read_only=True)
         try:
@@ -136,7 +137,7 @@ class ExcelTable(TableSource):
         if not found:
             return ()
         row, column = found[0]
-        place = f"{openpyxl.utils.get_column_letter(column + 1)}{row + 1}"
+        place = f"{get_column_letter(column + 1)}{row + 1}"
         n = count(len(found), "cell is a formula", "cells are formulas")
         return (
             f"{self.name}: {n} without a stored value (the first is {place}), read as empty. Open "

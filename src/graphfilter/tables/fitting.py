@@ -87,13 +87,11 @@ def fit_number(
 
 
 def fit_truths(column: Any, name: str) -> tuple[EncodedColumn, str] | None:
+    found = as_text(column.slice(0, 1000)).unique()
     # The first rows of a long column tell most often.
-    for n_rows in (1000, len(column))[len(column) <= 1000 :]:
-        found = as_text(column.slice(0, n_rows)).unique()
-        if len(found) > 20:
-            return None
-    found = found.to_pylist()
-    if not words.are_truths(found):
+    if len(found) <= 20 and len(column) > 1000:
+        found = as_text(column).unique()
+    if len(found) > 20 or not words.are_truths(found := found.to_pylist()):
         return None
     values, _ = words.read_truths(column)
     seen = sorted({word.strip() for word in found if not words.is_missing(word)})
