@@ -80,6 +80,7 @@ bench: $(STAMP)  ## Measure time and memory on the CPU beside peers, and write d
 	$(BIN)/python benchmarks/turns.py --threads 1 --out $(RESULTS)/turns-cpu.json
 	$(BIN)/python benchmarks/walk.py --threads 1 --out $(RESULTS)/walk-cpu.json
 	$(BIN)/python benchmarks/pyg_conv.py --threads 1 --out $(RESULTS)/pyg_conv-cpu.json
+	$(BIN)/python benchmarks/pyg_layers.py --threads 1 --out $(RESULTS)/pyg_layers-cpu.json
 	for name in layer memory growth loading contention; do \
 		$(BIN)/python benchmarks/$$name.py --out $(RESULTS)/$$name-cpu.json || exit 1; done
 	$(BIN)/python benchmarks/default_fit.py --out $(RESULTS)/default_fit-cpu.json

@@ -15,7 +15,8 @@ from graphfilter.data.readers import write_npz
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
 from graphfilter.metrics import score_parts
-from graphfilter.models import GCNConfig, Linear, ModelConfig, Network
+from graphfilter.models import GCNConfig, Linear, ModelConfig, Network, SizedNetwork
+from graphfilter.models.layers import Draws
 from graphfilter.splits import Split, stratified
 from graphfilter.systems import Prepared, System, get_system, train_system
 
@@ -33,16 +34,12 @@ def csbm(tmp_path: Path) -> str:
 class PlainConfig(ModelConfig):
     kind: ClassVar[str] = "Plain"
 
-    def build(self, graph: Graph, generator: torch.Generator) -> Plain:
-        return Plain(self, graph, generator)
 
-
-class Plain(Network[PlainConfig]):
+class Plain(SizedNetwork[PlainConfig], config=PlainConfig):
     """Not a FilterNetwork: runs of it cannot be joined."""
 
-    def __init__(self, config: PlainConfig, graph: Graph, generator: torch.Generator) -> None:
-        super().__init__(config)
-        self.linear = Linear(graph.n_features, graph.n_classes, generator)
+    def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:
+        self.linear = Linear(n_features, n_classes, generator)
 
     def forward(self, operator, x, generator=None):
         return self.linear(x)
@@ -200,7 +197,7 @@ def test_failing_runs_are_recorded_with_their_reason_and_tried_again(
     broken = True
 
     class FragileConfig(PlainConfig):
-        def build(self, graph: Graph, generator: torch.Generator) -> Plain:
+        def build(self, graph: Graph, generator: torch.Generator) -> Network[Any]:
             if broken:
                 raise error
             return super().build(graph, generator)

@@ -88,12 +88,22 @@ def check_classes(run: Run, truth: dict[str, str], positive: str) -> None:
             assert confusion[i][j] == sum(truth[n] == given and said[n] == answer for n in test)
     listed = [*run.table("least-sure"), *run.table("possible-label-errors")]
     assert listed
-    for name, part, given, predicted, probability, *_ in listed:
+    # Without labels, a list has no columns for them.
+    for row in listed:
+        name, part, *given, predicted, probability = row[:5]
         assert (part, predicted) == (run.rows[name]["part"], said[name])
-        assert given == truth.get(name, "")
+        assert given in ([truth.get(name, "")], [])
+        assert bool(given) or name not in truth
         assert float(probability) == pytest.approx(float(run.rows[name]["probability"]), abs=1e-3)
     for name, _, given, predicted, *_ in run.table("possible-label-errors"):
         assert given != predicted, name
+    likely = run.table("most-likely")
+    for name, part, predicted, probability in likely:
+        assert (part, predicted) == (run.rows[name]["part"], said[name])
+        assert name not in truth
+        assert float(probability) == pytest.approx(float(run.rows[name][f"p_{positive}"]), abs=1e-3)
+    chances = [float(row[3]) for row in likely]
+    assert chances == sorted(chances, reverse=True)
     whys = re.findall(r"Why <strong>(.*?)</strong> is (.*?) rather than", run.page)
     assert whys
     assert all(said[name] == answer for name, answer in whys)
@@ -103,16 +113,23 @@ def check_classes(run: Run, truth: dict[str, str], positive: str) -> None:
 
 
 def check_use(graphfilter, run: Run, files: tuple[str, ...], vertex: str) -> None:
-    """Predict the same tables, and explain a vertex: as the files have it."""
+    """Predict the same tables, and explain vertices: as the files have it.
+
+    Among them one that is not given its most probable class, where costs or a threshold decide so.
+    """
     out = run.folder.parent / f"{run.folder.name}.csv"
     assert graphfilter("predict", run.folder, *files[:4], "--quiet", "--out", out).code == 0
     again = rows_of(out)
+    for row in (*run.rows.values(), *again.values()):
+        assert row["predicted"] in row.get("set", row["predicted"]).split(";")
     assert {n: row["predicted"] for n, row in again.items()} == {
         n: row["predicted"] for n, row in run.rows.items()
     }
-    said = graphfilter("explain", run.folder, "--vertex", vertex, "--quiet")
-    assert said.code == 0, said.err
-    assert f"Vertex {vertex}: {run.rows[vertex]['predicted']} rather than" in said.out
+    moved = [n for n, row in run.rows.items() if float(row["probability"]) < 0.5]
+    for name in (vertex, *moved[:1]):
+        said = graphfilter("explain", run.folder, "--vertex", name, "--quiet")
+        assert said.code == 0, said.err
+        assert f"Vertex {name}: {run.rows[name]['predicted']} rather than" in said.out
 
 
 def known_labels(tables: AnalystTables, id: str, label: str) -> dict[str, str]:
@@ -139,16 +156,22 @@ def test_answers_on_churn_agree(graphfilter, tmp_path: Path, words: tuple[str, .
     assert run.metrics["headline"]["score"] == score
 
 
-@pytest.mark.parametrize("words", [(), ("--cost", "1:0=8")], ids=["plain", "costs"])
+@pytest.mark.parametrize(
+    "words", [(), ("--cost", "1:0=8", "--coverage", "0.8")], ids=["plain", "costs"]
+)
 def test_answers_on_fraud_agree(graphfilter, tmp_path: Path, words: tuple[str, ...]) -> None:
     tables = make_fraud(200, 80)
     files = tables.write(tmp_path / "tables")
+    inspected = graphfilter("inspect", *files, "--quiet")
+    assert inspected.code == 0
+    assert "No two labelled vertices are adjacent" in inspected.out
     run = fit(graphfilter, files, tmp_path / "run", *words)
     truth = known_labels(tables, "id", "is_fraud")
     check_classes(run, truth, "1")
     check_use(graphfilter, run, files, "A0003")
     headline = run.metrics["headline"]
     assert headline["score"] == ("cost" if words else "average_precision")
+    assert not words or any(float(row["probability"]) < 0.5 for row in run.rows.values())
     decision = run.metrics["decision"]["scores"]["test"]
     n = decision["found"] + decision["missed"]
     assert f"The model finds {decision['found']} of {n} “1” among vertices it never saw" in run.page
@@ -158,8 +181,16 @@ def test_answers_on_fraud_agree(graphfilter, tmp_path: Path, words: tuple[str, .
         assert ours["low"] <= ours["value"] <= ours["high"]
     if words:
         assert headline["models"]["this model"]["value"] == pytest.approx(decision["cost"])
+    if words:
+        threshold = run.metrics["decision"]["threshold"]
+        odds = np.log(threshold / (1 - threshold))
+        assert f"“1” is answered where its log-odds are {odds:+.2f} or more" in run.page
+        assert "sets hold a class more, which the threshold answers" in run.page
+    assert run.data["training"]["monitored"]["name"] == "average precision"
+    assert "<dt>pairs with a common neighbour within a class</dt>" in run.page
     # Devices have no label: they are in no list of vertices.
-    listed = [row[0] for id in ("least-sure", "possible-label-errors") for row in run.table(id)]
+    lists = ("most-likely", "least-sure", "possible-label-errors")
+    listed = [row[0] for id in lists for row in run.table(id)]
     assert not [name for name in listed if name.startswith("D")]
     assert "never has a label are left out of the lists" in run.page
 

@@ -159,6 +159,8 @@ def test_demo_compares_systems(graphfilter, tmp_path: Path, monkeypatch) -> None
     result = graphfilter("demo", "--out", tmp_path / "d", "--runs", 2, "--quiet")
     assert result.code == 0, result.err
     assert "karate" in result.out
+    assert "with max_epochs" not in result.out
+    assert "committee are trained for at most 3 epochs" in result.out
     records = json.loads((tmp_path / "d" / "results.json").read_text())
     assert [record["system"] for record in records] == ["committee-low@max_epochs=3", "sgf"]
     assert max(records[0]["epochs"]) <= 3

@@ -26,7 +26,10 @@ def test_excel_safe_of_fit_predict_and_suggest(graphfilter, tmp_path: Path) -> N
         assert graphfilter(*fit, *out, *words).code == 0
     run = tmp_path / "safe"
     predict = ("predict", run, *tables, "--quiet", "--excel-safe")
-    assert graphfilter(*predict, "--out", tmp_path / "p.csv").code == 0
+    result = graphfilter(*predict, "--out", tmp_path / "p.csv")
+    assert result.code == 0
+    assert "all new" not in result.out
+    assert "6 unlabelled in the run" in result.out
     suggest = ("suggest", run, "--n", 3, "--quiet", "--excel-safe")
     assert graphfilter(*suggest, "--csv", tmp_path / "s.csv").code == 0
     assert read(files["plain"])[1][0] == "=v0"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 from pathlib import Path
 
 import pytest
+from tests.analyst_tables import make_fraud
 
 import graphfilter as gf
 from graphfilter.data import write_tables
@@ -86,3 +88,47 @@ def test_store_says_what_to_install(graphfilter, tables, tmp_path, monkeypatch) 
     result = graphfilter("store", *tables, "--out", tmp_path / "s")
     assert result.code == 2
     assert "pip install 'graphfilter[scale]'" in result.err
+
+
+def test_two_stores_train_on_earlier_edges_and_predict_with_all(graphfilter, tmp_path) -> None:
+    """A store keeps no times: a store of the past and one of all do what --as-of does."""
+    made = make_fraud(60, 30)
+    files = made.write(tmp_path)
+    rows = (tmp_path / "edges.csv").read_text().splitlines()
+    early = [row for row in rows[1:] if row.rsplit(",", 1)[1] < "2024-01-01"]
+    (tmp_path / "past.csv").write_text("\n".join([rows[0], *early]) + "\n")
+    vertices = tmp_path / "vertices.csv"
+    past = graphfilter(
+        "store", tmp_path / "past.csv", vertices, "--label", "is_fraud", "--weight", "logins",
+        "--out", tmp_path / "past",
+    )  # fmt: skip
+    assert past.code == 0, past.err
+    assert "not used: 'first_seen'." in past.err
+    fitted = graphfilter("fit", "--graph", tmp_path / "past", *FAST, "--out", tmp_path / "run")
+    assert fitted.code == 0, fitted.err
+    now = ("store", tmp_path / "edges.csv", vertices, "--weight", "logins", "--like")
+    assert graphfilter(*now, tmp_path / "run", "--out", tmp_path / "now", "--quiet").code == 0
+    predict = ("predict", tmp_path / "run", "--quiet", "--graph", tmp_path / "now", "--out")
+    assert graphfilter(*predict, tmp_path / "by-store.csv").code == 0
+    whole = graphfilter(
+        "fit", *files, "--weight", "logins", "--edge-time", "first_seen", "--as-of", "2024-01-01",
+        *FAST, "--out", tmp_path / "whole",
+    )  # fmt: skip
+    assert whole.code == 0, whole.err
+    by_store, by_time = (
+        rows_of(tmp_path / name) for name in ("by-store.csv", "whole/predictions.csv")
+    )
+    assert {n: r["predicted"] for n, r in by_store.items()} == {
+        n: r["predicted"] for n, r in by_time.items()
+    }
+    for vertex, row in by_store.items():
+        assert float(row["p_1"]) == pytest.approx(float(by_time[vertex]["p_1"]), abs=1e-3)
+    for words in (("--edge-time", "first_seen"), ("--as-of", "2024-01-01")):
+        refused = graphfilter("fit", "--graph", tmp_path / "now", *words, "--out", tmp_path / "no")
+        assert refused.code == 2
+        assert "keeps no times of edges. Train on a table or store" in refused.err
+
+
+def rows_of(path: Path) -> dict[str, dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return {row["id"]: row for row in csv.DictReader(file)}

@@ -85,6 +85,23 @@ def test_digits_are_joined_to_their_neighbours() -> None:
     assert crossing(graph).mean() < 0.05
 
 
+def test_digits_that_are_equally_near_are_joined_in_their_order() -> None:
+    """Otherwise the graph would depend on the number of threads, and its checksum with it."""
+    graph = make_digits(n_neighbors=10)
+    assert isinstance(graph.features, np.ndarray)
+    features = graph.features.astype(np.int64)
+    joined = np.zeros((1797, 1797), dtype=bool)
+    n_tied = 0
+    for vertex, row in enumerate(features):
+        distances = np.square(features - row).sum(axis=1)
+        distances[vertex] = distances.max() + 1
+        order = np.argsort(distances, kind="stable")
+        joined[vertex, order[:10]] = True
+        n_tied += distances[order[9]] == distances[order[10]]
+    assert n_tied > 50
+    np.testing.assert_array_equal(graph.adjacency.toarray() > 0, joined | joined.T)
+
+
 def test_karate_is_zacharys() -> None:
     graph = make_karate()
     assert (graph.n_vertices, graph.n_edges, graph.n_classes) == (34, 78, 2)

@@ -259,7 +259,11 @@ def test_loaded_classifier_asks_for_a_graph(tmp_path: Path, fitted: SGFClassifie
         (lambda g: quick(patience=0).fit(graph=g), ConfigError, "patience"),
         (lambda g: quick(monitor="f1").fit(graph=g), ConfigError, "unknown monitor"),
         (lambda g: quick(feature_scaling="l2").fit(graph=g), ConfigError, "feature scaling"),
-        (lambda g: quick(graph=g).fit(g.features[:9], g.labels[:9]), GraphError, "has no index"),
+        (
+            lambda g: quick(graph=g).fit(g.features[:9], g.labels[:9]),
+            GraphError,
+            "does not. Route them",
+        ),
         (lambda g: quick(graph=g).fit([0, 900], [0, 1]), GraphError, "must lie in 0..199"),
     ],
 )

@@ -15,6 +15,7 @@ from graphfilter.explain import (
     Member,
     explain_by_leaving_out,
     explain_linear,
+    explain_members,
     explain_vertices,
 )
 from graphfilter.explain.contributions import steps_from
@@ -127,8 +128,7 @@ def test_leaving_out_of_a_deep_network_sums_to_its_score(graph: Graph) -> None:
     member = Member.of(network, operator, x)
     assert member.terms == ()
     logits = network(operator, x).detach().double().numpy()
-    parts = member.explain(graph, [5], np.array([[1.0, -1.0]]))
-    assert parts is not None
+    parts = explain_members([member], graph, [5], np.array([[1.0, -1.0]]))
     assert parts[0].score == pytest.approx(logits[5, 0] - logits[5, 1], abs=1e-5)
     # Two layers: what is three steps away is not seen.
     np.testing.assert_allclose(parts[0].steps[3:], 0, atol=1e-6)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from graphfilter.data import make_csbm
 from graphfilter.filters import IdentityFilterConfig, StackedFilter
-from graphfilter.models import FilterNetwork, FilterNetworkConfig, column_dropout, columns
+from graphfilter.models import FilterNetwork, FilterNetworkConfig, Sizes, column_dropout, columns
 from graphfilter.models.layers import Input
 from graphfilter.operators import SparseFeatures, augmented_adjacency
 from graphfilter.runtime.memory import VARIABLE
@@ -130,13 +130,17 @@ def test_blocks_are_as_wide_as_memory_takes(monkeypatch: pytest.MonkeyPatch):
     x = features("dense", torch.float32)
     at_once = columns.column_blocks(network, 1, OPERATOR, x)
     assert at_once == [(0, 100, 100)]
-    monkeypatch.setattr(columns, "BYTES_OF_PROCESS", 0)
     need = columns.BYTES_PER_ENTRY * OPERATOR.n
-    rest = columns.memory_of_process() - columns._memory_left(OPERATOR, x)  # pyright: ignore[reportPrivateUsage]
+    rest = columns.BYTES_PER_EDGE_ENTRY * OPERATOR.kernel.matrix.n_entries
+    rest += columns.BYTES_PER_VERTEX * OPERATOR.n + columns.BYTES_PER_FEATURE * 5 * OPERATOR.n
+    rest += columns.BYTES_OF_PROCESS
+    config, sizes = FilterNetworkConfig(hidden_size=100), Sizes.of(GRAPH, 10)
     widths = []
     for fit in (1, 16, 31, 32, 100):
         monkeypatch.setenv(VARIABLE, str(rest + fit * need))
         found = columns.column_blocks(network, 1, OPERATOR, x)
+        # What is said beforehand is what training does.
+        assert config.memory(sizes, rest + fit * need).columns == found[0].width
         assert [c for block in found for c in range(block.first, block.last)] == list(range(100))
         widths.append(found[0].width)
     assert widths == [16, 16, 16, 32, 96]

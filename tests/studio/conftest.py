@@ -1,59 +1,23 @@
 from __future__ import annotations
 
-import http.client
-import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
+from tests.web_client import WebClient
 
 from graphfilter.data import make_karate
 from graphfilter.fits import Source
 
 
-@dataclass(frozen=True)
-class Reply:
-    status: int
-    body: bytes
-    headers: dict[str, str]
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-
-class Client:
-    """Sends requests as no browser would: any path, host and body."""
+class Client(WebClient):
+    """Asks a studio, whose files are in ``folder``."""
 
     def __init__(self, url: str, folder: Path = Path()) -> None:
-        parts = urlsplit(url)
+        super().__init__(url)
         self.folder = folder
-        self.host, self.port, self.base = parts.hostname or "", parts.port, parts.path
-
-    def __call__(
-        self,
-        method: str,
-        path: str,
-        content: Any = None,
-        *,
-        body: Any = None,
-        base: str | None = None,
-        headers: dict[str, str] | None = None,
-    ) -> Reply:
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
-        if content is not None:
-            body = json.dumps(content)
-        try:
-            where = (self.base if base is None else base) + path
-            connection.request(method, where, body, headers or {})
-            reply = connection.getresponse()
-            return Reply(reply.status, reply.read(), dict(reply.getheaders()))
-        finally:
-            connection.close()
 
     def wait_for(self, key: str, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """Ask for a run until it is as wanted."""

@@ -43,7 +43,7 @@ def test_note_counts_the_vertices_that_would_be_joined(ids: list[str], cut: int)
     assert len(notes) == (n_alike > 0)
     if notes:
         assert f"the vertices: {n_alike} id" in notes[0]
-        assert "--clean-ids" in notes[0]
+        assert "clean_ids=True" in notes[0]
         first, second = notes[0].partition("(")[2].partition(")")[0].split(" and ")
         shown = {ascii(name): plainly_clean(name) for name in ids}
         assert first != second
@@ -60,7 +60,7 @@ def test_look_alike_vertices_are_noted_and_refused_when_cleaned(tmp_path: Path) 
     tables = write(tmp_path, ["a", "b", f"caf{E_ACUTE}", f"caf{E_AND_ACUTE}"], [("a", "b")])
     graph = gf.data.read_tables(*tables)[0]
     assert graph.n_vertices == 4
-    (note,) = [note for note in graph.notes if "--clean-ids" in note]
+    (note,) = [note for note in graph.notes if "clean_ids=True" in note]
     assert "'caf\\xe9' and 'cafe\\u0301'" in note
     with pytest.raises(DataFileError, match="is also on line 4"):
         gf.data.read_tables(*tables, columns=gf.data.Columns(clean_ids=True))
@@ -68,7 +68,7 @@ def test_look_alike_vertices_are_noted_and_refused_when_cleaned(tmp_path: Path) 
 
 def test_clean_ids_join_what_two_tables_write_differently(tmp_path: Path) -> None:
     tables = write(tmp_path, ["a", "b\u200b", "c "], [("a\ufeff", "b"), ("b", "c")])
-    with pytest.raises(DataFileError, match=r"pass --clean-ids, or pass --allow-missing"):
+    with pytest.raises(DataFileError, match=r"pass `clean_ids=True`, or pass `allow_missing=True`"):
         gf.data.read_tables(*tables)
     clean = gf.data.Columns(clean_ids=True)
     graph = gf.data.read_tables(*tables, columns=clean)[0]

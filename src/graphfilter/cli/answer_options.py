@@ -61,6 +61,15 @@ class AnswerOptions(PredictedOptions):
             metavar="SHARE",
         ),
     ] = None
+    keep_graph: Annotated[
+        bool | None,
+        typer.Option(
+            "--keep-graph/--no-keep-graph",
+            help="Keep the graph with the run, so that predict --with run takes new rows alone; "
+            "unless given, graphs of up to 64 MiB are kept.",
+            show_default=False,
+        ),
+    ] = None
     embeddings: Annotated[
         Path | None,
         typer.Option(
@@ -141,5 +150,5 @@ class AnswerOptions(PredictedOptions):
 
         return Asked(
             self.threshold, tuple(self.cost or ()), self.positive, self.embeddings, self.repeats,
-            self.title, self.coverage, self.excel_safe,
+            self.title, self.coverage, self.keep_graph, self.excel_safe,
         )  # fmt: skip

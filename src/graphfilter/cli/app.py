@@ -14,6 +14,7 @@ from graphfilter.cli import (
     predict,
     reproduce,
     search,
+    serve,
     store,
     studio,
     suggest,
@@ -33,6 +34,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("fit")(fit.fit)
 app.command("predict")(predict.predict)
+app.command("serve")(serve.serve)
 app.command("explain")(explain.explain)
 app.command("suggest")(suggest.suggest)
 app.command("store")(store.store)

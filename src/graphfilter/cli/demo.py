@@ -64,7 +64,7 @@ def demo(
 
     make_folder(out)
     named = [get_system(name) for name in SYSTEMS]
-    systems = [s.with_(**SHORT) if isinstance(s, Committee) else s for s in named]
+    systems = {s.title: s.with_(**SHORT) if isinstance(s, Committee) else s for s in named}
     started = time.perf_counter()
     rows, views, records = [], [], []
     shapes: dict[str, str] = {}
@@ -74,8 +74,8 @@ def demo(
         frequency = label_frequency(graph)
         splits = [stratified(graph.labels, seed) for seed in range(runs)]
         cells = []
-        for system in systems:
-            with training_bar(show=not quiet, titles=[f"{name}: {system.title}"]) as bar:
+        for said, system in systems.items():
+            with training_bar(show=not quiet, titles=[f"{name}: {said}"]) as bar:
                 outcomes = train_system(prepared, system, splits, range(runs), on_epoch=bar)
             accuracies = [
                 score_parts(outcome.probabilities, prepared.labels, split)["test"]["accuracy"]
@@ -99,7 +99,7 @@ def demo(
         rows.append([name, range_name, f"{frequency.mean():.2f}", *cells])
     save_figure(draw_filters(views), out / "filters.png")
     write_json(out / RESULTS_FILE, records)
-    _show(rows, shapes, [system.title for system in systems], runs)
+    _show(rows, shapes, list(systems), runs)
     say(f"Pictures in {out} (start with filters.png), {time.perf_counter() - started:.0f} s.")
 
 
@@ -114,6 +114,7 @@ def _show(
         + f" stratified 60/20/20 split{'' if runs == 1 else 's'}",
         text_columns=2,
     )
+    say(f"Networks of the committee are trained for at most {SHORT['max_epochs']} epochs here.")
     say("SGF has one setting for all of them. What it learned, the mean of the runs:")
     for name, shape in shapes.items():
         say(f"- {name}: {shape}.")

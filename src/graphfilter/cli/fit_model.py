@@ -36,8 +36,8 @@ def choose_model(model: str | None, words: set[str], *, of_values: bool) -> str:
     if of_values and "--balanced" in words:
         raise ConfigError("--balanced is for one class per vertex; leave it out.")
     model = DEFAULT if model is None else model
-    if "--seconds" in words and (of_values or model not in _efforts()):
-        raise ConfigError("--seconds is of a committee that learns classes; give --epochs instead.")
+    if "--seconds" in words and model not in _efforts():
+        raise ConfigError("--seconds is of a committee; give --epochs instead.")
     if model == SGF:
         return model
     if "--members" in words and model.partition("@")[0] in _efforts():

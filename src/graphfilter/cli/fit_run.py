@@ -85,7 +85,7 @@ def run_fit(
     except KeyboardInterrupt as stop:
         raise typer.Exit(end_stopped(stop, what_is_kept(out))) from None
     tell(summary.fit.notes[len(plan.notes) :], quiet=quiet)
-    _show(summary)
+    _show(summary, quiet=quiet)
 
 
 def _stages(plan: Plan, estimator: VertexEstimator, repeats: int) -> list[str]:
@@ -104,7 +104,7 @@ def _stages(plan: Plan, estimator: VertexEstimator, repeats: int) -> list[str]:
     return titles + [f"comparing: {get_system(name).title}" for name in BASELINES]
 
 
-def _show(summary: FitSummary) -> None:
+def _show(summary: FitSummary, *, quiet: bool) -> None:
     from graphfilter.report import view_spread
     from graphfilter.wording import count
 
@@ -141,6 +141,7 @@ def _show(summary: FitSummary) -> None:
         f"Written to {summary.folder}: report.html (open it in a browser), predictions.csv, "
         f"{', '.join(files)}{kept}."
     )
+    tell(summary.notes, quiet=quiet)
 
 
 def _value(metric: Metric, scores: Mapping[str, float], key: str) -> str:

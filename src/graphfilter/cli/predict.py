@@ -12,7 +12,15 @@ from graphfilter.cli.sources import ExcelSafe, GraphOptions, takes
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from graphfilter.data import TableEncoder
     from graphfilter.estimators import Target, VertexEstimator
+    from graphfilter.graph import Graph
+    from graphfilter.run_folder import RunDescription
+
+KEPT = "the graph kept with the run"
 
 
 @takes(GraphOptions)
@@ -27,6 +35,27 @@ def predict(
             metavar="FILE",
         ),
     ] = None,
+    with_: Annotated[
+        str | None,
+        typer.Option(
+            "--with",
+            help="run: join the rows of the tables to the graph that is kept with the run, so that "
+            "new rows and their edges suffice. A row with a known id replaces its features. The "
+            "rows given are written.",
+            metavar="run",
+            show_default=False,
+        ),
+    ] = None,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            help="Add a set of classes or labels, or the low and the high end of a number, that "
+            "hold the truth so often, such as 0.9; unless given, that of the fit if it had one. "
+            "The promise is for vertices exchangeable with the validation vertices of the fit.",
+            metavar="SHARE",
+            show_default=False,
+        ),
+    ] = None,
     excel_safe: ExcelSafe = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files.")] = False,
 ) -> None:
@@ -34,9 +63,16 @@ def predict(
 
     The tables need the same feature columns as those the model was fitted on; they are found by
     name and understood as they were then. Labels are not needed; where there are some, the
-    accuracy on vertices that were not trained on is printed.
+    accuracy on vertices that were not trained on is printed. The column part of the file says what
+    a vertex was in the run, by its id: train, val, test, unlabelled, or new.
 
-    Example:  graphfilter predict run --edges new_edges.csv --vertices new.csv --out new_labels.csv
+    The tables hold the whole graph: known vertices and new ones. With --with run the new rows and
+    their edges are enough; known vertices are taken from the graph that is kept with the run.
+
+    Example:  graphfilter predict run --edges edges.csv --vertices vertices.csv --out labels.csv
+
+    Example:  graphfilter predict run --with run --edges new_edges.csv --vertices new.csv
+    --out labels.csv
     """
     from graphfilter.storage import check_target
 
@@ -45,39 +81,75 @@ def predict(
         raise ConfigError(f"{out}: exists; pass --overwrite to replace it, or another --out.")
     if not out.parent.is_dir():
         raise ConfigError(f"{out.parent}: there is no such folder to write {out.name} to.")
-    from graphfilter.fits import answers_of
     from graphfilter.run_folder import (
         as_fitted,
         check_embeddings_file,
         describe_answers,
         load_run,
-        predict_graph,
+        predict_run,
         write_embeddings,
-        write_predictions,
     )
-    from graphfilter.wording import count
 
     if embeddings is not None:
         check_embeddings_file(embeddings, overwrite=overwrite)
     estimator, about, encoder = load_run(run)
     if embeddings is not None and not estimator.task_.one_class:
         raise ConfigError("--embeddings is for runs of one class per vertex; leave it out.")
-    new = given.read(encoder=encoder, like=about.columns).graph
-    names = [str(name) for name in estimator.target_names_]
+    new, rows, used = _take_graph(given, run, about, encoder, with_)
     with waiting("predicting", quiet=given.quiet):
-        outputs = predict_graph(estimator, about, new)
-        answers = answers_of(estimator.task_, outputs, names, about.decision)
-        write_predictions(out, new, estimator.task_, names, outputs, answers, excel_safe=excel_safe)
+        prediction = predict_run(run, estimator, about, new, coverage, rows)
+        prediction.write(out, excel_safe=excel_safe)
         if embeddings is not None:
             graph = as_fitted(estimator, about, new)
-            embedding = cast(Any, estimator).transform(graph=graph)
-            write_embeddings(embeddings, new, embedding, excel_safe=excel_safe)
-    target = _known_target(given, estimator)
-    for sentence in describe_answers(run, new, estimator, outputs, answers, target):
+            found = cast(Any, estimator).transform(graph=graph)
+            own = found if rows is None else found[rows]
+            write_embeddings(embeddings, prediction.graph, own, excel_safe=excel_safe)
+    for sentence in describe_answers(prediction, _known_target(given, estimator)):
         say(sentence)
-    say(f"{count(new.n_vertices, 'vertex', 'vertices')} predicted, written to {out}.")
+    if promised := prediction.describe_promise():
+        say(" ".join(promised))
+    say(f"{prediction.describe_parts()} Graph used: {used}. Written to {out}.")
     if embeddings is not None:
         say(f"Their embeddings are in {embeddings}.")
+
+
+def _take_graph(
+    given: GraphOptions,
+    run: Path,
+    about: RunDescription,
+    encoder: TableEncoder | None,
+    with_: str | None,
+) -> tuple[Graph, NDArray[np.int64] | None, str]:
+    """Return the graph to predict on, the vertices that are asked for (None: all), and its name."""
+    from graphfilter.run_folder import read_kept_graph
+    from graphfilter.wording import count
+
+    if with_ is None:
+        graph = given.read(encoder=encoder, like=about.columns, remedy=_remedy(about)).graph
+        size = f"{count(graph.n_vertices, 'vertex', 'vertices')}, {count(graph.n_edges, 'edge')}"
+        return graph, None, f"the one given ({size})"
+    if with_ != "run" and Path(with_).resolve() != run.resolve():
+        raise ConfigError(
+            f"--with must be run, the graph that is kept with the run of the model; got {with_!r}."
+        )
+    if encoder is None:
+        raise ConfigError(
+            "--with joins rows of tables, and this run was fitted on no tables. Leave it out."
+        )
+    known = read_kept_graph(run, about)
+    joined = given.join(known, title=KEPT, encoder=encoder, like=about.columns)
+    return joined.graph, joined.rows, joined.describe(known, KEPT)
+
+
+def _remedy(about: RunDescription) -> str:
+    """Return what can be done about an edge to a vertex that is not in the tables."""
+    known = "pass --with run, which takes known vertices from the graph kept with the run"
+    if not about.graph_sha256:
+        known = "fit with --keep-graph and pass --with run, which takes known vertices from there"
+    return (
+        f"{known}, or --allow-missing, which leaves such edges out: answers then do not see those "
+        "neighbours"
+    )
 
 
 def _known_target(given: GraphOptions, estimator: VertexEstimator) -> Target | None:

@@ -16,12 +16,13 @@ import typer
 
 from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import tell, waiting
+from graphfilter.cli.words import in_options
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.data import Columns, TableEncoder
     from graphfilter.fits import Source
-    from graphfilter.graph import Graph
+    from graphfilter.graph import Graph, Joined
     from graphfilter.tables import TableSource
 
 TABLES = "Your own graph"
@@ -168,8 +169,11 @@ class GraphOptions:
             if f.name == "quiet" or value == f.default:
                 continue
             word = f"--{f.name.replace('_', '-')}"
+            if isinstance(value, bool):
+                words.append(word if value else word.replace("--", "--no-", 1))
+                continue
             values = value if isinstance(value, list | tuple) else [value]
-            words += [word] if value is True else [w for one in values for w in (word, str(one))]
+            words += [w for one in values for w in (word, str(one))]
         return tuple(words)
 
     def columns(self, like: Columns | None = None) -> Columns:
@@ -190,8 +194,17 @@ class GraphOptions:
             chosen[name] = chosen[name] or getattr(like, name, None) or chosen[name]
         return Columns(**chosen)
 
-    def read(self, *, encoder: TableEncoder | None = None, like: Columns | None = None) -> Source:
-        """Read the graph and say what there is to say of it; one kind of source must be named."""
+    def read(
+        self,
+        *,
+        encoder: TableEncoder | None = None,
+        like: Columns | None = None,
+        remedy: str | None = None,
+    ) -> Source:
+        """Read the graph and say what there is to say of it; one kind of source must be named.
+
+        ``remedy`` is what an error about an edge to an unknown vertex advises.
+        """
         self._check()
         from graphfilter.data import TextOptions, load_dataset, read_graph, read_tables
 
@@ -218,15 +231,41 @@ class GraphOptions:
             with waiting(f"reading {self.vertices} and {self.edges}", quiet=self.quiet):
                 found, encoder = read_tables(
                     self.edges, self.vertex_table, columns=columns, encoder=encoder, text=text,
-                    allow_missing=self.allow_missing,
+                    allow_missing=self.allow_missing, remedy=remedy,
                 )  # fmt: skip
         found = self._at_its_time(found)
+        # What is said of the graph stands in the report too.
+        found = found.replace(notes=tuple(map(in_options, found.notes)))
         read = f"read {found.n_vertices:,} vertices and {found.n_edges:,} edges."
         tell([read, *found.notes], quiet=self.quiet)
         # Loads torch: after the reading, so that what is wrong with the graph is said at once.
         from graphfilter.fits import Source
 
         return Source(found, encoder if columns else None, origin, columns, self.said())
+
+    def join(
+        self, known: Graph, *, title: str, encoder: TableEncoder | None, like: Columns | None
+    ) -> Joined:
+        """Read tables of new rows and join them to a graph that is known, and has a title."""
+        from graphfilter.data import TextOptions
+        from graphfilter.graph import join_tables
+
+        for name in ("dataset", "graph"):
+            if getattr(self, name) is not None:
+                raise ConfigError(
+                    f"--with joins tables of new rows to a graph; leave it out with --{name}, "
+                    "which is a whole graph."
+                )
+        if self.vertices is None:
+            raise ConfigError("--with needs a table of new rows: --vertices, and --edges if any.")
+        text = TextOptions(self.delimiter, self.encoding, self.decimal)
+        with waiting(f"reading {self.vertices}", quiet=self.quiet):
+            joined = join_tables(
+                known, self.edges, self.vertex_table, title=title, columns=self.columns(like),
+                allow_missing=self.allow_missing, encoder=encoder, text=text,
+            )  # fmt: skip
+        tell(joined.notes, quiet=self.quiet)
+        return joined
 
     def _at_its_time(self, graph: Graph) -> Graph:
         """Return the graph as of the moment that was said."""
@@ -278,6 +317,12 @@ class GraphOptions:
                 raise ConfigError(
                     "--directed is for tables and files; a dataset with directions has a name of "
                     "its own, such as texas_directed: see graphfilter data list."
+                )
+            if others and others[0] in ("--edge-time", "--as-of"):
+                raise ConfigError(
+                    f"{others[0]} is for tables (--edges and --vertices): --{named[0]} keeps no "
+                    "times of edges. Train on a table or store of the earlier edges, and predict "
+                    "one of all."
                 )
             if others:
                 raise ConfigError(

@@ -28,6 +28,7 @@ from graphfilter.estimators.graph import (
 from graphfilter.estimators.graph_regressor import GraphRegressor
 from graphfilter.estimators.inputs import draw_seed as draw_seed
 from graphfilter.estimators.members import FittedMember as FittedMember, combine as combine
+from graphfilter.estimators.promises import check_promise as check_promise
 from graphfilter.estimators.regressor import SGFRegressor, VertexRegressor
 from graphfilter.estimators.saving import (
     CONFIG_FILE as CONFIG_FILE,

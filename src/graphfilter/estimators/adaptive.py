@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from graphfilter.errors import ConfigError, check_name
+from graphfilter.estimators.state import parameters
 from graphfilter.estimators.targets import Target
 from graphfilter.estimators.vertex import Trained, VertexEstimator
 from graphfilter.filters import StackedFilterConfig
@@ -26,15 +27,23 @@ DROPOUT_OF_CLASSES, DROPOUT = 0.7, 0.2
 AUTO, PLAIN, CHANNELS = "auto", "augmented_adjacency", "channels"
 
 
+@parameters
 class AdaptiveEstimator(VertexEstimator):
     """An estimator whose network is the stacked filter."""
 
-    n_layers: int
-    hidden_size: int
-    operator: str
-    filter_init: float | Literal["uniform"]
-    dropout: float | None
-    dropout_on: DropoutOn
+    n_layers: int = 16
+    hidden_size: int = 64
+    operator: str = AUTO
+    filter_init: float | Literal["uniform"] = 0.5
+    dropout: float | None = None
+    dropout_on: DropoutOn = "linear"
+    filter_learning_rate: float = 0.01
+    learning_rate: float = 0.0025
+    filter_weight_decay: float = 5e-4
+    weight_decay: float = 5e-4
+    max_epochs: int = 1500
+    patience: int = 200
+    n_members: int = 1
 
     def build_system(self, **chosen: Any) -> System:
         settled = {**self.get_params(deep=False), **chosen}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from graphfilter.estimators.alignment import align_target
 from graphfilter.estimators.explaining import class_number, explain_graph, find_vertex, members_of
 from graphfilter.estimators.inputs import take_target
 from graphfilter.estimators.promises import check_promise
+from graphfilter.estimators.state import parameters
 from graphfilter.estimators.targets import Target, class_target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.explain import Explanation, Member, embed_members
@@ -26,6 +28,7 @@ from graphfilter.tables import match_labels
 from graphfilter.training import CLASSIFICATION, Classification, Task
 
 
+@parameters
 class VertexClassifier(ClassifierMixin, VertexEstimator):
     """Give the vertices of a graph their class, or each of them any of several labels.
 
@@ -35,8 +38,8 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
     unknown. Each label then has its own probability, and is predicted where it is above one half.
     """
 
-    class_weight: dict[Any, float] | str | None
-    positive: Any
+    class_weight: dict[Any, float] | str | None = None
+    positive: Any = None
 
     def read_target(self, y: Any) -> Target:
         return class_target(y)
@@ -71,16 +74,30 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         super().set_target(task, names, is_column)
         self.classes_ = names
 
-    def predict(self, X: Any = None, graph: Any = None) -> NDArray[Any]:
+    def predict(
+        self,
+        X: Any = None,
+        graph: Any = None,
+        vertices: Any = None,
+        *,
+        vertex_ids: Sequence[Any] | None = None,
+    ) -> NDArray[Any]:
         """Return the most probable class of every vertex; arguments as in `predict_proba`.
 
         Of several labels, which of them each vertex has: 0 and 1, (n, L).
         """
         check_is_fitted(self)
-        answers = self.task_.decide(self.predict_proba(X, graph))
+        answers = self.task_.decide(self.predict_proba(X, graph, vertices, vertex_ids=vertex_ids))
         return self.classes_[answers] if self.task_.one_class else answers
 
-    def predict_proba(self, X: Any = None, graph: Any = None) -> NDArray[np.float64]:
+    def predict_proba(
+        self,
+        X: Any = None,
+        graph: Any = None,
+        vertices: Any = None,
+        *,
+        vertex_ids: Sequence[Any] | None = None,
+    ) -> NDArray[np.float64]:
         """Return class probabilities (n, n_classes), averaged over the members.
 
         Of several labels, the probability of each (n, L).
@@ -93,8 +110,13 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         graph : as in `fit`, optional
             The graph of X. Without one, the fitted graph where X has a row for each of its
             vertices; vertices without edges where the estimator was fitted without a graph.
+        vertices : as in `fit`, optional
+        vertex_ids : sequence, optional
+            The id of every vertex, by which a committee recognises those it was fitted on; those of
+            a graph or DataFrame that names its vertices otherwise. Where the fit named none, the
+            number of the vertex then.
         """
-        return self.answers(X, graph)
+        return self.answers(X, graph, vertices, vertex_ids=vertex_ids)
 
     def predict_set(
         self, X: Any = None, graph: Any = None, *, coverage: float = 0.9
@@ -130,7 +152,9 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         several = not self.task_.one_class
         return sets_at(own, self.predict_proba(X, graph), coverage, several=several)
 
-    def transform(self, X: Any = None, graph: Any = None) -> NDArray[np.float32]:
+    def transform(
+        self, X: Any = None, graph: Any = None, vertices: Any = None
+    ) -> NDArray[np.float32]:
         """Return an embedding of every vertex: the filtered hidden layer, of all members.
 
         Similar rows are vertices that the model takes for similar, by their features and those
@@ -138,14 +162,14 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
 
         Parameters
         ----------
-        X, graph : as in `predict_proba`, optional
+        X, graph, vertices : as in `predict_proba`, optional
 
         Returns
         -------
         array (n, n_members * hidden_size)
         """
         check_is_fitted(self)
-        target, rows = take_target(self, X, graph)
+        target, rows = take_target(self, X, graph, vertices)
         embedding = embed_members(self.as_members(self.prepare(target)))
         return embedding if rows is None else embedding[rows]
 
@@ -198,7 +222,12 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         return members_of(self, prepared)
 
     def score(
-        self, X: Any = None, y: Any = None, sample_weight: Any = None, graph: Any = None
+        self,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        graph: Any = None,
+        vertices: Any = None,
     ) -> float:
         """Return the accuracy on the vertices whose ``y`` is known.
 
@@ -208,14 +237,14 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         check_is_fitted(self)
         y = align_target(X, y, graph)
         if y is None:
-            target, rows = take_target(self, X, graph)
+            target, rows = take_target(self, X, graph, vertices)
             y = _labels_of(target, rows)
         if not self.task_.one_class:
-            return self._score_labels(X, y, sample_weight, graph)
+            return self._score_labels(self.predict(X, graph, vertices), y, sample_weight)
         codes, known = match_labels(y, self.classes_)
         if not known.any():
             raise GraphError("y must have at least one known label to score against; got none.")
-        predicted = self.predict_proba(X, graph).argmax(axis=1)
+        predicted = self.predict_proba(X, graph, vertices).argmax(axis=1)
         weights = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight)
         if not len(predicted) == len(codes) == len(weights):
             raise GraphError(
@@ -232,8 +261,8 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         tags.transformer_tags = TransformerTags(preserves_dtype=[])
         return tags
 
-    def _score_labels(self, X: Any, y: Any, sample_weight: Any, graph: Any) -> float:
-        target, predicted = class_target(y), self.predict(X, graph)
+    def _score_labels(self, predicted: NDArray[Any], y: Any, sample_weight: Any) -> float:
+        target = class_target(y)
         if target.values is None or target.values.shape != predicted.shape:
             raise GraphError(
                 f"y must be a table of 0 and 1, {predicted.shape}, to score several labels."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import GraphError, check_count
 from graphfilter.estimators.members import FittedMember
-from graphfilter.explain import Explanation, Member, explain_vertices, member_of
+from graphfilter.explain import Explanation, LastColumns, Member, explain_vertices, member_of
 from graphfilter.graph import Graph
 from graphfilter.runtime import own_torch_state
 from graphfilter.systems import Prepared
@@ -25,7 +26,7 @@ class Explained(Protocol):
     @property
     def classes_(self) -> NDArray[Any]: ...
 
-    def members_of(self, target: Graph) -> list[FittedMember]: ...
+    def members_of(self, prepared: Prepared) -> list[FittedMember]: ...
 
     def as_members(self, prepared: Prepared) -> list[Member]: ...
 
@@ -46,21 +47,41 @@ def explain_graph(
     the most probable, and those to compare them with.
     """
     check_count("most", most)
-    with own_torch_state(gradients=False):
+
+    def explain(members: list[Member], own: Sequence[int]) -> list[Explanation]:
         return explain_vertices(
-            classifier.as_members(prepared),
+            members,
             prepared.graph,
             classifier.classes_,
             probabilities,
-            vertices,
-            answered=answered,
-            against=against,
+            [vertices[i] for i in own],
+            answered=None if answered is None else [answered[i] for i in own],
+            against=None if against is None else [against[i] for i in own],
             most=most,
         )
+
+    with own_torch_state(gradients=False):
+        members, shares = classifier.as_members(prepared), prepared.shares
+        if shares is None:
+            return explain(members, range(len(vertices)))
+        # Where a part of the graph is known, members count differently for every vertex.
+        own = [fitted.at(shares[list(vertices)]) for fitted in classifier.members_of(prepared)]
+        return [
+            explain(
+                [
+                    replace(member, weight=float(weights[i]), temperature=1.0)
+                    for member, weights in zip(members, own, strict=True)
+                    if weights[i] > 0
+                ],
+                [i],
+            )[0]
+            for i in range(len(vertices))
+        ]
 
 
 def members_of(classifier: Explained, prepared: Prepared) -> list[Member]:
     """Return the networks of a classifier as they predict, with what each sees and counts."""
+    views: dict[str, LastColumns] = {}
     return [
         member_of(
             prepared,
@@ -68,8 +89,9 @@ def members_of(classifier: Explained, prepared: Prepared) -> list[Member]:
             member.network_on(prepared.device),
             weight=member.weight,
             temperature=member.temperature,
+            views=views,
         )
-        for member in classifier.members_of(prepared.graph)
+        for member in classifier.members_of(prepared)
     ]
 
 

@@ -10,65 +10,85 @@ from sklearn.utils.validation import validate_data
 
 from graphfilter.errors import GraphError
 from graphfilter.estimators.given import given_features
+from graphfilter.estimators.given_tables import encode_table, fit_encoder, odd_column, table_names
 from graphfilter.estimators.state import EstimatorState
 from graphfilter.graph import Graph, check_sparse
-from graphfilter.wording import count
 
 
 def take_features(estimator: EstimatorState, X: Any, held: Any, *, reset: bool) -> Any:
-    """Return checked features: X, or those of the graph. Keeps or compares the features' names."""
-    own = held.features if isinstance(held, Graph) else None
-    features = own if X is None else given_features(X)
+    """Return checked features: X, or those of the graph. Keeps or compares the features' names.
+
+    Of a table with words, dates or gaps ``encoder_`` keeps how they become numbers.
+    """
+    if X is None:
+        return _features_of(estimator, held, reset)
+    features = given_features(X)
+    check_sparse(features, "X")
+    if reset:
+        estimator.encoder_ = fit_encoder(features)
+    if estimator.encoder_ is not None:
+        encoded = encode_table(estimator.encoder_, features)
+        checked = check_array(
+            encoded, accept_sparse="csr", dtype=np.float32, ensure_min_samples=2 if reset else 1
+        )
+        if reset:
+            names = table_names(features)
+            estimator.n_features_in_ = len(names)
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+        return checked
+    if (odd := odd_column(features)) is not None:
+        raise GraphError(
+            f"X must hold numbers, as in the fit; column {odd.name!r} has {odd.problem}. Fill it "
+            "in, or fit on a table that has such cells too: fit then learns what stands for them."
+        )
+    features = _in_order_of_the_fit(estimator, features, reset)
+    return validate_data(
+        estimator, features, accept_sparse="csr", dtype=np.float32, reset=reset,
+        ensure_min_samples=2 if reset else 1,
+    )  # fmt: skip
+
+
+def named_features(estimator: EstimatorState, features: Any) -> dict[str, Any]:
+    """Return features that an estimator took, and their names, as changes of a graph."""
+    names = _feature_names(estimator)
+    fit = names is not None and len(names) == features.shape[1]
+    return {"features": features, "feature_names": names if fit else None}
+
+
+def _feature_names(estimator: EstimatorState) -> tuple[str, ...] | None:
+    """Return what the columns are called that the network sees, where they have names."""
+    if estimator.encoder_ is not None:
+        return estimator.encoder_.feature_names
+    known = getattr(estimator, "feature_names_in_", None)
+    return None if known is None else tuple(known.tolist())
+
+
+def _features_of(estimator: EstimatorState, held: Any, reset: bool) -> Any:
+    """Return the checked features of a Graph."""
+    features = held.features if isinstance(held, Graph) else None
     if features is None:
         raise GraphError("X must hold the features of the vertices; got None.")
-    check_sparse(features, "X")
-    if features is not own:
-        check_holds_numbers(features)
-        features = _in_order_of_the_fit(estimator, features, reset)
-    names = held.feature_names if features is own and isinstance(held, Graph) else None
+    names = held.feature_names
     if reset:
+        estimator.encoder_ = None
         checked = validate_data(
             estimator, features, accept_sparse="csr", dtype=np.float32, ensure_min_samples=2
         )
         if names is not None:
             estimator.feature_names_in_ = np.array(names, dtype=object)
         return checked
-    known = getattr(estimator, "feature_names_in_", None)
-    if features is not own or known is None:
-        return validate_data(
-            estimator, features, accept_sparse="csr", dtype=np.float32, reset=False
-        )
-    if names is not None and list(names) != known.tolist():
-        if sorted(names) != sorted(known.tolist()) or len(set(names)) < len(names):
-            raise GraphError(_other_names(list(names), known.tolist()))
-        features = features[:, [names.index(name) for name in known.tolist()]]
+    known = _feature_names(estimator)
+    if names is not None and known is not None and names != known:
+        if sorted(names) != sorted(known) or len(set(names)) < len(names):
+            raise GraphError(_other_names(list(names), list(known)))
+        features = features[:, [names.index(name) for name in known]]
     checked = check_array(features, accept_sparse="csr", dtype=np.float32)
-    if checked.shape[1] != estimator.n_features_in_:
+    expected = estimator.n_features_in_ if known is None else len(known)
+    if checked.shape[1] != expected:
         raise GraphError(
-            f"the graph must have the {estimator.n_features_in_} features of the fit; "
-            f"got {checked.shape[1]}."
+            f"the graph must have the {expected} features of the fit; got {checked.shape[1]}."
         )
     return checked
-
-
-def check_holds_numbers(X: Any) -> None:
-    """Raise where a DataFrame has columns of words, dates or gaps: tables understand those."""
-    kinds: Any = getattr(X, "dtypes", None)
-    columns = getattr(X, "columns", None)
-    if columns is None or callable(columns) or not hasattr(kinds, "items"):
-        return
-    for name, kind in kinds.items():
-        values: Any = X[name]
-        if kind.kind not in "biufc":
-            problem = f"{kind} such as {values.iloc[0]!r}" if len(values) else str(kind)
-        elif values.isna().any():
-            problem = f"{count(int(values.isna().sum()), 'missing value')}"
-        else:
-            continue
-        raise GraphError(
-            f"X must hold numbers; column {str(name)!r} has {problem}. gf.Graph.from_frames("
-            "vertices, edges, label=...) understands words, dates and gaps: fit(graph=graph)."
-        )
 
 
 def _in_order_of_the_fit(estimator: EstimatorState, X: Any, reset: bool) -> Any:

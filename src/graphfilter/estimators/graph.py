@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, check_name, check_number
 from graphfilter.estimators.base import VertexClassifier
+from graphfilter.estimators.state import parameters
 from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.graph import Graph
 from graphfilter.systems import GROUPS, Committee, CommitteeOutcome, Outcome, System, get_system
-from graphfilter.training import Monitor, OnEpoch, Progress
+from graphfilter.training import OnEpoch, Progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,16 +50,17 @@ class MemberNote:
 EFFORTS = {"full": "committee", "low": "committee-low", "high": "committee-high"}
 
 
+@parameters
 class OfCommittee(VertexEstimator):
     """What an estimator that is a committee does, whatever it learns."""
 
     # Of whole committees; on small graphs each member is trained from several seeds.
     n_members = 1
 
-    effort: str
-    max_epochs: int | None
-    patience: int | None
+    effort: str = "full"
     seconds: float | None = None
+    max_epochs: int | None = None
+    patience: int | None = None
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -122,6 +123,12 @@ class OfCommittee(VertexEstimator):
             for member in committee.members
             if (reason := committee.absence(member, graph, n_train))
         } | outcome.without_a_say
+        told = {part.system.title for part in outcome.parts}
+        self.absent_ |= {
+            member.title: "not begun when training was told to end"
+            for member in committee.members
+            if member.title not in told and member.title not in self.absent_
+        }
         self.notes_ = (
             *(
                 f"{title} failed, and the others answer: {why}."
@@ -143,6 +150,7 @@ class OfCommittee(VertexEstimator):
         return self.task_.decide(said), second
 
 
+@parameters
 class GraphClassifier(OfCommittee, VertexClassifier):
     """Label the vertices of a graph, whatever it takes: one setting for any graph.
 
@@ -164,7 +172,7 @@ class GraphClassifier(OfCommittee, VertexClassifier):
     max_epochs, patience, monitor : int, int and str, optional
         In place of the members' own, 1500, 40 to 120 and 'accuracy', or 'average_precision' where
         one of two classes is rare: see :class:`~graphfilter.training.TrainConfig`.
-    positive, validation_fraction, class_weight, device, random_state, verbose
+    positive, validation_fraction, calibration_fraction, class_weight, device, random_state, verbose
         As in :class:`~graphfilter.SGFClassifier`.
 
     Attributes
@@ -180,7 +188,7 @@ class GraphClassifier(OfCommittee, VertexClassifier):
         What a reader should know of the training: members that failed, columns left out.
     filter_, filters_ : Filter and list of Filter
         The learned filters, that of the weightiest member first.
-    split_, graph_, system_, prepared_
+    split_, graph_, system_, prepared_, encoder_
         As in :class:`~graphfilter.SGFClassifier`.
 
     Examples
@@ -192,34 +200,3 @@ class GraphClassifier(OfCommittee, VertexClassifier):
     >>> clf.predict().shape, round(sum(clf.weights_.values()), 6)
     ((120,), 1.0)
     """
-
-    def __init__(
-        self,
-        *,
-        graph: Graph | None = None,
-        effort: str = "full",
-        seconds: float | None = None,
-        feature_scaling: str = "auto",
-        max_epochs: int | None = None,
-        patience: int | None = None,
-        monitor: Monitor | None = None,
-        positive: Any = None,
-        validation_fraction: float = 0.25,
-        class_weight: dict[Any, float] | str | None = None,
-        device: str = "auto",
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.graph = graph
-        self.effort = effort
-        self.seconds = seconds
-        self.feature_scaling = feature_scaling
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.monitor: Monitor | None = monitor
-        self.positive = positive
-        self.validation_fraction = validation_fraction
-        self.class_weight = class_weight
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from graphfilter.estimators.graph import OfCommittee
 from graphfilter.estimators.regressor import VertexRegressor
-from graphfilter.graph import Graph
-from graphfilter.training import Monitor
+from graphfilter.estimators.state import parameters
 
 
+@parameters
 class GraphRegressor(OfCommittee, VertexRegressor):
     """Predict numbers of the vertices of a graph, whatever it takes: one setting for any graph.
 
@@ -28,8 +27,8 @@ class GraphRegressor(OfCommittee, VertexRegressor):
     scale : {'auto', 'identity', 'log', 'rank'}, or one of them per number
         On which scale the numbers are learned: 'auto' takes the one on which boosted trees give
         validation vertices the highest likelihood (:class:`~graphfilter.training.TargetScale`).
-    feature_scaling, max_epochs, patience, monitor, validation_fraction, device, random_state, \
-verbose
+    seconds, feature_scaling, max_epochs, patience, monitor, validation_fraction, \
+calibration_fraction, device, random_state, verbose
         As in :class:`~graphfilter.GraphClassifier`; ``monitor`` is 'r2' or 'loss'.
 
     Attributes
@@ -50,29 +49,4 @@ verbose
     ((120,), (120, 2))
     """
 
-    def __init__(
-        self,
-        *,
-        graph: Graph | None = None,
-        effort: str = "full",
-        scale: str | Sequence[str] = "auto",
-        feature_scaling: str = "auto",
-        max_epochs: int | None = None,
-        patience: int | None = None,
-        monitor: Monitor | None = None,
-        validation_fraction: float = 0.25,
-        device: str = "auto",
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.graph = graph
-        self.effort = effort
-        self.scale = scale
-        self.feature_scaling = feature_scaling
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.monitor: Monitor | None = monitor
-        self.validation_fraction = validation_fraction
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    scale: str | Sequence[str] = "auto"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +14,15 @@ from graphfilter.errors import ConfigError, GraphError, check_name
 from graphfilter.estimators.adaptive import AUTO, AdaptiveEstimator
 from graphfilter.estimators.alignment import align_target
 from graphfilter.estimators.promises import check_promise
+from graphfilter.estimators.state import parameters
 from graphfilter.estimators.targets import Target, number_target
 from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.graph import Graph
-from graphfilter.models import DropoutOn
 from graphfilter.splits import Split
 from graphfilter.systems import Prepared, find_scale
-from graphfilter.training import SCALES, Monitor, TargetScale
+from graphfilter.training import SCALES, TargetScale
 
 
+@parameters
 class VertexRegressor(RegressorMixin, VertexEstimator):
     """Predict numbers of the vertices of a graph.
 
@@ -30,7 +30,7 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
     unknown.
     """
 
-    scale: str | Sequence[str]
+    scale: str | Sequence[str] = "identity"
 
     def read_target(self, y: Any) -> Target:
         return number_target(y)
@@ -64,7 +64,14 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
             for name, y in zip(names, target.values.T, strict=True)
         )
 
-    def predict(self, X: Any = None, graph: Any = None) -> NDArray[np.float64]:
+    def predict(
+        self,
+        X: Any = None,
+        graph: Any = None,
+        vertices: Any = None,
+        *,
+        vertex_ids: Sequence[Any] | None = None,
+    ) -> NDArray[np.float64]:
         """Return the number of every vertex, averaged over the members: (n,), or (n, T).
 
         Parameters
@@ -75,9 +82,14 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
         graph : as in `fit`, optional
             The graph of X. Without one, the fitted graph where X has a row for each of its
             vertices; vertices without edges where the estimator was fitted without a graph.
+        vertices : as in `fit`, optional
+        vertex_ids : sequence, optional
+            The id of every vertex, by which a committee recognises those it was fitted on; those of
+            a graph or DataFrame that names its vertices otherwise. Where the fit named none, the
+            number of the vertex then.
         """
         check_is_fitted(self)
-        values = self.answers(X, graph)
+        values = self.answers(X, graph, vertices, vertex_ids=vertex_ids)
         return values[:, 0] if self.is_column_ else values
 
     def predict_interval(
@@ -107,7 +119,12 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
         return ends[:, 0] if self.is_column_ else ends
 
     def score(
-        self, X: Any = None, y: Any = None, sample_weight: Any = None, graph: Any = None
+        self,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        graph: Any = None,
+        vertices: Any = None,
     ) -> float:
         """Return R² on the vertices whose ``y`` is known, averaged over several numbers."""
         from sklearn.metrics import r2_score
@@ -116,7 +133,7 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
         if y is None:
             raise GraphError("y must hold the numbers to score against; got None.")
         y = align_target(X, y, graph)
-        target, predicted = number_target(y), self.predict(X, graph)
+        target, predicted = number_target(y), self.predict(X, graph, vertices)
         if len(target) != len(predicted):
             raise GraphError(
                 f"there must be one number per vertex ({len(predicted)}); got {len(target)}."
@@ -132,6 +149,7 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
         return tags
 
 
+@parameters
 class SGFRegressor(AdaptiveEstimator, VertexRegressor):
     """Predict a number for every vertex with a filter that is learned, not assumed.
 
@@ -148,7 +166,7 @@ class SGFRegressor(AdaptiveEstimator, VertexRegressor):
         The validation score that chooses the best epoch: R², unless given.
     graph, n_layers, hidden_size, operator, filter_init, dropout_on, feature_scaling, \
 filter_learning_rate, learning_rate, filter_weight_decay, weight_decay, max_epochs, patience, \
-validation_fraction, n_members, device, random_state, verbose
+validation_fraction, calibration_fraction, n_members, device, random_state, verbose
         As in :class:`~graphfilter.SGFClassifier`.
     scale : {'identity', 'log', 'rank', 'auto'}, or one of them per number
         The scale on which the numbers are learned: see :class:`~graphfilter.training.TargetScale`.
@@ -169,50 +187,3 @@ validation_fraction, n_members, device, random_state, verbose
     >>> model.predict().shape
     (100,)
     """
-
-    def __init__(
-        self,
-        *,
-        graph: Graph | None = None,
-        n_layers: int = 16,
-        hidden_size: int = 64,
-        operator: str = "auto",
-        filter_init: float | Literal["uniform"] = 0.5,
-        dropout: float | None = None,
-        dropout_on: DropoutOn = "linear",
-        feature_scaling: str = "auto",
-        filter_learning_rate: float = 0.01,
-        learning_rate: float = 0.0025,
-        filter_weight_decay: float = 5e-4,
-        weight_decay: float = 5e-4,
-        max_epochs: int = 1500,
-        patience: int = 200,
-        monitor: Monitor | None = None,
-        scale: str | Sequence[str] = "identity",
-        validation_fraction: float = 0.25,
-        n_members: int = 1,
-        device: str = "auto",
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.graph = graph
-        self.n_layers = n_layers
-        self.hidden_size = hidden_size
-        self.operator = operator
-        self.filter_init: float | Literal["uniform"] = filter_init
-        self.dropout = dropout
-        self.dropout_on: DropoutOn = dropout_on
-        self.feature_scaling = feature_scaling
-        self.filter_learning_rate = filter_learning_rate
-        self.learning_rate = learning_rate
-        self.filter_weight_decay = filter_weight_decay
-        self.weight_decay = weight_decay
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.monitor: Monitor | None = monitor
-        self.scale = scale
-        self.validation_fraction = validation_fraction
-        self.n_members = n_members
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,31 +13,55 @@ from sklearn.base import BaseEstimator
 
 from graphfilter.estimators.members import FittedMember, drawn_members
 from graphfilter.estimators.promises import Promise
+from graphfilter.estimators.recognition import KnownVertices
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph
 from graphfilter.systems import System, learned_filters
-from graphfilter.training import TargetScale, Task
+from graphfilter.tables import TableEncoder
+from graphfilter.training import Monitor, TargetScale, Task
+
+C = TypeVar("C", bound=type)
 
 
-class EstimatorState(BaseEstimator):
-    """The parameters that every estimator has, what it learns, and what ``fit`` leaves.
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def parameters(cls: C) -> C:
+    """Make the annotated names of a class, and those of its bases, parameters of ``__init__``.
+
+    ``__init__`` only assigns them, as scikit-learn wants it.
+    """
+    return dataclass(kw_only=True, eq=False, repr=False)(cls)
+
+
+@parameters
+class CommonParameters(BaseEstimator):
+    """The parameters that every estimator has."""
+
+    graph: Graph | None = None
+    feature_scaling: str = "auto"
+    monitor: Monitor | None = None
+    validation_fraction: float = 0.25
+    calibration_fraction: float = 0.0
+    device: str = "auto"
+    random_state: Any = None
+    verbose: bool = False
+
+
+class EstimatorState(CommonParameters):
+    """The parameters of an estimator, what it learns, and what ``fit`` leaves.
 
     Whatever reads, draws or saves an estimator takes this, so that the estimator may use it.
     """
 
-    graph: Graph | None
-    feature_scaling: str
-    validation_fraction: float
     n_members: int
-    device: str
-    random_state: Any
-    verbose: bool
-    monitor: Any
     # Which vertices of a bound graph were fitted, where X held their features.
     bound_rows_: NDArray[np.int64] | None = None
+    # How a table with words, dates or gaps becomes features, where X was one.
+    encoder_: TableEncoder | None = None
     # Sets and intervals, and the scales of numbers.
     promise_: Promise | None
     target_scales_: tuple[TargetScale, ...]
+    # The vertices of the fit, where members know them by their ids.
+    known_: KnownVertices | None = None
 
     @abstractmethod
     def build_system(self, **chosen: Any) -> System:

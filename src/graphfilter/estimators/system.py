@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from graphfilter.errors import ConfigError
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.regressor import VertexRegressor
+from graphfilter.estimators.state import parameters
 from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.graph import Graph
 from graphfilter.systems import System, get_system
 
 
+@parameters
 class _OfSystem(VertexEstimator):
     """What a system by name is, whatever it learns."""
 
-    model: str
-    max_epochs: int | None
-    patience: int | None
+    model: str = "sgf"
+    max_epochs: int | None = None
+    patience: int | None = None
+    n_members: int = 1
 
     @property
     def operator(self) -> str:
@@ -36,6 +37,7 @@ class _OfSystem(VertexEstimator):
         return system.choosing_by(chosen.get("monitor"))
 
 
+@parameters
 class SystemClassifier(_OfSystem, VertexClassifier):
     """Label the vertices of a graph with any of the systems that are compared.
 
@@ -48,8 +50,8 @@ class SystemClassifier(_OfSystem, VertexClassifier):
         'sgf', 'mlp', 'sgc', 'appnp', 'gcn', 'gat', 'gcnii', 'linkx', ...
     max_epochs, patience, monitor : optional
         In place of the system's own; see :class:`~graphfilter.training.TrainConfig`.
-    graph, feature_scaling, positive, validation_fraction, class_weight, n_members, device, \
-random_state, verbose
+    graph, feature_scaling, positive, validation_fraction, calibration_fraction, class_weight, \
+n_members, device, random_state, verbose
         As in :class:`~graphfilter.SGFClassifier`.
 
     Notes
@@ -65,38 +67,8 @@ random_state, verbose
     (34,)
     """
 
-    def __init__(
-        self,
-        *,
-        model: str = "sgf",
-        graph: Graph | None = None,
-        feature_scaling: str = "auto",
-        max_epochs: int | None = None,
-        patience: int | None = None,
-        monitor: str | None = None,
-        positive: Any = None,
-        validation_fraction: float = 0.25,
-        class_weight: dict[Any, float] | str | None = None,
-        n_members: int = 1,
-        device: str = "auto",
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.model = model
-        self.graph = graph
-        self.feature_scaling = feature_scaling
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.monitor = monitor
-        self.positive = positive
-        self.validation_fraction = validation_fraction
-        self.class_weight = class_weight
-        self.n_members = n_members
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
 
-
+@parameters
 class SystemRegressor(_OfSystem, VertexRegressor):
     """Predict a number for every vertex with any of the systems that are one network.
 
@@ -106,8 +78,8 @@ class SystemRegressor(_OfSystem, VertexRegressor):
     ----------
     model : str
         'sgf', 'mlp', 'sgc', 'appnp', 'gcn', 'gcnii', ...
-    max_epochs, patience, monitor, graph, feature_scaling, validation_fraction, n_members, device, \
-random_state, verbose
+    max_epochs, patience, monitor, graph, feature_scaling, validation_fraction, \
+calibration_fraction, n_members, device, random_state, verbose
         As in :class:`SystemClassifier`.
     scale
         As in :class:`~graphfilter.SGFRegressor`.
@@ -121,32 +93,3 @@ random_state, verbose
     >>> model.fit(g.features, y, graph=g).predict().shape
     (100,)
     """
-
-    def __init__(
-        self,
-        *,
-        model: str = "sgf",
-        graph: Graph | None = None,
-        feature_scaling: str = "auto",
-        max_epochs: int | None = None,
-        patience: int | None = None,
-        monitor: str | None = None,
-        scale: str | Sequence[str] = "identity",
-        validation_fraction: float = 0.25,
-        n_members: int = 1,
-        device: str = "auto",
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.model = model
-        self.graph = graph
-        self.feature_scaling = feature_scaling
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.monitor = monitor
-        self.scale = scale
-        self.validation_fraction = validation_fraction
-        self.n_members = n_members
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose

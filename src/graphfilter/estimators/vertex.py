@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from contextlib import nullcontext
+import warnings
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from graphfilter.errors import ConfigError, GraphError, GraphFilterError, check_count, check_number
+from graphfilter.errors import (
+    ChangedVerticesWarning,
+    ConfigError,
+    GraphError,
+    GraphFilterError,
+    check_count,
+    check_number,
+)
 from graphfilter.estimators.drawing import filter_view, fitted_card
 from graphfilter.estimators.inputs import draw_seed, take_split, take_target, take_training
 from graphfilter.estimators.members import (
@@ -22,15 +30,21 @@ from graphfilter.estimators.members import (
     fitted_members,
 )
 from graphfilter.estimators.promises import Folded, fold_outputs, make_promise
+from graphfilter.estimators.recognition import (
+    MANY_CHANGED,
+    KnownVertices,
+    describe_changed,
+    named,
+)
 from graphfilter.estimators.saving import load_estimator, save_estimator
 from graphfilter.estimators.state import EstimatorState
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph, links_checksum
-from graphfilter.inputs import FeatureScaler
+from graphfilter.inputs import FeatureScaler, Known
 from graphfilter.metrics import is_rare
 from graphfilter.plot import plot_view
 from graphfilter.runtime import pick_device
-from graphfilter.splits import Split, stratified
+from graphfilter.splits import Split, set_aside, stratified
 from graphfilter.systems import Outcome, Prepared, train_system
 from graphfilter.training import OnEpoch, TargetScale, Task, logged_progress
 
@@ -50,11 +64,18 @@ class Trained:
 class VertexEstimator(EstimatorState):
     """Fit, predict, save and load on the vertices of a graph.
 
-    A subclass names its parameters in ``__init__``, as scikit-learn wants it, implements
-    ``build_system``, which turns them into a system, and ``read_target``, which reads y. Parameters
-    that are left open (None, or 'auto') are settled by :meth:`choose` when it is known what is to
-    be learned, and are then in ``chosen_``.
+    A subclass annotates its parameters (:func:`~graphfilter.estimators.state.parameters`),
+    implements ``build_system``, which turns them into a system, and ``read_target``, which reads y.
+    Parameters that are left open (None, or 'auto') are settled by :meth:`choose` when it is known
+    what is to be learned, and are then in ``chosen_``.
     """
+
+    # scikit-learn's metadata routing passes ``vertices`` without being asked to.
+    __metadata_request__fit: ClassVar = {"vertices": True}
+    __metadata_request__predict: ClassVar = {"vertices": True}
+    __metadata_request__predict_proba: ClassVar = {"vertices": True}
+    __metadata_request__transform: ClassVar = {"vertices": True}
+    __metadata_request__score: ClassVar = {"vertices": True}
 
     def choose(self, target: Target, split: Split) -> dict[str, Any]:
         """Return the values of parameters that were left open, for what is to be learned.
@@ -86,6 +107,9 @@ class VertexEstimator(EstimatorState):
         pick_device(self.device)
         self.build_system()
         FeatureScaler.check(self.feature_scaling)
+        share = check_number("calibration_fraction", self.calibration_fraction)
+        if not 0 <= share < 1:
+            raise ConfigError(f"calibration_fraction must be in [0, 1); got {share}.")
 
     def check_target(self, target: Target) -> None:
         """Raise where nothing can be learned from a target."""
@@ -107,6 +131,7 @@ class VertexEstimator(EstimatorState):
         graph: Any = None,
         *,
         split: Split | tuple[Any, Any, Any] | None = None,
+        vertices: Any = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
         on_epoch: OnEpoch | None = None,
@@ -119,9 +144,11 @@ class VertexEstimator(EstimatorState):
         X : array, DataFrame or sparse matrix (n, d)
             Features of all vertices, labelled or not. None takes those of ``graph``. The rows of
             a DataFrame are matched with the vertices of a graph that names them (networkx) by its
-            index; other rows stand in the order of the vertices. For an estimator bound to a
-            graph: the numbers of the vertices whose labels ``y`` holds, or features of some
-            vertices with those as the index, as a step of a pipeline has them.
+            index; other rows stand in the order of the vertices. Words, dates and gaps in a
+            DataFrame are encoded as :func:`~graphfilter.read_tables` does; ``encoder_`` keeps how.
+            For an estimator bound to a graph: the numbers of the vertices whose labels ``y``
+            holds, or features of some vertices, as a step of a pipeline has them: with these
+            vertices as the index of a DataFrame, or as ``vertices``.
         y : array (n,) or (n, T)
             What is known of the vertices, as the estimator says.
         graph : edges (m, 2) or (2, m), scipy sparse, networkx, PyG Data or Graph, optional
@@ -129,6 +156,9 @@ class VertexEstimator(EstimatorState):
         split : Split or (train, val, test), optional
             Which vertices (rows of X) to train and to validate on; drawn from the labelled ones
             otherwise.
+        vertices : array of vertex numbers, optional
+            Of an estimator bound to a graph: which vertices the rows of X are. scikit-learn's
+            metadata routing passes them through pipelines and cross-validation.
         checkpoint, resume
             Keep the state of training in a file, and resume from it.
         on_epoch : callable, optional
@@ -138,21 +168,22 @@ class VertexEstimator(EstimatorState):
             raise TypeError(_unknown_argument(type(self).__name__, next(iter(others))))
         self.check_parameters()
         seed = draw_seed(self.random_state)
-        fitted, target = take_training(self, X, y, graph)
-        self.check_target(target)
-        split = take_split(split, fitted, graph) or self._draw_split(target.codes, seed)
-        prepared = Prepared.of(
-            # Not Graph.replace, which would renumber the classes.
-            dataclasses.replace(fitted, labels=target.codes.copy(), classes=target.names),
-            scaling=self.feature_scaling,
-            device=pick_device(self.device),
-            task=self.task_for(target),
-            targets=target.learned(self.scales_for(None, target, split)),
-        )
-        return self.fit_prepared(
-            prepared, fitted, target, split, seed=seed, checkpoint=checkpoint, resume=resume,
-            on_epoch=on_epoch,
-        )  # fmt: skip
+        with _as_it_was_on_error(self):
+            fitted, target = take_training(self, X, y, graph, vertices)
+            self.check_target(target)
+            split = take_split(split, fitted, graph) or self._draw_split(target.codes, seed)
+            prepared = Prepared.of(
+                # Not Graph.replace, which would renumber the classes.
+                dataclasses.replace(fitted, labels=target.codes.copy(), classes=target.names),
+                scaling=self.feature_scaling,
+                device=pick_device(self.device),
+                task=self.task_for(target),
+                targets=target.learned(self.scales_for(None, target, split)),
+            )
+            return self.fit_prepared(
+                prepared, fitted, target, split, seed=seed, checkpoint=checkpoint, resume=resume,
+                on_epoch=on_epoch,
+            )  # fmt: skip
 
     def fit_prepared(
         self,
@@ -167,11 +198,15 @@ class VertexEstimator(EstimatorState):
         on_epoch: OnEpoch | None = None,
     ) -> Self:
         """Learn from a graph that has been made ready, for this estimator or for another one."""
+        seeds = np.random.SeedSequence(seed).generate_state(self.n_members).tolist()
+        whole, aside = split, split.val[:0]
+        if self.calibration_fraction:
+            val, aside = set_aside(split.val, self.calibration_fraction, seeds[0])
+            split = dataclasses.replace(split, val=val)
         scales = self.scales_for(prepared, target, split)
         if scales:
             prepared = dataclasses.replace(prepared, targets=target.learned(scales))
         chosen = self.choose(target, split)
-        seeds = np.random.SeedSequence(seed).generate_state(self.n_members).tolist()
         weights = self.class_weights(target, split)
         self.notes_ = ()
         watching = self.watching(on_epoch)
@@ -182,6 +217,8 @@ class VertexEstimator(EstimatorState):
             )  # fmt: skip
         outcomes = trained.outcomes
         members, said = fitted_members(outcomes, prepared.past)
+        if len(aside):  # No need of pools without a fold.
+            members = [dataclasses.replace(member, folds=None) for member in members]
         results = [member.result for member in members if member.result is not None]
         if any(r.stopped == "diverged" and r.best_epoch == 0 for r in results):
             raise GraphFilterError(
@@ -192,7 +229,7 @@ class VertexEstimator(EstimatorState):
         self.set_target(target.task, target.names, target.is_column)
         self.target_scales_ = scales
         self.class_weights_ = weights
-        self.split_ = split
+        self.split_ = whole
         self.chosen_, self.notes_ = trained.chosen, trained.notes
         self.system_ = self.build_system(**trained.chosen)
         self.graph_ = fitted
@@ -204,6 +241,8 @@ class VertexEstimator(EstimatorState):
         self.n_epochs_ = max(outcome.n_epochs for outcome in outcomes)
         self.seconds_ = sum(outcome.seconds for outcome in outcomes)
         self.set_members(members)
+        knows = prepared.past is prepared and any(member.knows_vertices for member in members)
+        self.known_ = KnownVertices.of(fitted, prepared.scaler) if knows else None
         self.take_outcomes(outcomes)
         self.filter_results_ = [results[i] for i in self.drawn_members_]
         self.history_ = (self.filter_results_ or results)[0].history
@@ -214,7 +253,9 @@ class VertexEstimator(EstimatorState):
         self.folded_ = fold_outputs(heard_said, own, target.task, fitted)
         truth = target.codes if prepared.targets is None else prepared.targets
         # The folds are those of the pools, which have the seed of the first member.
-        self.promise_ = make_promise(*self.folded_, truth, split.val, fitted, target.task, seeds[0])
+        self.promise_ = make_promise(
+            *self.folded_, truth, split.val, fitted, target.task, seeds[0], aside
+        )
         if prepared.past is not prepared:  # Trained on the past, asked with all that is known.
             del self.outputs_, self.folded_
             self.outputs_ = self.answers(graph=fitted)
@@ -257,13 +298,21 @@ class VertexEstimator(EstimatorState):
         target, rows = take_target(self, X, graph)
         held: Folded | None = getattr(self, "folded_", None)
         if held is None or target is not self.graph_:
-            members, prepared = self.members_of(target), self.prepare(target)
+            prepared = self.prepare(target)
+            members = self.members_of(prepared)
             answers = [member.answer(prepared) for member in members]
-            held = fold_outputs(answers, members, self.task_, target)
+            held = fold_outputs(answers, members, self.task_, target, prepared.shares)
         outputs, hardness = held
         return outputs, hardness, target, rows
 
-    def answers(self, X: Any = None, graph: Any = None) -> NDArray[np.float64]:
+    def answers(
+        self,
+        X: Any = None,
+        graph: Any = None,
+        vertices: Any = None,
+        *,
+        vertex_ids: Sequence[Any] | None = None,
+    ) -> NDArray[np.float64]:
         """Return what the task's outputs say (n, C), of all members together, in the units of y.
 
         Of the fitted graph it is what training ended with.
@@ -276,16 +325,22 @@ class VertexEstimator(EstimatorState):
         graph : as in `fit`, optional
             The graph of X. Without one, the fitted graph where X has a row for each of its
             vertices; vertices without edges where the estimator was fitted without a graph.
+        vertices : as in `fit`, optional
+        vertex_ids : sequence, optional
+            The id of every vertex, by which a committee recognises those it was fitted on; those of
+            a graph or DataFrame that names its vertices otherwise. Where the fit named none, the
+            number of the vertex then.
         """
         check_is_fitted(self)
-        target, rows = take_target(self, X, graph)
+        target, rows = take_target(self, X, graph, vertices)
+        target = named(target, vertex_ids)
         held: NDArray[np.float64] | None = getattr(self, "outputs_", None)
         if held is not None and target is self.graph_:
             return held.copy() if rows is None else held[rows]
-        members = self.members_of(target)
         prepared = self.prepare(target)
+        members = self.members_of(prepared)
         answers = [member.answer(prepared) for member in members]
-        combined = self.in_units(combine(answers, members, self.task_))
+        combined = self.in_units(combine(answers, members, self.task_, prepared.shares))
         if not np.isfinite(combined).all():
             raise GraphFilterError(
                 "the model's answers must be finite; for these features they are not. Scale the "
@@ -293,17 +348,23 @@ class VertexEstimator(EstimatorState):
             )
         return combined if rows is None else combined[rows]
 
-    def members_of(self, target: Graph) -> list[FittedMember]:
+    def members_of(self, prepared: Prepared) -> list[FittedMember]:
         """Return the members that answer for a graph, with their weights.
 
         As fitted, whatever ``set_params`` has changed since. On another graph than the fitted one
-        those that know its vertices fall away, and the others have weights of their own.
+        those that know its vertices fall away, and the others have weights of their own; where the
+        graph shares vertices with the fitted one all are heard, each vertex with weights by what is
+        known of it (:meth:`~graphfilter.estimators.members.FittedMember.at`).
         """
+        target = prepared.graph
         if self.system_.keeps_graph and target.checksum() != self.graph_.checksum():
             raise GraphError(
                 "this network is built on the graph it was fitted on and predicts no other one."
             )
-        here = self.links_checksum_ in ("", links_checksum(target))
+        if prepared.known is not None:
+            grown = (m for m in self.fitted_members_ if m.growing is not None and m.growing.any())
+            return [dataclasses.replace(member, folds=None) for member in grown]
+        here = self._is_fitted_graph(target)
         members = self.fitted_members_ if here else [m.elsewhere() for m in self.fitted_members_]
         heard = [member for member in members if member.weight > 0]
         if not heard:
@@ -319,7 +380,38 @@ class VertexEstimator(EstimatorState):
         held: Prepared | None = getattr(self, "prepared_", None)
         if held is not None and target is self.graph_ and held.device == device:
             return held
-        return Prepared.of(target, scaling=self.scaler_, device=device, task=self.task_)
+        known = self.recognise(target)
+        if known is not None:
+            self._check_unchanged(target, known)
+        return Prepared.of(
+            target, scaling=self.scaler_, device=device, task=self.task_, known=known
+        )
+
+    def recognise(self, target: Graph) -> Known | None:
+        """Return which vertices of a graph were there in the fit, by their ids.
+
+        None where it is the fitted graph itself, where it shares no id with it, and where the model
+        has no use for ids or has forgotten them.
+        """
+        if self.known_ is None or self._is_fitted_graph(target):
+            return None
+        return self.known_.recognise(target)
+
+    def forget_ids(self) -> None:
+        """Leave the ids of the fitted vertices out of the model: every other graph is then new."""
+        check_is_fitted(self)
+        self.known_ = None
+
+    def _check_unchanged(self, target: Graph, known: Known) -> None:
+        assert self.known_ is not None
+        n_known = int(known.is_known.sum())
+        n_changed = self.known_.n_changed(target, known, self.scaler_)
+        if n_changed >= max(1, MANY_CHANGED * n_known):
+            message = describe_changed(n_changed, n_known)
+            warnings.warn(message, ChangedVerticesWarning, stacklevel=4)
+
+    def _is_fitted_graph(self, target: Graph) -> bool:
+        return self.links_checksum_ in ("", links_checksum(target))
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is made again when it is needed."""
@@ -419,9 +511,20 @@ class VertexEstimator(EstimatorState):
         """Keep what else a subclass wants to know of the training."""
 
 
+@contextmanager
+def _as_it_was_on_error(estimator: VertexEstimator) -> Generator[None]:
+    """Give an estimator back what it knew where its fit fails."""
+    before = estimator.__dict__.copy()
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__ = before
+        raise
+
+
 def _unknown_argument(name: str, given: str) -> str:
     """Say that fit does not take an argument, and what to do instead."""
     said = f"{name}.fit() takes no {given}"
     if given == "sample_weight":
         return f"{said}: all labelled vertices count the same. Weigh classes with class_weight."
-    return f"{said}; it takes X, y, graph, split, checkpoint, resume and on_epoch."
+    return f"{said}; it takes X, y, graph, split, vertices, checkpoint, resume and on_epoch."

@@ -15,7 +15,7 @@ from graphfilter.explain.embedding import embed_members
 from graphfilter.explain.explanation import Explanation, FeatureShare, Speaker, StepShare
 from graphfilter.explain.leaving_out import explain_by_leaving_out
 from graphfilter.explain.linear import explain_linear
-from graphfilter.explain.members import Member, explain_vertices
+from graphfilter.explain.members import Member, explain_members, explain_vertices
 from graphfilter.explain.suggestions import (
     Suggestion as Suggestion,
     class_disagreement as class_disagreement,
@@ -23,7 +23,7 @@ from graphfilter.explain.suggestions import (
     reach_of as reach_of,
     suggest_vertices as suggest_vertices,
 )
-from graphfilter.explain.views import member_of
+from graphfilter.explain.views import LastColumns as LastColumns, member_of
 
 __all__ = [
     "STEPS",
@@ -36,6 +36,7 @@ __all__ = [
     "embed_members",
     "explain_by_leaving_out",
     "explain_linear",
+    "explain_members",
     "explain_vertices",
     "member_of",
 ]

@@ -30,6 +30,8 @@ def explain_by_leaving_out(
     graph: Graph,
     vertices: Sequence[int],
     directions: NDArray[np.float64],
+    *,
+    logits_at: Callable[[Tensor, int], Tensor] | None = None,
 ) -> list[Contributions]:
     """Take the scores of some vertices apart by distance.
 
@@ -38,7 +40,11 @@ def explain_by_leaving_out(
     logits : callable
         From features (n, d) to logits (n, n_classes).
     x, graph, vertices, directions : as for :func:`~graphfilter.explain.explain_linear`
+    logits_at : callable, optional
+        From features (n, d) and a vertex to its logits (n_classes,), where that costs less than
+        the logits of all vertices.
     """
+    one = logits_at or (lambda features, vertex: logits(features)[vertex])
     with torch.no_grad():
         dense = x if isinstance(x, Tensor) else x.to_dense()
         hidden = mean_row(x).expand_as(dense)
@@ -50,7 +56,7 @@ def explain_by_leaving_out(
             scores = [average[vertex] @ direction]
             for step in range(len(STEPS) - 1):
                 shown = torch.where((distance <= step)[:, None], dense, hidden)
-                scores.append(logits(shown)[vertex].double().cpu().numpy() @ direction)
+                scores.append(one(shown, vertex).double().cpu().numpy() @ direction)
             scores.append(full[vertex] @ direction)
             base = float((average @ direction).mean())
             made.append(Contributions(base, float(scores[0]) - base, np.diff(scores)))

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from torch import Tensor
@@ -39,6 +40,9 @@ class Member:
         Linear filters whose logits add up to the member's, which are explained exactly.
     embed : callable, optional
         Gives the filtered hidden layer (n, h), where the network has one.
+    logits_at : callable, optional
+        From features (n, d) and a vertex to its logits (n_classes,), where the network reads the
+        rows of a table one by one.
     """
 
     logits: Callable[[Tensor], Tensor]
@@ -47,6 +51,12 @@ class Member:
     temperature: float = 1.0
     terms: tuple[tuple[FilterNetwork, Operator], ...] = ()
     embed: Callable[[], Tensor] | None = None
+    logits_at: Callable[[Tensor, int], Tensor] | None = None
+
+    @property
+    def scale(self) -> float:
+        """What its logits are multiplied by in the sum."""
+        return self.weight / self.temperature
 
     @classmethod
     def of(
@@ -66,17 +76,11 @@ class Member:
             embed = partial(network.embed, operator, x)
         return cls(partial(network, operator), x, weight, temperature, terms, embed)
 
-    def explain(
-        self, graph: Graph, vertices: Sequence[int], directions: NDArray[np.float64]
-    ) -> list[Contributions] | None:
-        """Take this member's share of the scores apart; None where that would be too much."""
-        scaled = directions * (self.weight / self.temperature)
-        if self.terms:
-            each = [explain_linear(*t, self.x, graph, vertices, scaled) for t in self.terms]
-            return [_add(parts) for parts in zip(*each, strict=True)]
-        if self.x.shape[0] * self.x.shape[1] > MOST_NUMBERS:
-            return None
-        return explain_by_leaving_out(self.logits, self.x, graph, vertices, scaled)
+    def one(self, features: Tensor, vertex: int) -> Tensor:
+        """Return the logits of one vertex."""
+        if self.logits_at is not None:
+            return self.logits_at(features, vertex)
+        return self.logits(features)[vertex]
 
 
 def explain_vertices(
@@ -118,15 +122,12 @@ def explain_vertices(
     directions = np.zeros((len(numbers), probabilities.shape[1]))
     for row, (predicted, other) in zip(directions, pairs, strict=True):
         row[predicted], row[other] = 1.0, -1.0
-    found = [(m, m.explain(graph, numbers, directions)) for m in members]
-    explained = [(m, parts) for m, parts in found if parts is not None]
-    if not explained:
-        raise ConfigError("no member can be explained: this graph has too many features for it.")
+    explained = explain_members(members, graph, numbers, directions)
     total = sum(m.weight for m in members)
     exact = sum(m.weight for m in members if m.terms) / total
     made = []
     for i, (vertex, (predicted, other)) in enumerate(zip(numbers, pairs, strict=True)):
-        sums = _add([parts[i] for _, parts in explained])
+        sums = explained[i]
         distance = steps_from(graph, vertex)
         made.append(
             Explanation(
@@ -144,6 +145,53 @@ def explain_vertices(
             )
         )
     return made
+
+
+def explain_members(
+    members: Sequence[Member],
+    graph: Graph,
+    vertices: Sequence[int],
+    directions: NDArray[np.float64],
+) -> list[Contributions]:
+    """Take the scores of some vertices apart: what the members add, together.
+
+    Linear filters are explained one by one, the rest in groups with the same features. Members
+    whose features would be too many are left out.
+    """
+    made = [
+        explain_linear(*term, m.x, graph, vertices, directions * m.scale)
+        for m in members
+        for term in m.terms
+    ]
+    groups: dict[int, list[Member]] = {}
+    for member in members:
+        if not member.terms and member.x.shape[0] * member.x.shape[1] <= MOST_NUMBERS:
+            groups.setdefault(id(member.x), []).append(member)
+    made += [_explain_group(group, graph, vertices, directions) for group in groups.values()]
+    if not made:
+        raise ConfigError("no member can be explained: this graph has too many features for it.")
+    return [_add(parts) for parts in zip(*made, strict=True)]
+
+
+def _explain_group(
+    group: Sequence[Member],
+    graph: Graph,
+    vertices: Sequence[int],
+    directions: NDArray[np.float64],
+) -> list[Contributions]:
+    """Take apart what members that see the same features say together, by leaving out."""
+    return explain_by_leaving_out(
+        lambda features: _sum([m.scale * m.logits(features) for m in group]),
+        group[0].x,
+        graph,
+        vertices,
+        directions,
+        logits_at=lambda features, v: _sum([m.scale * m.one(features, v) for m in group]),
+    )
+
+
+def _sum(tensors: Sequence[Tensor]) -> Tensor:
+    return torch.stack(tuple(tensors)).sum(dim=0)
 
 
 def _other_class(

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from torch import Tensor
 
 from graphfilter.explain.members import Member
+from graphfilter.graph import Features
 from graphfilter.inputs import VIEWS, fix_view
-from graphfilter.models import Fitted, Network
+from graphfilter.models import Fitted, Input, Network
 from graphfilter.operators import to_tensor
 from graphfilter.systems import Prepared, System
 
 # Columns made of the vertex's own features alone.
 _OF_ITS_OWN = ("features", "unit")
+
+
+@dataclass
+class LastColumns:
+    """Columns of a view, made once for networks that see the same features one after another."""
+
+    make: Callable[[Any], Features]
+    device: Any
+    _last: tuple[Tensor, Input] | None = field(default=None, repr=False)
+
+    def __call__(self, features: Tensor) -> Input:
+        if self._last is None or self._last[0] is not features:
+            columns = self.make(features.cpu().numpy())
+            self._last = features, to_tensor(columns, device=self.device)
+        return self._last[1]
 
 
 def member_of(
@@ -24,12 +41,15 @@ def member_of(
     *,
     weight: float = 1.0,
     temperature: float = 1.0,
+    views: dict[str, LastColumns] | None = None,
 ) -> Member:
     """Return a trained network of a system as it predicts a graph.
 
     Where its view mixes the features of neighbours or the links of the graph into a vertex's
     columns, a column is not the vertex's own: the features themselves are hidden and shown, step
     by step, and the view made of them each time. What links alone say is then part of its place.
+
+    ``views`` holds what the networks of one committee share; this one is added to it.
     """
     operator = prepared.operator(system.operator)
     kept = network.kept_view() if isinstance(network, Fitted) else None
@@ -41,10 +61,23 @@ def member_of(
     if not VIEWS[system.view].reads_features:
         said = network.eval()(operator, seen.x)
         return replace(member, logits=lambda _: said, x=prepared.x, terms=())
-    make = fix_view(prepared.graph, system.view, seen.found)
+    if isinstance(network, Fitted):
+        # It reads rows one by one, so that one row is enough.
+        make = fix_view(prepared.graph, system.view, seen.found, prepared.known)
 
-    def logits(features: Tensor) -> Tensor:
-        columns = make(features.cpu().numpy())
-        return network(operator, to_tensor(columns, device=prepared.device))
+        def rows(features: Tensor, vertex: int | slice = slice(None)) -> Tensor:
+            columns = make(features.cpu().numpy())
+            chosen = columns[[vertex]] if isinstance(vertex, int) else columns
+            said = network(operator, to_tensor(chosen, device=prepared.device))
+            return said[0] if isinstance(vertex, int) else said
 
-    return replace(member, logits=logits, x=prepared.x, terms=())
+        return replace(member, logits=rows, x=prepared.x, terms=(), logits_at=rows)
+    views = {} if views is None else views
+    if system.view not in views:
+        views[system.view] = LastColumns(
+            fix_view(prepared.graph, system.view, seen.found, prepared.known), prepared.device
+        )
+    columns = views[system.view]
+    return replace(
+        member, logits=lambda features: network(operator, columns(features)), x=prepared.x, terms=()
+    )

@@ -22,6 +22,8 @@ from graphfilter.fits.plan import Plan, Source, check_classes, plan_fit, with_fe
 from graphfilter.fits.promise import (
     Promised as Promised,
     check_coverage_asked as check_coverage_asked,
+    promise_columns as promise_columns,
+    with_answers as with_answers,
 )
 from graphfilter.fits.split_choice import STRATIFIED, SplitBy
 from graphfilter.fits.training import (

@@ -28,6 +28,8 @@ class Asked:
         Of the report; the graph's name where empty.
     coverage : float or None
         How often a set or an interval shall hold the truth; none are made where None.
+    keep_graph : bool or None
+        Whether to keep the graph with the run; where None, if it is small.
     excel_safe : bool
         Whether text that a spreadsheet would run as a formula is written with an apostrophe.
     """
@@ -39,6 +41,7 @@ class Asked:
     repeats: int = 1
     title: str = ""
     coverage: float | None = None
+    keep_graph: bool | None = None
     excel_safe: bool = False
 
 

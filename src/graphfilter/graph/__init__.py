@@ -8,6 +8,8 @@ from graphfilter.graph.edge_kinds import EdgeKinds
 from graphfilter.graph.edges import Cleaned, check_weights, index_type, on_host
 from graphfilter.graph.from_tables import read_tables
 from graphfilter.graph.graph import Graph
+from graphfilter.graph.growing import grow
+from graphfilter.graph.joining import Joined as Joined, join_tables as join_tables
 from graphfilter.graph.links import align_arcs
 from graphfilter.graph.merging import check_merge, reduce_repeats
 from graphfilter.graph.names import holds_names
@@ -24,6 +26,7 @@ __all__ = [
     "check_merge",
     "check_sparse",
     "check_weights",
+    "grow",
     "holds_names",
     "index_type",
     "links_checksum",

@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any
 
 from graphfilter.graph.graph import Graph
-from graphfilter.tables import Columns, TableEncoder, TextOptions, open_pair, read_parts
+from graphfilter.tables import Columns, Elsewhere, TableEncoder, TextOptions, open_pair, read_parts
 
 
 def read_tables(
@@ -20,6 +20,7 @@ def read_tables(
     unlabelled: Sequence[str] | None = None,
     directed: bool = False,
     text: TextOptions | None = None,
+    remedy: str | None = None,
 ) -> tuple[Graph, TableEncoder]:
     """Read a graph from a table of edges and a table of vertices.
 
@@ -41,6 +42,8 @@ def read_tables(
         Keep which way the edges go: from source to target.
     text : TextOptions, optional
         Delimiter, encoding and decimal sign of text files, where they should not be found out.
+    remedy : str, optional
+        What an error about an edge to an unknown vertex advises.
 
     Returns
     -------
@@ -70,5 +73,6 @@ def read_tables(
     parts = read_parts(
         *open_pair(edges, vertices, columns, text), columns,
         allow_missing=allow_missing, encoder=encoder, unlabelled=unlabelled, directed=directed,
+        elsewhere=None if remedy is None else Elsewhere(remedy=remedy),
     )  # fmt: skip
     return Graph.from_parts(parts), parts.encoder

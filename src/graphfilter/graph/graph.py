@@ -294,8 +294,8 @@ class Graph(GraphArrays):
         """
         if self.history is None:
             raise GraphError(
-                "the edges must have times to go back to a moment; they have none. Pass times=, or "
-                "name their column with edge_time (--edge-time)."
+                "the edges must have times to go back to a moment; they have none. Pass times, or "
+                "name their column with `edge_time`."
             )
         return replace(self, history=self.history.until(moment))
 

@@ -4,29 +4,32 @@
 many of them on PyTorch Geometric's layers (``pyg.py``). May import ``filters`` and the rooms above.
 """
 
-from graphfilter.models.base import Fitted, ModelConfig, Network, SideBySide, TrainingOutput
+from graphfilter.models.base import (
+    Fitted,
+    GraphNetwork,
+    ModelConfig,
+    Network,
+    SideBySide,
+    SizedNetwork,
+    TrainingOutput,
+)
 from graphfilter.models.channels import ChannelNetwork, ChannelNetworkConfig
 from graphfilter.models.column_range import Columns as Columns
 from graphfilter.models.columns import (
-    BYTES_OF_PROCESS as BYTES_OF_PROCESS,
-    BYTES_PER_EDGE_ENTRY as BYTES_PER_EDGE_ENTRY,
-    BYTES_PER_ENTRY as BYTES_PER_ENTRY,
-    BYTES_PER_FEATURE as BYTES_PER_FEATURE,
-    BYTES_PER_SPARSE_FEATURE as BYTES_PER_SPARSE_FEATURE,
-    BYTES_PER_VERTEX as BYTES_PER_VERTEX,
     DIVIDED as DIVIDED,
-    LANES as LANES,
     column_part as column_part,
 )
 from graphfilter.models.filtered_features import FilteredFeatures, FilteredFeaturesConfig
-from graphfilter.models.forest import (
-    Forest,
-    ForestConfig,
-    forest_bytes as forest_bytes,
-)
+from graphfilter.models.forest import Forest, ForestConfig
 from graphfilter.models.hop_network import READ_BYTES as READ_BYTES, HopNetwork, HopNetworkConfig
 from graphfilter.models.kernel import KernelConfig, KernelMachine
 from graphfilter.models.layers import Input as Input, Linear, drop
+from graphfilter.models.memory import (
+    GROWN as GROWN,
+    SPARSE_VALUE as SPARSE_VALUE,
+    Sizes as Sizes,
+    Working as Working,
+)
 from graphfilter.models.network import DropoutOn as DropoutOn, FilterNetwork, FilterNetworkConfig
 from graphfilter.models.peers.acm_gcn import ACMGCN, ACMGCNConfig
 from graphfilter.models.peers.ap_gcn import APGCN, APGCNConfig
@@ -100,6 +103,7 @@ __all__ = [
     "GeomGCNConfig",
     "GloGNN",
     "GloGNNConfig",
+    "GraphNetwork",
     "GraphSAGE",
     "GraphSAGEConfig",
     "GraphSAINT",
@@ -124,6 +128,7 @@ __all__ = [
     "ResidualConfig",
     "ResidualNetwork",
     "SideBySide",
+    "SizedNetwork",
     "TrainingOutput",
     "Trees",
     "TreesConfig",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 import torch
@@ -16,11 +16,12 @@ from graphfilter.errors import ConfigError, check_number
 from graphfilter.filters import Config, Filter
 from graphfilter.graph import Features, Graph
 from graphfilter.models.layers import Draws, Generators, Input
+from graphfilter.models.memory import Sizes, Working, layered
 from graphfilter.operators import Operator
 
 
 @dataclass(frozen=True)
-class ModelConfig(Config, ABC):
+class ModelConfig(Config):
     """The config of a network, which builds it for a graph.
 
     Attributes
@@ -29,6 +30,8 @@ class ModelConfig(Config, ABC):
         Whether the network is built on one graph, and serves no other.
     fitted : bool
         Whether it is a :class:`Fitted` one, which is not trained by gradients.
+    network : type
+        The class of the network; set by that class.
     dropout : float
         Rate in [0, 1); where it applies, the network says.
 
@@ -45,6 +48,7 @@ class ModelConfig(Config, ABC):
 
     keeps_graph: ClassVar[bool] = False
     fitted: ClassVar[bool] = False
+    network: ClassVar[type[Network[Any]]]
 
     dropout: float = 0.5
 
@@ -59,9 +63,29 @@ class ModelConfig(Config, ABC):
         """
         return None
 
-    @abstractmethod
+    @property
+    def needs_edges(self) -> bool:
+        """Whether the network has nothing to say without edges."""
+        return True
+
+    @property
+    def learns_filter(self) -> bool:
+        """Whether the network is one adaptive filter."""
+        return False
+
+    def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
+        """Return what training takes where a process has ``available`` bytes.
+
+        By the names of settings, unless a config knows better. Columns of a network that can be
+        divided are divided among ``n_processes``.
+        """
+        width = int(getattr(self, "hidden_size", None) or 64)
+        layers = max(1, int(getattr(self, "n_layers", None) or 2))
+        return layered(sizes, width, layers, own=width, at_once=width, filtered=False)
+
     def build(self, graph: Graph, generator: torch.Generator) -> Network[Any]:
         """Make the untrained network for a graph, its weights drawn from ``generator``."""
+        return self.network.for_graph(graph, self, generator)
 
 
 class TrainingOutput(NamedTuple):
@@ -94,6 +118,9 @@ ConfigT = TypeVar("ConfigT", bound="ModelConfig", covariant=True)
 class Network(nn.Module, ABC, Generic[ConfigT]):
     """A network that labels the vertices of a graph.
 
+    A subclass names the class of its config, which then builds it:
+    ``class Mine(SizedNetwork[MyConfig], config=MyConfig)``.
+
     Attributes
     ----------
     config : ModelConfig
@@ -113,10 +140,22 @@ class Network(nn.Module, ABC, Generic[ConfigT]):
     """
 
     config: ConfigT
+    config_type: ClassVar[type[ModelConfig]]
 
-    def __init__(self, config: ConfigT) -> None:
+    def __init_subclass__(cls, config: type[ModelConfig] | None = None, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if config is not None:
+            cls.config_type, config.network = config, cls
+
+    def __init__(self, config: ConfigT | None = None) -> None:
         super().__init__()
-        self.config = config
+        self.config = cast("ConfigT", self.config_type()) if config is None else config
+
+    @classmethod
+    def for_graph(cls, graph: Graph, config: Any, generator: torch.Generator) -> Self:
+        """Make the network for a graph; overridden where it takes more than two sizes of it."""
+        make: Any = cls
+        return make(graph.n_features, graph.n_classes, config, generator=generator)
 
     @abstractmethod
     def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
@@ -145,6 +184,57 @@ class Network(nn.Module, ABC, Generic[ConfigT]):
 
     def extra_repr(self) -> str:
         return self.config.arguments()
+
+
+class SizedNetwork(Network[ConfigT]):
+    """A network that is made for numbers of features and classes, and serves any graph.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> issubclass(gf.models.GCN, SizedNetwork)
+    True
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        config: ConfigT | None = None,
+        *,
+        generator: Draws = None,
+    ) -> None:
+        super().__init__(config)
+        self.make_layers(n_features, n_classes, generator)
+
+    @abstractmethod
+    def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:
+        """Make what is learned, drawn from ``generator``, for the config of the network."""
+
+
+class GraphNetwork(Network[ConfigT]):
+    """A network that is made for one graph.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> issubclass(gf.models.LINKX, GraphNetwork)
+    True
+    """
+
+    def __init__(
+        self, graph: Graph, config: ConfigT | None = None, *, generator: Draws = None
+    ) -> None:
+        super().__init__(config)
+        self.make_layers(graph, generator)
+
+    @classmethod
+    def for_graph(cls, graph: Graph, config: Any, generator: torch.Generator) -> Self:
+        return cls(graph, config, generator=generator)
+
+    @abstractmethod
+    def make_layers(self, graph: Graph, generator: Draws) -> None:
+        """Make what is learned, drawn from ``generator``, for the config of the network."""
 
 
 class SideBySide(Network[ConfigT]):
@@ -180,11 +270,16 @@ class SideBySide(Network[ConfigT]):
         return self.forward_side_by_side([self], operator, x, [generator])[:, 0]
 
 
-class Fitted(Network[ConfigT]):
+class Fitted(SizedNetwork[ConfigT]):
     """A model with the interface of a network that is fitted to rows at once, without epochs.
 
     What it learned are buffers whose sizes depend on the data: :meth:`check_state` must refuse
     tensors that are not its own.
+
+    Attributes
+    ----------
+    kept : dict of str to torch.dtype
+        The buffers and their types.
 
     Examples
     --------
@@ -192,6 +287,13 @@ class Fitted(Network[ConfigT]):
     >>> issubclass(gf.models.Trees, gf.models.Fitted), gf.models.TreesConfig.fitted
     (True, True)
     """
+
+    kept: ClassVar[dict[str, torch.dtype]]
+
+    def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:
+        self.n_features, self.n_classes = n_features, n_classes
+        for name, dtype in self.kept.items():
+            self.register_buffer(name, torch.zeros(0, dtype=dtype))
 
     @abstractmethod
     def fit(
@@ -219,6 +321,18 @@ class Fitted(Network[ConfigT]):
     def kept_view(self) -> dict[str, NDArray[np.float32]] | None:
         """Return what :meth:`keep_view` was given; None of a model that keeps nothing."""
         return None
+
+    def refitted(
+        self,
+        rows: Features,
+        targets: NDArray[Any],
+        sample_weight: NDArray[np.float64] | None = None,
+    ) -> Self:
+        """Return about what :meth:`fit` would make of the same vertices with other rows, cheaply.
+
+        The model itself where other rows make little difference to what it has learned.
+        """
+        return self
 
     @abstractmethod
     def check_state(self, state: Mapping[str, Tensor]) -> None:

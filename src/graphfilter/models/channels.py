@@ -14,6 +14,7 @@ from graphfilter.filters import Filter, FilterConfig, StackedFilterConfig, apply
 from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig, SideBySide
 from graphfilter.models.layers import Generators, Input, Linear, linear_side_by_side
+from graphfilter.models.memory import Sizes, Working, layered
 from graphfilter.models.network import FilterNetwork
 from graphfilter.operators import Channels, Operator, channel_names
 
@@ -43,6 +44,10 @@ class ChannelNetworkConfig(ModelConfig):
         if graph.directed or graph.kinds is not None:
             return None
         return "edges have neither directions nor kinds"
+
+    def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
+        width, layers = self.hidden_size, self.filter.build().degree
+        return layered(sizes, width, layers, own=width, at_once=width, filtered=False)
 
     def build(self, graph: Graph, generator: torch.Generator) -> ChannelNetwork:
         return ChannelNetwork(

@@ -91,24 +91,30 @@ def column_blocks(network: Divisible, n_runs: int, operator: Operator, x: Input)
     assert width is not None
     own = network.columns or Columns(0, width, width)
     of_column = BYTES_PER_ENTRY * operator.dtype.itemsize // 4 * max(operator.n, 1) * n_runs
-    fit = max(_memory_left(operator, x), 0) // of_column
-    step = max(fit // LANES, 1) * LANES
+    cuda = operator.device.type == "cuda"
+    step = columns_at_once(
+        gpu_memory(operator.device.index) if cuda else memory_of_process(),
+        of_column,
+        operator.n,
+        operator.kernel.matrix.n_entries,
+        x.numel() if isinstance(x, Tensor) else 0,
+        0 if isinstance(x, Tensor) else len(x.values),
+    )
     starts = range(own.first, own.last, step)
     return [Columns(first, min(first + step, own.last), own.total) for first in starts]
 
 
-def _memory_left(operator: Operator, x: Input) -> int:
-    """Return the bytes there are for columns, beside the graph, the features and the process."""
-    features = (
-        x.numel() * BYTES_PER_FEATURE
-        if isinstance(x, Tensor)
-        else (len(x.values) * BYTES_PER_SPARSE_FEATURE)
-    )
-    entries = operator.kernel.matrix.n_entries
-    structure = BYTES_PER_EDGE_ENTRY * entries + BYTES_PER_VERTEX * operator.n
-    if operator.device.type == "cuda":
-        return gpu_memory(operator.device.index) - BYTES_OF_PROCESS - structure - features
-    return memory_of_process() - BYTES_OF_PROCESS - structure - features
+def columns_at_once(
+    memory: int, of_column: int, n: int, n_entries: int, n_cells: int, n_values: int
+) -> int:
+    """Return how many columns of so many bytes fit beside the graph, the features and the process.
+
+    Features have ``n_cells`` dense cells, or ``n_values`` sparse ones.
+    """
+    features = BYTES_PER_FEATURE * n_cells + BYTES_PER_SPARSE_FEATURE * n_values
+    structure = BYTES_PER_EDGE_ENTRY * n_entries + BYTES_PER_VERTEX * n
+    free = max(memory - BYTES_OF_PROCESS - structure - features, 0)
+    return max(free // of_column // LANES, 1) * LANES
 
 
 def forward_in_parts(

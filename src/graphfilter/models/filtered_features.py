@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from graphfilter.filters import FilterConfig, PowerFilterConfig, apply_filters
-from graphfilter.graph import Graph
-from graphfilter.models.base import ModelConfig, SideBySide
+from graphfilter.models.base import ModelConfig, SideBySide, SizedNetwork
 from graphfilter.models.layers import Draws, Generators, Input, Linear, linear_side_by_side
 from graphfilter.operators import Operator
 
@@ -39,11 +38,12 @@ class FilteredFeaturesConfig(ModelConfig):
     filter: FilterConfig = field(default_factory=PowerFilterConfig)
     hidden_size: int = 32
 
-    def build(self, graph: Graph, generator: torch.Generator) -> FilteredFeatures:
-        return FilteredFeatures(graph.n_features, graph.n_classes, self, generator=generator)
 
-
-class FilteredFeatures(SideBySide[FilteredFeaturesConfig]):
+class FilteredFeatures(
+    SizedNetwork[FilteredFeaturesConfig],
+    SideBySide[FilteredFeaturesConfig],
+    config=FilteredFeaturesConfig,
+):
     r"""A multilayer perceptron on filtered features.
 
     .. math:: \hat y = \mathrm{relu}(f(P) X W_1 + b_1) W_2 + b_2
@@ -70,16 +70,8 @@ class FilteredFeatures(SideBySide[FilteredFeaturesConfig]):
     torch.Size([34, 2])
     """
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        config: FilteredFeaturesConfig | None = None,
-        *,
-        generator: Draws = None,
-    ) -> None:
-        config = config or FilteredFeaturesConfig()
-        super().__init__(config)
+    def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:
+        config = self.config
         self.encoder = Linear(n_features, config.hidden_size, generator)
         self.filter = config.filter.build()
         self.head = Linear(config.hidden_size, n_classes, generator)

@@ -9,14 +9,17 @@ import torch
 from torch import Tensor, nn
 
 from graphfilter.errors import check_count
-from graphfilter.graph import Graph
-from graphfilter.models.base import ModelConfig, Network
+from graphfilter.models.base import ModelConfig, SizedNetwork
 from graphfilter.models.layers import Draws, Input, Linear, drop
-from graphfilter.operators import Operator, stack_powers
+from graphfilter.models.memory import SPARSE_VALUE, Sizes, Working
+from graphfilter.operators import COLUMNS, Operator, stack_powers
+from graphfilter.store import WORTH_KEEPING
 
 # Bytes of hops that are read at a time. Not by the memory there is: the same seed must give the
 # same batches on every machine.
 READ_BYTES = 1 << 25
+# Bytes that are held of the vertices read at a time, and of each vertex.
+READING, PER_VERTEX = 4 * READ_BYTES, 40
 
 
 @dataclass(frozen=True)
@@ -53,11 +56,25 @@ class HopNetworkConfig(ModelConfig):
         if self.hidden_size is not None:
             check_count("hidden_size", self.hidden_size)
 
-    def build(self, graph: Graph, generator: torch.Generator) -> HopNetwork:
-        return HopNetwork(graph.n_features, graph.n_classes, self, generator=generator)
+    def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
+        """Return what is taken for some vertices at a time; of a store, without pages.
+
+        What is mapped from files the system takes back where it needs the memory.
+        """
+        n, d, n_parts = sizes.n_vertices, sizes.n_features, self.n_hops + 1
+        width = d if self.hidden_size is None else self.hidden_size
+        hops, own = 4 * n * n_parts * d, SPARSE_VALUE * sizes.n_values or 4 * n * d
+        stored = sizes.stored
+        return Working(
+            hidden=max(8 * n * COLUMNS, READING) + n * (PER_VERTEX + 4 * sizes.n_classes),
+            optimizer=16 * n_parts * (d * (self.hidden_size or 0) + width * sizes.n_classes),
+            columns=self.hidden_size or 0,
+            features=0 if stored else own + hops,
+            kept=hops if stored and hops >= WORTH_KEEPING else 0,
+        )
 
 
-class HopNetwork(Network[HopNetworkConfig]):
+class HopNetwork(SizedNetwork[HopNetworkConfig], config=HopNetworkConfig):
     r"""The graph first, then a perceptron: one hidden layer per hop, and one head.
 
     .. math:: \hat y = [H_0, \dots, H_K] W + b, \qquad
@@ -91,16 +108,8 @@ class HopNetwork(Network[HopNetworkConfig]):
     torch.Size([34, 2])
     """
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        config: HopNetworkConfig | None = None,
-        *,
-        generator: Draws = None,
-    ) -> None:
-        config = config or HopNetworkConfig()
-        super().__init__(config)
+    def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:
+        config = self.config
         self.n_features = n_features
         self.encoders, width, n_parts = nn.ModuleList(), n_features, config.n_hops + 1
         if config.hidden_size is not None:

@@ -19,6 +19,7 @@ from graphfilter.graph import Features, Graph
 from graphfilter.models.base import Fitted, ModelConfig
 from graphfilter.models.comparing import too_many_to_compare
 from graphfilter.models.layers import Draws, Input
+from graphfilter.models.memory import Sizes, Working
 from graphfilter.models.tree_nodes import NEVER
 from graphfilter.operators import Operator
 
@@ -31,6 +32,8 @@ SHARPNESS = (1.0, 50.0)
 # Rows that are compared with all landmarks at once.
 ROWS = 4096
 _JITTER = 1e-6
+# Bytes of a training vertex and landmark while coefficients are solved for.
+LANDMARK = 46
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,11 @@ class KernelConfig(ModelConfig):
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         return too_many_to_compare(graph, n_train)
 
-    def build(self, graph: Graph, generator: torch.Generator) -> KernelMachine:
-        return KernelMachine(graph.n_features, graph.n_classes, self)
+    def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
+        return Working(LANDMARK * sizes.n_train * min(sizes.n_train, self.most_landmarks))
 
 
-class KernelMachine(Fitted[KernelConfig]):
+class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
     r"""Kernel ridge regression on the classes: rows that are alike are answered alike.
 
     .. math:: z_i = s \Bigl(\bar y + \sum_j k(x_i, x_j)\, a_j\Bigr), \qquad
@@ -100,17 +103,20 @@ class KernelMachine(Fitted[KernelConfig]):
     [0, 1]
     """
 
+    kept: ClassVar[dict[str, torch.dtype]] = {
+        "offsets": torch.int64,
+        "columns": torch.int64,
+        "values": torch.float32,
+        "coefficients": torch.float64,
+        "start": torch.float64,
+    }
+
     offsets: Tensor
     columns: Tensor
     values: Tensor
     coefficients: Tensor
     start: Tensor
-
-    def __init__(self, n_features: int, n_classes: int, config: KernelConfig | None = None) -> None:
-        super().__init__(config or KernelConfig())
-        self.n_features, self.n_classes = n_features, n_classes
-        for name, dtype in _DTYPES.items():
-            self.register_buffer(name, torch.zeros(0, dtype=dtype))
+    _learned: _Learned | None = None
 
     def fit(
         self,
@@ -120,8 +126,7 @@ class KernelMachine(Fitted[KernelConfig]):
         sample_weight: NDArray[np.float64] | None = None,
         seed: int = 0,
     ) -> None:
-        weight = np.ones(len(targets)) if sample_weight is None else sample_weight
-        weight = weight * (len(targets) / weight.sum())
+        weight = _weights(targets, sample_weight)
         chosen = np.arange(len(targets))
         if len(chosen) > self.config.most_landmarks:
             drawn = np.random.default_rng(seed).permutation(chosen)
@@ -129,8 +134,7 @@ class KernelMachine(Fitted[KernelConfig]):
         sparse = sp.csr_array(rows).astype(np.float32)
         sparse.sort_indices()
         landmarks = sp.csr_array(sparse[chosen])
-        of_classes = targets.ndim == 1
-        wanted = np.eye(self.n_classes)[targets] if of_classes else targets.astype(np.float64)
+        wanted = self._wanted(targets)
         mean = weight @ wanted / len(targets)
         fitted = fit_ridge(
             self._alike(sparse, landmarks),
@@ -138,17 +142,55 @@ class KernelMachine(Fitted[KernelConfig]):
             wanted - mean,
             weight,
         )
-        coefficients, start = fitted.coefficients, mean
-        if of_classes:
+        sharpness = 1.0
+        if targets.ndim == 1:
             sharpness = _sharpness(mean + fitted.left_out, targets, weight)
-            present = np.isin(np.arange(self.n_classes), targets)
-            coefficients, start = (
-                sharpness * coefficients,
-                np.where(present, sharpness * mean, NEVER),
-            )
         elif targets.dtype == np.bool_:
             sharpness = _label_sharpness(mean + fitted.left_out, targets)
-            coefficients, start = 2 * sharpness * coefficients, sharpness * (2 * mean - 1)
+        self._learned = _Learned(chosen, fitted.ridge, sharpness)
+        self._keep(landmarks, fitted.coefficients, mean, targets)
+
+    def refitted(
+        self,
+        rows: Features,
+        targets: NDArray[Any],
+        sample_weight: NDArray[np.float64] | None = None,
+    ) -> KernelMachine:
+        r"""Return the machine of the same ridge and sharpness with other rows of its landmarks.
+
+        Fitted to the landmarks alone: :math:`a = (K + r / w)^{-1} (y - \bar y)`.
+        """
+        assert self._learned is not None
+        chosen = self._learned.chosen
+        landmarks = sp.csr_array(sp.csr_array(rows)[chosen]).astype(np.float32)
+        landmarks.sort_indices()
+        weight, wanted = _weights(targets, sample_weight), self._wanted(targets)
+        mean = weight @ wanted / len(targets)
+        system = self._alike(landmarks, landmarks)
+        system[np.diag_indices_from(system)] += (
+            self._learned.ridge / weight[chosen].clip(_JITTER) + _JITTER
+        )
+        factor = torch.linalg.cholesky(torch.from_numpy(system))
+        right = torch.from_numpy(wanted[chosen] - mean)
+        made = KernelMachine(self.n_features, self.n_classes, self.config)
+        made._learned = self._learned
+        made._keep(landmarks, torch.cholesky_solve(right, factor).numpy(), mean, targets)
+        return made
+
+    def _wanted(self, targets: NDArray[Any]) -> Array:
+        return np.eye(self.n_classes)[targets] if targets.ndim == 1 else targets.astype(np.float64)
+
+    def _keep(
+        self, landmarks: sp.csr_array, coefficients: Array, mean: Array, targets: NDArray[Any]
+    ) -> None:
+        """Take landmarks, and the logits that are made of their coefficients and the mean."""
+        assert self._learned is not None
+        s, start = self._learned.sharpness, mean
+        if targets.ndim == 1:
+            present = np.isin(np.arange(self.n_classes), targets)
+            coefficients, start = s * coefficients, np.where(present, s * mean, NEVER)
+        elif targets.dtype == np.bool_:
+            coefficients, start = 2 * s * coefficients, s * (2 * mean - 1)
         found = {
             "offsets": landmarks.indptr,
             "columns": landmarks.indices,
@@ -157,12 +199,12 @@ class KernelMachine(Fitted[KernelConfig]):
             "start": start,
         }
         for name, values in found.items():
-            setattr(self, name, torch.from_numpy(np.asarray(values)).to(_DTYPES[name]))
+            setattr(self, name, torch.from_numpy(np.asarray(values)).to(self.kept[name]))
 
     def check_state(self, state: Mapping[str, Tensor]) -> None:
         """Raise where the landmarks are not rows of so many columns, or some are missing."""
-        expected = set(_DTYPES)
-        if set(state) != expected or any(state[n].dtype != d for n, d in _DTYPES.items()):
+        expected = set(self.kept)
+        if set(state) != expected or any(state[n].dtype != d for n, d in self.kept.items()):
             raise ModelFileError("the kernel machine must have its own tensors and no others.")
         offsets, columns, values = state["offsets"], state["columns"], state["values"]
         m = len(offsets) - 1
@@ -201,21 +243,22 @@ class KernelMachine(Fitted[KernelConfig]):
         return np.exp(-self.config.gamma * distance)
 
 
-_DTYPES = {
-    "offsets": torch.int64,
-    "columns": torch.int64,
-    "values": torch.float32,
-    "coefficients": torch.float64,
-    "start": torch.float64,
-}
+@dataclass(frozen=True, eq=False)
+class _Learned:
+    """What a fit chose: which rows are landmarks, the ridge and the sharpness. Not kept on disk."""
+
+    chosen: NDArray[np.int64]
+    ridge: float
+    sharpness: float
 
 
 @dataclass(frozen=True, eq=False)
 class Ridge:
-    """The landmarks' coefficients, and the answer for each row by a fit without it."""
+    """The landmarks' coefficients, the answer for each row by a fit without it, and the ridge."""
 
     coefficients: Array
     left_out: Array
+    ridge: float
 
 
 def fit_ridge(kernel: Array, among: Array, targets: Array, weight: Array) -> Ridge:
@@ -231,7 +274,7 @@ def fit_ridge(kernel: Array, among: Array, targets: Array, weight: Array) -> Rid
     phi = torch.linalg.solve_triangular(factor, k.T, upper=False)
     scaled = phi * w
     gram, moment = scaled @ phi.T, scaled @ y
-    best: tuple[float, Tensor, Tensor] | None = None
+    best: tuple[float, Tensor, Tensor, float] | None = None
     for ridge in RIDGES:
         inner = torch.linalg.cholesky(gram + ridge * eye)
         solved = torch.cholesky_solve(moment, inner)
@@ -240,10 +283,16 @@ def fit_ridge(kernel: Array, among: Array, targets: Array, weight: Array) -> Rid
         left_out = y - (y - phi.T @ solved) / (1 - taken)[:, None]
         error = float(w @ (left_out - y).square().sum(dim=1))
         if best is None or error < best[0]:
-            best = error, solved, left_out
+            best = error, solved, left_out, ridge
     assert best is not None
     coefficients = torch.linalg.solve_triangular(factor.T, best[1], upper=True)
-    return Ridge(coefficients.numpy(), best[2].numpy())
+    return Ridge(coefficients.numpy(), best[2].numpy(), best[3])
+
+
+def _weights(targets: NDArray[Any], sample_weight: Array | None) -> Array:
+    """Return what rows weigh, 1 on average."""
+    weight = np.ones(len(targets)) if sample_weight is None else sample_weight
+    return weight * (len(targets) / weight.sum())
 
 
 def _label_sharpness(scores: Array, truth: NDArray[np.bool_]) -> float:

@@ -10,12 +10,25 @@ import torch
 from torch import Tensor, nn
 
 from graphfilter.errors import ConfigError, check_count, check_name
-from graphfilter.filters import Filter, FilterConfig, StackedFilterConfig, added, apply_filters
+from graphfilter.filters import (
+    Filter,
+    FilterConfig,
+    IdentityFilterConfig,
+    StackedFilterConfig,
+    added,
+    apply_filters,
+)
 from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig, SideBySide
 from graphfilter.models.column_range import Columns
-from graphfilter.models.columns import column_blocks, forward_in_parts
+from graphfilter.models.columns import (
+    BYTES_PER_ENTRY,
+    column_blocks,
+    columns_at_once,
+    forward_in_parts,
+)
 from graphfilter.models.layers import Generators, Input, Linear, drop, linear_side_by_side
+from graphfilter.models.memory import Sizes, Working, layered
 from graphfilter.operators import Operator
 
 DropoutOn = Literal["linear", "every_layer"]
@@ -71,6 +84,26 @@ class FilterNetworkConfig(ModelConfig):
         one_layer = self.hidden_size is not None and self.encoder_layers == 1
         plain = self.dropout_on == "linear" or self.dropout == 0
         return one_layer and self.filter_on == "hidden" and plain
+
+    @property
+    def needs_edges(self) -> bool:
+        return not isinstance(self.filter, IdentityFilterConfig)
+
+    @property
+    def learns_filter(self) -> bool:
+        return isinstance(self.filter, StackedFilterConfig)
+
+    def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
+        width = own = at_once = self.hidden_size or 1
+        if self.can_be_divided:
+            own, n = -(-width // n_processes), sizes.n_vertices
+            cells = 0 if sizes.n_values else n * sizes.n_features
+            of_column = BYTES_PER_ENTRY * max(n, 1)
+            fit = columns_at_once(available, of_column, n, sizes.n_entries, cells, sizes.n_values)
+            at_once = min(own, fit)
+        on_hidden = self.filter_on == "hidden"
+        layers = self.encoder_layers
+        return layered(sizes, width, layers, own=own, at_once=at_once, filtered=on_hidden)
 
     def build(self, graph: Graph, generator: torch.Generator) -> FilterNetwork:
         """Make the network; the generator's seed draws what is random at the filter's start."""

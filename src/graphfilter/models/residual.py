@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,15 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from graphfilter.graph import Graph
-from graphfilter.models.base import ModelConfig, SideBySide
+from graphfilter.models.deep import DeepConfig, DeepNetwork
 from graphfilter.models.layers import (
     Draws,
     Generators,
-    Input,
-    Linear,
-    linear_side_by_side,
     matmul_side_by_side,
 )
+from graphfilter.models.memory import Sizes, Working
 from graphfilter.operators import (
     Drawn,
     Operator,
@@ -31,10 +28,12 @@ from graphfilter.operators import (
 
 # Of bytes that are kept for the gradient.
 MOST_KEPT = 4 * 2**30
+# Bytes of each vertex and column that are held in each layer while it is trained.
+DEEP = 41
 
 
 @dataclass(frozen=True)
-class ResidualConfig(ModelConfig):
+class ResidualConfig(DeepConfig):
     """See :class:`ResidualNetwork`.
 
     Examples
@@ -45,8 +44,6 @@ class ResidualConfig(ModelConfig):
     """
 
     kind: ClassVar[str] = "ResidualNetwork"
-    n_layers: int = 6
-    hidden_size: int = 64
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         kept = 24 * graph.n_vertices * self.hidden_size * self.n_layers
@@ -54,11 +51,12 @@ class ResidualConfig(ModelConfig):
             return f"{graph.n_vertices:,} vertices are too many for a deep network"
         return None
 
-    def build(self, graph: Graph, generator: torch.Generator) -> ResidualNetwork:
-        return ResidualNetwork(graph.n_features, graph.n_classes, self, generator=generator)
+    def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
+        hidden = DEEP * sizes.n_vertices * self.hidden_size * self.n_layers
+        return Working(hidden, columns=self.hidden_size)
 
 
-class ResidualNetwork(SideBySide[ResidualConfig]):
+class ResidualNetwork(DeepNetwork[ResidualConfig], config=ResidualConfig):
     r"""Layers that see a vertex and its neighbours apart and add to what is there.
 
     .. math:: H_{\ell+1} = H_\ell + \mathrm{relu}\bigl([N, P N] W_\ell + b_\ell\bigr), \qquad
@@ -84,36 +82,26 @@ class ResidualNetwork(SideBySide[ResidualConfig]):
     torch.Size([34, 2])
     """
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        config: ResidualConfig | None = None,
-        *,
-        generator: Draws = None,
-    ) -> None:
-        config = config or ResidualConfig()
-        super().__init__(config)
-        width = config.hidden_size
-        self.encoder = Linear(n_features, width, generator)
-        bound = 1 / math.sqrt(2 * width)
-        weights = torch.empty(config.n_layers, 2 * width, width, dtype=torch.float32)
-        self.weights = nn.Parameter(weights.uniform_(-bound, bound, generator=generator))
-        self.biases = nn.Parameter(torch.zeros(config.n_layers, width))
-        self.head = Linear(width, n_classes, generator)
+    n_parts: ClassVar[int] = 2
+    spread: ClassVar[float] = 0.5
+
+    def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:
+        super().make_layers(n_features, n_classes, generator)
+        self.biases = nn.Parameter(torch.zeros(self.config.n_layers, self.config.hidden_size))
 
     @classmethod
-    def forward_side_by_side(
-        cls, models: Sequence[ResidualNetwork], operator: Operator, x: Input, generators: Generators
+    def apply_layers(
+        cls,
+        models: Sequence[ResidualNetwork],
+        operator: Operator,
+        hidden: Tensor,
+        weights: Tensor,
+        generators: Generators,
     ) -> Tensor:
-        rate = models[0].rate
-        hidden = linear_side_by_side([m.encoder for m in models], x, rate, generators, relu=True)
-        n, _, width = hidden.shape
-        weights = torch.stack([m.weights for m in models], dim=1)
         biases = torch.stack([m.biases for m in models], dim=1)
-        drawn = draw((len(weights), n, width), rate, generators, hidden.device)
-        hidden = residual_layers(operator, hidden, weights, biases, drawn)
-        return linear_side_by_side([m.head for m in models], hidden, rate, generators)
+        shape = (len(weights), len(hidden), hidden.shape[2])
+        drawn = draw(shape, models[0].rate, generators, hidden.device)
+        return residual_layers(operator, hidden, weights, biases, drawn)
 
 
 def residual_layers(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,6 +29,8 @@ _NODES = {
     "right": torch.int64,
     "missing_left": torch.bool,
 }
+# What every kind of trees keeps.
+TREES = {"roots": torch.int64, **_NODES}
 
 
 class TreeNodes(Fitted[ConfigT]):
@@ -45,25 +47,12 @@ class TreeNodes(Fitted[ConfigT]):
         A leaf is its own child on both sides.
     """
 
-    # What else a kind of trees keeps, and its type.
-    kept: ClassVar[dict[str, torch.dtype]]
-
     roots: Tensor
     threshold: Tensor
     feature: Tensor
     left: Tensor
     right: Tensor
     missing_left: Tensor
-
-    def __init__(self, n_features: int, n_classes: int, config: ConfigT) -> None:
-        super().__init__(config)
-        self.n_features, self.n_classes = n_features, n_classes
-        for name, dtype in self._dtypes().items():
-            self.register_buffer(name, torch.zeros(0, dtype=dtype))
-
-    @classmethod
-    def _dtypes(cls) -> dict[str, torch.dtype]:
-        return {"roots": torch.int64} | _NODES | cls.kept
 
     @abstractmethod
     def answers(self, leaves: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -84,11 +73,11 @@ class TreeNodes(Fitted[ConfigT]):
             joined[side] = np.where(leaf, here, joined[side].astype(np.int64) + shift)
         joined["feature"] = np.where(leaf, 0, joined["feature"].astype(np.int64))
         for name, values in ({"roots": first} | joined | kept).items():
-            setattr(self, name, torch.from_numpy(values.astype(_numpy(self._dtypes()[name]))))
+            setattr(self, name, torch.from_numpy(values.astype(_numpy(self.kept[name]))))
 
     def check_state(self, state: Mapping[str, Tensor]) -> None:
         """Raise where these are no trees: children come after their parents, so every path ends."""
-        expected = self._dtypes()
+        expected = self.kept
         if set(state) != set(expected):
             raise ModelFileError("the trees must have their own tensors and no others.")
         n = len(state["left"]) if state["left"].ndim == 1 else 0
@@ -114,7 +103,7 @@ class TreeNodes(Fitted[ConfigT]):
 
     def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
         columns = (x if isinstance(x, Tensor) else x.to_dense()).cpu().numpy()
-        nodes = {name: getattr(self, name).cpu().numpy() for name in ("roots", *_NODES)}
+        nodes = {name: getattr(self, name).cpu().numpy() for name in TREES}
         rows = max(1, CELLS // len(nodes["roots"]))
         parts = [
             self.answers(_leaves(nodes, part))

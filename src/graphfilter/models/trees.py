@@ -16,7 +16,8 @@ from graphfilter.errors import check_count, check_number
 from graphfilter.graph import Features, Graph
 from graphfilter.inputs import MOST_AVERAGED
 from graphfilter.models.base import ModelConfig
-from graphfilter.models.tree_nodes import NEVER, TreeNodes, dense, within
+from graphfilter.models.memory import GROWN, Sizes, Working
+from graphfilter.models.tree_nodes import NEVER, TREES, TreeNodes, dense, within
 from graphfilter.wording import count
 
 # Of the work of boosting: training vertices × columns × classes.
@@ -54,11 +55,15 @@ class TreesConfig(ModelConfig):
         work = columns * n_train * graph.n_classes
         return "trees would take too long" if work > MOST_BOOSTED else None
 
-    def build(self, graph: Graph, generator: torch.Generator) -> Trees:
-        return Trees(graph.n_features, graph.n_classes, self)
+    @property
+    def needs_edges(self) -> bool:
+        return False
+
+    def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
+        return Working(GROWN * sizes.n_train * sizes.n_classes)
 
 
-class Trees(TreeNodes[TreesConfig]):
+class Trees(TreeNodes[TreesConfig], config=TreesConfig):
     """Boosted trees (scikit-learn's ``HistGradientBoosting…``), kept as plain tensors.
 
     Parameters
@@ -89,6 +94,7 @@ class Trees(TreeNodes[TreesConfig]):
     """
 
     kept: ClassVar[dict[str, torch.dtype]] = {
+        **TREES,
         "value": torch.float64,
         "outputs": torch.int64,
         "start": torch.float64,
@@ -97,10 +103,7 @@ class Trees(TreeNodes[TreesConfig]):
     value: Tensor
     outputs: Tensor
     start: Tensor
-
-    def __init__(self, n_features: int, n_classes: int, config: TreesConfig | None = None) -> None:
-        super().__init__(n_features, n_classes, config or TreesConfig())
-        self.n_left_out = 0
+    n_left_out: int = 0
 
     def fit(
         self,

@@ -13,7 +13,7 @@ from graphfilter.explain import STEPS, Explanation, Member
 from graphfilter.fits import Fit
 from graphfilter.graph import Graph
 
-MOST_EXPLAINED = 10
+MOST_EXPLAINED = 5
 MOST_NAMED = 6
 # Multiplications to spend on the explanations of a page: a second or two.
 _WORK = 4e9

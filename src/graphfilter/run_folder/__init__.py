@@ -5,16 +5,19 @@ What belongs here is whatever writes or reads such a folder; what is in it is de
 
 - :mod:`.layout`: the names of the files, and who may write to the folder;
 - :mod:`.fit`: the one way a folder is filled, whatever the task;
+- :mod:`.kept_graph`: the graph of the fit, where it is kept;
 - :mod:`.description`, :mod:`.command`: how a run was made, and the command that repeats it;
 - :mod:`.tables`, :mod:`.pictures`, :mod:`.score_table`: its files, and their scores as a table;
-- :mod:`.loading`: the model on file; :mod:`.using`, :mod:`.new_labels`: predicting and explaining
-  with it, and how right it is on labels it has not seen.
+- :mod:`.loading`: the model on file; :mod:`.using`, :mod:`.predicting`: explaining and predicting
+  with it; :mod:`.parts`, :mod:`.new_labels`: what vertices were in the run, and how right it is on
+  labels it has not seen.
 
 It may import everything but the studio and the command line, which both fit through it.
 """
 
 from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.fit import FitSummary, fit_folder, take_part
+from graphfilter.run_folder.kept_graph import read_kept_graph
 from graphfilter.run_folder.layout import (
     CHECKPOINT_FILE,
     REPORT_FILE,
@@ -24,6 +27,7 @@ from graphfilter.run_folder.layout import (
 )
 from graphfilter.run_folder.loading import load_run, read_description
 from graphfilter.run_folder.new_labels import describe_answers
+from graphfilter.run_folder.predicting import Prediction, predict_run
 from graphfilter.run_folder.score_table import make_score_table
 from graphfilter.run_folder.suggesting import suggest_run as suggest_run
 from graphfilter.run_folder.tables import (
@@ -39,6 +43,7 @@ __all__ = [
     "REPORT_FILE",
     "RUN_FILES",
     "FitSummary",
+    "Prediction",
     "RunDescription",
     "as_fitted",
     "check_embeddings_file",
@@ -51,7 +56,9 @@ __all__ = [
     "load_run",
     "make_score_table",
     "predict_graph",
+    "predict_run",
     "read_description",
+    "read_kept_graph",
     "take_part",
     "write_embeddings",
     "write_predictions",

@@ -33,6 +33,10 @@ class RunDescription:
         Why each member stopped training.
     decision : Decision or None
         When the positive of two classes is answered; None where the more probable one is.
+    coverage : float or None
+        Of the sets or intervals that were asked for.
+    graph_sha256 : str
+        Of the file of the graph; empty where the graph is not kept.
     """
 
     command: str = ""
@@ -47,9 +51,11 @@ class RunDescription:
     libraries: dict[str, str] = field(default_factory=dict)
     stopped: list[str] = field(default_factory=list)
     decision: Decision | None = None
+    coverage: float | None = None
+    graph_sha256: str = ""
 
 
-def describe_run(fit: Fit, *, command: str) -> RunDescription:
+def describe_run(fit: Fit, *, command: str, graph_sha256: str = "") -> RunDescription:
     """Describe the run that is being made, on this machine."""
     plan = fit.plan
     encoder = plan.source.encoder
@@ -66,6 +72,8 @@ def describe_run(fit: Fit, *, command: str) -> RunDescription:
         libraries=_library_versions(),
         stopped=[result.stopped for result in fit.estimator.results_],
         decision=fit.asked,
+        coverage=fit.coverage,
+        graph_sha256=graph_sha256,
     )
 
 

@@ -20,6 +20,7 @@ from graphfilter.fits import (
 from graphfilter.report import Conclusion, Page, conclude, write_report
 from graphfilter.run_folder.command import repeat_command
 from graphfilter.run_folder.description import describe_run
+from graphfilter.run_folder.kept_graph import keep_graph
 from graphfilter.run_folder.layout import (
     CHANNELS_FILE,
     CHECKPOINT_FILE,
@@ -44,12 +45,16 @@ from graphfilter.training import OnEpoch
 
 @dataclass(frozen=True, eq=False)
 class FitSummary:
-    """What :func:`fit_folder` left behind, for printing; the headline is the report's."""
+    """What :func:`fit_folder` left behind, for printing; the headline is the report's.
+
+    ``notes`` are about the folder.
+    """
 
     fit: Fit
     metrics: FitMetrics
     conclusion: Conclusion
     folder: Path
+    notes: tuple[str, ...] = ()
 
 
 def fit_folder(
@@ -132,11 +137,12 @@ def _write_run(fit: Fit, folder: Path, command: str, asked: Asked) -> FitSummary
     draw_filter_picture(fit, conclusion, folder / FILTER_FILE)
     if "channels" in metrics:
         draw_channel_picture(fit, metrics["channels"], folder / CHANNELS_FILE)
-    run = asdict(describe_run(fit, command=command))
+    kept = keep_graph(fit, folder, asked.keep_graph)
+    run = asdict(describe_run(fit, command=command, graph_sha256=kept.sha256))
     write_report(folder / REPORT_FILE, Page(fit, conclusion, metrics, run, asked.title))
     if asked.embeddings is not None:
         assert isinstance(fit.estimator, VertexClassifier)
         embedding = fit.estimator.transform()
         write_embeddings(asked.embeddings, fit.graph, embedding, excel_safe=asked.excel_safe)
     save_run(fit.estimator, folder, run)
-    return FitSummary(fit, metrics, conclusion, folder)
+    return FitSummary(fit, metrics, conclusion, folder, tuple(filter(None, [kept.said])))

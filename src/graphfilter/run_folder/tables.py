@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
+from graphfilter.run_folder.ids import id_blocks
 from graphfilter.storage import atomic_file, check_target
 from graphfilter.training import Task
 
@@ -52,17 +53,12 @@ def write_rows(
     import pyarrow as pa
     from pyarrow import csv, parquet
 
-    n, names = graph.n_vertices, graph.vertex_names
     writer: Any = None
     is_parquet = Path(path).suffix.lower() == PARQUET
     with atomic_file(path) as temporary:
         try:
-            for start in range(0, n, BLOCK_ROWS):
-                rows = slice(start, min(start + BLOCK_ROWS, n))
-                ids = range(n)[rows] if names is None else names[rows]
-                block = pa.record_batch(
-                    {"id": pa.array([str(name) for name in ids], pa.string()), **columns(rows)}
-                )
+            for rows, ids in id_blocks(graph, BLOCK_ROWS):
+                block = pa.record_batch({"id": pa.array(ids, pa.string()), **columns(rows)})
                 if excel_safe and not is_parquet:
                     block = _excel_block(block)
                 if writer is None and is_parquet:
@@ -108,10 +104,10 @@ def write_predictions(
 def check_embeddings_file(path: Path, *, overwrite: bool) -> None:
     """Check before any work that a table can be written there."""
     if path.suffix not in (PARQUET, ".csv"):
-        raise ConfigError(f"{path}: --embeddings must end in .parquet or .csv.")
+        raise ConfigError(f"{path}: `embeddings` must end in .parquet or .csv.")
     check_target(path)
     if path.exists() and not overwrite:
-        raise ConfigError(f"{path}: exists; pass --overwrite to replace it, or another name.")
+        raise ConfigError(f"{path}: exists; pass `overwrite=True` to replace it, or another name.")
     if not path.parent.is_dir():
         raise ConfigError(f"{path.parent}: there is no such folder to write {path.name} to.")
 

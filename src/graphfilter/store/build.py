@@ -293,10 +293,13 @@ def _check_asked(columns: Columns, memory: int) -> None:
     if columns.edge_kind is not None:
         raise ConfigError(
             "kinds of edges are not kept by a store that is built from tables; leave out "
-            "--edge-kind, or read the graph in memory and write it with write_store."
+            "`edge_kind`, or read the graph in memory and write it with write_store."
         )
     if columns.edge_time is not None:
-        raise ConfigError("times of edges are not kept by a store; leave out --edge-time.")
+        raise ConfigError(
+            "times of edges are not kept by a store; leave out `edge_time`. To train on earlier "
+            "edges, build a store of those, and one of all to predict (docs/scale.md)."
+        )
     if memory < LEAST_MEMORY:
         least = say_bytes(LEAST_MEMORY)
         raise ConfigError(f"a build must have {least} of memory; got {say_bytes(memory)}.")

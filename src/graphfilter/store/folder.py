@@ -20,9 +20,9 @@ def check_folder(folder: Path, overwrite: bool) -> Path:
         raise ConfigError(f"{folder}: a file is in the way; give the name of a folder.")
     if (folder / HEADER_FILE).exists():
         if not overwrite:
-            raise ConfigError(f"{folder}: holds a store; pass --overwrite to replace it.")
+            raise ConfigError(f"{folder}: holds a store; pass `overwrite=True` to replace it.")
     elif not is_store(folder) and any(_contents(folder)):
-        raise ConfigError(f"{folder}: exists and is not empty; give another --out.")
+        raise ConfigError(f"{folder}: exists and is not empty; give another folder.")
     return folder
 
 
@@ -33,7 +33,7 @@ def replacing(folder: Path, overwrite: bool) -> Generator[None]:
     A graph that another process has opened there stays as it is: files are replaced, not changed.
     """
     make_folder(folder)
-    busy = f"{folder}: another process is building it; wait for its end, or give another --out."
+    busy = f"{folder}: another process is building it; wait for its end, or give another folder."
     with locked(folder / _LOCK_FILE, busy):
         # Another process may have built it since it was looked at.
         check_folder(folder, overwrite)

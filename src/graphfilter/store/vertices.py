@@ -157,7 +157,8 @@ def understand_vertices(
     edge_roles, said = choose_edge_roles(
         edges, vertices, _seen_in(ids, edges), columns, remembered
     )  # fmt: skip
-    notes += said if remembered else [*said, *say_unused(edges, edge_roles)]
+    not_kept = ("edge_time", "edge_kind")
+    notes += said if remembered else [*said, *say_unused(edges, edge_roles, without=not_kept)]
     # Other columns need the memory.
     del ids
     unlabelled = columns.unlabelled or UNLABELLED
@@ -206,7 +207,7 @@ def _write_ids(ids: Any, source: TableSource, folder: Path) -> dict[str, StoredA
         row, first = repeated
         word, number = place_of_row(source, first)
         problem = f"{ids[row].as_py()!r} is also on {word} {number}"
-        raise at_row(source, row, f"vertex id {problem}. Keep one, or name another column by --id.")
+        raise at_row(source, row, f"vertex id {problem}. Keep one, or name another column by `id`.")
     return arrays
 
 

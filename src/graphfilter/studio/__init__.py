@@ -1,6 +1,6 @@
 """The studio: a page on this machine, to train a filter and watch it take shape.
 
-- :mod:`.server`: the socket, the token, the end;
+- :mod:`.server`: the address with its token, the files, the end;
 - :mod:`.app`: the pages and requests;
 - :mod:`.uploads`, :mod:`.graph_store`: tables that were sent, and the graphs to train on;
 - :mod:`.run_setting`, :mod:`.training_queue`: what a run is asked for, and the runs themselves.
@@ -10,6 +10,7 @@ command line's are. It may import everything but the command line.
 """
 
 from graphfilter.studio.run_setting import RunSetting
-from graphfilter.studio.server import UPLOAD_LIMIT_MB, Studio, serve
+from graphfilter.studio.server import UPLOAD_LIMIT_MB, Studio
+from graphfilter.web import serve
 
 __all__ = ["UPLOAD_LIMIT_MB", "RunSetting", "Studio", "serve"]

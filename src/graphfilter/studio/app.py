@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 import zipfile
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -20,8 +19,15 @@ from graphfilter.storage import atomic_file
 from graphfilter.studio.graph_store import COLUMNS, GraphStore
 from graphfilter.studio.run_setting import LIMITS, RunSetting
 from graphfilter.studio.training_queue import TrainingQueue
-from graphfilter.studio.uploads import UploadSizeError
 from graphfilter.tables import TABLES
+from graphfilter.web import (
+    HEADERS,
+    BodySizeError,
+    as_json,
+    is_own_host,
+    is_right_token,
+    read_body,
+)
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -31,16 +37,6 @@ if TYPE_CHECKING:
 OWN_TEMPLATES = Path(__file__).parent / "templates"
 LARGEST_REQUEST = 64 << 10  # of JSON
 SCRIPT_NAMES = ("plots.js", "studio.js")
-
-# No page may load or send anything elsewhere, even if something in it tried to.
-HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; connect-src 'self'; "
-    "style-src 'self' 'unsafe-inline'; img-src data: blob:; form-action 'none'; "
-    "frame-ancestors 'none'; base-uri 'none'",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "no-store",
-}
 
 Handler = Callable[["Request"], Awaitable["Response"]]
 
@@ -82,7 +78,7 @@ class Handlers:
 
     async def upload(self, request: Request) -> Response:
         name = unquote(request.headers.get("x-file-name", ""))
-        return answer({"key": await self.graphs.uploads.receive(name, request.stream())})
+        return as_json({"key": await self.graphs.uploads.receive(name, request.stream())})
 
     async def graph(self, request: Request) -> Response:
         from starlette.concurrency import run_in_threadpool
@@ -95,22 +91,22 @@ class Handlers:
             chosen = {name: str(asked.get(name) or "") or None for name in COLUMNS}
             columns = replace(Columns(), **chosen)
             entry = await run_in_threadpool(self.graphs.add_tables, edges, vertices, columns)
-        return answer(await run_in_threadpool(entry.to_dict))
+        return as_json(await run_in_threadpool(entry.to_dict))
 
     async def columns(self, request: Request) -> Response:
         from starlette.concurrency import run_in_threadpool
 
         key = request.path_params["key"]
-        return answer({"columns": await run_in_threadpool(self.graphs.columns_of, key)})
+        return as_json({"columns": await run_in_threadpool(self.graphs.columns_of, key)})
 
     async def energy(self, request: Request) -> Response:
         from starlette.concurrency import run_in_threadpool
 
         entry = self.graphs.get(request.path_params["key"])
-        return answer(await run_in_threadpool(lambda: entry.energy))
+        return as_json(await run_in_threadpool(lambda: entry.energy))
 
     async def list_runs(self, request: Request) -> Response:
-        return answer({"runs": [run.to_dict() for run in self.runs.all()]})
+        return as_json({"runs": [run.to_dict() for run in self.runs.all()]})
 
     async def add_run(self, request: Request) -> Response:
         asked = await read_request(request)
@@ -118,12 +114,12 @@ class Handlers:
         if not isinstance(setting, dict):
             raise ConfigError("the setting must be an object of names and values.")
         entry = self.graphs.get(str(asked.get("graph", "")))
-        return answer(self.runs.add(entry, RunSetting.from_dict(setting)).to_dict())
+        return as_json(self.runs.add(entry, RunSetting.from_dict(setting)).to_dict())
 
     async def command_run(self, request: Request) -> Response:
         asked = await read_request(request)
         self.runs.command(request.path_params["key"], str(asked.get("wish")))
-        return answer({})
+        return as_json({})
 
     async def report(self, request: Request) -> Response:
         from starlette.responses import FileResponse
@@ -154,19 +150,20 @@ def make_app(handlers: Handlers, token: str, hosts: set[str]) -> Starlette:
 
     def guarded(handler: Handler) -> Handler:
         async def endpoint(request: Request) -> Response:
-            if not allowed(request, token, hosts):
-                return answer({"error": "This address is not right; use the one printed where "
+            right = is_right_token(request.path_params["token"], token)
+            if not (right and is_own_host(request, hosts)):
+                return as_json({"error": "This address is not right; use the one printed where "
                                "the studio was started."}, 403)  # fmt: skip
             try:
                 response = await handler(request)
             except ClientDisconnect:
                 # Broken off by the sender, who will not read this.
-                response = answer({"error": "the request was broken off."}, 400)
-            except UploadSizeError as error:
-                response = answer({"error": str(error)}, 413)
+                response = as_json({"error": "the request was broken off."}, 400)
+            except BodySizeError as error:
+                response = as_json({"error": str(error)}, 413)
             except GraphFilterError as error:
                 notes = getattr(error, "__notes__", [])
-                response = answer({"error": str(error), "notes": notes}, 422)
+                response = as_json({"error": str(error), "notes": notes}, 422)
             for name, value in HEADERS.items():
                 response.headers.setdefault(name, value)
             return response
@@ -191,31 +188,9 @@ def make_app(handlers: Handlers, token: str, hosts: set[str]) -> Starlette:
     )
 
 
-def allowed(request: Request, token: str, hosts: set[str]) -> bool:
-    """Check the token, the Host (against DNS rebinding) and the Origin of a request."""
-    given = request.path_params["token"].encode()
-    origin = request.headers.get("origin")
-    return (
-        secrets.compare_digest(given, token.encode())
-        and request.headers.get("host", "").lower() in hosts
-        and (origin is None or origin.lower() in {f"http://{host}" for host in hosts})
-    )
-
-
-def answer(content: dict[str, Any], status: int = 200) -> Response:
-    """Return JSON."""
-    from starlette.responses import JSONResponse
-
-    return JSONResponse(content, status)
-
-
 async def read_request(request: Request) -> dict[str, Any]:
     """Read a small JSON object from a request."""
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LARGEST_REQUEST:
-            raise ConfigError("this request is too large.")
+    body = await read_body(request, LARGEST_REQUEST)
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):

@@ -10,19 +10,13 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphfilter.errors import ConfigError, DataFileError, GraphFilterError
+from graphfilter.errors import ConfigError, DataFileError
 from graphfilter.tables import TABLES
+from graphfilter.web import PATIENCE, BodySizeError
 
 # Tables that were sent and never read: the oldest goes when there are more.
 MOST_WAITING = 8
-# What is sent beyond the limit is read and thrown away up to so many times it, so that the
-# sender gets its answer; beyond that the connection is cut.
-_PATIENCE = 20
 _CHUNK = 1 << 16
-
-
-class UploadSizeError(GraphFilterError):
-    """More bytes than the studio takes."""
 
 
 @dataclass(frozen=True)
@@ -96,14 +90,14 @@ class Uploads:
         with upload.path.open("wb") as file:
             async for chunk in chunks:
                 size += len(chunk)
-                if size > _PATIENCE * self._limit:
+                if size > PATIENCE * self._limit:
                     break
                 if max(size, unpacked.size) <= self._limit:
                     file.write(chunk)
                     if packed:
                         unpacked.add(chunk, self._limit)
         if max(size, unpacked.size) > self._limit:
-            raise UploadSizeError(
+            raise BodySizeError(
                 f"{upload.name}: must be at most {self._limit >> 20} MB to be uploaded, unpacked "
                 "too. Fit it with graphfilter fit, or raise graphfilter studio --upload-limit."
             )

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphfilter.errors import check_name
-from graphfilter.filters import IdentityFilterConfig, StackedFilterConfig
 from graphfilter.graph import Graph
-from graphfilter.models import FilterNetworkConfig, TreesConfig
 from graphfilter.systems.system import System
 from graphfilter.training import TrainConfig
 
@@ -85,11 +83,15 @@ class Committee(System):
 
     def absence(self, member: System, graph: Graph, n_train: int) -> str | None:
         """Return why a member is not trained on a graph; None where it is."""
-        if not graph.n_edges and not _alone(member):
+        model = member.model
+        if model is None:
+            return None
+        if not graph.n_edges and (model.needs_edges or member.keeps_graph):
             return "there are no edges"
-        if (graph.directed or graph.kinds is not None) and _filters_features(member):
+        has_channels = graph.directed or graph.kinds is not None
+        if has_channels and model.learns_filter and member.view == "features":
             return "each direction and kind of edge has a filter of its own"
-        return None if member.model is None else member.model.skip_reason(graph, n_train)
+        return model.skip_reason(graph, n_train)
 
     def _changed(self, changes: Mapping[str, Any]) -> Committee:
         for key in changes:
@@ -130,18 +132,3 @@ def repeats(system: System, graph: Graph, least: int = 1) -> int:
     if system.is_fitted:  # Little in them is drawn.
         return 1
     return max(least, min(MOST_REPEATS, REPEATED_VERTICES // max(graph.n_vertices, 1)))
-
-
-def _filters_features(member: System) -> bool:
-    model = member.model
-    learned = isinstance(model, FilterNetworkConfig) and isinstance(
-        model.filter, StackedFilterConfig
-    )
-    return learned and member.view == "features"
-
-
-def _alone(member: System) -> bool:
-    """Return whether a member has something to say without edges."""
-    model = member.model
-    mlp = isinstance(model, FilterNetworkConfig) and isinstance(model.filter, IdentityFilterConfig)
-    return (mlp and not member.keeps_graph) or isinstance(model, TreesConfig)

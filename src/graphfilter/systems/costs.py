@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphfilter.graph import Graph
-from graphfilter.models import FilterNetworkConfig
+from graphfilter.models import FilterNetworkConfig, Sizes
 from graphfilter.runtime import Launched
 from graphfilter.systems.committee import Committee, in_turn
 from graphfilter.systems.pipeline import is_divided
@@ -20,8 +20,6 @@ from graphfilter.systems.system import System
 from graphfilter.systems.system_memory import (
     JOINED,
     Memory,
-    Sizes,
-    kept_hops_bytes,
     memory_of,
 )
 
@@ -92,10 +90,10 @@ def estimate_cost(
         n_parts = place.size if is_divided(system) else 1
         found, named = [memory_of(system, sizes, memory, n_parts)], ()
         peaks = _peaks([found[0][0]] * n_parts, place.size)
-    largest, at_once = max(found, key=lambda each: each[0].peak)
+    largest, working = max(found, key=lambda each: each[0].peak)
     machine = _largest_machine(peaks, place.local_size, mapped_bytes(graph))
-    per_step, kept = _summed(system, sizes, place.size), kept_hops_bytes(system, sizes)
-    return Cost(system, largest, named, at_once, machine, per_step, kept)
+    per_step = _summed(system, sizes, place.size)
+    return Cost(system, largest, named, working.columns, machine, per_step, working.kept)
 
 
 def _peaks(parts: Sequence[Memory], n_processes: int) -> list[int]:

@@ -21,7 +21,13 @@ from graphfilter.tables.columns import (
     choose_merge,
     is_index,
 )
-from graphfilter.tables.edges import EdgeRoles, check_ends, note_rows, read_edge_blocks
+from graphfilter.tables.edges import (
+    EdgeRoles,
+    Elsewhere as Elsewhere,
+    check_ends,
+    note_rows,
+    read_edge_blocks,
+)
 from graphfilter.tables.encoded import KINDS, EncodedColumn, Features, with_gaps
 from graphfilter.tables.encoding import TableEncoder
 from graphfilter.tables.entries import encode_column

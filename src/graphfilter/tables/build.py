@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import DataFileError, GraphFilterError
 from graphfilter.splits import Split
-from graphfilter.tables.cells import distinct, is_text, missing_column
+from graphfilter.tables.cells import distinct, index_in, is_text, missing_column
 from graphfilter.tables.columns import Columns, choose_merge, is_index
-from graphfilter.tables.edges import read_edges
+from graphfilter.tables.edges import Elsewhere, read_edges
 from graphfilter.tables.encoded import Features
 from graphfilter.tables.encoding import TableEncoder
 from graphfilter.tables.label_columns import read_labels, read_split
@@ -60,6 +60,8 @@ class GraphParts:
         What was found and guessed.
     encoder : TableEncoder
         The one given, or the one fitted to the vertices.
+    others : tuple of str
+        Ids of vertices that are known from elsewhere and not in the table: numbered after its own.
     """
 
     pairs: NDArray[np.int32]
@@ -78,6 +80,7 @@ class GraphParts:
     name: str
     notes: tuple[str, ...]
     encoder: TableEncoder
+    others: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -100,14 +103,16 @@ def read_parts(
     encoder: TableEncoder | None = None,
     unlabelled: Sequence[str] | None = None,
     directed: bool = False,
+    elsewhere: Elsewhere | None = None,
 ) -> GraphParts:
-    """Read what two tables say of a graph."""
+    """Read what two tables say of a graph; edges may name vertices that are known elsewhere."""
     edges.cleans_ids = vertices.cleans_ids = columns.clean_ids
     notes = [*vertices.found, *edges.found]
     with telling(notes):
         return _read_parts(
             edges, vertices, columns, notes, allow_missing=allow_missing, encoder=encoder,
             unlabelled=unlabelled or columns.unlabelled or UNLABELLED, directed=directed,
+            elsewhere=elsewhere,
         )  # fmt: skip
 
 
@@ -121,7 +126,10 @@ def _read_parts(
     encoder: TableEncoder | None,
     unlabelled: Sequence[str],
     directed: bool,
+    elsewhere: Elsewhere | None,
 ) -> GraphParts:
+    import pyarrow as pa
+
     remembered = {} if encoder is None else dict(encoder.roles)
     asked = asked_features(vertices, columns, encoder)
     not_free = asked.union(columns.drop)
@@ -141,11 +149,13 @@ def _read_parts(
     with reading_table(vertices):
         ids = _check_ids(vertices.as_ids(table.column(roles["id"])), vertices)
     notes += note_near_ids(ids, vertices)
-    edge_roles, said = choose_edge_roles(edges, vertices, ids, columns, remembered)
+    others = _others(elsewhere, ids)
+    ends = pa.concat_arrays([ids, others]) if len(others) else ids
+    edge_roles, said = choose_edge_roles(edges, vertices, ends, columns, remembered)
     notes += said if remembered else [*said, *say_unused(edges, edge_roles)]
     attributes = read_attributes(table, vertices, roles, unlabelled, notes, check=encoder is None)
     features, encoder = _encode(table, vertices, columns, roles, asked, encoder, notes)
-    rows = read_edges(edges, edge_roles, vertices, ids, roles["id"], allow_missing)
+    rows = read_edges(edges, edge_roles, vertices, ends, roles["id"], allow_missing, elsewhere)
     notes += rows.notes
     if edge_roles.header:
         ends = {"source": edge_roles.source, "target": edge_roles.target}
@@ -168,6 +178,7 @@ def _read_parts(
         name=vertices.name.split(".")[0],
         notes=tuple(notes),
         encoder=encoder,
+        others=tuple(others.to_pylist()),
     )
 
 
@@ -176,6 +187,14 @@ def _names(table: pa.Table, source: TableSource, column: str, ids: pa.Array) -> 
     typed = table.column(column)
     keep = source.is_typed and not (source.cleans_ids and is_text(typed.type))
     return (typed if keep else ids).to_pylist()
+
+
+def _others(elsewhere: Elsewhere | None, ids: pa.Array) -> pa.Array:
+    """Return the ids that are known from elsewhere and not in the table."""
+    import pyarrow as pa
+
+    known = pa.array([] if elsewhere is None else elsewhere.ids, pa.string())
+    return known.filter(pa.array(index_in(pa.chunked_array([known]), ids) < 0))
 
 
 def asked_features(table: TableSource, columns: Columns, encoder: TableEncoder | None) -> set[str]:
@@ -215,7 +234,7 @@ def _check_ids(ids: pa.ChunkedArray, source: TableSource) -> pa.Array:
         row = int(np.setdiff1d(np.arange(len(codes)), first)[0])
         word, number = place_of_row(source, first[codes[row]])
         problem = f"{words[codes[row]]!r} is also on {word} {number}"
-        raise at_row(source, row, f"vertex id {problem}. Keep one, or name another column by --id.")
+        raise at_row(source, row, f"vertex id {problem}. Keep one, or name another column by `id`.")
     return ids.combine_chunks()
 
 

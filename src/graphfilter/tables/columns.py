@@ -165,6 +165,6 @@ def key_of(name: str) -> str:
 
 def say_guesses(where: str, guesses: Sequence[Guess]) -> list[str]:
     """Return the guesses in one sentence, if there are any."""
-    options = ", ".join(f"--{guess.role}" for guess in guesses)
+    options = ", ".join(f"`{guess.role}`" for guess in guesses)
     took = f"{where}: took {', '.join(map(str, guesses))}; otherwise: {options}."
     return [took] if guesses else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +48,25 @@ class EdgeRows:
     kinds: NDArray[Any] | None
     times: Times | None
     notes: list[str]
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """Where vertices may be that edges name and the table of vertices does not list.
+
+    Attributes
+    ----------
+    ids : sequence of str
+        Those that are known from elsewhere.
+    title : str
+        What knows them; empty where there is nothing.
+    remedy : str
+        What else can be done about an end that nobody knows.
+    """
+
+    ids: Sequence[str] = ()
+    title: str = ""
+    remedy: str = "pass `allow_missing=True`"
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +119,7 @@ def read_edges(
     ids: pa.Array,
     id_column: str,
     allow_missing: bool,
+    elsewhere: Elsewhere | None = None,
 ) -> EdgeRows:
     """Read the edges in one pass, turning ids into numbers block by block."""
     import pyarrow as pa
@@ -111,7 +131,9 @@ def read_edges(
     for block in read_edge_blocks(table, roles):
         numbers = index_in(pa.chunked_array(block.ends), ids).reshape(2, -1)
         if not allow_missing:
-            check_ends(table, roles, block, (numbers[0], numbers[1]), vertices, ids, id_column)
+            check_ends(
+                table, roles, block, (numbers[0], numbers[1]), vertices, ids, id_column, elsewhere
+            )
         known = (numbers >= 0).all(axis=0)
         pairs.append(numbers.T[known])
         if block.weights is not None:
@@ -140,6 +162,7 @@ def check_ends(
     vertices: TableSource,
     ids: pa.Array,
     id_column: str,
+    elsewhere: Elsewhere | None = None,
 ) -> None:
     """Raise for the first edge of a block to a vertex that is not in the table of vertices."""
     known = np.stack(numbers) >= 0
@@ -148,9 +171,12 @@ def check_ends(
     bad = int(known.all(axis=0).argmin())
     name = block.ends[int(known[0, bad])][bad].as_py()
     any_known = bool(block.row or known.any())
-    problem = explain_missing(name, ids, vertices.name, vertices.names, id_column, any_known)
+    elsewhere = elsewhere or Elsewhere()
+    problem = explain_missing(
+        name, ids, vertices.name, vertices.names, id_column, any_known, elsewhere.title
+    )
     row = block.row + bad
-    raise at_row(table, row, f"{problem}, or pass --allow-missing.", header=roles.header)
+    raise at_row(table, row, f"{problem}, or {elsewhere.remedy}.", header=roles.header)
 
 
 def note_rows(table: TableSource, vertices: TableSource, n_rows: int, n_known: int) -> list[str]:
@@ -161,8 +187,8 @@ def note_rows(table: TableSource, vertices: TableSource, n_rows: int, n_known: i
     if n_rows and n_dropped == n_rows:
         raise DataFileError(
             table,
-            f"no edge joins two vertices of {vertices.name}; one must. Check --id, --source and "
-            "--target.",
+            f"no edge joins two vertices of {vertices.name}; one must. Check `id`, `source` and "
+            "`target`.",
         )
     return notes
 
@@ -177,7 +203,7 @@ def _join_kinds(blocks: list[Any]) -> NDArray[Any]:
 def _read_weights(
     table: TableSource, column: Any, name: str, row: int, decimal: str
 ) -> NDArray[np.float32]:
-    remedy = "Fix it, or name another column with --weight."
+    remedy = "Fix it, or name another column with `weight`."
     with reading_table(table):
         return read_numbers(
             column, table, name, remedy, least=0, first_row=row, decimal=decimal

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
-from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -234,12 +233,12 @@ def _median(values: NDArray[np.float64]) -> float:
 
 
 def otherwise(name: str, kind: str) -> str:
-    """Return the option that reads a column as another kind than was guessed.
+    """Return how a column is read as another kind than was guessed.
 
     >>> otherwise("first name", "text")
-    "otherwise: --column 'first name=text'"
+    "otherwise: `kinds=(('first name', 'text'),)`"
     """
-    return f"otherwise: --column {quote(f'{name}={kind}')}"
+    return f"otherwise: `kinds={((name, kind),)}`"
 
 
 def _mask(values: list[bool]) -> Any:

@@ -69,12 +69,18 @@ def note_near_ids(ids: pa.Array | pa.ChunkedArray, table: TableSource) -> list[s
     number = count(n_alike, "id differs", "ids differ")
     return [
         f"{table.name}: {number} from another only by blanks around it, characters of no width or "
-        f"its Unicode form ({example}): different vertices. --clean-ids reads them as the same."
+        f"its Unicode form ({example}): different vertices. `clean_ids=True` reads them as the same."
     ]
 
 
 def explain_missing(
-    name: str, ids: pa.Array, vertices: str, names: Sequence[str], id_column: str, any_known: bool
+    name: str,
+    ids: pa.Array,
+    vertices: str,
+    names: Sequence[str],
+    id_column: str,
+    any_known: bool,
+    elsewhere: str = "",
 ) -> str:
     """Say that a vertex is missing and the likely cause; a remedy can follow after a comma.
 
@@ -89,6 +95,8 @@ def explain_missing(
         Its columns, and that of the ids.
     any_known : bool
         Whether other ends of edges are among the ids.
+    elsewhere : str
+        What else knows vertices, if anything does.
     """
     if not name:
         return "an end of the edge is empty. Fill it in"
@@ -101,18 +109,19 @@ def explain_missing(
     for same, cause in _CAUSES:
         key = same(name)
         if (found := next((other for other in known if same(other) == key), None)) is not None:
-            option = ", pass --clean-ids" if same in (str.strip, _clean) else ""
+            option = ", pass `clean_ids=True`" if same in (str.strip, _clean) else ""
             spell = ascii if same is _clean else repr
             return (
                 f"vertex {spell(name)} is not in {vertices}, but {spell(found)} is: {cause}. "
                 f"Write them the same way in both{option}"
             )
     if any_known:
-        return f"vertex {name!r} is not in {vertices}. Add it to {vertices}"
+        nor = f", nor in {elsewhere}" if elsewhere else ""
+        return f"vertex {name!r} is not in {vertices}{nor}. Add it to {vertices}"
     column = "the unnamed column" if id_column == "" else f"column {id_column!r}"
     index = is_index(id_column) or known == [str(i) for i in range(len(known))]
     what = "holds row numbers, as pandas writes them" if index else "may not be the id"
     return (
         f"vertex {name!r} is not in {vertices}, nor is any other before it: {column} {what}. "
-        "Name the column of the ids with --id"
+        "Name the column of the ids with `id`"
     )

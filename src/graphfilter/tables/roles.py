@@ -84,7 +84,7 @@ def choose_edge_roles(
     names = table.names
     if len(names) < 2:
         problem = f"a table of edges must have two columns or more; got {len(names)}."
-        raise DataFileError(table, f"{problem} Say what separates them with --delimiter.")
+        raise DataFileError(table, f"{problem} Say what separates them with `delimiter`.")
     told = {"source": columns.source, "target": columns.target, "weight": columns.weight}
     told |= {"kind": columns.edge_kind, "time": columns.edge_time}
     pair = _usual_ends(names)
@@ -222,5 +222,5 @@ def _is_vertex_table(table: TableSource, vertices: TableSource) -> DataFileError
     return DataFileError(
         table,
         f"must be a table of edges; it has the columns of {vertices.name}, the table of vertices. "
-        "Give another file, or name its columns with --source and --target.",
+        "Give another file, or name its columns with `source` and `target`.",
     )

@@ -145,6 +145,6 @@ def reading_table(where: str | PathLike[str]) -> Generator[None]:
     except (pa.ArrowException, OSError, UnicodeError) as error:
         text = " ".join(str(error).split())[:200]
         row = re.search(r"Row #(\d+): ", text)
-        problem = f"cannot be read ({text}). Fix it, or name its --encoding or --delimiter."
+        problem = f"cannot be read ({text}). Fix it, or name its `encoding` or `delimiter`."
         problem = "the file is empty; it must have columns." if "Empty CSV" in text else problem
         raise DataFileError(where, problem, line=int(row[1]) if row else None) from None

@@ -19,6 +19,7 @@ from graphfilter.filters import (
 )
 from graphfilter.graph import Graph
 from graphfilter.models import (
+    GPRGNN,
     FastGCN,
     FastGCNConfig,
     FilteredFeatures,
@@ -27,6 +28,7 @@ from graphfilter.models import (
     GCNIIStarConfig,
     GPRGNNConfig,
     GraphSAGE,
+    VelickovicGAT,
     VelickovicGATConfig,
 )
 from graphfilter.models.peers.directed_gcn import incoming
@@ -70,7 +72,7 @@ def test_gcnii_star_side_by_side_equals_each_alone() -> None:
 def test_gpr_gnn_drops_its_logits() -> None:
     """With dropout on the logits alone, nearly all, training is the filter of nearly nothing."""
     config = GPRGNNConfig(dropout=0.0, logit_dropout=0.999)
-    model = config.build(GRAPH, seeded())
+    model = GPRGNN(GRAPH.n_features, 2, config, generator=seeded())
     assert model.encoder is not None
     with torch.no_grad():
         logits = model.head(torch.relu(model.encoder(X)))
@@ -135,7 +137,7 @@ def test_authors_leave_weights_undecayed(name: str) -> None:
 
 
 def test_gat_of_several_answering_heads_is_their_mean() -> None:
-    one = VelickovicGATConfig(n_out_heads=4).build(GRAPH, seeded()).eval()
+    one = VelickovicGAT(GRAPH.n_features, 2, VelickovicGATConfig(n_out_heads=4)).eval()
     with torch.no_grad():
         assert one(OPERATOR, X).shape == (30, 2)
         assert one.second.att_src.shape == (1, 4, 2)

@@ -50,9 +50,6 @@ class ACMGCNConfig(ModelConfig):
         super().__post_init__()
         check_count("hidden_size", self.hidden_size)
 
-    def build(self, graph: Graph, generator: torch.Generator) -> ACMGCN:
-        return ACMGCN(graph, self, generator=generator)
-
 
 class _Layer(nn.Module):
     """The weights of one layer."""
@@ -74,7 +71,7 @@ class _Layer(nn.Module):
         self.mix = drawn(n_channels, n_channels, fan=n_channels)
 
 
-class ACMGCN(DegreeNetwork[ACMGCNConfig]):
+class ACMGCN(DegreeNetwork[ACMGCNConfig], config=ACMGCNConfig):
     r"""*Revisiting Heterophily For Graph Neural Networks* (NeurIPS 2022): ACM-GCN+, two layers.
 
     .. math:: H' = \kappa \sum_c \mathrm{diag}(\alpha_c) H_c, \qquad
@@ -105,11 +102,9 @@ class ACMGCN(DegreeNetwork[ACMGCNConfig]):
     torch.Size([34, 2])
     """
 
-    def __init__(
-        self, graph: Graph, config: ACMGCNConfig | None = None, *, generator: Draws = None
-    ) -> None:
-        config = config or ACMGCNConfig()
-        super().__init__(config, graph)
+    def make_layers(self, graph: Graph, generator: Draws) -> None:
+        super().make_layers(graph, generator)
+        config = self.config
         n, width, structure = graph.n_vertices, config.hidden_size, config.structure
         self.first = _Layer(n, graph.n_features, width, structure, generator)
         self.second = _Layer(n, width, graph.n_classes, structure, generator)

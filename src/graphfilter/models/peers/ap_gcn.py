@@ -9,8 +9,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from graphfilter.graph import Graph
-from graphfilter.models.base import ModelConfig, Network, TrainingOutput
+from graphfilter.models.base import ModelConfig, SizedNetwork, TrainingOutput
 from graphfilter.models.layers import Draws, Input, Linear, drop
 from graphfilter.operators import Operator
 
@@ -39,11 +38,8 @@ class APGCNConfig(ModelConfig):
     max_steps: int = 10
     cost: float = 0.005
 
-    def build(self, graph: Graph, generator: torch.Generator) -> APGCN:
-        return APGCN(graph.n_features, graph.n_classes, self, generator=generator)
 
-
-class APGCN(Network[APGCNConfig]):
+class APGCN(SizedNetwork[APGCNConfig], config=APGCNConfig):
     r"""*Adaptive Propagation Graph Convolutional Network* (TNNLS 2020).
 
     An MLP gives :math:`Z_0`; each vertex v then propagates until it halts:
@@ -77,16 +73,8 @@ class APGCN(Network[APGCNConfig]):
 
     epsilon = 0.01
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        config: APGCNConfig | None = None,
-        *,
-        generator: Draws = None,
-    ) -> None:
-        config = config or APGCNConfig()
-        super().__init__(config)
+    def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:
+        config = self.config
         self.encoder = Linear(n_features, config.hidden_size, generator)
         self.head = Linear(config.hidden_size, n_classes, generator)
         self.halt = Linear(n_classes, 1, generator)

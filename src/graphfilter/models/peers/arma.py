@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 from torch import Tensor, nn
 
 from graphfilter.graph import Graph
@@ -42,11 +41,8 @@ class ARMAConfig(ModelConfig):
     n_steps: int = 1
     skip_dropout: float = 0.75
 
-    def build(self, graph: Graph, generator: torch.Generator) -> ARMA:
-        return ARMA(graph, self, generator=generator)
 
-
-class ARMA(EdgeNetwork[ARMAConfig]):
+class ARMA(EdgeNetwork[ARMAConfig], config=ARMAConfig):
     r"""*Graph Neural Networks with Convolutional ARMA Filters* (2019), of ``ARMAConv`` layers.
 
     Each of K stacks approximates one pole of a rational filter by T steps,
@@ -75,11 +71,9 @@ class ARMA(EdgeNetwork[ARMAConfig]):
     torch.Size([34, 2])
     """
 
-    def __init__(
-        self, graph: Graph, config: ARMAConfig | None = None, *, generator: Draws = None
-    ) -> None:
-        config = config or ARMAConfig()
-        super().__init__(config, graph)
+    def make_layers(self, graph: Graph, generator: Draws) -> None:
+        super().make_layers(graph, generator)
+        config = self.config
         with drawing_from(generator):
             self.first, self.second = (
                 pyg_nn().ARMAConv(

@@ -75,9 +75,6 @@ class BlockGNNConfig(ModelConfig):
         """Whether a vertex's own columns stay beside its neighbours'."""
         return self.aggregation in ("sage", "gat-sep")
 
-    def build(self, graph: Graph, generator: torch.Generator) -> BlockGNN:
-        return BlockGNN(graph, self, generator=generator)
-
 
 class _Block(nn.Module):
     """The weights of one block."""
@@ -97,7 +94,7 @@ class _Block(nn.Module):
         self.second = Linear(width, width, generator)
 
 
-class BlockGNN(DegreeNetwork[BlockGNNConfig]):
+class BlockGNN(DegreeNetwork[BlockGNNConfig], config=BlockGNNConfig):
     r"""*A critical look at the evaluation of GNNs under heterophily* (ICLR 2023).
 
     .. math:: H_{\ell+1} = H_\ell + \mathrm{MLP}_\ell\bigl(\mathrm{aggregate}(
@@ -127,11 +124,9 @@ class BlockGNN(DegreeNetwork[BlockGNNConfig]):
     torch.Size([34, 2])
     """
 
-    def __init__(
-        self, graph: Graph, config: BlockGNNConfig | None = None, *, generator: Draws = None
-    ) -> None:
-        config = config or BlockGNNConfig()
-        super().__init__(config, graph)
+    def make_layers(self, graph: Graph, generator: Draws) -> None:
+        super().make_layers(graph, generator)
+        config = self.config
         self.encoder = Linear(graph.n_features, config.hidden_size, generator)
         self.blocks = nn.ModuleList(_Block(config, generator) for _ in range(config.n_layers))
         self.norm = Norm("layer", config.hidden_size)

@@ -39,11 +39,8 @@ class ChebNetConfig(ModelConfig):
     hidden_size: int = 16
     n_terms: int = 3
 
-    def build(self, graph: Graph, generator: torch.Generator) -> ChebNet:
-        return ChebNet(graph, self, generator=generator)
 
-
-class ChebNet(EdgeNetwork[ChebNetConfig]):
+class ChebNet(EdgeNetwork[ChebNetConfig], config=ChebNetConfig):
     r"""*Convolutional Neural Networks on Graphs with Fast Localized Spectral Filtering* (2016).
 
     .. math:: H_{\ell+1} = \mathrm{relu}\Bigl(\sum_{k<K} T_k(L - I)\, H_\ell W_{\ell k}
@@ -70,11 +67,9 @@ class ChebNet(EdgeNetwork[ChebNetConfig]):
     torch.Size([34, 2])
     """
 
-    def __init__(
-        self, graph: Graph, config: ChebNetConfig | None = None, *, generator: Draws = None
-    ) -> None:
-        config = config or ChebNetConfig()
-        super().__init__(config, graph)
+    def make_layers(self, graph: Graph, generator: Draws) -> None:
+        super().make_layers(graph, generator)
+        config = self.config
         with drawing_from(generator):
             self.first = pyg_nn().ChebConv(graph.n_features, config.hidden_size, config.n_terms)
             self.second = pyg_nn().ChebConv(config.hidden_size, graph.n_classes, config.n_terms)

@@ -68,9 +68,6 @@ class ClassicGNNConfig(ModelConfig):
         for name in ("n_layers", "hidden_size"):
             check_count(name, getattr(self, name))
 
-    def build(self, graph: Graph, generator: torch.Generator) -> ClassicGNN:
-        return ClassicGNN(graph, self, generator=generator)
-
 
 class _Layer(nn.Module):
     """The weights of one layer; all that multiplies its input is applied in one product."""
@@ -106,7 +103,7 @@ class _Layer(nn.Module):
         return Weights(torch.cat(parts, dim=1), torch.cat(biases))
 
 
-class ClassicGNN(DegreeNetwork[ClassicGNNConfig]):
+class ClassicGNN(DegreeNetwork[ClassicGNNConfig], config=ClassicGNNConfig):
     r"""*Classic GNNs are Strong Baselines* (NeurIPS 2024).
 
     .. math:: H_{\ell+1} = \mathrm{drop}\bigl(\mathrm{relu}(\mathrm{norm}(
@@ -135,11 +132,9 @@ class ClassicGNN(DegreeNetwork[ClassicGNNConfig]):
     torch.Size([34, 2])
     """
 
-    def __init__(
-        self, graph: Graph, config: ClassicGNNConfig | None = None, *, generator: Draws = None
-    ) -> None:
-        config = config or ClassicGNNConfig()
-        super().__init__(config, graph)
+    def make_layers(self, graph: Graph, generator: Draws) -> None:
+        super().make_layers(graph, generator)
+        config = self.config
         widths = [graph.n_features] + [config.hidden_size] * (config.n_layers - 1)
         self.layers = nn.ModuleList(_Layer(n_in, config, generator) for n_in in widths)
         self.head = Linear(config.hidden_size, graph.n_classes, generator)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from graphfilter.graph import Graph
-from graphfilter.models.base import ModelConfig, Network
+from graphfilter.models.base import GraphNetwork, ModelConfig
 from graphfilter.models.layers import Draws, Input
 from graphfilter.models.peers.pyg import Projection
 from graphfilter.operators import Operator, SparseFeatures
@@ -38,11 +38,8 @@ class DirectedGCNConfig(ModelConfig):
     keeps_graph: ClassVar[bool] = True
     hidden_size: int = 16
 
-    def build(self, graph: Graph, generator: torch.Generator) -> DirectedGCN:
-        return DirectedGCN(graph, self, generator=generator)
 
-
-class DirectedGCN(Network[DirectedGCNConfig]):
+class DirectedGCN(GraphNetwork[DirectedGCNConfig], config=DirectedGCNConfig):
     r"""Two layers of GCN in which a vertex hears only from those that point to it.
 
     .. math:: \hat y = S\, \mathrm{relu}(S X W_1)\, W_2, \qquad
@@ -71,11 +68,8 @@ class DirectedGCN(Network[DirectedGCNConfig]):
     torch.Size([3, 2])
     """
 
-    def __init__(
-        self, graph: Graph, config: DirectedGCNConfig | None = None, *, generator: Draws = None
-    ) -> None:
-        config = config or DirectedGCNConfig()
-        super().__init__(config)
+    def make_layers(self, graph: Graph, generator: Draws) -> None:
+        config = self.config
         self._matrix = incoming(graph)
         self._on: dict[torch.device, SparseFeatures] = {}
         self.first = Projection(graph.n_features, config.hidden_size, generator)

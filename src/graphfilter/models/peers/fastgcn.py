@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from graphfilter.errors import check_count
-from graphfilter.graph import Graph
-from graphfilter.models.base import ModelConfig, Network
+from graphfilter.models.base import ModelConfig, SizedNetwork
 from graphfilter.models.layers import Draws, Input, Linear
 from graphfilter.operators import Operator
 
@@ -43,11 +42,8 @@ class FastGCNConfig(ModelConfig):
         super().__post_init__()
         check_count("n_sampled", self.n_sampled)
 
-    def build(self, graph: Graph, generator: torch.Generator) -> FastGCN:
-        return FastGCN(graph.n_features, graph.n_classes, self, generator=generator)
 
-
-class FastGCN(Network[FastGCNConfig]):
+class FastGCN(SizedNetwork[FastGCNConfig], config=FastGCNConfig):
     r"""*FastGCN: Fast Learning with GCNs via Importance Sampling* (ICLR 2018), around a GCN.
 
     .. math:: H = \mathrm{relu}(P X W_1 + b_1), \qquad
@@ -74,16 +70,8 @@ class FastGCN(Network[FastGCNConfig]):
     torch.Size([34, 2])
     """
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        config: FastGCNConfig | None = None,
-        *,
-        generator: Draws = None,
-    ) -> None:
-        config = config or FastGCNConfig()
-        super().__init__(config)
+    def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:
+        config = self.config
         self.first = Linear(n_features, config.hidden_size, generator)
         self.second = Linear(config.hidden_size, n_classes, generator)
 

@@ -61,11 +61,8 @@ class FSGNNConfig(ModelConfig):
         for name in ("n_hops", "hidden_size"):
             check_count(name, getattr(self, name))
 
-    def build(self, graph: Graph, generator: torch.Generator) -> FSGNN:
-        return FSGNN(graph, self, generator=generator)
 
-
-class FSGNN(DegreeNetwork[FSGNNConfig]):
+class FSGNN(DegreeNetwork[FSGNNConfig], config=FSGNNConfig):
     r"""*Simplifying approach to Node Classification in Graph Neural Networks* (2021).
 
     .. math:: \hat y = \mathrm{relu}\bigl([s_0 U_0, s_1 U_1, \dots]\bigr) W + b, \qquad
@@ -93,11 +90,9 @@ class FSGNN(DegreeNetwork[FSGNNConfig]):
     torch.Size([34, 2])
     """
 
-    def __init__(
-        self, graph: Graph, config: FSGNNConfig | None = None, *, generator: Draws = None
-    ) -> None:
-        config = config or FSGNNConfig()
-        super().__init__(config, graph)
+    def make_layers(self, graph: Graph, generator: Draws) -> None:
+        super().make_layers(graph, generator)
+        config = self.config
         width, n_parts = config.hidden_size, 2 * config.n_hops + 1
         # X, then the hops without self loops, then those with.
         self.encoders = nn.ModuleList(

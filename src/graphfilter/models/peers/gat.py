@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 from torch import Tensor, nn
 
-from graphfilter.graph import Graph
-from graphfilter.models.base import ModelConfig, Network
+from graphfilter.models.base import ModelConfig, SizedNetwork
 from graphfilter.models.layers import Draws, Input, drop
 from graphfilter.models.peers.pyg import Projection, drawing_from, operator_edges, pyg_nn
 from graphfilter.operators import Operator
@@ -43,9 +41,6 @@ class GATConfig(ModelConfig):
         """Heads of the second layer, whose mean is the answer."""
         return 1
 
-    def build(self, graph: Graph, generator: torch.Generator) -> GAT:
-        return GAT(graph.n_features, graph.n_classes, self, generator=generator)
-
 
 @dataclass(frozen=True)
 class VelickovicGATConfig(GATConfig):
@@ -65,11 +60,8 @@ class VelickovicGATConfig(GATConfig):
     def out_heads(self) -> int:
         return self.n_out_heads
 
-    def build(self, graph: Graph, generator: torch.Generator) -> VelickovicGAT:
-        return VelickovicGAT(graph.n_features, graph.n_classes, self, generator=generator)
 
-
-class GAT(Network[GATConfig]):
+class GAT(SizedNetwork[GATConfig], config=GATConfig):
     r"""*Graph Attention Networks* (ICLR 2018), two layers of PyTorch Geometric's ``GATConv``.
 
     .. math:: h_v' = \sum_{u : P_{vu} \ne 0} \alpha_{vu} W h_u, \qquad
@@ -95,16 +87,8 @@ class GAT(Network[GATConfig]):
     torch.Size([34, 2])
     """
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        config: GATConfig | None = None,
-        *,
-        generator: Draws = None,
-    ) -> None:
-        config = config or GATConfig()
-        super().__init__(config)
+    def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:
+        config = self.config
         width = config.hidden_size * config.n_heads
         options = {"dropout": config.dropout, "add_self_loops": False}
         self.project = Projection(n_features, width, generator)
@@ -129,7 +113,7 @@ class GAT(Network[GATConfig]):
             return self.second(hidden, edges)
 
 
-class VelickovicGAT(GAT):
+class VelickovicGAT(GAT, config=VelickovicGATConfig):
     """GAT trained as its authors do: several heads may answer, and biases are not decayed.
 
     Examples

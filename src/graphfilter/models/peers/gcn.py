@@ -8,8 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from graphfilter.graph import Graph
-from graphfilter.models.base import ModelConfig, Network
+from graphfilter.models.base import ModelConfig, SizedNetwork
 from graphfilter.models.layers import Draws, Input, drop
 from graphfilter.models.peers.pyg import Projection, drawing_from, operator_csr, pyg_nn
 from graphfilter.operators import Operator, SparseFeatures
@@ -36,9 +35,6 @@ class GCNConfig(ModelConfig):
     hidden_size: int = 16
     n_layers: int = 2
 
-    def build(self, graph: Graph, generator: torch.Generator) -> GCN:
-        return GCN(graph.n_features, graph.n_classes, self, generator=generator)
-
 
 @dataclass(frozen=True)
 class KipfGCNConfig(GCNConfig):
@@ -53,11 +49,8 @@ class KipfGCNConfig(GCNConfig):
 
     kind: ClassVar[str] = "KipfGCN"
 
-    def build(self, graph: Graph, generator: torch.Generator) -> KipfGCN:
-        return KipfGCN(graph.n_features, graph.n_classes, self, generator=generator)
 
-
-class GCN(Network[GCNConfig]):
+class GCN(SizedNetwork[GCNConfig], config=GCNConfig):
     r"""Graph convolutional network, *Semi-Supervised Classification with GCNs* (ICLR 2017).
 
     .. math:: H_{\ell+1} = \mathrm{relu}(P H_\ell W_\ell + b_\ell)
@@ -82,16 +75,8 @@ class GCN(Network[GCNConfig]):
     torch.Size([34, 2])
     """
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        config: GCNConfig | None = None,
-        *,
-        generator: Draws = None,
-    ) -> None:
-        config = config or GCNConfig()
-        super().__init__(config)
+    def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:
+        config = self.config
         sizes = [config.hidden_size] * (config.n_layers - 1) + [n_classes]
         self.project = Projection(n_features, sizes[0], generator)
         with drawing_from(generator):
@@ -119,7 +104,7 @@ class GCN(Network[GCNConfig]):
         return hidden
 
 
-class KipfGCN(GCN):
+class KipfGCN(GCN, config=KipfGCNConfig):
     """GCN trained as its authors do: weight decay is on the weights of the first layer only.
 
     Examples

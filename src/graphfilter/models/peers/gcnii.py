@@ -8,24 +8,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from graphfilter.graph import Graph
-from graphfilter.models.base import ModelConfig, SideBySide
+from graphfilter.models.deep import DeepConfig, DeepNetwork
 from graphfilter.models.layers import (
-    Draws,
     Generators,
-    Input,
-    Linear,
     draw_kept,
-    linear_side_by_side,
     matmul_side_by_side,
 )
 from graphfilter.operators import Operator
 
 
 @dataclass(frozen=True)
-class GCNIIConfig(ModelConfig):
+class GCNIIConfig(DeepConfig):
     """Of :class:`GCNII`.
 
     Parameters
@@ -45,15 +40,11 @@ class GCNIIConfig(ModelConfig):
 
     kind: ClassVar[str] = "GCNII"
     n_layers: int = 64
-    hidden_size: int = 64
     alpha: float = 0.5
     theta: float = 0.5
 
-    def build(self, graph: Graph, generator: torch.Generator) -> GCNII:
-        return GCNII(graph.n_features, graph.n_classes, self, generator=generator)
 
-
-class GCNII(SideBySide[GCNIIConfig]):
+class GCNII(DeepNetwork[GCNIIConfig], config=GCNIIConfig):
     r"""*Simple and Deep Graph Convolutional Networks* (ICML 2020).
 
     .. math:: H_{\ell+1} = \mathrm{relu}\bigl(((1-\alpha) P H_\ell + \alpha H_0)
@@ -77,33 +68,20 @@ class GCNII(SideBySide[GCNIIConfig]):
     torch.Size([34, 2])
     """
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        config: GCNIIConfig | None = None,
-        *,
-        generator: Draws = None,
-    ) -> None:
-        config = config or GCNIIConfig()
-        super().__init__(config)
-        width = config.hidden_size
-        self.encoder = Linear(n_features, width, generator)
-        bound = math.sqrt(3 / width)
-        weights = torch.empty(config.n_layers, width, width, dtype=torch.float32)
-        self.weights = nn.Parameter(weights.uniform_(-bound, bound, generator=generator))
-        self.head = Linear(width, n_classes, generator)
+    n_parts: ClassVar[int] = 1
+    spread: ClassVar[float] = 3
 
     @classmethod
-    def forward_side_by_side(
-        cls, models: Sequence[GCNII], operator: Operator, x: Input, generators: Generators
+    def apply_layers(
+        cls,
+        models: Sequence[GCNII],
+        operator: Operator,
+        hidden: Tensor,
+        weights: Tensor,
+        generators: Generators,
     ) -> Tensor:
-        config, rate = models[0].config, models[0].rate
-        encoders = [model.encoder for model in models]
-        hidden = linear_side_by_side(encoders, x, rate, generators, relu=True)
-        n, _, width = hidden.shape
-        weights = torch.stack([model.weights for model in models], dim=1)
-        kept, scale = draw_kept((len(weights), n, width), rate, generators, hidden.device)
+        config, (n, _, width) = models[0].config, hidden.shape
+        kept, scale = draw_kept((len(weights), n, width), models[0].rate, generators, hidden.device)
         # Every factor is moved into the weights (relu lets positive ones pass): what is left of a
         # layer is a product with the graph, a sum and a product with a matrix.
         scale *= 1 - config.alpha
@@ -115,4 +93,4 @@ class GCNII(SideBySide[GCNIIConfig]):
             mapping = torch.lerp(eye, weight, math.log(config.theta / (layer + 1) + 1))
             mapping = mapping if last else scale * mapping
             hidden = torch.relu(matmul_side_by_side(operator @ dropped + start, mapping))
-        return linear_side_by_side([model.head for model in models], hidden, rate, generators)
+        return hidden

@@ -8,24 +8,20 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from graphfilter.graph import Graph
-from graphfilter.models.base import ModelConfig, SideBySide
+from graphfilter.models.deep import DeepNetwork
 from graphfilter.models.layers import (
-    Draws,
     Generators,
-    Input,
-    Linear,
     draw_kept,
-    linear_side_by_side,
     matmul_side_by_side,
 )
+from graphfilter.models.peers.gcnii import GCNIIConfig
 from graphfilter.operators import Operator
 
 
 @dataclass(frozen=True)
-class GCNIIStarConfig(ModelConfig):
+class GCNIIStarConfig(GCNIIConfig):
     """Of :class:`GCNIIStar`; the fields are those of GCNII.
 
     Examples
@@ -36,16 +32,9 @@ class GCNIIStarConfig(ModelConfig):
     """
 
     kind: ClassVar[str] = "GCNIIStar"
-    n_layers: int = 64
-    hidden_size: int = 64
-    alpha: float = 0.5
-    theta: float = 0.5
-
-    def build(self, graph: Graph, generator: torch.Generator) -> GCNIIStar:
-        return GCNIIStar(graph.n_features, graph.n_classes, self, generator=generator)
 
 
-class GCNIIStar(SideBySide[GCNIIStarConfig]):
+class GCNIIStar(DeepNetwork[GCNIIStarConfig], config=GCNIIStarConfig):
     r"""GCNII\* of *Simple and Deep Graph Convolutional Networks* (ICML 2020).
 
     .. math:: H_{\ell+1} = \mathrm{relu}\bigl((1-\beta_\ell)((1-\alpha) P H_\ell + \alpha H_0) +
@@ -72,34 +61,21 @@ class GCNIIStar(SideBySide[GCNIIStarConfig]):
     torch.Size([34, 2])
     """
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        config: GCNIIStarConfig | None = None,
-        *,
-        generator: Draws = None,
-    ) -> None:
-        config = config or GCNIIStarConfig()
-        super().__init__(config)
-        width = config.hidden_size
-        self.encoder = Linear(n_features, width, generator)
-        bound = 1 / math.sqrt(width)
-        # [W, V] of every layer, one above the other.
-        weights = torch.empty(config.n_layers, 2 * width, width, dtype=torch.float32)
-        self.weights = nn.Parameter(weights.uniform_(-bound, bound, generator=generator))
-        self.head = Linear(width, n_classes, generator)
+    # [W, V] of every layer, one above the other.
+    n_parts: ClassVar[int] = 2
+    spread: ClassVar[float] = 1
 
     @classmethod
-    def forward_side_by_side(
-        cls, models: Sequence[GCNIIStar], operator: Operator, x: Input, generators: Generators
+    def apply_layers(
+        cls,
+        models: Sequence[GCNIIStar],
+        operator: Operator,
+        hidden: Tensor,
+        weights: Tensor,
+        generators: Generators,
     ) -> Tensor:
-        config, rate = models[0].config, models[0].rate
-        encoders = [model.encoder for model in models]
-        start = hidden = linear_side_by_side(encoders, x, rate, generators, relu=True)
-        n, _, width = hidden.shape
-        weights = torch.stack([model.weights for model in models], dim=1)
-        kept, scale = draw_kept((len(weights), n, width), rate, generators, hidden.device)
+        config, start, (n, _, width) = models[0].config, hidden, hidden.shape
+        kept, scale = draw_kept((len(weights), n, width), models[0].rate, generators, hidden.device)
         eye = torch.eye(width, dtype=hidden.dtype, device=hidden.device)
         shares = torch.cat([(1 - config.alpha) * eye, config.alpha * eye])
         for layer, weight in enumerate(weights):
@@ -109,4 +85,4 @@ class GCNIIStar(SideBySide[GCNIIStarConfig]):
             both = torch.cat([operator @ hidden, start], dim=2)
             mapping = (1 - beta) * shares + beta * weight
             hidden = torch.relu(matmul_side_by_side(both, mapping))
-        return linear_side_by_side([model.head for model in models], hidden, rate, generators)
+        return hidden

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from graphfilter.errors import check_name
 from graphfilter.graph import Graph
-from graphfilter.models.base import ModelConfig, Network
+from graphfilter.models.base import GraphNetwork, ModelConfig
 from graphfilter.models.layers import Draws, Input
 from graphfilter.models.peers.geom_places import Places, near_pairs, place
 from graphfilter.models.peers.pyg import Projection
@@ -57,11 +57,8 @@ class GeomGCNConfig(ModelConfig):
         super().__post_init__()
         check_name("embedding", self.embedding, EMBEDDINGS)
 
-    def build(self, graph: Graph, generator: torch.Generator) -> GeomGCN:
-        return GeomGCN(graph, self, generator=generator)
 
-
-class GeomGCN(Network[GeomGCNConfig]):
+class GeomGCN(GraphNetwork[GeomGCNConfig], config=GeomGCNConfig):
     r"""*Geom-GCN: Geometric Graph Convolutional Networks* (ICLR 2020).
 
     The vertices are placed in the plane. Each has two neighbourhoods, in the graph and in the
@@ -91,11 +88,8 @@ class GeomGCN(Network[GeomGCNConfig]):
     torch.Size([34, 2])
     """
 
-    def __init__(
-        self, graph: Graph, config: GeomGCNConfig | None = None, *, generator: Draws = None
-    ) -> None:
-        config = config or GeomGCNConfig()
-        super().__init__(config)
+    def make_layers(self, graph: Graph, generator: Draws) -> None:
+        config = self.config
         matrices = _relations_of(graph, config.embedding)
         self._apart = sp.csr_array(sp.block_diag(matrices))
         self._wide = sp.csr_array(sp.hstack(matrices))

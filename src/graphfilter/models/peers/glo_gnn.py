@@ -64,11 +64,8 @@ class GloGNNConfig(ModelConfig):
                 f"gamma={self.gamma}, delta={self.delta}, alpha={self.alpha}, beta={self.beta}."
             )
 
-    def build(self, graph: Graph, generator: torch.Generator) -> GloGNN:
-        return GloGNN(graph, self, generator=generator)
 
-
-class GloGNN(DegreeNetwork[GloGNNConfig]):
+class GloGNN(DegreeNetwork[GloGNNConfig], config=GloGNNConfig):
     r"""*Finding Global Homophily in Graph Neural Networks When Meeting Heterophily* (ICML 2022).
 
     .. math:: H_{\ell+1} = (1 - \gamma) Z_\ell H_\ell + \gamma H_0, \qquad
@@ -99,11 +96,9 @@ class GloGNN(DegreeNetwork[GloGNNConfig]):
     torch.Size([34, 2])
     """
 
-    def __init__(
-        self, graph: Graph, config: GloGNNConfig | None = None, *, generator: Draws = None
-    ) -> None:
-        config = config or GloGNNConfig()
-        super().__init__(config, graph)
+    def make_layers(self, graph: Graph, generator: Draws) -> None:
+        super().make_layers(graph, generator)
+        config = self.config
         self.encoder = Linear(graph.n_features, config.hidden_size, generator)
         if config.delta < 1:
             self.links = Linear(graph.n_vertices, config.hidden_size, generator)

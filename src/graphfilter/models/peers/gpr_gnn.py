@@ -11,7 +11,6 @@ from torch import Tensor
 
 from graphfilter.errors import ConfigError, check_number
 from graphfilter.filters import FilterConfig, HorizontalFilterConfig, apply_filters
-from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.layers import Generators, Input, keep_masks, linear_side_by_side
 from graphfilter.models.network import FilterNetwork
@@ -49,11 +48,8 @@ class GPRGNNConfig(ModelConfig):
         if not 0 <= check_number("logit_dropout", self.logit_dropout) < 1:
             raise ConfigError(f"logit_dropout must be in [0, 1); got {self.logit_dropout}.")
 
-    def build(self, graph: Graph, generator: torch.Generator) -> GPRGNN:
-        return GPRGNN(graph.n_features, graph.n_classes, self, generator=generator)
 
-
-class GPRGNN(FilterNetwork):
+class GPRGNN(FilterNetwork, config=GPRGNNConfig):
     r"""*Adaptive Universal Generalized PageRank Graph Neural Network* (ICLR 2021).
 
     .. math:: \hat y = \sum_k \gamma_k P^k\, \mathrm{drop}\bigl(

@@ -37,11 +37,8 @@ class GraphSAGEConfig(ModelConfig):
     keeps_graph: ClassVar[bool] = True
     hidden_size: int = 64
 
-    def build(self, graph: Graph, generator: torch.Generator) -> GraphSAGE:
-        return GraphSAGE(graph, self, generator=generator)
 
-
-class GraphSAGE(EdgeNetwork[GraphSAGEConfig]):
+class GraphSAGE(EdgeNetwork[GraphSAGEConfig], config=GraphSAGEConfig):
     r"""*Inductive Representation Learning on Large Graphs* (NeurIPS 2017), the mean aggregator.
 
     .. math:: H_{\ell+1} = \mathrm{unit}\bigl(\mathrm{relu}([H_\ell W_\ell,\; M H_\ell V_\ell])
@@ -68,11 +65,9 @@ class GraphSAGE(EdgeNetwork[GraphSAGEConfig]):
     torch.Size([34, 2])
     """
 
-    def __init__(
-        self, graph: Graph, config: GraphSAGEConfig | None = None, *, generator: Draws = None
-    ) -> None:
-        config = config or GraphSAGEConfig()
-        super().__init__(config, graph)
+    def make_layers(self, graph: Graph, generator: Draws) -> None:
+        super().make_layers(graph, generator)
+        config = self.config
         sums = torch.zeros(graph.n_vertices).index_add_(0, self.edges[1], self.weights)
         self.weights = self.weights / sums[self.edges[1]]
         width = config.hidden_size

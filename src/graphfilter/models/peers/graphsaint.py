@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from graphfilter.graph import Graph
-from graphfilter.models.base import ModelConfig, Network, TrainingOutput
+from graphfilter.models.base import GraphNetwork, ModelConfig, TrainingOutput
 from graphfilter.models.layers import Draws, Input
 from graphfilter.models.peers.gcn import GCN, GCNConfig
 from graphfilter.models.peers.pyg import operator_csr
@@ -48,11 +48,8 @@ class GraphSAINTConfig(ModelConfig):
     hidden_size: int = 64
     n_layers: int = 2
 
-    def build(self, graph: Graph, generator: torch.Generator) -> GraphSAINT:
-        return GraphSAINT(graph, self, generator=generator)
 
-
-class GraphSAINT(Network[GraphSAINTConfig]):
+class GraphSAINT(GraphNetwork[GraphSAINTConfig], config=GraphSAINTConfig):
     r"""*GraphSAINT: Graph Sampling Based Inductive Learning Method* (ICLR 2020), around GCN.
 
     Every training step sees the subgraph of the vertices that random walks from random roots
@@ -86,11 +83,8 @@ class GraphSAINT(Network[GraphSAINTConfig]):
     vertex_share: Tensor
     edge_scale: Tensor
 
-    def __init__(
-        self, graph: Graph, config: GraphSAINTConfig | None = None, *, generator: Draws = None
-    ) -> None:
-        config = config or GraphSAINTConfig()
-        super().__init__(config)
+    def make_layers(self, graph: Graph, generator: Draws) -> None:
+        config = self.config
         self.n_roots = max(1, graph.n_vertices // 4) if config.n_roots is None else config.n_roots
         self.network = GCN(
             graph.n_features,

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from graphfilter.graph import Graph
-from graphfilter.models.base import ModelConfig, Network
+from graphfilter.models.base import GraphNetwork, ModelConfig
 from graphfilter.models.layers import Draws, Input, Linear, drop
 from graphfilter.models.peers.pyg import (
     Projection,
@@ -48,11 +48,8 @@ class JKNetConfig(ModelConfig):
     hidden_size: int = 32
     drop_edge: float = 0.5
 
-    def build(self, graph: Graph, generator: torch.Generator) -> JKNet:
-        return JKNet(graph, self, generator=generator)
 
-
-class JKNet(Network[JKNetConfig]):
+class JKNet(GraphNetwork[JKNetConfig], config=JKNetConfig):
     r"""*Representation Learning on Graphs with Jumping Knowledge Networks* (ICML 2018).
 
     .. math:: H_{\ell+1} = \mathrm{relu}(P H_\ell W_\ell + b_\ell), \qquad
@@ -82,11 +79,8 @@ class JKNet(Network[JKNetConfig]):
     edges: Tensor
     weights: Tensor
 
-    def __init__(
-        self, graph: Graph, config: JKNetConfig | None = None, *, generator: Draws = None
-    ) -> None:
-        config = config or JKNetConfig()
-        super().__init__(config)
+    def make_layers(self, graph: Graph, generator: Draws) -> None:
+        config = self.config
         edges, weights = graph_edges(graph)
         once = edges[0] < edges[1]
         self.register_buffer("edges", edges[:, once], persistent=False)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from graphfilter.graph import Graph
-from graphfilter.models.base import ModelConfig, Network
+from graphfilter.models.base import GraphNetwork, ModelConfig
 from graphfilter.models.layers import Draws, Input, Linear
 from graphfilter.operators import Operator, augmented_adjacency
 
@@ -50,11 +50,8 @@ class LanczosNetConfig(ModelConfig):
     hidden_size: int = 64
     n_layers: int = 2
 
-    def build(self, graph: Graph, generator: torch.Generator) -> LanczosNet:
-        return LanczosNet(graph, self, generator=generator)
 
-
-class LanczosNet(Network[LanczosNetConfig]):
+class LanczosNet(GraphNetwork[LanczosNetConfig], config=LanczosNetConfig):
     r"""*LanczosNet: Multi-Scale Deep Graph Convolutional Networks* (ICLR 2019).
 
     The Lanczos algorithm gives :math:`P \approx V R V^\top` with m Ritz values R. Short scales
@@ -89,11 +86,8 @@ class LanczosNet(Network[LanczosNetConfig]):
     vectors: Tensor
     powers: Tensor
 
-    def __init__(
-        self, graph: Graph, config: LanczosNetConfig | None = None, *, generator: Draws = None
-    ) -> None:
-        config = config or LanczosNetConfig()
-        super().__init__(config)
+    def make_layers(self, graph: Graph, generator: Draws) -> None:
+        config = self.config
         ritz, vectors = lanczos(augmented_adjacency(graph), config.n_vectors)
         powers = ritz[:, None] ** np.array(self.config.long)
         self.register_buffer("vectors", torch.tensor(vectors).float(), persistent=False)

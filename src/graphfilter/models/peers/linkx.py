@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from graphfilter.graph import Graph
@@ -38,11 +37,8 @@ class LINKXConfig(ModelConfig):
     hidden_size: int = 64
     n_layers: int = 2
 
-    def build(self, graph: Graph, generator: torch.Generator) -> LINKX:
-        return LINKX(graph, self, generator=generator)
 
-
-class LINKX(EdgeNetwork[LINKXConfig]):
+class LINKX(EdgeNetwork[LINKXConfig], config=LINKXConfig):
     r"""*Large Scale Learning on Non-Homophilous Graphs* (NeurIPS 2021): ``nn.LINKX`` of PyG.
 
     .. math:: \hat y = \mathrm{MLP}_f\bigl(\mathrm{relu}(W [h_A, h_X] + h_A + h_X)\bigr), \quad
@@ -68,11 +64,9 @@ class LINKX(EdgeNetwork[LINKXConfig]):
     torch.Size([34, 2])
     """
 
-    def __init__(
-        self, graph: Graph, config: LINKXConfig | None = None, *, generator: Draws = None
-    ) -> None:
-        config = config or LINKXConfig()
-        super().__init__(config, graph)
+    def make_layers(self, graph: Graph, generator: Draws) -> None:
+        super().make_layers(graph, generator)
+        config = self.config
         with drawing_from(generator):
             self.network = pyg_nn().LINKX(
                 graph.n_vertices,

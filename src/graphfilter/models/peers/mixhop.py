@@ -39,11 +39,8 @@ class MixHopConfig(ModelConfig):
     hidden_size: int = 20
     n_layers: int = 2
 
-    def build(self, graph: Graph, generator: torch.Generator) -> MixHop:
-        return MixHop(graph, self, generator=generator)
 
-
-class MixHop(EdgeNetwork[MixHopConfig]):
+class MixHop(EdgeNetwork[MixHopConfig], config=MixHopConfig):
     r"""*MixHop: Higher-Order Graph Convolutional Architectures* (ICML 2019).
 
     .. math:: H_{\ell+1} = \mathrm{relu}\bigl([H_\ell W_{\ell 0},\; P H_\ell W_{\ell 1},\;
@@ -70,11 +67,9 @@ class MixHop(EdgeNetwork[MixHopConfig]):
     torch.Size([34, 2])
     """
 
-    def __init__(
-        self, graph: Graph, config: MixHopConfig | None = None, *, generator: Draws = None
-    ) -> None:
-        config = config or MixHopConfig()
-        super().__init__(config, graph)
+    def make_layers(self, graph: Graph, generator: Draws) -> None:
+        super().make_layers(graph, generator)
+        config = self.config
         width = 3 * config.hidden_size
         with drawing_from(generator):
             self.convs = nn.ModuleList(

@@ -6,11 +6,12 @@ import torch
 from torch import Tensor
 
 from graphfilter.graph import Graph
-from graphfilter.models.base import ConfigT, SideBySide
+from graphfilter.models.base import ConfigT, GraphNetwork, SideBySide
+from graphfilter.models.layers import Draws
 from graphfilter.operators import Operator
 
 
-class DegreeNetwork(SideBySide[ConfigT]):
+class DegreeNetwork(GraphNetwork[ConfigT], SideBySide[ConfigT]):
     """A network that knows the degrees of the graph it is built on.
 
     Its operator is the augmented adjacency :math:`(D+I)^{-1/2}(A+I)(D+I)^{-1/2}`, of which other
@@ -19,8 +20,7 @@ class DegreeNetwork(SideBySide[ConfigT]):
 
     degrees: Tensor
 
-    def __init__(self, config: ConfigT, graph: Graph) -> None:
-        super().__init__(config)
+    def make_layers(self, graph: Graph, generator: Draws) -> None:
         degrees = torch.tensor(graph.degrees, dtype=torch.float32)[:, None, None]
         self.register_buffer("degrees", degrees, persistent=False)
 

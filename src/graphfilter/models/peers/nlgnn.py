@@ -9,8 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from graphfilter.errors import check_name
-from graphfilter.graph import Graph
-from graphfilter.models.base import ModelConfig, Network
+from graphfilter.models.base import ModelConfig, SizedNetwork
 from graphfilter.models.layers import Draws, Input, Linear
 from graphfilter.models.peers.pyg import drawing_from
 from graphfilter.operators import Operator
@@ -46,11 +45,8 @@ class NLGNNConfig(ModelConfig):
         super().__post_init__()
         check_name("local part", self.local, ("gcn", "mlp"))
 
-    def build(self, graph: Graph, generator: torch.Generator) -> NLGNN:
-        return NLGNN(graph.n_features, graph.n_classes, self, generator=generator)
 
-
-class NLGNN(Network[NLGNNConfig]):
+class NLGNN(SizedNetwork[NLGNNConfig], config=NLGNNConfig):
     r"""*Non-Local Graph Neural Networks* (TPAMI 2021), with a GCN as the local part (NLGCN).
 
     .. math:: Z = P (\mathrm{relu}(P (X W_1 + b_1)) W_2 + b_2), \qquad a_v = c^\top z_v + c_0
@@ -79,16 +75,8 @@ class NLGNN(Network[NLGNNConfig]):
     torch.Size([34, 2])
     """
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        config: NLGNNConfig | None = None,
-        *,
-        generator: Draws = None,
-    ) -> None:
-        config = config or NLGNNConfig()
-        super().__init__(config)
+    def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:
+        config = self.config
         self.first = Linear(n_features, config.hidden_size, generator)
         self.second = Linear(config.hidden_size, config.hidden_size, generator)
         self.calibrate = Linear(config.hidden_size, 1, generator)

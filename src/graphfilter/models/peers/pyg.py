@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
-from graphfilter.models.base import ConfigT, Network
-from graphfilter.models.layers import drop
+from graphfilter.models.base import ConfigT, GraphNetwork
+from graphfilter.models.layers import Draws, drop
 from graphfilter.operators import Operator, SparseFeatures, draw
 
 
@@ -59,7 +59,7 @@ def drawing_from(generator: torch.Generator | None) -> Generator[None]:
         common.set_state(own)
 
 
-class EdgeNetwork(Network[ConfigT]):
+class EdgeNetwork(GraphNetwork[ConfigT]):
     """A network whose layers get the plain edges of the graph it is built on.
 
     For layers of PyTorch Geometric that always normalise what they are given.
@@ -68,8 +68,7 @@ class EdgeNetwork(Network[ConfigT]):
     edges: Tensor
     weights: Tensor
 
-    def __init__(self, config: ConfigT, graph: Graph) -> None:
-        super().__init__(config)
+    def make_layers(self, graph: Graph, generator: Draws) -> None:
         edges, weights = graph_edges(graph)
         self.register_buffer("edges", edges, persistent=False)
         self.register_buffer("weights", weights, persistent=False)

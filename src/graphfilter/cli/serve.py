@@ -1,0 +1,102 @@
+"""graphfilter serve: score vertices over HTTP with the model of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from graphfilter.cli.explain import with_origin
+from graphfilter.cli.screen import say, tell, waiting
+from graphfilter.cli.sources import GraphOptions, takes
+
+if TYPE_CHECKING:
+    from graphfilter.data import TableEncoder
+    from graphfilter.graph import Graph
+    from graphfilter.run_folder import RunDescription
+
+LIMITS = "Limits"
+
+
+@takes(GraphOptions)
+def serve(
+    given: GraphOptions,
+    run: Annotated[Path, typer.Argument(help="The folder that fit wrote.", metavar="RUN")],
+    host: Annotated[
+        str,
+        typer.Option(help="Address to listen on; any but this machine's own asks for a token."),
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes any that is free.", min=0, max=65535)] = 8000,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="File with the token that requests must carry; made and printed where one is "
+            "needed.",
+            metavar="FILE",
+        ),
+    ] = None,
+    most_vertices: Annotated[
+        int, typer.Option(help="Vertices per request.", min=1, rich_help_panel=LIMITS)
+    ] = 1000,
+    most_mb: Annotated[
+        int, typer.Option(help="MB per request.", min=1, rich_help_panel=LIMITS)
+    ] = 1,
+    seconds: Annotated[
+        float, typer.Option(help="For a request with new vertices.", rich_help_panel=LIMITS)
+    ] = 30.0,
+    most_waiting: Annotated[
+        int,
+        typer.Option(
+            help="Requests with new vertices at a time, computed one after another.", min=1,
+            rich_help_panel=LIMITS,
+        ),
+    ] = 64,
+) -> None:  # fmt: skip
+    """Score vertices over HTTP: known ones by id, new ones by their features and neighbours.
+
+    POST /score takes and answers JSON; /docs is a page on how, /openapi.json the same for
+    programs. Only this machine can ask, unless --host says otherwise; then every request carries
+    a token. The answers are those of graphfilter predict.
+
+    Without tables, the graph is the one that is kept with the run, or else what the run was made
+    from is read again.
+
+    Example:  graphfilter serve run
+    """
+    from graphfilter.run_folder import load_run
+    from graphfilter.serving import Endpoint, Limits, Scorer, read_token
+    from graphfilter.web import serve as serve_until_stopped
+
+    limits = Limits(most_mb << 20, most_vertices, seconds, most_waiting)
+    limits.check()
+    token = None if token_file is None else read_token(token_file)
+    estimator, about, encoder = load_run(run)
+    graph = _take_graph(given, run, about, encoder)
+    with waiting("scoring the vertices of the graph", quiet=given.quiet):
+        scorer = Scorer(estimator, about, encoder, graph)
+    running = Endpoint(scorer, host=host, port=port, token=token, limits=limits)
+
+    def announce() -> None:
+        say(f"Serving {run} at {running.url}")
+        if running.token is not None and token is None:
+            say(f"Requests must carry the header Authorization: Bearer {running.token}")
+        notes = [f"{running.url}/docs says how to ask.", "press Ctrl-C to end it."]
+        tell(notes, quiet=given.quiet)
+
+    serve_until_stopped(running, announce)
+
+
+def _take_graph(
+    given: GraphOptions, run: Path, about: RunDescription, encoder: TableEncoder | None
+) -> Graph:
+    """Return the graph that was named, the one kept with the run, or the one it was made from."""
+    from graphfilter.run_folder import read_kept_graph
+    from graphfilter.wording import count
+
+    if given.words() or not about.graph_sha256:
+        return with_origin(given, about).read(encoder=encoder, like=about.columns).graph
+    graph = read_kept_graph(run, about)
+    size = f"{count(graph.n_vertices, 'vertex', 'vertices')}, {count(graph.n_edges, 'edge')}"
+    tell([f"the graph is the one kept with the run: {size}."], quiet=given.quiet)
+    return graph

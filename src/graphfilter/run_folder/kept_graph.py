@@ -1,0 +1,113 @@
+"""The graph of a fit, kept with the run so that new rows can be joined to it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphfilter.data import read_npz, write_npz
+from graphfilter.errors import DataFileError, GraphError, ModelFileError
+from graphfilter.fits import Fit
+from graphfilter.graph import Graph
+from graphfilter.run_folder.description import RunDescription
+from graphfilter.run_folder.layout import GRAPH_FILE
+
+# Graphs of up to this many bytes in memory are kept unless that is refused.
+KEPT_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Whether the graph of a fit is kept with its run.
+
+    Attributes
+    ----------
+    sha256 : str
+        Of the file; empty where there is none.
+    said : str
+        What a user should know of it; empty where there is nothing to say.
+    """
+
+    sha256: str = ""
+    said: str = ""
+
+
+def keep_graph(fit: Fit, folder: Path, wanted: bool | None) -> Kept:
+    """Write the graph of a fit to its folder, where that is wanted or the graph is small.
+
+    Edges, ids and features as they were encoded, without labels, as npz without pickles. A model
+    that predicts no other graph has no use for it.
+    """
+    if wanted is False or not fit.plan.has_features or fit.estimator.system_.keeps_graph:
+        return Kept()
+    graph, size = fit.graph, _n_bytes(fit.graph)
+    if wanted is None and size > KEPT_BYTES:
+        return Kept(
+            said=f"The graph takes {_megabytes(size)}, more than {_megabytes(KEPT_BYTES)}, and is "
+            "not kept with the run; with `keep_graph=True` it is, and predict --with run then "
+            "takes new rows alone."
+        )
+    ids = tuple(str(name) for name in graph.vertex_names or range(graph.n_vertices))
+    bare = replace(
+        graph, labels=None, classes=np.empty(0, dtype=np.int64), splits=(), notes=(), history=None,
+        vertex_names=ids,
+    )  # fmt: skip
+    path = folder / GRAPH_FILE
+    try:
+        write_npz(bare, path)
+    except GraphError as error:
+        return Kept(said=f"The graph is not kept with the run: {error}")
+    return Kept(
+        _sha256(path),
+        f"The graph is kept with the run ({GRAPH_FILE}, {_megabytes(path.stat().st_size)}): "
+        "predict --with run takes new rows alone. `keep_graph=False` leaves it out.",
+    )
+
+
+def read_kept_graph(folder: str | Path, run: RunDescription) -> Graph:
+    """Read the graph that is kept with a run; its bytes must be those that were written."""
+    path = Path(folder) / GRAPH_FILE
+    if not run.graph_sha256:
+        raise ModelFileError(
+            f"{folder}: the run does not keep its graph. Fit again with `keep_graph=True`, or "
+            "predict tables that list all vertices, known ones too."
+        )
+    if not path.is_file():
+        raise ModelFileError(f"{path}: there is no such file, but the run was made with one.")
+    if _sha256(path) != run.graph_sha256:
+        raise ModelFileError(
+            f"{path}: must be as it was saved; its checksum says that it was changed. Restore it "
+            "from a copy, or fit again."
+        )
+    try:
+        return read_npz(path)
+    except DataFileError as error:
+        raise ModelFileError(f"{error} Fit again.") from None
+
+
+def _n_bytes(graph: Graph) -> int:
+    arrays = [graph.indptr, graph.indices, graph.weights, graph.arcs]
+    arrays += [] if graph.kinds is None else [graph.kinds.values]
+    x: Any = graph.features
+    arrays += [x.data, x.indices, x.indptr] if sp.issparse(x) else [x]
+    # Without reading the ids, which may lie on disk: 16 bytes each.
+    return sum(a.nbytes for a in arrays if a is not None) + 16 * graph.n_vertices
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _megabytes(n_bytes: int) -> str:
+    """Write a size in words.
+
+    >>> _megabytes(1 << 20), _megabytes(300)
+    ('1.0 MiB', '0.3 KiB')
+    """
+    return f"{n_bytes / 2**20:,.1f} MiB" if n_bytes >= 1 << 20 else f"{n_bytes / 2**10:,.1f} KiB"

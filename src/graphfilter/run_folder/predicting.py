@@ -1,0 +1,153 @@
+"""What the model of a run says of a graph: answers, what each vertex was in the run, promises."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.conformal import check_coverage, fewest_for
+from graphfilter.estimators import (
+    VertexClassifier,
+    VertexEstimator,
+    VertexRegressor,
+    check_promise,
+)
+from graphfilter.fits import answers_of, promise_columns, with_answers
+from graphfilter.graph import Graph
+from graphfilter.run_folder.description import RunDescription
+from graphfilter.run_folder.parts import NEW, UNKNOWN, parts_in_run
+from graphfilter.run_folder.tables import write_predictions
+from graphfilter.run_folder.using import as_fitted
+from graphfilter.wording import count, listed
+
+EXCHANGEABLE = (
+    "The promise holds only for vertices that are exchangeable with the validation vertices of the "
+    "fit: not for those of another kind, time or place."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What the model of a run says of the vertices of a graph.
+
+    Attributes
+    ----------
+    graph : Graph
+        The vertices that are asked for.
+    estimator : VertexEstimator
+    run : RunDescription
+    outputs : float array (n, C)
+        Probabilities, or numbers in their units.
+    parts : text array (n,)
+        What each vertex was in the run: see :func:`~graphfilter.run_folder.parts_in_run`.
+    coverage : float or None
+        Of sets or intervals, where there are some.
+    sets : bool array (n, C), optional
+    intervals : array (n, T, 2), optional
+    """
+
+    graph: Graph
+    estimator: VertexEstimator
+    run: RunDescription
+    outputs: NDArray[np.float64]
+    parts: NDArray[np.str_]
+    coverage: float | None = None
+    sets: NDArray[np.bool_] | None = None
+    intervals: NDArray[np.float64] | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The classes, the labels, or what the numbers are called."""
+        return [str(name) for name in self.estimator.target_names_]
+
+    @property
+    def answers(self) -> NDArray[Any]:
+        """What is answered: class numbers (n,), labels (n, L) of 0 and 1, or numbers (n, T)."""
+        return answers_of(self.estimator.task_, self.outputs, self.names, self.run.decision)
+
+    def write(self, path: str | PathLike[str], *, excel_safe: bool = False) -> None:
+        """Write a row per vertex as CSV or Parquet: see :func:`write_predictions`."""
+        promised = {}
+        if self.coverage is not None:
+            promised = promise_columns(self.names, self.sets, self.intervals)
+        write_predictions(
+            path, self.graph, self.estimator.task_, self.names, self.outputs, self.answers,
+            self.parts, promised, excel_safe=excel_safe,
+        )  # fmt: skip
+
+    def describe_parts(self) -> str:
+        """Say how many vertices were predicted, and what they were in the run."""
+        words, counts = np.unique(self.parts, return_counts=True)
+        n = {str(word): int(k) for word, k in zip(words, counts, strict=True)}
+        said = count(self.graph.n_vertices, "vertex", "vertices") + " predicted"
+        if UNKNOWN in n:
+            return f"{said}; the run's predictions.csv, which says what they were, cannot be read."
+        if n.keys() == {NEW}:
+            return f"{said}, all new to the run."
+        titles = {
+            NEW: "new", "train": "trained on", "val": "validated on", "test": "tested on",
+            "unlabelled": "unlabelled in the run", "unused": "not used by the run",
+        }  # fmt: skip
+        return f"{said}: {listed([f'{n[w]:,} {t}' for w, t in titles.items() if w in n])}."
+
+    def describe_promise(self) -> list[str]:
+        """Say how large sets or intervals are, and of which vertices the promise is."""
+        if self.coverage is None:
+            return []
+        share = f"{self.coverage:.3g}"
+        if self.intervals is not None:
+            width = float(np.median(np.diff(self.intervals[:, 0], axis=1)))
+            said = [f"Intervals of coverage {share} are {width:.3g} wide in the middle."]
+        else:
+            assert self.sets is not None
+            size = float(self.sets.sum(axis=1).mean())
+            of = "classes" if self.estimator.task_.one_class else "labels"
+            said = [f"Sets of coverage {share} have {size:.2f} {of} on average."]
+        n = check_promise(self.estimator.promise_).n_vertices
+        if n < fewest_for(self.coverage):
+            said.append(
+                f"{count(n, 'validation vertex', 'validation vertices')} cannot tell: this "
+                f"coverage takes {fewest_for(self.coverage)}, so everything is inside."
+            )
+        return [*said, EXCHANGEABLE]
+
+
+def predict_run(
+    folder: str | Path,
+    estimator: VertexEstimator,
+    run: RunDescription,
+    graph: Graph,
+    coverage: float | None = None,
+    rows: NDArray[np.int64] | None = None,
+) -> Prediction:
+    """Predict the vertices of a graph with the model of a run.
+
+    Parameters
+    ----------
+    coverage : float, optional
+        Of sets or intervals; where None, that of the fit if it had one.
+    rows : int array, optional
+        The vertices that are asked for; all otherwise.
+    """
+    target = as_fitted(estimator, run, graph)
+    asked = graph if rows is None else graph.subgraph(rows)
+    parts = parts_in_run(folder, asked)
+    rows = np.arange(graph.n_vertices) if rows is None else rows
+    coverage = run.coverage if coverage is None else check_coverage(coverage)
+    if coverage is not None:
+        check_promise(estimator.promise_)
+    outputs = estimator.answers(graph=target)[rows]
+    made = Prediction(asked, estimator, run, outputs, parts, coverage)
+    if coverage is None:
+        return made
+    if isinstance(estimator, VertexRegressor):
+        ends = estimator.predict_interval(graph=target, coverage=coverage)
+        return replace(made, intervals=(ends if ends.ndim == 3 else ends[:, None])[rows])
+    assert isinstance(estimator, VertexClassifier)
+    sets = estimator.predict_set(graph=target, coverage=coverage)[rows]
+    return replace(made, sets=with_answers(sets, made.answers))

@@ -1,0 +1,166 @@
+"""The model of a run and its graph, in memory once: what is said of known and of new vertices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.errors import GraphError, GraphFilterError
+from graphfilter.estimators import VertexEstimator
+from graphfilter.fits import answers_of
+from graphfilter.graph import Graph, grow
+from graphfilter.run_folder import RunDescription, as_fitted, predict_graph
+from graphfilter.serving.asked import Link, NewVertex, short
+from graphfilter.serving.columns import FeatureColumns
+from graphfilter.serving.limits import RequestError
+from graphfilter.tables import TableEncoder
+
+# Ids that an error names.
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What is said of vertices: one JSON object each, and notes on how they were read."""
+
+    vertices: list[dict[str, Any]]
+    notes: tuple[str, ...] = ()
+
+
+class Scorer:
+    """Scores the vertices of one graph, and new ones beside them, with the model of a run.
+
+    Known vertices are scored once, when the scorer is made: exactly what ``graphfilter predict``
+    says of the graph. For new vertices the model is evaluated on the graph with them and their
+    edges appended, as a whole and without approximation: what ``graphfilter predict`` says of that
+    graph. Nothing of it is kept, so that no request depends on another one.
+
+    Parameters
+    ----------
+    estimator, run, encoder
+        As :func:`graphfilter.run_folder.load_run` gives them.
+    graph : Graph
+        That of the fit, or another one with the same features.
+    """
+
+    def __init__(
+        self,
+        estimator: VertexEstimator,
+        run: RunDescription,
+        encoder: TableEncoder | None,
+        graph: Graph,
+    ) -> None:
+        self.estimator, self.run = estimator, run
+        self.names = [str(name) for name in estimator.target_names_]
+        self._outputs = predict_graph(estimator, run, graph)
+        # As the model takes it: with features, whatever the graph was read with.
+        self.graph = as_fitted(estimator, run, graph)
+        held = self.graph.vertex_names
+        ids = range(self.graph.n_vertices) if held is None else held
+        self._numbers = {str(id): number for number, id in enumerate(ids)}
+        self.columns = FeatureColumns(encoder, self.graph.feature_names, self.graph.n_features)
+        self.can_grow = run.vertex_features and not estimator.system_.keeps_graph
+
+    def score_known(self, ids: Sequence[str]) -> Scores:
+        """Look up what the model says of vertices of the graph."""
+        missing = [id for id in ids if id not in self._numbers]
+        if missing:
+            named = ", ".join(short(id) for id in missing[:_MOST_NAMED])
+            more = f" and {len(missing) - _MOST_NAMED:,} more" if missing[_MOST_NAMED:] else ""
+            raise RequestError(
+                404,
+                f"ids must be of vertices of the graph; it has no {named}{more}.",
+                "Send what is not in the graph under vertices, with features and neighbours.",
+            )
+        numbers = [self._numbers[id] for id in ids]
+        return Scores(self._described(ids, self._outputs[numbers], new=False))
+
+    def score_new(self, vertices: Sequence[NewVertex]) -> Scores:
+        """Evaluate the model on the graph with these vertices appended."""
+        if not self.can_grow:
+            raise RequestError(
+                422,
+                "this model was fitted without vertex features: it knows the vertices of its graph "
+                "and no others.",
+                "Fit again on vertices with features.",
+            )
+        ids = [vertex.id for vertex in vertices]
+        for id in ids:
+            if id in self._numbers:
+                raise RequestError(
+                    422,
+                    f"new vertices must have ids that the graph does not; it has {short(id)}.",
+                    "Send it under ids, or under another id.",
+                )
+        features, notes = self.columns.encode(vertices)
+        grown = self._grown(vertices, features)
+        try:
+            outputs = predict_graph(self.estimator, self.run, grown)
+        except GraphFilterError as error:
+            raise RequestError(422, str(error), "Compare with the features of the fit.") from None
+        return Scores(self._described(ids, outputs[-len(ids) :], new=True), notes)
+
+    def _grown(self, vertices: Sequence[NewVertex], features: Any) -> Graph:
+        n = self.graph.n_vertices
+        own = {vertex.id: n + i for i, vertex in enumerate(vertices)}
+        pairs: list[tuple[int, int]] = []
+        weights: list[float | None] = []
+        kinds: list[str] = []
+        for i, vertex in enumerate(vertices):
+            for k, link in enumerate(vertex.links):
+                where = f"vertices[{i}].neighbours[{k}]"
+                other = self._numbers.get(link.id, own.get(link.id))
+                if other is None or other == n + i:
+                    raise RequestError(
+                        422,
+                        f"{where} must be the id of another vertex, of the graph or of the "
+                        f"request; got {short(link.id)}.",
+                        "Leave it out, or send that vertex too.",
+                    )
+                pairs.append((n + i, other) if link.outgoing else (other, n + i))
+                weights.append(link.weight)
+                kinds.append(self._kind(link, where))
+        weighted = any(weight is not None for weight in weights)
+        names = None if self.graph.vertex_names is None else list(own)
+        try:
+            return grow(
+                self.graph, features, np.array(pairs, dtype=np.int64).reshape(-1, 2),
+                weights=[1.0 if w is None else w for w in weights] if weighted else None,
+                kinds=kinds if self.graph.kinds is not None else None,
+                vertex_names=names,
+            )  # fmt: skip
+        except GraphError as error:
+            raise RequestError(422, str(error), "Leave weights out, or send others.") from None
+
+    def _kind(self, link: Link, where: str) -> str:
+        known = () if self.graph.kinds is None else self.graph.kinds.names
+        if (link.kind or "") in (known or ("",)):
+            return link.kind or ""
+        must = f"one of {', '.join(known)}" if known else "left out: edges here have none"
+        raise RequestError(
+            422, f"{where}.kind must be {must}; got {short(link.kind)}.", "Send the kind of edge."
+        )
+
+    def _described(
+        self, ids: Sequence[str], outputs: NDArray[np.float64], *, new: bool
+    ) -> list[dict[str, Any]]:
+        task = self.estimator.task_
+        answers = answers_of(task, outputs, self.names, self.run.decision)
+        found: list[dict[str, Any]] = []
+        for id, row, answer in zip(ids, outputs.tolist(), answers.tolist(), strict=True):
+            by_name = dict(zip(self.names, row, strict=True))
+            said: dict[str, Any] = {"id": id, "new": new}
+            if task.name == "regression":
+                said["predicted"] = by_name
+            elif task.one_class:
+                said["predicted"] = self.names[answer]
+                said["probabilities"] = by_name
+            else:
+                said["predicted"] = [n for n, has in zip(self.names, answer, strict=True) if has]
+                said["probabilities"] = by_name
+            found.append(said)
+        return found

@@ -1,0 +1,166 @@
+"""A web server on a thread of its own: its socket, its start, and its end by a signal."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from graphfilter.errors import ConfigError
+from graphfilter.web.connections import prompt_protocol
+
+LOOPBACK = "127.0.0.1"
+# The exit code of a process that ends by SIGTERM.
+TERMINATED = 128 + signal.SIGTERM
+STOPPING = (signal.SIGINT, signal.SIGTERM)
+SECONDS_BETWEEN_LOOKS = 0.2
+# A request must be sent, and a connection be used again, within so many seconds.
+SECONDS_TO_SEND = 10.0
+SECONDS_IDLE = 5.0
+
+
+class Service(Protocol):
+    """What :func:`serve` runs."""
+
+    # What is under way when the service stops has this long to end.
+    seconds_to_end: float
+
+    def start(self) -> None:
+        """Begin to serve, on another thread."""
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until serving ends, or for so long; return whether it has ended."""
+        ...
+
+    def close(self) -> None:
+        """Stop, and clean up."""
+
+    def abandon(self) -> None:
+        """Clean up what must be, whatever still runs: the process ends next."""
+
+
+class WebServer:
+    """An ASGI application on a thread of its own, where uvicorn leaves the signals alone.
+
+    Parameters
+    ----------
+    app : ASGI application
+    listener : socket
+        As :func:`listen` gives it; closed with the server.
+    seconds_to_end : float
+        How long requests that are being answered may go on once the server is closed.
+    seconds_to_send : float
+        A connection whose request takes longer to arrive is closed.
+    """
+
+    def __init__(
+        self,
+        app: Any,
+        listener: socket.socket,
+        *,
+        seconds_to_end: float = 0.0,
+        seconds_to_send: float = SECONDS_TO_SEND,
+    ) -> None:
+        uvicorn = importlib.import_module("uvicorn")
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, ws="none", lifespan="off",
+            server_header=False, http=prompt_protocol(seconds_to_send),
+            timeout_keep_alive=min(SECONDS_IDLE, seconds_to_send),
+            timeout_graceful_shutdown=seconds_to_end or None,
+        )  # fmt: skip
+        self._listener = listener
+        self._patient = seconds_to_end > 0
+        self._server: Any = uvicorn.Server(config)
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._serve, name="web-server", daemon=True)
+        self._thread.start()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until serving ends, or for so long; return whether it has ended."""
+        if self._thread is None:
+            return True
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def close(self) -> None:
+        """Stop serving: at once, or when the requests under way are answered."""
+        self._server.should_exit = True
+        self._server.force_exit = not self._patient
+        if self._thread is not None:
+            self._thread.join(timeout=30)
+        self._listener.close()
+
+    def _serve(self) -> None:
+        try:
+            self._server.run(sockets=[self._listener])
+        except Exception:
+            # Of a server that was told to end, in the middle of whatever it did, nobody need know.
+            if not self._server.should_exit:
+                raise
+
+
+def serve(service: Service, on_start: Callable[[], None] | None = None) -> None:
+    """Serve until Ctrl-C or SIGTERM, then clean up; ``on_start`` is called once it serves.
+
+    Python cannot end a thread that is in the middle of its work. One that goes on for longer than
+    ``service.seconds_to_end`` is given up, and the process with it.
+    """
+    asked: list[int] = []
+    # Noted, not raised: an exception may come where nobody lets it pass.
+    before = {n: signal.signal(n, lambda number, _: asked.append(number)) for n in STOPPING}
+    service.start()
+    if on_start is not None:
+        on_start()
+    while not asked and not service.wait(SECONDS_BETWEEN_LOOKS):
+        pass
+    code = TERMINATED if signal.SIGTERM in asked[:1] else 0
+    # A second signal must not break off the cleaning.
+    for number in before:
+        signal.signal(number, signal.SIG_IGN)
+    timer = threading.Timer(service.seconds_to_end, _give_up, (service, code))
+    timer.daemon = True
+    timer.start()
+    service.close()
+    timer.cancel()
+    for number, handler in before.items():
+        signal.signal(number, handler)
+    if code:
+        raise SystemExit(code)
+
+
+def _give_up(service: Service, code: int) -> None:
+    service.abandon()
+    os._exit(code)
+
+
+def listen(port: int, host: str = LOOPBACK, *, what: str, extra: str) -> socket.socket:
+    """Return a socket that listens there; ``what`` needs the packages of ``extra`` to use it."""
+    for name in ("starlette", "uvicorn"):
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            raise ConfigError(
+                f"{what} needs packages that are missing: pip install graphfilter[{extra}]"
+            ) from None
+    listener = None
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        # At once, so that a browser that comes before the server is up waits instead of failing.
+        listener.listen(100)
+    except (OSError, OverflowError, UnicodeError) as error:
+        if listener is not None:
+            listener.close()
+        place = f"port {port}" if host == LOOPBACK else f"{host}, port {port},"
+        raise ConfigError(f"{place} cannot be used ({error}); choose another.") from None
+    return listener
