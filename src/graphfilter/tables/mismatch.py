@@ -69,7 +69,7 @@ def note_near_ids(ids: pa.Array | pa.ChunkedArray, table: TableSource) -> list[s
     number = count(n_alike, "id differs", "ids differ")
     return [
         f"{table.name}: {number} from another only by blanks around it, characters of no width or "
-        f"its Unicode form ({example}): different vertices. `clean_ids=True` reads them as the same."
+        f"its Unicode form ({example}): different vertices. `clean_ids=True` reads them as one."
     ]
 
 
