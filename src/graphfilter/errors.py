@@ -63,6 +63,10 @@ class NoGraphWarning(UserWarning):
     """An estimator was fitted without a graph, which may have been forgotten."""
 
 
+class ChangedVerticesWarning(UserWarning):
+    """Vertices that a model knows by their ids have other features than when it was fitted."""
+
+
 def check_count(name: str, value: object, least: int = 1) -> int:
     """Return ``value`` if it is a whole number, at least ``least``; otherwise raise.
 

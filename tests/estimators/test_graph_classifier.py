@@ -103,7 +103,7 @@ def test_another_graph_is_predicted_by_members_that_do_not_know_the_vertices(
     other = make_csbm(40, mean_degree=6, n_features=5, frequency=0.3, seed=5)
     probabilities = fitted.predict_proba(other.features, graph=other)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-    heard = {member.system.name for member in fitted.members_of(other)}
+    heard = {member.system.name for member in fitted.members_of(fitted.prepare(other))}
     assert heard
     assert not heard & {"links", "filtered-links"}
 
@@ -111,8 +111,8 @@ def test_another_graph_is_predicted_by_members_that_do_not_know_the_vertices(
 def test_same_edges_with_other_features_are_the_fitted_graph(fitted: GraphClassifier) -> None:
     """Links are known by their vertices, not by what the vertices look like."""
     changed = GRAPH.replace(features=np.asarray(GRAPH.features) * 0.5)
-    here = [member.system.name for member in fitted.members_of(GRAPH)]
-    assert [member.system.name for member in fitted.members_of(changed)] == here
+    here = [member.system.name for member in fitted.members_of(fitted.prepare(GRAPH))]
+    assert [member.system.name for member in fitted.members_of(fitted.prepare(changed))] == here
 
 
 def test_pickled_classifier_predicts_the_same(fitted: GraphClassifier) -> None:
@@ -136,6 +136,8 @@ def test_high_effort_trains_wider_networks_from_several_seeds() -> None:
 def test_no_seconds_still_give_an_answer_and_negative_ones_are_refused() -> None:
     fitted = GraphClassifier(seconds=0, random_state=0, device="cpu").fit(graph=GRAPH)
     assert len(fitted.member_notes_) == 1
+    assert fitted.absent_["deep network"] == "not begun when training was told to end"
+    assert not {note.title for note in fitted.member_notes_} & set(fitted.absent_)
     np.testing.assert_allclose(fitted.predict_proba().sum(axis=1), 1)
     with pytest.raises(ConfigError, match="seconds must not be negative"):
         GraphClassifier(seconds=-1).fit(graph=GRAPH)

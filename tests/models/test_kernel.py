@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -147,3 +149,21 @@ def test_leaving_one_out_removes_a_vertex_with_all_its_weight() -> None:
     errors = [weight @ np.square(answer - targets).sum(axis=1) for answer in answers]
     found = fit_ridge(gram, gram, targets, weight)
     np.testing.assert_allclose(found.left_out, answers[int(np.argmin(errors))], atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["classes", "labels", "numbers"])
+def test_refitted_to_the_same_rows_it_says_the_same(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 4))
+    targets: Any = rng.integers(3, size=60)
+    if kind != "classes":
+        targets = np.stack([rows[:, 0], rows[:, 1] + rows[:, 2], rows[:, 3]], axis=1)
+        targets = targets > 0 if kind == "labels" else targets
+    weight = rng.uniform(0.5, 2, size=60)
+    kernel = KernelMachine(4, 3)
+    kernel.fit(rows, targets, sample_weight=weight)
+    x = torch.tensor(rng.normal(size=(20, 4)), dtype=torch.float32)
+    again = kernel.refitted(rows, targets, weight)
+    torch.testing.assert_close(again(None, x), kernel(None, x), rtol=1e-3, atol=1e-3)
+    half = kernel.refitted(rows * [1, 1, 0, 0], targets, weight)
+    assert not torch.allclose(half(None, x), kernel(None, x), rtol=1e-2, atol=1e-2)

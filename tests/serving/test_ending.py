@@ -30,14 +30,26 @@ def started(run: Path, folder: Path, *words: object) -> Iterator[tuple[Command, 
 def test_signal_ends_the_endpoint(
     run: Path, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
-    """The graph is that of the run, read again."""
-    with started(run, tmp_path) as (command, ask):
+    """The graph is the one that is kept with the run."""
+    with started(run, tmp_path, "--quiet") as (command, ask):
         reply = ask("POST", "/score", {"ids": ["v3"]})
         assert reply.json["vertices"][0]["id"] == "v3"
         command.send(number)
         assert command.wait()
         assert command.code == code
         assert "Traceback" not in command.err
+
+
+def test_tables_are_read_again_where_no_graph_is_kept(
+    run: Path, tables: Path, tmp_path: Path
+) -> None:
+    named = ("--edges", tables / "edges.csv", "--vertices", tables / "vertices.csv")
+    with started(run, tmp_path) as (kept, ask):
+        expected = ask("POST", "/score", {"ids": ["v3"]}).json
+        assert "the one kept with the run: 60 vertices" in kept.err
+    with started(run, tmp_path, *named) as (read, ask):
+        assert ask("POST", "/score", {"ids": ["v3"]}).json == expected
+        assert "kept with the run" not in read.err
 
 
 def test_token_of_a_file_is_asked_for_and_not_printed(run: Path, tmp_path: Path) -> None:

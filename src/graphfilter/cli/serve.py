@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from graphfilter.cli.explain import with_origin
 from graphfilter.cli.screen import say, tell, waiting
 from graphfilter.cli.sources import GraphOptions, takes
+
+if TYPE_CHECKING:
+    from graphfilter.data import TableEncoder
+    from graphfilter.graph import Graph
+    from graphfilter.run_folder import RunDescription
 
 LIMITS = "Limits"
 
@@ -54,7 +59,8 @@ def serve(
     programs. Only this machine can ask, unless --host says otherwise; then every request carries
     a token. The answers are those of graphfilter predict.
 
-    Without tables, those the run was made from are read again.
+    Without tables, the graph is the one that is kept with the run, or else what the run was made
+    from is read again.
 
     Example:  graphfilter serve run
     """
@@ -66,7 +72,7 @@ def serve(
     limits.check()
     token = None if token_file is None else read_token(token_file)
     estimator, about, encoder = load_run(run)
-    graph = with_origin(given, about).read(encoder=encoder, like=about.columns).graph
+    graph = _take_graph(given, run, about, encoder)
     with waiting("scoring the vertices of the graph", quiet=given.quiet):
         scorer = Scorer(estimator, about, encoder, graph)
     running = Endpoint(scorer, host=host, port=port, token=token, limits=limits)
@@ -79,3 +85,18 @@ def serve(
         tell(notes, quiet=given.quiet)
 
     serve_until_stopped(running, announce)
+
+
+def _take_graph(
+    given: GraphOptions, run: Path, about: RunDescription, encoder: TableEncoder | None
+) -> Graph:
+    """Return the graph that was named, the one kept with the run, or the one it was made from."""
+    from graphfilter.run_folder import read_kept_graph
+    from graphfilter.wording import count
+
+    if given.words() or not about.graph_sha256:
+        return with_origin(given, about).read(encoder=encoder, like=about.columns).graph
+    graph = read_kept_graph(run, about)
+    size = f"{count(graph.n_vertices, 'vertex', 'vertices')}, {count(graph.n_edges, 'edge')}"
+    tell([f"the graph is the one kept with the run: {size}."], quiet=given.quiet)
+    return graph

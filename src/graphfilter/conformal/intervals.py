@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.conformal.coverages import check_coverage
-from graphfilter.conformal.sets import COMPARED, SMALLER
+from graphfilter.conformal.sets import COMPARED, SMALLER, rest_of
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -77,6 +77,7 @@ class IntervalCalibration:
         held: Sequence[Index],
         truth: Array,
         hardness: Sequence[Array] | None = None,
+        others: Index | None = None,
     ) -> IntervalCalibration:
         """Calibrate.
 
@@ -90,12 +91,14 @@ class IntervalCalibration:
             Only read for the vertices that are held.
         hardness : sequence of arrays (n, k), optional
             What may say how hard a vertex is, for each fold.
+        others : int array, optional
+            Further vertices whose number is known. They choose the widths where there is one fold.
         """
         columns = hardness or [np.zeros((len(truth), 0))] * len(answers)
         folds = []
         for k, (answer, own) in enumerate(zip(answers, held, strict=True)):
-            others = np.concatenate([part for j, part in enumerate(held) if j != k] or [own[:0]])
-            width = _fit_width(np.abs(truth - answer)[others], columns[k][others])
+            apart = rest_of(held, k, others)
+            width = _fit_width(np.abs(truth - answer)[apart], columns[k][apart])
             scores = np.abs(truth - answer)[own] / width.widths(columns[k])[own]
             folds.append(IntervalFold(width.centre, width.scale, width.slope, np.sort(scores)))
         return cls(tuple(folds))

@@ -116,6 +116,7 @@ class SetCalibration:
         average: Average | None = None,
         several: bool = False,
         seed: int = 0,
+        others: Index | None = None,
     ) -> SetCalibration:
         """Calibrate.
 
@@ -131,12 +132,14 @@ class SetCalibration:
             Averages scores over neighbours: see :func:`~graphfilter.conformal.neighbour_average`.
         several : bool
             Whether a vertex may have several labels.
+        others : int array, optional
+            Further vertices whose class is known. They choose the rule where there is one fold.
         """
         draws = _draws(seed, len(truth))
         folds = []
         for k, (p, own) in enumerate(zip(outputs, held, strict=True)):
-            others = np.concatenate([part for j, part in enumerate(held) if j != k] or [own[:0]])
-            rule = PLAIN if several else _choose_rule(p, others, truth, draws, average)
+            apart = rest_of(held, k, others)
+            rule = PLAIN if several else _choose_rule(p, apart, truth, draws, average)
             scores = _own_scores(_scores(p, rule, draws, average, several), truth, own)
             folds.append(SetFold(rule, np.sort(scores)))
         return cls(tuple(folds), several, seed)
@@ -162,6 +165,12 @@ class SetCalibration:
             scores = _scores(p, fold.rule, draws, average, self.several)
             at_least += len(fold.scores) - np.searchsorted(fold.scores, scores)
         return at_least / (self.n_vertices + 1)
+
+
+def rest_of(held: Sequence[Index], fold: int, others: Index | None) -> Index:
+    """Return the vertices of all folds but one, and further ones."""
+    further = held[0][:0] if others is None else others
+    return np.concatenate([*held[:fold], *held[fold + 1 :], further])
 
 
 def sets_at(

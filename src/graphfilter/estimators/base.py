@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -73,17 +74,29 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         super().set_target(task, names, is_column)
         self.classes_ = names
 
-    def predict(self, X: Any = None, graph: Any = None, vertices: Any = None) -> NDArray[Any]:
+    def predict(
+        self,
+        X: Any = None,
+        graph: Any = None,
+        vertices: Any = None,
+        *,
+        vertex_ids: Sequence[Any] | None = None,
+    ) -> NDArray[Any]:
         """Return the most probable class of every vertex; arguments as in `predict_proba`.
 
         Of several labels, which of them each vertex has: 0 and 1, (n, L).
         """
         check_is_fitted(self)
-        answers = self.task_.decide(self.predict_proba(X, graph, vertices))
+        answers = self.task_.decide(self.predict_proba(X, graph, vertices, vertex_ids=vertex_ids))
         return self.classes_[answers] if self.task_.one_class else answers
 
     def predict_proba(
-        self, X: Any = None, graph: Any = None, vertices: Any = None
+        self,
+        X: Any = None,
+        graph: Any = None,
+        vertices: Any = None,
+        *,
+        vertex_ids: Sequence[Any] | None = None,
     ) -> NDArray[np.float64]:
         """Return class probabilities (n, n_classes), averaged over the members.
 
@@ -98,8 +111,12 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
             The graph of X. Without one, the fitted graph where X has a row for each of its
             vertices; vertices without edges where the estimator was fitted without a graph.
         vertices : as in `fit`, optional
+        vertex_ids : sequence, optional
+            The id of every vertex, by which a committee recognises those it was fitted on; those of
+            a graph or DataFrame that names its vertices otherwise. Where the fit named none, the
+            number of the vertex then.
         """
-        return self.answers(X, graph, vertices)
+        return self.answers(X, graph, vertices, vertex_ids=vertex_ids)
 
     def predict_set(
         self, X: Any = None, graph: Any = None, *, coverage: float = 0.9

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,7 +26,7 @@ class Explained(Protocol):
     @property
     def classes_(self) -> NDArray[Any]: ...
 
-    def members_of(self, target: Graph) -> list[FittedMember]: ...
+    def members_of(self, prepared: Prepared) -> list[FittedMember]: ...
 
     def as_members(self, prepared: Prepared) -> list[Member]: ...
 
@@ -46,17 +47,36 @@ def explain_graph(
     the most probable, and those to compare them with.
     """
     check_count("most", most)
-    with own_torch_state(gradients=False):
+
+    def explain(members: list[Member], own: Sequence[int]) -> list[Explanation]:
         return explain_vertices(
-            classifier.as_members(prepared),
+            members,
             prepared.graph,
             classifier.classes_,
             probabilities,
-            vertices,
-            answered=answered,
-            against=against,
+            [vertices[i] for i in own],
+            answered=None if answered is None else [answered[i] for i in own],
+            against=None if against is None else [against[i] for i in own],
             most=most,
         )
+
+    with own_torch_state(gradients=False):
+        members, shares = classifier.as_members(prepared), prepared.shares
+        if shares is None:
+            return explain(members, range(len(vertices)))
+        # Where a part of the graph is known, members count differently for every vertex.
+        own = [fitted.at(shares[list(vertices)]) for fitted in classifier.members_of(prepared)]
+        return [
+            explain(
+                [
+                    replace(member, weight=float(weights[i]), temperature=1.0)
+                    for member, weights in zip(members, own, strict=True)
+                    if weights[i] > 0
+                ],
+                [i],
+            )[0]
+            for i in range(len(vertices))
+        ]
 
 
 def members_of(classifier: Explained, prepared: Prepared) -> list[Member]:
@@ -71,7 +91,7 @@ def members_of(classifier: Explained, prepared: Prepared) -> list[Member]:
             temperature=member.temperature,
             views=views,
         )
-        for member in classifier.members_of(prepared.graph)
+        for member in classifier.members_of(prepared)
     ]
 
 

@@ -123,6 +123,12 @@ class OfCommittee(VertexEstimator):
             for member in committee.members
             if (reason := committee.absence(member, graph, n_train))
         } | outcome.without_a_say
+        told = {part.system.title for part in outcome.parts}
+        self.absent_ |= {
+            member.title: "not begun when training was told to end"
+            for member in committee.members
+            if member.title not in told and member.title not in self.absent_
+        }
         self.notes_ = (
             *(
                 f"{title} failed, and the others answer: {why}."
@@ -166,7 +172,7 @@ class GraphClassifier(OfCommittee, VertexClassifier):
     max_epochs, patience, monitor : int, int and str, optional
         In place of the members' own, 1500, 40 to 120 and 'accuracy', or 'average_precision' where
         one of two classes is rare: see :class:`~graphfilter.training.TrainConfig`.
-    positive, validation_fraction, class_weight, device, random_state, verbose
+    positive, validation_fraction, calibration_fraction, class_weight, device, random_state, verbose
         As in :class:`~graphfilter.SGFClassifier`.
 
     Attributes

@@ -27,8 +27,8 @@ class GraphRegressor(OfCommittee, VertexRegressor):
     scale : {'auto', 'identity', 'log', 'rank'}, or one of them per number
         On which scale the numbers are learned: 'auto' takes the one on which boosted trees give
         validation vertices the highest likelihood (:class:`~graphfilter.training.TargetScale`).
-    seconds, feature_scaling, max_epochs, patience, monitor, validation_fraction, device, \
-random_state, verbose
+    seconds, feature_scaling, max_epochs, patience, monitor, validation_fraction, \
+calibration_fraction, device, random_state, verbose
         As in :class:`~graphfilter.GraphClassifier`; ``monitor`` is 'r2' or 'loss'.
 
     Attributes

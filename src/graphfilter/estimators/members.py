@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from graphfilter.models import Network
 from graphfilter.systems import (
+    SHARES,
     CommitteeOutcome,
     Outcome,
     Prepared,
@@ -21,6 +22,9 @@ from graphfilter.systems import (
     predict_networks,
 )
 from graphfilter.training import FitResult, Task
+
+# From a graph of which nothing is known to the fitted one.
+KNOWN_SHARES = (0.0, *reversed(SHARES), 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +50,9 @@ class FittedMember:
         Of a committee for numbers or labels: what multiplies each of its outputs in the answer.
     folds : array (K,) or (K, T), optional
         Of a committee: the same in the pools that were fitted without a fold each.
+    growing : array (S,) or (S, T), optional
+        Of a committee that knows vertices: the same in the pools for graphs of which the shares
+        ``KNOWN_SHARES`` are known.
     """
 
     system: System
@@ -60,6 +67,7 @@ class FittedMember:
     coefficients: NDArray[np.float64] | None = None
     coefficients_elsewhere: NDArray[np.float64] | None = None
     folds: NDArray[np.float64] | None = None
+    growing: NDArray[np.float64] | None = None
 
     def elsewhere(self) -> FittedMember:
         """Return the member as it counts on another graph than the fitted one."""
@@ -70,6 +78,18 @@ class FittedMember:
             coefficients=self.coefficients_elsewhere,
             folds=None,
         )
+
+    @property
+    def knows_vertices(self) -> bool:
+        """Whether it has a say on graphs that share vertices with the fitted one, by those."""
+        return self.system.recognises and self.growing is not None and bool(self.growing.any())
+
+    def at(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what multiplies its outputs where such shares are known: (n,) or (n, T)."""
+        assert self.growing is not None
+        grid = self.growing.reshape(len(KNOWN_SHARES), -1)
+        columns = [np.interp(shares, KNOWN_SHARES, column) for column in grid.T]
+        return columns[0] if self.growing.ndim == 1 else np.column_stack(columns)
 
     def network_on(self, device: str) -> Network[Any]:
         """Return the network on a device; a copy where it must move, so that the fitted stays."""
@@ -110,13 +130,19 @@ def _of_committee(
     members = []
     for i, part in enumerate(outcome.parts):
         adaptive = _adaptive(part.runs[0].network)
-        if not (here.weights[i].any() or there.weights[i].any() or adaptive):
+        pools = (here, there, *outcome.growing)
+        if not (any(pool.weights[i].any() for pool in pools) or adaptive):
             continue
         each = share / len(part.runs)
         columns = prepared.seen_as(part.system.view).graph.n_features
         by_output = None if here.weights.ndim == 1 else each * here.coefficients[i]
         by_output_there = None if here.weights.ndim == 1 else each * there.coefficients[i]
         folds = each * np.stack([pool.coefficients[i] for pool in outcome.folds])
+        growing = None
+        if outcome.growing:
+            # From nothing that is known to all.
+            pools = (there, *reversed(outcome.growing), here)
+            growing = each * np.stack([pool.coefficients[i] for pool in pools])
         members += [
             (
                 FittedMember(
@@ -132,6 +158,7 @@ def _of_committee(
                     by_output,
                     by_output_there,
                     folds,
+                    growing,
                 ),
                 run.probabilities,
             )
@@ -146,9 +173,17 @@ def _adaptive(network: Network[Any]) -> bool:
 
 
 def combine(
-    answers: Sequence[NDArray[np.float64]], members: Sequence[FittedMember], task: Task
+    answers: Sequence[NDArray[np.float64]],
+    members: Sequence[FittedMember],
+    task: Task,
+    shares: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return what members say together (n, C)."""
+    """Return what members say together (n, C).
+
+    ``shares`` (n,) say how much is known of each vertex, where the graph is partly known.
+    """
+    if shares is not None:
+        return pooling_of(task).by_vertex(answers, [member.at(shares) for member in members])
     if members[0].coefficients is not None:
         return _pooled(answers, [member.coefficients for member in members], task)
     if len(answers) == 1 and members[0].temperature == 1:
@@ -160,14 +195,17 @@ def combine(
 
 
 def combine_folds(
-    answers: Sequence[NDArray[np.float64]], members: Sequence[FittedMember], task: Task
+    answers: Sequence[NDArray[np.float64]],
+    members: Sequence[FittedMember],
+    task: Task,
+    shares: NDArray[np.float64] | None = None,
 ) -> list[NDArray[np.float64]]:
     """Return what members say together in each pool that was fitted without a fold.
 
-    One answer alone where there are no such pools: networks that count the same.
+    One answer alone where there are no such pools: networks that count the same, and another graph.
     """
-    if members[0].folds is None:
-        return [combine(answers, members, task)]
+    if shares is not None or members[0].folds is None:
+        return [combine(answers, members, task, shares)]
     coefficients = np.stack([member.folds for member in members if member.folds is not None])
     return [_pooled(answers, list(coefficients[:, k]), task) for k in range(coefficients.shape[1])]
 

@@ -1,7 +1,9 @@
 """What an estimator promises of its answers: sets and intervals, calibrated on validation vertices.
 
-The validation vertices have chosen epochs and weighed members. So each is scored by a pool that was
-fitted without it, and none is set aside for the promise alone.
+The validation vertices have chosen epochs and weighed members. Unless some of them are set aside
+(``calibration_fraction``), each is scored by a pool that was fitted without it; what chose the
+epochs remains, so that on a few dozen validation vertices the truth is inside less often than
+promised. Vertices that are set aside chose nothing: the promise is then exact.
 """
 
 from __future__ import annotations
@@ -126,6 +128,7 @@ def make_promise(
     graph: Graph,
     task: Task,
     seed: int,
+    aside: NDArray[np.int64] | None = None,
 ) -> Promise | None:
     """Calibrate on validation vertices; None where there are none.
 
@@ -137,9 +140,15 @@ def make_promise(
         See :func:`number_hardness`; of other tasks without columns.
     truth : array
         Class numbers (n,), labels (n, L), or numbers on their scales (n, T).
+    val : int array
+        Those that chose epochs and weights.
+    aside : int array, optional
+        Vertices that were set aside to calibrate. ``val`` then chooses the rule alone.
     """
-    held = held_folds(val, seed)
-    if not len(val):
+    held, others = held_folds(val, seed), None
+    if aside is not None and len(aside):
+        held, others = [aside], val
+    elif not len(val):
         return None
     outputs = _repeated(outputs, len(held))
     if task is REGRESSION:
@@ -151,6 +160,7 @@ def make_promise(
                     held,
                     numbers[:, t],
                     [hardness[:, :, t]] * len(held),
+                    others,
                 )
                 for t in range(numbers.shape[1])
             )
@@ -159,23 +169,37 @@ def make_promise(
     if outputs[0].size <= MOST_DIFFUSED and graph.n_edges:
         average = neighbour_average(graph)
     else:  # The held vertices alone.
-        place = np.full(len(truth), -1)
-        place[val] = np.arange(len(val))
-        outputs, truth = [said[val] for said in outputs], truth[val]
-        held = [place[part] for part in held]
+        known = np.concatenate([*held, val[:0] if others is None else others])
+        outputs, truth = [said[known] for said in outputs], truth[known]
+        ends = np.cumsum([len(part) for part in held])
+        held = np.split(np.arange(ends[-1]), ends[:-1])
+        others = None if others is None else np.arange(ends[-1], len(known))
     has = np.eye(outputs[0].shape[1], dtype=bool)[truth] if task.one_class else truth > 0.5
     return Promise(
         SetCalibration.fit(
-            outputs, held, np.asarray(has), average=average, several=not task.one_class, seed=seed
+            outputs,
+            held,
+            np.asarray(has),
+            average=average,
+            several=not task.one_class,
+            seed=seed,
+            others=others,
         )
     )
 
 
 def fold_outputs(
-    answers: Sequence[Array], members: Sequence[FittedMember], task: Task, graph: Graph
+    answers: Sequence[Array],
+    members: Sequence[FittedMember],
+    task: Task,
+    graph: Graph,
+    shares: Array | None = None,
 ) -> Folded:
-    """Return the outputs of each fold, and how hard the vertices are."""
-    outputs = combine_folds(answers, members, task)
+    """Return the outputs of each fold, and how hard the vertices are.
+
+    ``shares`` as in :func:`~graphfilter.estimators.members.combine`.
+    """
+    outputs = combine_folds(answers, members, task, shares)
     if task is not REGRESSION:
         return outputs, np.zeros((len(outputs[0]), 0, 0))
     return outputs, number_hardness(answers, [m.share for m in members], outputs[0], graph)

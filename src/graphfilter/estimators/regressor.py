@@ -65,7 +65,12 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
         )
 
     def predict(
-        self, X: Any = None, graph: Any = None, vertices: Any = None
+        self,
+        X: Any = None,
+        graph: Any = None,
+        vertices: Any = None,
+        *,
+        vertex_ids: Sequence[Any] | None = None,
     ) -> NDArray[np.float64]:
         """Return the number of every vertex, averaged over the members: (n,), or (n, T).
 
@@ -78,9 +83,13 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
             The graph of X. Without one, the fitted graph where X has a row for each of its
             vertices; vertices without edges where the estimator was fitted without a graph.
         vertices : as in `fit`, optional
+        vertex_ids : sequence, optional
+            The id of every vertex, by which a committee recognises those it was fitted on; those of
+            a graph or DataFrame that names its vertices otherwise. Where the fit named none, the
+            number of the vertex then.
         """
         check_is_fitted(self)
-        values = self.answers(X, graph, vertices)
+        values = self.answers(X, graph, vertices, vertex_ids=vertex_ids)
         return values[:, 0] if self.is_column_ else values
 
     def predict_interval(
@@ -157,7 +166,7 @@ class SGFRegressor(AdaptiveEstimator, VertexRegressor):
         The validation score that chooses the best epoch: R², unless given.
     graph, n_layers, hidden_size, operator, filter_init, dropout_on, feature_scaling, \
 filter_learning_rate, learning_rate, filter_weight_decay, weight_decay, max_epochs, patience, \
-validation_fraction, n_members, device, random_state, verbose
+validation_fraction, calibration_fraction, n_members, device, random_state, verbose
         As in :class:`~graphfilter.SGFClassifier`.
     scale : {'identity', 'log', 'rank', 'auto'}, or one of them per number
         The scale on which the numbers are learned: see :class:`~graphfilter.training.TargetScale`.

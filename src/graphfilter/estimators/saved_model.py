@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from graphfilter.estimators.members import KNOWN_SHARES
 from graphfilter.inputs import SCALINGS, FeatureScaler
 from graphfilter.models import Fitted, Network
 from graphfilter.storage import convert
@@ -21,6 +22,8 @@ from graphfilter.systems import TEMPERATURES, System
 from graphfilter.tables import TableEncoder
 from graphfilter.training import SCALES, TASKS, TargetScale
 
+# What a committee keeps of its pools, as tensors of all members.
+POOLS = ("coefficients", "coefficients_elsewhere", "folds", "growing")
 CLASS_DTYPES = ("object", "int64", "int32", "float64", "float32", "bool")
 # Of a member's weight: validation vertices give no more.
 _MOST_WEIGHT = 1e6
@@ -162,17 +165,20 @@ class SavedConfig:
     def pools(self, tensors: Mapping[str, Tensor]) -> dict[str, np.ndarray]:
         """Return the coefficients of all members in their pools, by name."""
         found: dict[str, np.ndarray] = {}
-        for key in ("coefficients", "coefficients_elsewhere", "folds"):
+        for key in POOLS:
             if f"pool.{key}" not in tensors:
                 continue
             values = tensors[f"pool.{key}"].double().numpy()
             outputs = values.shape[-1] == len(self.classes.names)
             if len(values) != len(self.members) or not np.isfinite(values).all():
                 raise ValueError(f"{key} must be finite numbers, one row per member")
-            if key != "folds" and (values.ndim != 2 or not outputs):
+            several = key in ("folds", "growing")
+            if not several and (values.ndim != 2 or not outputs):
                 raise ValueError(f"{key} must have one column per output")
-            if key == "folds" and values.ndim != (2 if self.task == "classification" else 3):
-                raise ValueError("folds must have one pool each")
+            if several and values.ndim != (2 if self.task == "classification" else 3):
+                raise ValueError(f"{key} must have one pool each")
+            if key == "growing" and values.shape[1] != len(KNOWN_SHARES):
+                raise ValueError(f"growing must have {len(KNOWN_SHARES)} pools")
             found[key] = values
         return found
 
@@ -186,7 +192,8 @@ def scale_tensors(scales: Sequence[TargetScale]) -> dict[str, Tensor]:
 
 def check_names(tensors: Mapping[str, Tensor], n_members: int) -> None:
     """Raise where a tensor belongs to nothing."""
-    known = {"scaler", "target", "pool", "promise", *(f"member{i}" for i in range(n_members))}
+    parts = ("scaler", "target", "pool", "promise", "known")
+    known = {*parts, *(f"member{i}" for i in range(n_members))}
     if others := sorted(set(tensors) - {n for n in tensors if n.partition(".")[0] in known}):
         raise ValueError(f"{others[0]!r} belongs to no member")
 
@@ -206,11 +213,13 @@ def check_member(system: System, network: Network[Any], n_features: int) -> None
 
 
 def _check_places(kept: Mapping[str, np.ndarray], n_features: int, n_columns: int) -> None:
-    places, basis = kept["places"], kept["basis"]
+    basis = kept["basis"]
+    # Axes are joined by the logarithm of the degree, which stands among the places already.
+    n_places = kept["axes"].shape[1] + 1 if "axes" in kept else kept["places"].shape[1]
     if basis.size and len(basis) != n_features:
         raise ValueError(f"a basis of {len(basis)} features; there are {n_features}")
     own = basis.shape[1] if basis.size else n_features
-    if 3 * own + places.shape[1] != n_columns:
+    if 3 * own + n_places != n_columns:
         raise ValueError(f"places of other sizes than the trees on {n_columns} columns")
 
 

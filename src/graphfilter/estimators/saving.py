@@ -14,8 +14,10 @@ from scipy.sparse import csr_array
 from graphfilter.errors import GraphFilterError, ModelFileError
 from graphfilter.estimators.members import FittedMember
 from graphfilter.estimators.promises import Promise
+from graphfilter.estimators.recognition import KnownVertices
 from graphfilter.estimators.saved_model import (
     CLASS_DTYPES,
+    POOLS,
     SavedConfig,
     SavedMember,
     check_member,
@@ -66,6 +68,9 @@ def save_estimator(
     if estimator.promise_ is not None:
         arrays = estimator.promise_.to_arrays()
         tensors |= {f"promise.{k}": torch.tensor(v) for k, v in arrays.items()}
+    if estimator.known_ is not None:
+        arrays = estimator.known_.to_arrays()
+        tensors |= {f"known.{k}": torch.tensor(v) for k, v in arrays.items()}
     for i, member in enumerate(estimator.members_):
         tensors |= {f"member{i}.{k}": v for k, v in member.state_dict().items()}
     checksum = write_tensors(
@@ -83,7 +88,7 @@ def save_estimator(
             "task": estimator.task_.name,
             "is_column": estimator.is_column_,
             "classes": _plain_classes(estimator.target_names_),
-            "n_features": estimator.graph_.n_features,
+            "n_features": _n_features(estimator),
             **({} if names is None else {"feature_names": names.tolist()}),
             **({} if encoder is None else {"encoder": encoder.to_dict()}),
             "scaling": estimator.scaler_.scaling,
@@ -179,19 +184,34 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
                 **{name: values[i] for name, values in pools.items()},
             )
         )
-    start = "promise."
-    kept = {k[len(start) :]: v.numpy() for k, v in tensors.items() if k.startswith(start)}
-    estimator.promise_ = Promise.from_arrays(kept)
+    estimator.promise_ = Promise.from_arrays(_arrays(tensors, "promise."))
+    estimator.known_ = KnownVertices.from_arrays(_arrays(tensors, "known."))
+    if estimator.known_ is not None and "growing" not in pools:
+        raise ValueError("ids of vertices, but no weights of members that know them")
     estimator.links_checksum_ = saved.links
     estimator.chosen_ = {}
     estimator.set_members(members)
     return estimator
 
 
+def _n_features(estimator: EstimatorState) -> int:
+    """Return how many columns the networks read; a loaded model has no graph to count them on."""
+    graph: Graph | None = getattr(estimator, "graph_", None)
+    if graph is not None:
+        return graph.n_features
+    encoder = estimator.encoder_
+    return estimator.n_features_in_ if encoder is None else len(encoder.feature_names)
+
+
+def _arrays(tensors: Mapping[str, torch.Tensor], start: str) -> dict[str, np.ndarray]:
+    """Return the tensors of one part, by their names in it."""
+    return {k[len(start) :]: v.numpy() for k, v in tensors.items() if k.startswith(start)}
+
+
 def _pool_tensors(members: Sequence[FittedMember]) -> dict[str, torch.Tensor]:
     """Return the coefficients of members in their pools, where a committee has some."""
     found: dict[str, torch.Tensor] = {}
-    for name in ("coefficients", "coefficients_elsewhere", "folds"):
+    for name in POOLS:
         values = [getattr(member, name) for member in members]
         if all(value is not None for value in values):
             found[f"pool.{name}"] = torch.tensor(np.stack(values))

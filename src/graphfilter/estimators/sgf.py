@@ -53,6 +53,10 @@ class SGFClassifier(AdaptiveEstimator, VertexClassifier):
     validation_fraction : float
         Share of the labelled vertices set aside to choose the best epoch, where ``fit`` is given
         no split. 0 trains on all of them for ``max_epochs``.
+    calibration_fraction : float
+        Share of the validation vertices that choose nothing and only calibrate ``predict_set`` and
+        ``predict_interval``, whose coverage is then exact. With 0 all of them do both; with fewer
+        than some hundred the coverage then falls short by a few points.
     class_weight : dict, 'balanced' or None
         Weights of the classes in the loss.
     n_members : int

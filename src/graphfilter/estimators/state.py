@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from graphfilter.estimators.members import FittedMember, drawn_members
 from graphfilter.estimators.promises import Promise
+from graphfilter.estimators.recognition import KnownVertices
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph
 from graphfilter.systems import System, learned_filters
@@ -39,6 +40,7 @@ class CommonParameters(BaseEstimator):
     feature_scaling: str = "auto"
     monitor: Monitor | None = None
     validation_fraction: float = 0.25
+    calibration_fraction: float = 0.0
     device: str = "auto"
     random_state: Any = None
     verbose: bool = False
@@ -58,6 +60,8 @@ class EstimatorState(CommonParameters):
     # Sets and intervals, and the scales of numbers.
     promise_: Promise | None
     target_scales_: tuple[TargetScale, ...]
+    # The vertices of the fit, where members know them by their ids.
+    known_: KnownVertices | None = None
 
     @abstractmethod
     def build_system(self, **chosen: Any) -> System:

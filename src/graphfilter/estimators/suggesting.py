@@ -33,7 +33,8 @@ def suggest_labels(
     candidates : int array
         The vertices without a label.
     """
-    members, prepared = estimator.members_of(graph), estimator.prepare(graph)
+    prepared = estimator.prepare(graph)
+    members = estimator.members_of(prepared)
     answers = [member.answer(prepared) for member in members]
     shares = [member.share or member.weight for member in members]
     task = estimator.task_

@@ -50,8 +50,8 @@ class SystemClassifier(_OfSystem, VertexClassifier):
         'sgf', 'mlp', 'sgc', 'appnp', 'gcn', 'gat', 'gcnii', 'linkx', ...
     max_epochs, patience, monitor : optional
         In place of the system's own; see :class:`~graphfilter.training.TrainConfig`.
-    graph, feature_scaling, positive, validation_fraction, class_weight, n_members, device, \
-random_state, verbose
+    graph, feature_scaling, positive, validation_fraction, calibration_fraction, class_weight, \
+n_members, device, random_state, verbose
         As in :class:`~graphfilter.SGFClassifier`.
 
     Notes
@@ -78,8 +78,8 @@ class SystemRegressor(_OfSystem, VertexRegressor):
     ----------
     model : str
         'sgf', 'mlp', 'sgc', 'appnp', 'gcn', 'gcnii', ...
-    max_epochs, patience, monitor, graph, feature_scaling, validation_fraction, n_members, device, \
-random_state, verbose
+    max_epochs, patience, monitor, graph, feature_scaling, validation_fraction, \
+calibration_fraction, n_members, device, random_state, verbose
         As in :class:`SystemClassifier`.
     scale
         As in :class:`~graphfilter.SGFRegressor`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -13,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from graphfilter.errors import ConfigError, GraphError, GraphFilterError, check_count, check_number
+from graphfilter.errors import (
+    ChangedVerticesWarning,
+    ConfigError,
+    GraphError,
+    GraphFilterError,
+    check_count,
+    check_number,
+)
 from graphfilter.estimators.drawing import filter_view, fitted_card
 from graphfilter.estimators.inputs import draw_seed, take_split, take_target, take_training
 from graphfilter.estimators.members import (
@@ -22,15 +30,21 @@ from graphfilter.estimators.members import (
     fitted_members,
 )
 from graphfilter.estimators.promises import Folded, fold_outputs, make_promise
+from graphfilter.estimators.recognition import (
+    MANY_CHANGED,
+    KnownVertices,
+    describe_changed,
+    named,
+)
 from graphfilter.estimators.saving import load_estimator, save_estimator
 from graphfilter.estimators.state import EstimatorState
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph, links_checksum
-from graphfilter.inputs import FeatureScaler
+from graphfilter.inputs import FeatureScaler, Known
 from graphfilter.metrics import is_rare
 from graphfilter.plot import plot_view
 from graphfilter.runtime import pick_device
-from graphfilter.splits import Split, stratified
+from graphfilter.splits import Split, set_aside, stratified
 from graphfilter.systems import Outcome, Prepared, train_system
 from graphfilter.training import OnEpoch, TargetScale, Task, logged_progress
 
@@ -93,6 +107,9 @@ class VertexEstimator(EstimatorState):
         pick_device(self.device)
         self.build_system()
         FeatureScaler.check(self.feature_scaling)
+        share = check_number("calibration_fraction", self.calibration_fraction)
+        if not 0 <= share < 1:
+            raise ConfigError(f"calibration_fraction must be in [0, 1); got {share}.")
 
     def check_target(self, target: Target) -> None:
         """Raise where nothing can be learned from a target."""
@@ -181,11 +198,15 @@ class VertexEstimator(EstimatorState):
         on_epoch: OnEpoch | None = None,
     ) -> Self:
         """Learn from a graph that has been made ready, for this estimator or for another one."""
+        seeds = np.random.SeedSequence(seed).generate_state(self.n_members).tolist()
+        whole, aside = split, split.val[:0]
+        if self.calibration_fraction:
+            val, aside = set_aside(split.val, self.calibration_fraction, seeds[0])
+            split = dataclasses.replace(split, val=val)
         scales = self.scales_for(prepared, target, split)
         if scales:
             prepared = dataclasses.replace(prepared, targets=target.learned(scales))
         chosen = self.choose(target, split)
-        seeds = np.random.SeedSequence(seed).generate_state(self.n_members).tolist()
         weights = self.class_weights(target, split)
         self.notes_ = ()
         watching = self.watching(on_epoch)
@@ -196,6 +217,8 @@ class VertexEstimator(EstimatorState):
             )  # fmt: skip
         outcomes = trained.outcomes
         members, said = fitted_members(outcomes, prepared.past)
+        if len(aside):  # No need of pools without a fold.
+            members = [dataclasses.replace(member, folds=None) for member in members]
         results = [member.result for member in members if member.result is not None]
         if any(r.stopped == "diverged" and r.best_epoch == 0 for r in results):
             raise GraphFilterError(
@@ -206,7 +229,7 @@ class VertexEstimator(EstimatorState):
         self.set_target(target.task, target.names, target.is_column)
         self.target_scales_ = scales
         self.class_weights_ = weights
-        self.split_ = split
+        self.split_ = whole
         self.chosen_, self.notes_ = trained.chosen, trained.notes
         self.system_ = self.build_system(**trained.chosen)
         self.graph_ = fitted
@@ -218,6 +241,8 @@ class VertexEstimator(EstimatorState):
         self.n_epochs_ = max(outcome.n_epochs for outcome in outcomes)
         self.seconds_ = sum(outcome.seconds for outcome in outcomes)
         self.set_members(members)
+        knows = prepared.past is prepared and any(member.knows_vertices for member in members)
+        self.known_ = KnownVertices.of(fitted, prepared.scaler) if knows else None
         self.take_outcomes(outcomes)
         self.filter_results_ = [results[i] for i in self.drawn_members_]
         self.history_ = (self.filter_results_ or results)[0].history
@@ -228,7 +253,9 @@ class VertexEstimator(EstimatorState):
         self.folded_ = fold_outputs(heard_said, own, target.task, fitted)
         truth = target.codes if prepared.targets is None else prepared.targets
         # The folds are those of the pools, which have the seed of the first member.
-        self.promise_ = make_promise(*self.folded_, truth, split.val, fitted, target.task, seeds[0])
+        self.promise_ = make_promise(
+            *self.folded_, truth, split.val, fitted, target.task, seeds[0], aside
+        )
         if prepared.past is not prepared:  # Trained on the past, asked with all that is known.
             del self.outputs_, self.folded_
             self.outputs_ = self.answers(graph=fitted)
@@ -271,14 +298,20 @@ class VertexEstimator(EstimatorState):
         target, rows = take_target(self, X, graph)
         held: Folded | None = getattr(self, "folded_", None)
         if held is None or target is not self.graph_:
-            members, prepared = self.members_of(target), self.prepare(target)
+            prepared = self.prepare(target)
+            members = self.members_of(prepared)
             answers = [member.answer(prepared) for member in members]
-            held = fold_outputs(answers, members, self.task_, target)
+            held = fold_outputs(answers, members, self.task_, target, prepared.shares)
         outputs, hardness = held
         return outputs, hardness, target, rows
 
     def answers(
-        self, X: Any = None, graph: Any = None, vertices: Any = None
+        self,
+        X: Any = None,
+        graph: Any = None,
+        vertices: Any = None,
+        *,
+        vertex_ids: Sequence[Any] | None = None,
     ) -> NDArray[np.float64]:
         """Return what the task's outputs say (n, C), of all members together, in the units of y.
 
@@ -293,16 +326,21 @@ class VertexEstimator(EstimatorState):
             The graph of X. Without one, the fitted graph where X has a row for each of its
             vertices; vertices without edges where the estimator was fitted without a graph.
         vertices : as in `fit`, optional
+        vertex_ids : sequence, optional
+            The id of every vertex, by which a committee recognises those it was fitted on; those of
+            a graph or DataFrame that names its vertices otherwise. Where the fit named none, the
+            number of the vertex then.
         """
         check_is_fitted(self)
         target, rows = take_target(self, X, graph, vertices)
+        target = named(target, vertex_ids)
         held: NDArray[np.float64] | None = getattr(self, "outputs_", None)
         if held is not None and target is self.graph_:
             return held.copy() if rows is None else held[rows]
-        members = self.members_of(target)
         prepared = self.prepare(target)
+        members = self.members_of(prepared)
         answers = [member.answer(prepared) for member in members]
-        combined = self.in_units(combine(answers, members, self.task_))
+        combined = self.in_units(combine(answers, members, self.task_, prepared.shares))
         if not np.isfinite(combined).all():
             raise GraphFilterError(
                 "the model's answers must be finite; for these features they are not. Scale the "
@@ -310,17 +348,23 @@ class VertexEstimator(EstimatorState):
             )
         return combined if rows is None else combined[rows]
 
-    def members_of(self, target: Graph) -> list[FittedMember]:
+    def members_of(self, prepared: Prepared) -> list[FittedMember]:
         """Return the members that answer for a graph, with their weights.
 
         As fitted, whatever ``set_params`` has changed since. On another graph than the fitted one
-        those that know its vertices fall away, and the others have weights of their own.
+        those that know its vertices fall away, and the others have weights of their own; where the
+        graph shares vertices with the fitted one all are heard, each vertex with weights by what is
+        known of it (:meth:`~graphfilter.estimators.members.FittedMember.at`).
         """
+        target = prepared.graph
         if self.system_.keeps_graph and target.checksum() != self.graph_.checksum():
             raise GraphError(
                 "this network is built on the graph it was fitted on and predicts no other one."
             )
-        here = self.links_checksum_ in ("", links_checksum(target))
+        if prepared.known is not None:
+            grown = (m for m in self.fitted_members_ if m.growing is not None and m.growing.any())
+            return [dataclasses.replace(member, folds=None) for member in grown]
+        here = self._is_fitted_graph(target)
         members = self.fitted_members_ if here else [m.elsewhere() for m in self.fitted_members_]
         heard = [member for member in members if member.weight > 0]
         if not heard:
@@ -336,7 +380,38 @@ class VertexEstimator(EstimatorState):
         held: Prepared | None = getattr(self, "prepared_", None)
         if held is not None and target is self.graph_ and held.device == device:
             return held
-        return Prepared.of(target, scaling=self.scaler_, device=device, task=self.task_)
+        known = self.recognise(target)
+        if known is not None:
+            self._check_unchanged(target, known)
+        return Prepared.of(
+            target, scaling=self.scaler_, device=device, task=self.task_, known=known
+        )
+
+    def recognise(self, target: Graph) -> Known | None:
+        """Return which vertices of a graph were there in the fit, by their ids.
+
+        None where it is the fitted graph itself, where it shares no id with it, and where the model
+        has no use for ids or has forgotten them.
+        """
+        if self.known_ is None or self._is_fitted_graph(target):
+            return None
+        return self.known_.recognise(target)
+
+    def forget_ids(self) -> None:
+        """Leave the ids of the fitted vertices out of the model: every other graph is then new."""
+        check_is_fitted(self)
+        self.known_ = None
+
+    def _check_unchanged(self, target: Graph, known: Known) -> None:
+        assert self.known_ is not None
+        n_known = int(known.is_known.sum())
+        n_changed = self.known_.n_changed(target, known, self.scaler_)
+        if n_changed >= max(1, MANY_CHANGED * n_known):
+            message = describe_changed(n_changed, n_known)
+            warnings.warn(message, ChangedVerticesWarning, stacklevel=4)
+
+    def _is_fitted_graph(self, target: Graph) -> bool:
+        return self.links_checksum_ in ("", links_checksum(target))
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is made again when it is needed."""

@@ -63,7 +63,7 @@ def member_of(
         return replace(member, logits=lambda _: said, x=prepared.x, terms=())
     if isinstance(network, Fitted):
         # It reads rows one by one, so that one row is enough.
-        make = fix_view(prepared.graph, system.view, seen.found)
+        make = fix_view(prepared.graph, system.view, seen.found, prepared.known)
 
         def rows(features: Tensor, vertex: int | slice = slice(None)) -> Tensor:
             columns = make(features.cpu().numpy())
@@ -75,7 +75,7 @@ def member_of(
     views = {} if views is None else views
     if system.view not in views:
         views[system.view] = LastColumns(
-            fix_view(prepared.graph, system.view, seen.found), prepared.device
+            fix_view(prepared.graph, system.view, seen.found, prepared.known), prepared.device
         )
     columns = views[system.view]
     return replace(

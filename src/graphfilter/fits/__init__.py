@@ -26,6 +26,7 @@ from graphfilter.fits.promise import (
     Promised as Promised,
     check_coverage_asked as check_coverage_asked,
     promise_columns as promise_columns,
+    with_answers as with_answers,
 )
 from graphfilter.fits.reference import Reference as Reference
 from graphfilter.fits.split_choice import STRATIFIED, SplitBy

@@ -18,6 +18,8 @@ from graphfilter.metrics import Coverage, chance_of_coverage, coverage_by
 from graphfilter.wording import count
 
 SEPARATOR = ";"
+# With so many that calibrate, coverage varies by a hundredth: more would be wasted.
+MOST_SET_ASIDE = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +32,12 @@ class Promised:
     coverage : float
     n_calibrated : int
         Validation vertices that calibrate.
+    is_aside : bool
+        Whether they were set aside, and chose nothing.
     sets : bool array (n, C), optional
     intervals : array (n, T, 2), optional
+    n_widened : int
+        Sets that hold what is answered beside what the coverage takes.
     """
 
     plan: Plan
@@ -39,6 +45,8 @@ class Promised:
     n_calibrated: int
     sets: NDArray[np.bool_] | None = None
     intervals: NDArray[np.float64] | None = None
+    is_aside: bool = False
+    n_widened: int = 0
 
     @cached_property
     def held(self) -> NDArray[np.bool_]:
@@ -148,10 +156,25 @@ class Promised:
             ]
         else:
             said = [f"Sets that hold all labels with coverage {share} have {self.size:.2f} labels."]
+        if self.n_widened:
+            said.append(
+                f"{count(self.n_widened, 'set holds', 'sets hold')} a class more, which the "
+                "threshold answers: the truth may be inside more often than promised."
+            )
+        calibrated = count(self.n_calibrated, "validation vertex", "validation vertices")
         if self.n_calibrated < fewest_for(self.coverage):
             said.append(
-                f"{count(self.n_calibrated, 'validation vertex', 'validation vertices')} cannot "
+                f"{calibrated} cannot "
                 f"tell: this coverage takes {fewest_for(self.coverage)}, so everything is inside."
+            )
+        elif self.is_aside:
+            said.append(
+                f"Calibrated on {calibrated} set aside, which chose neither epochs nor weights."
+            )
+        else:
+            said.append(
+                f"Calibrated on the {calibrated} that chose the epochs too; with so few, coverage "
+                "may fall short by a few points."
             )
         if not self.is_given:
             said.append(
@@ -172,6 +195,7 @@ class Promised:
         found: dict[str, Any] = {
             "coverage": self.coverage,
             "n_calibrated": self.n_calibrated,
+            "set_aside": self.is_aside,
             "given": self.is_given,
             "size": self.size if np.isfinite(self.size) else None,
         }
@@ -222,14 +246,43 @@ def check_coverage_asked(plan: Plan, coverage: float | None) -> None:
         )
 
 
-def promise_of(plan: Plan, estimator: VertexEstimator, coverage: float | None) -> Promised | None:
+def calibration_share(n_validation: int, coverage: float) -> float:
+    """Return which share of the validation vertices to set aside to calibrate a coverage.
+
+    Half of them, at most 1,000. None where half would be too few for this coverage: all of them
+    then calibrate, and choose too.
+
+    >>> calibration_share(60, 0.9), calibration_share(12, 0.9), calibration_share(10_000, 0.9)
+    (0.5, 0.0, 0.1)
+    """
+    if n_validation // 2 < fewest_for(coverage):
+        return 0.0
+    return min(0.5, MOST_SET_ASIDE / n_validation)
+
+
+def promise_of(
+    plan: Plan, estimator: VertexEstimator, coverage: float | None, answers: NDArray[Any]
+) -> Promised | None:
     """Return the sets or intervals of a fitted estimator; None where none are asked for."""
     if coverage is None or estimator.promise_ is None:
         return None
-    n = estimator.promise_.n_vertices
+    n, aside = estimator.promise_.n_vertices, bool(estimator.calibration_fraction)
     if isinstance(estimator, VertexRegressor):
         ends = estimator.predict_interval(coverage=coverage)
         shaped = ends if ends.ndim == 3 else ends[:, None]
-        return Promised(plan, coverage, n, intervals=shaped)
+        return Promised(plan, coverage, n, intervals=shaped, is_aside=aside)
     assert isinstance(estimator, VertexClassifier)
-    return Promised(plan, coverage, n, sets=estimator.predict_set(coverage=coverage))
+    needed = estimator.predict_set(coverage=coverage)
+    sets = with_answers(needed, answers)
+    n_widened = int((sets & ~needed).any(axis=1).sum())
+    return Promised(plan, coverage, n, sets=sets, is_aside=aside, n_widened=n_widened)
+
+
+def with_answers(sets: NDArray[np.bool_], answers: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return sets (n, C) that hold what is answered: a class of each vertex, or its labels.
+
+    A threshold or costs may answer another class than the most probable one, which a set holds
+    anyway. A larger set keeps the promise all the more.
+    """
+    chosen = np.eye(sets.shape[1], dtype=bool)[answers] if answers.ndim == 1 else answers > 0
+    return sets | chosen

@@ -20,6 +20,7 @@ from graphfilter.fits.asked import NOTHING_ASKED, Asked
 from graphfilter.fits.decision import DecisionRule, plan_decision
 from graphfilter.fits.fit import Fit
 from graphfilter.fits.plan import Plan
+from graphfilter.fits.promise import calibration_share
 from graphfilter.fits.repeats import repeat_fit
 from graphfilter.systems import get_system
 from graphfilter.training import OnEpoch, shared
@@ -59,6 +60,8 @@ def train_fit(
     asked : Asked
         Thresholds, costs and repeats.
     """
+    if asked.coverage is not None:
+        estimator.calibration_fraction = calibration_share(len(plan.split.val), asked.coverage)
     rule = plan_decision(plan, asked)
     if rule is not None and rule.asked and isinstance(estimator, VertexClassifier):
         estimator.positive = plan.target.names[rule.positive]
@@ -130,7 +133,8 @@ def _baseline(fitted: VertexEstimator, name: str) -> SystemClassifier | SystemRe
     """Return a plain model with the limits of a fitted one."""
     settings = fitted.system_.settings()
     shared = {name: settings[name] for name in ("max_epochs", "patience", "monitor")}
-    shared |= {"n_members": fitted.n_members, "device": fitted.device}
+    for parameter in ("n_members", "device", "calibration_fraction"):
+        shared[parameter] = getattr(fitted, parameter)
     if isinstance(fitted, VertexClassifier) and fitted.task_.one_class:
         own = {"class_weight": fitted.class_weight, "positive": fitted.positive}
         return SystemClassifier(model=name, **shared, **own)

@@ -1,5 +1,6 @@
 """What a model sees of each vertex: features on a common scale, views, places in the graph."""
 
+from graphfilter.inputs.known import Known
 from graphfilter.inputs.places import MOST_PLACES
 from graphfilter.inputs.scaling import SCALINGS, FeatureScaler
 from graphfilter.inputs.views import (
@@ -23,6 +24,7 @@ __all__ = [
     "VIEWS",
     "FeatureScaler",
     "Found",
+    "Known",
     "average_hops",
     "averages",
     "find_view",

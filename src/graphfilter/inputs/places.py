@@ -11,6 +11,8 @@ from scipy.sparse.linalg import svds
 
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
+from graphfilter.inputs.known import Known
+from graphfilter.inputs.links import halves
 from graphfilter.tables import Features
 
 Array = NDArray[np.float64]
@@ -20,33 +22,44 @@ MOST_PLACES = 32
 
 
 def find_places(graph: Graph, features: Features) -> dict[str, NDArray[np.float32]]:
-    """Return the place of every vertex, and a basis of the features where they have many columns.
+    """Return the axes of places, and a basis of the features where they have many columns.
 
-    The places are the largest singular vectors of the normalised adjacency, from both sides where
-    edges have directions, and log degrees; the basis are those of the features. They are found
-    once and kept: of equal singular values, one per component of a graph, any rotation will do,
-    and which one comes out depends on rounding.
+    With the normalised adjacency N = U Σ Vᵀ, the place of a vertex is its row of N V, of the
+    largest singular values, and where edges have directions also of Nᵀ U; the basis are the
+    singular vectors of the features. They are found once and kept: of equal singular values, one
+    per component of a graph, any rotation will do, and which one comes out depends on rounding.
     """
-    places = [np.log1p(graph.degrees.astype(np.float64))[:, None], *_coordinates(graph)]
+    links = graph.out_links().astype(np.float64)
+    out, into = (np.sqrt(_inverse(links.sum(axis=side))) for side in (1, 0))
+    left, _, right = _singular(sp.csr_array(sp.diags_array(out) @ links @ sp.diags_array(into)))
+    axes = (
+        [into[:, None] * right, out[:, None] * left] if graph.directed else [into[:, None] * right]
+    )
     many = features.shape[1] > MOST_PLACES
     basis = _singular(features)[2] if many else np.zeros((0, 0))
-    return {"places": np.hstack(places).astype(np.float32), "basis": basis.astype(np.float32)}
+    return {"axes": np.hstack(axes).astype(np.float32), "basis": basis.astype(np.float32)}
 
 
 def fix_places(
-    graph: Graph, found: Mapping[str, NDArray[np.float32]]
+    graph: Graph, found: Mapping[str, NDArray[np.float32]], known: Known | None = None
 ) -> Callable[[Features], Features]:
     """Return what makes columns from features: on the basis, with their averages, and the places.
 
-    Averages are over neighbours and over theirs. Dense, for trees.
+    Averages are over neighbours and over theirs; of another graph than the fitted one over those
+    that are known, so that a known vertex has the columns it was fitted with. Dense, for trees.
     """
-    places, basis = found["places"], found["basis"]
+    basis = found["basis"]
+    # Models of earlier versions keep the places themselves, and know no other graph.
+    places = found["places"] if "places" in found else _places(graph, found["axes"], known)
     if len(places) != graph.n_vertices:
         raise GraphError(
             f"places must be of the graph's {graph.n_vertices:,} vertices; got {len(places):,}."
         )
-    degrees = graph.degrees.astype(np.float64)
-    mean = sp.csr_array(sp.diags_array(_inverse(degrees)) @ graph.adjacency)
+    adjacency, degrees = graph.adjacency, graph.degrees
+    if known is not None:
+        adjacency = adjacency @ sp.diags_array(known.is_known.astype(np.float64))
+        degrees = known.degrees(graph)
+    mean = sp.csr_array(sp.diags_array(_inverse(degrees)) @ adjacency)
 
     def make(features: Features) -> Features:
         columns = features.toarray() if not basis.size and sp.issparse(features) else features
@@ -58,11 +71,25 @@ def fix_places(
     return make
 
 
-def _coordinates(graph: Graph) -> list[Array]:
-    links = graph.out_links().astype(np.float64)
-    out, into = (sp.diags_array(np.sqrt(_inverse(links.sum(axis=side)))) for side in (1, 0))
-    left, values, right = _singular(sp.csr_array(out @ links @ into))
-    return [left * values, right * values] if graph.directed else [left * values]
+def _places(graph: Graph, axes: NDArray[np.float32], known: Known | None) -> NDArray[np.float32]:
+    r"""Return log degrees, and places on the axes, of the vertices of any graph.
+
+    A vertex with links :math:`a` to known vertices has the place :math:`a V D^{-1/2} / \sqrt{|a|}`
+    (the out-of-sample extension), which is its row of N V in the fitted graph. Of a graph that has
+    lost a part of the fitted one, sums over neighbours are as much smaller as the part is large.
+    """
+    n_fitted = graph.n_vertices if known is None else known.n_fitted
+    if len(axes) != n_fitted:
+        raise GraphError(f"axes must be of {n_fitted:,} vertices; got {len(axes):,}.")
+    links = halves(graph, known)
+    share = 1.0 if known is None else known.share_present
+    degrees = graph.degrees if known is None else known.degrees(graph) / share
+    found = [np.log1p(degrees)[:, None]]
+    for half, own in zip(links, np.split(axes, len(links), axis=1), strict=True):
+        weights = half.astype(np.float64)
+        scale = np.sqrt(_inverse(weights.sum(axis=1) * share))
+        found.append(scale[:, None] * (weights @ own.astype(np.float64)))
+    return np.hstack(found).astype(np.float32)
 
 
 def _singular(matrix: Features) -> tuple[Array, Array, Array]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import check_name
 from graphfilter.graph import Graph
+from graphfilter.inputs.known import Known
 from graphfilter.inputs.links import link_features
 from graphfilter.inputs.places import find_places, fix_places
 from graphfilter.tables import Features, with_gaps
@@ -47,19 +48,22 @@ class View:
     Attributes
     ----------
     fix : callable
-        From a graph, and what was found, to what makes the columns, one row per vertex, of any
-        features of that graph.
+        From a graph, what was found, and which vertices are known where it is not the fitted
+        graph, to what makes the columns, one row per vertex, of any features of that graph.
     find : callable
         From a graph and its scaled features to what is found once, and kept with a model.
     keeps_graph : bool
         Whether columns stand for vertices of the graph.
+    recognises : bool
+        Whether such columns can be made for a graph that shares vertices with the fitted one.
     reads_features : bool
         Whether columns depend on features at all.
     """
 
-    fix: Callable[[Graph, Found], Make]
+    fix: Callable[[Graph, Found, Known | None], Make]
     find: Callable[[Graph, Features], Found] = _nothing
     keeps_graph: bool = False
+    recognises: bool = False
     reads_features: bool = True
 
 
@@ -73,8 +77,10 @@ def find_view(graph: Graph, features: Features, view: str) -> Found:
     return VIEWS[check_name("view", view, VIEWS)].find(graph, features)
 
 
-def fix_view(graph: Graph, view: str, found: Found) -> Make:
+def fix_view(graph: Graph, view: str, found: Found, known: Known | None = None) -> Make:
     """Return what makes the columns of a view from any features of a graph.
+
+    ``known`` says which vertices are those of the fitted graph, where this is another one.
 
     Examples
     --------
@@ -85,7 +91,7 @@ def fix_view(graph: Graph, view: str, found: Found) -> Make:
     >>> fix_view(g, "unit", {})(np.array([[3.0, 4.0], [0.0, 1.0]])).round(1).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 1.0]]
     """
-    return VIEWS[check_name("view", view, VIEWS)].fix(graph, found)
+    return VIEWS[check_name("view", view, VIEWS)].fix(graph, found, known)
 
 
 def unit_rows(matrix: Features) -> Features:
@@ -155,27 +161,27 @@ def _or_one(lengths: np.ndarray) -> np.ndarray:
     return np.where(lengths == 0, 1.0, lengths)
 
 
-def _unit_and_links(graph: Graph, _: Found) -> Make:
-    links = link_features(graph)
+def _unit_and_links(graph: Graph, _: Found, known: Known | None) -> Make:
+    links = link_features(graph, known)
     return lambda features: beside(unit_rows(features), links)
 
 
-def _links(make: Callable[[Graph], Features]) -> View:
-    """Return a view of links alone."""
+def _neighbours(graph: Graph, _: Found, known: Known | None) -> Make:
+    links = link_features(graph, known)
+    return lambda _: links
 
-    def fix(graph: Graph, _: Found) -> Make:
-        links = make(graph)
-        return lambda _: links
 
-    return View(fix, keeps_graph=True, reads_features=False)
+def _two_steps(graph: Graph, *_: object) -> Make:
+    links = two_steps_of_links(graph)
+    return lambda _: links
 
 
 VIEWS: dict[str, View] = {
     "features": View(lambda *_: lambda features: features),
     "unit": View(lambda *_: unit_rows),
-    AVERAGES: View(lambda graph, _: lambda features: averages(graph, features)),
-    "neighbours": _links(link_features),
-    "places": View(fix_places, find_places, keeps_graph=True),
-    "links": _links(two_steps_of_links),
-    "unit+links": View(_unit_and_links, keeps_graph=True),
+    AVERAGES: View(lambda graph, *_: lambda features: averages(graph, features)),
+    "neighbours": View(_neighbours, keeps_graph=True, recognises=True, reads_features=False),
+    "places": View(fix_places, find_places, keeps_graph=True, recognises=True),
+    "links": View(_two_steps, keeps_graph=True, reads_features=False),
+    "unit+links": View(_unit_and_links, keeps_graph=True, recognises=True),
 }

@@ -322,6 +322,18 @@ class Fitted(SizedNetwork[ConfigT]):
         """Return what :meth:`keep_view` was given; None of a model that keeps nothing."""
         return None
 
+    def refitted(
+        self,
+        rows: Features,
+        targets: NDArray[Any],
+        sample_weight: NDArray[np.float64] | None = None,
+    ) -> Self:
+        """Return about what :meth:`fit` would make of the same vertices with other rows, cheaply.
+
+        The model itself where other rows make little difference to what it has learned.
+        """
+        return self
+
     @abstractmethod
     def check_state(self, state: Mapping[str, Tensor]) -> None:
         """Raise ModelFileError where tensors are not such a model."""

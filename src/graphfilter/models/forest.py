@@ -30,6 +30,8 @@ _KEPT_NODE, _GROWING_NODE = 100, 16
 GROWING_AT_ONCE = 2**26
 # Of bytes that one tree grows in.
 MOST_GROWING = 2**30
+# What a view may find.
+_FOUND = ("axes", "places", "basis")
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,10 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
         its mean.
     seen : bool Tensor (n_classes,)
         Whether a class has training vertices. Of labels (1, n_labels), of numbers (0, n_numbers).
-    places, basis : Tensors (n, k), (d, j)
+    axes, basis : Tensors (n, k), (d, j)
         What the view of places found; empty of another view.
+    places : Tensor (n, k)
+        In place of axes, of a forest that an earlier version saved.
 
     Examples
     --------
@@ -105,14 +109,14 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
         "voted": torch.int32,
         "votes": torch.float32,
         "seen": torch.bool,
-        "places": torch.float32,
-        "basis": torch.float32,
+        **dict.fromkeys(_FOUND, torch.float32),
     }
 
     first: Tensor
     voted: Tensor
     votes: Tensor
     seen: Tensor
+    axes: Tensor
     places: Tensor
     basis: Tensor
 
@@ -160,9 +164,8 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
             first=joined.indptr,
             voted=present[joined.indices],
             votes=joined.data,
-            places=np.zeros((0, 0)),
-            basis=np.zeros((0, 0)),
             seen=seen,
+            **dict.fromkeys(_FOUND, np.zeros((0, 0))),
         )
 
     def keep_view(self, found: Mapping[str, NDArray[np.float32]]) -> None:
@@ -170,15 +173,17 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
             setattr(self, name, torch.from_numpy(values))
 
     def kept_view(self) -> dict[str, NDArray[np.float32]] | None:
-        if not self.places.numel():
+        found = next((name for name in ("axes", "places") if getattr(self, name).numel()), None)
+        if found is None:
             return None
-        return {"places": self.places.cpu().numpy(), "basis": self.basis.cpu().numpy()}
+        return {name: getattr(self, name).cpu().numpy() for name in (found, "basis")}
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> Any:
-        """Take tensors, of which the votes may be dense, (n_nodes, n_classes)."""
-        return super().load_state_dict(_with_sparse_votes(state_dict, self.n_classes))
+        """Take tensors, of which the votes may be dense, (n_nodes, n_classes), and axes missing."""
+        state = {"axes": torch.zeros(0, 0), **state_dict}
+        return super().load_state_dict(_with_sparse_votes(state, self.n_classes))
 
     def is_whole(self, state: Mapping[str, Tensor], n_nodes: int) -> bool:
         first, voted, votes, seen = (state[name] for name in ("first", "voted", "votes", "seen"))
@@ -195,8 +200,8 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
             and seen.shape[-1:] == (self.n_classes,)
             and seen.shape[:-1] in ((), (0,), (1,))
             and (are_shares or not len(seen))
-            and state["places"].ndim == state["basis"].ndim == 2
-            and all(bool(state[name].isfinite().all()) for name in ("places", "basis"))
+            and all(state[name].ndim == 2 for name in _FOUND)
+            and all(bool(state[name].isfinite().all()) for name in _FOUND)
         )
 
     def answers(self, leaves: NDArray[np.int64]) -> NDArray[np.float64]:

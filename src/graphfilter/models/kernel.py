@@ -116,6 +116,7 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
     values: Tensor
     coefficients: Tensor
     start: Tensor
+    _learned: _Learned | None = None
 
     def fit(
         self,
@@ -125,8 +126,7 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
         sample_weight: NDArray[np.float64] | None = None,
         seed: int = 0,
     ) -> None:
-        weight = np.ones(len(targets)) if sample_weight is None else sample_weight
-        weight = weight * (len(targets) / weight.sum())
+        weight = _weights(targets, sample_weight)
         chosen = np.arange(len(targets))
         if len(chosen) > self.config.most_landmarks:
             drawn = np.random.default_rng(seed).permutation(chosen)
@@ -134,8 +134,7 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
         sparse = sp.csr_array(rows).astype(np.float32)
         sparse.sort_indices()
         landmarks = sp.csr_array(sparse[chosen])
-        of_classes = targets.ndim == 1
-        wanted = np.eye(self.n_classes)[targets] if of_classes else targets.astype(np.float64)
+        wanted = self._wanted(targets)
         mean = weight @ wanted / len(targets)
         fitted = fit_ridge(
             self._alike(sparse, landmarks),
@@ -143,17 +142,55 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
             wanted - mean,
             weight,
         )
-        coefficients, start = fitted.coefficients, mean
-        if of_classes:
+        sharpness = 1.0
+        if targets.ndim == 1:
             sharpness = _sharpness(mean + fitted.left_out, targets, weight)
-            present = np.isin(np.arange(self.n_classes), targets)
-            coefficients, start = (
-                sharpness * coefficients,
-                np.where(present, sharpness * mean, NEVER),
-            )
         elif targets.dtype == np.bool_:
             sharpness = _label_sharpness(mean + fitted.left_out, targets)
-            coefficients, start = 2 * sharpness * coefficients, sharpness * (2 * mean - 1)
+        self._learned = _Learned(chosen, fitted.ridge, sharpness)
+        self._keep(landmarks, fitted.coefficients, mean, targets)
+
+    def refitted(
+        self,
+        rows: Features,
+        targets: NDArray[Any],
+        sample_weight: NDArray[np.float64] | None = None,
+    ) -> KernelMachine:
+        r"""Return the machine of the same ridge and sharpness with other rows of its landmarks.
+
+        Fitted to the landmarks alone: :math:`a = (K + r / w)^{-1} (y - \bar y)`.
+        """
+        assert self._learned is not None
+        chosen = self._learned.chosen
+        landmarks = sp.csr_array(sp.csr_array(rows)[chosen]).astype(np.float32)
+        landmarks.sort_indices()
+        weight, wanted = _weights(targets, sample_weight), self._wanted(targets)
+        mean = weight @ wanted / len(targets)
+        system = self._alike(landmarks, landmarks)
+        system[np.diag_indices_from(system)] += (
+            self._learned.ridge / weight[chosen].clip(_JITTER) + _JITTER
+        )
+        factor = torch.linalg.cholesky(torch.from_numpy(system))
+        right = torch.from_numpy(wanted[chosen] - mean)
+        made = KernelMachine(self.n_features, self.n_classes, self.config)
+        made._learned = self._learned
+        made._keep(landmarks, torch.cholesky_solve(right, factor).numpy(), mean, targets)
+        return made
+
+    def _wanted(self, targets: NDArray[Any]) -> Array:
+        return np.eye(self.n_classes)[targets] if targets.ndim == 1 else targets.astype(np.float64)
+
+    def _keep(
+        self, landmarks: sp.csr_array, coefficients: Array, mean: Array, targets: NDArray[Any]
+    ) -> None:
+        """Take landmarks, and the logits that are made of their coefficients and the mean."""
+        assert self._learned is not None
+        s, start = self._learned.sharpness, mean
+        if targets.ndim == 1:
+            present = np.isin(np.arange(self.n_classes), targets)
+            coefficients, start = s * coefficients, np.where(present, s * mean, NEVER)
+        elif targets.dtype == np.bool_:
+            coefficients, start = 2 * s * coefficients, s * (2 * mean - 1)
         found = {
             "offsets": landmarks.indptr,
             "columns": landmarks.indices,
@@ -207,11 +244,21 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
 
 
 @dataclass(frozen=True, eq=False)
+class _Learned:
+    """What a fit chose: which rows are landmarks, the ridge and the sharpness. Not kept on disk."""
+
+    chosen: NDArray[np.int64]
+    ridge: float
+    sharpness: float
+
+
+@dataclass(frozen=True, eq=False)
 class Ridge:
-    """The landmarks' coefficients, and the answer for each row by a fit without it."""
+    """The landmarks' coefficients, the answer for each row by a fit without it, and the ridge."""
 
     coefficients: Array
     left_out: Array
+    ridge: float
 
 
 def fit_ridge(kernel: Array, among: Array, targets: Array, weight: Array) -> Ridge:
@@ -227,7 +274,7 @@ def fit_ridge(kernel: Array, among: Array, targets: Array, weight: Array) -> Rid
     phi = torch.linalg.solve_triangular(factor, k.T, upper=False)
     scaled = phi * w
     gram, moment = scaled @ phi.T, scaled @ y
-    best: tuple[float, Tensor, Tensor] | None = None
+    best: tuple[float, Tensor, Tensor, float] | None = None
     for ridge in RIDGES:
         inner = torch.linalg.cholesky(gram + ridge * eye)
         solved = torch.cholesky_solve(moment, inner)
@@ -236,10 +283,16 @@ def fit_ridge(kernel: Array, among: Array, targets: Array, weight: Array) -> Rid
         left_out = y - (y - phi.T @ solved) / (1 - taken)[:, None]
         error = float(w @ (left_out - y).square().sum(dim=1))
         if best is None or error < best[0]:
-            best = error, solved, left_out
+            best = error, solved, left_out, ridge
     assert best is not None
     coefficients = torch.linalg.solve_triangular(factor.T, best[1], upper=True)
-    return Ridge(coefficients.numpy(), best[2].numpy())
+    return Ridge(coefficients.numpy(), best[2].numpy(), best[3])
+
+
+def _weights(targets: NDArray[Any], sample_weight: Array | None) -> Array:
+    """Return what rows weigh, 1 on average."""
+    weight = np.ones(len(targets)) if sample_weight is None else sample_weight
+    return weight * (len(targets) / weight.sum())
 
 
 def _label_sharpness(scores: Array, truth: NDArray[np.bool_]) -> float:

@@ -18,7 +18,14 @@ from graphfilter.estimators import (
     VertexRegressor,
     check_promise,
 )
-from graphfilter.fits import Drift, Reference, answers_of, find_drift, promise_columns
+from graphfilter.fits import (
+    Drift,
+    Reference,
+    answers_of,
+    find_drift,
+    promise_columns,
+    with_answers,
+)
 from graphfilter.graph import Graph
 from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.parts import NEW, UNKNOWN, parts_in_run
@@ -96,14 +103,14 @@ class Prediction:
             new if len(new) else self.rows, are_new=bool(len(new)), seed=self.run.seed,
         )  # fmt: skip
 
-    def write(self, path: str | PathLike[str]) -> None:
+    def write(self, path: str | PathLike[str], *, excel_safe: bool = False) -> None:
         """Write a row per vertex as CSV or Parquet: see :func:`write_predictions`."""
         promised = {}
         if self.coverage is not None:
             promised = promise_columns(self.names, self.sets, self.intervals)
         write_predictions(
             path, self.graph, self.estimator.task_, self.names, self.outputs, self.answers,
-            self.parts, promised,
+            self.parts, promised, excel_safe=excel_safe,
         )  # fmt: skip
 
     def count_parts(self) -> dict[str, int]:
@@ -176,4 +183,5 @@ def predict_run(
         ends = estimator.predict_interval(graph=target, coverage=coverage)
         return replace(made, intervals=(ends if ends.ndim == 3 else ends[:, None])[rows])
     assert isinstance(estimator, VertexClassifier)
-    return replace(made, sets=estimator.predict_set(graph=target, coverage=coverage)[rows])
+    sets = estimator.predict_set(graph=target, coverage=coverage)[rows]
+    return replace(made, sets=with_answers(sets, made.answers))

@@ -18,3 +18,14 @@ def held_folds(vertices: Index, seed: int, n_folds: int = N_FOLDS) -> list[Index
     """
     drawn = vertices[np.random.default_rng((seed, 2)).permutation(len(vertices))]
     return [np.sort(part) for part in np.array_split(drawn, min(n_folds, len(drawn)) or 1)]
+
+
+def set_aside(vertices: Index, share: float, seed: int) -> tuple[Index, Index]:
+    """Divide vertices at random into those that remain and a share that is set aside.
+
+    >>> [part.tolist() for part in set_aside(np.arange(5), 0.4, seed=0)]
+    [[1, 2, 4], [0, 3]]
+    """
+    drawn = vertices[np.random.default_rng((seed, 3)).permutation(len(vertices))]
+    n = round(share * len(vertices))
+    return np.sort(drawn[n:]), np.sort(drawn[:n])

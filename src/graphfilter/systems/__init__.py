@@ -14,6 +14,7 @@ from graphfilter.systems.committee import (
 from graphfilter.systems.committee_outcome import CommitteeOutcome as CommitteeOutcome
 from graphfilter.systems.committees import COMMITTEE as COMMITTEE, GROUPS as GROUPS
 from graphfilter.systems.costs import Cost as Cost, estimate_cost as estimate_cost
+from graphfilter.systems.growth import SHARES as SHARES
 from graphfilter.systems.pipeline import (
     Outcome,
     Prepared,

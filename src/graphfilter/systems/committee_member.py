@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.splits import Split
 from graphfilter.systems.committee import repeated_seed, repeats
-from graphfilter.systems.committee_outcome import Part
-from graphfilter.systems.networks import NetworkTraining, Outcome, fit_at_once
+from graphfilter.systems.committee_part import Part
+from graphfilter.systems.networks import NetworkTraining, fit_at_once
 from graphfilter.systems.pools import pooling_of
-from graphfilter.systems.prepared import Prepared
-from graphfilter.systems.system import System
+from graphfilter.systems.request import Request
 from graphfilter.training import SUPERFLUOUS, OnEpoch
 
 
@@ -43,42 +40,22 @@ class Member:
 
     Parameters
     ----------
-    checkpoint : path, optional
-        Of this member.
+    request : Request
+        Of this member, with its own checkpoint.
     """
 
-    def __init__(
-        self,
-        prepared: Prepared,
-        system: System,
-        splits: Sequence[Split],
-        seeds: Sequence[int],
-        *,
-        least_repeats: int = 1,
-        class_weight: NDArray[np.float64] | None,
-        checkpoint: Path | None,
-        resume: bool,
-    ) -> None:
-        self.system, self._splits, self._task = system, splits, prepared.task
-        self._n_seeds = n_seeds = repeats(system, prepared.graph, least_repeats)
-        every_split = [split for split in splits for _ in range(n_seeds)]
-        every_seed = [repeated_seed(seed, r) for seed in seeds for r in range(n_seeds)]
-        self._fitted: list[Outcome] = []
-        self._networks: NetworkTraining | None = None
-        if system.is_fitted:
-            self._fitted = fit_at_once(
-                prepared, system, every_split, every_seed, class_weight=class_weight
-            )
-        else:
-            self._networks = NetworkTraining(
-                prepared,
-                system,
-                every_split,
-                every_seed,
-                class_weight=class_weight,
-                checkpoint=checkpoint,
-                resume=resume,
-            )
+    def __init__(self, request: Request, least_repeats: int = 1) -> None:
+        self.system, self._splits = request.system, request.splits
+        self._task = request.prepared.task
+        self._n_seeds = n = repeats(self.system, request.prepared.graph, least_repeats)
+        every = replace(
+            request,
+            splits=[split for split in request.splits for _ in range(n)],
+            seeds=[repeated_seed(seed, r) for seed in request.seeds for r in range(n)],
+        )
+        fitted = self.system.is_fitted
+        self._fitted = fit_at_once(every) if fitted else []
+        self._networks = None if fitted else NetworkTraining(every)
 
     @property
     def epoch(self) -> int:

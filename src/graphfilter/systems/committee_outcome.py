@@ -9,67 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.models import Fitted
 from graphfilter.splits import Split, held_folds
+from graphfilter.systems.committee_part import Part
+from graphfilter.systems.growth import SHARES, said_of_new
 from graphfilter.systems.networks import Outcome
 from graphfilter.systems.pooling import Pool
 from graphfilter.systems.pools import pooling_of
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.prior import prior_weights
 from graphfilter.systems.system import System
-from graphfilter.training import SUPERFLUOUS, Task
 
 # With less than this share of the weights a member is left out.
 LEAST = 0.01
 
 Weigh = Callable[[NDArray[np.bool_]], Pool]
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """What a member of a committee ended with: its runs from several seeds, which count the same.
-
-    ``probabilities`` (n, n_classes) are those of all runs together.
-    """
-
-    system: System
-    runs: tuple[Outcome, ...]
-    probabilities: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, system: System, runs: Sequence[Outcome], task: Task) -> Part | None:
-        """Join the runs of a member that learned something; None where none did."""
-        learned = [run for run in runs if _has_learned(run)]
-        if not learned:
-            return None
-        said = pooling_of(task).together([run.probabilities for run in learned])
-        return cls(system, tuple(learned), said)
-
-    @property
-    def remark(self) -> str:
-        """What a model did to its columns to be fitted, or why it was stopped; empty otherwise."""
-        network = self.runs[0].network
-        return network.remark if isinstance(network, Fitted) else self.superfluous
-
-    @property
-    def superfluous(self) -> str:
-        """Why its training was ended before it would have ended by itself; empty where not."""
-        if not any(run.result.stopped == SUPERFLUOUS for run in self.runs):
-            return ""
-        return f"added nothing to the others after {max(r.n_epochs for r in self.runs)} epochs"
-
-    @property
-    def seconds(self) -> float:
-        return sum(run.seconds for run in self.runs)
-
-    @property
-    def n_epochs(self) -> int:
-        return sum(run.n_epochs for run in self.runs)
-
-
-def _has_learned(run: Outcome) -> bool:
-    lost = run.result.stopped == "diverged" and run.result.best_epoch == 0
-    return not lost and bool(np.isfinite(run.probabilities).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +37,10 @@ class CommitteeOutcome(Outcome):
         Their weights.
     elsewhere : Pool
         Their weights on another graph, where those that keep theirs have none.
+    growing : tuple of Pool
+        Their weights for new vertices of a graph that shares some with the fitted one: one per
+        share that is known, of :data:`~graphfilter.systems.growth.SHARES`. None where no member
+        knows vertices.
     weigh : callable
         From which of them are heard to their weights.
     pooled : array (M, n, C)
@@ -98,6 +55,7 @@ class CommitteeOutcome(Outcome):
     parts: tuple[Part, ...]
     pool: Pool
     elsewhere: Pool
+    growing: tuple[Pool, ...]
     weigh: Weigh
     pooled: NDArray[np.float64]
     folds: tuple[Pool, ...]
@@ -143,16 +101,22 @@ def weigh_parts(
     if prepared.targets is None:  # Of classes it is known which frequencies they have.
         prior = prior_weights([part.system for part in parts], prepared.graph, split)
 
-    def fit(heard: NDArray[np.bool_], val: NDArray[np.int64] = split.val) -> Pool:
-        said = logits[heard][:, val]
-        return pooling.fit(said, truth[val], prior=prior[heard], **options).among(heard)
+    def fit(
+        heard: NDArray[np.bool_],
+        val: NDArray[np.int64] = split.val,
+        said: NDArray[np.float64] | None = None,
+    ) -> Pool:
+        own = (logits[:, val] if said is None else said)[heard]
+        return pooling.fit(own, truth[val], prior=prior[heard], **options).among(heard)
 
-    def weigh(heard: NDArray[np.bool_]) -> Pool:
-        shares = fit(heard).shares
-        return fit(heard & (shares >= min(LEAST, shares.max())))
+    def weigh(heard: NDArray[np.bool_], said: NDArray[np.float64] | None = None) -> Pool:
+        shares = fit(heard, said=said).shares
+        return fit(heard & (shares >= min(LEAST, shares.max())), said=said)
 
-    pool = weigh(np.ones(len(parts), dtype=bool))
+    everyone = np.ones(len(parts), dtype=bool)
+    pool = weigh(everyone)
     heard = pool.shares > 0
+    growing = () if not any(part.system.recognises for part in parts) else SHARES
     folds = [np.setdiff1d(split.val, held) for held in held_folds(split.val, seed)]
     movable = np.array([not part.system.keeps_graph for part in parts])
     leading = parts[int(pool.shares.argmax())].runs[0]
@@ -166,6 +130,13 @@ def weigh_parts(
         tuple(parts),
         pool,
         weigh(movable) if movable.any() else pool,
+        tuple(
+            weigh(
+                everyone,
+                pooling.read(said_of_new(prepared, parts, split, share, seed, class_weight)),
+            )
+            for share in growing
+        ),
         weigh,
         logits,
         tuple(fit(heard, others) for others in folds),

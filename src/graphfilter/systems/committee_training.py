@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.runtime import current
-from graphfilter.splits import Split
 from graphfilter.systems.committee import Committee, in_turn
 from graphfilter.systems.committee_member import Member, Standing
-from graphfilter.systems.committee_outcome import CommitteeOutcome, Part, weigh_parts
+from graphfilter.systems.committee_outcome import CommitteeOutcome, weigh_parts
+from graphfilter.systems.committee_part import Part
 from graphfilter.systems.committee_watch import Watch
 from graphfilter.systems.crossfit import CrossFit, superfluous
 from graphfilter.systems.pooling import fit_pool, log_probabilities
-from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.prior import prior_weights
+from graphfilter.systems.request import Request
 from graphfilter.systems.system import System
-from graphfilter.training import ASKED, REGRESSION, SUPERFLUOUS, OnEpoch, Task, shared
+from graphfilter.training import ASKED, REGRESSION, SUPERFLUOUS, Task, shared
 
 # Of the loss on validation vertices: what a member must add to be trained on.
 WORTH = 0.003
@@ -37,17 +37,7 @@ DIVERGED = "training diverged before anything was learned"
 Standings = list[Standing | None] | str
 
 
-def train_committee(
-    prepared: Prepared,
-    committee: System,
-    splits: Sequence[Split],
-    seeds: Sequence[int],
-    *,
-    class_weight: NDArray[np.float64] | None = None,
-    on_epoch: OnEpoch | None = None,
-    checkpoint: str | Path | None = None,
-    resume: bool = False,
-) -> list[CommitteeOutcome]:
+def train_committee(request: Request) -> list[CommitteeOutcome]:
     """Train the members on every split, and weigh them on its validation vertices.
 
     Each member keeps its own checkpoint; one that has ended is not trained again. Several processes
@@ -59,6 +49,7 @@ def train_committee(
     everything where there are several splits: whoever trains them at once may go on with one at a
     time.
     """
+    prepared, committee, splits = request.prepared, request.system, request.splits
     if not isinstance(committee, Committee):
         raise ConfigError(f"{committee.name} must be a committee; it is one system.")
     n_train = min(len(split.train) for split in splits)
@@ -68,10 +59,7 @@ def train_committee(
     ]
     if not sitting:
         raise ConfigError(f"no member of {committee.name} can be trained on this graph.")
-    training = _Training(
-        prepared, sitting, splits, seeds, class_weight, on_epoch, committee.least_repeats
-    )
-    training.keep(checkpoint, resume=resume)
+    training = _Training(request, sitting, committee.least_repeats)
     # Of classes it is known what a member adds.
     rounds = committee.rounds if prepared.targets is None else ()
     most = max(system.config.max_epochs for system in sitting)
@@ -88,8 +76,8 @@ def train_committee(
     # In the order of the committee, whatever was trained first.
     named = [found[member.title] for member in committee.members if member.title in found]
     return [
-        weigh_parts(prepared, committee, parts, split, seed, class_weight, failed)
-        for parts, split, seed in zip(zip(*named, strict=True), splits, seeds, strict=True)
+        weigh_parts(prepared, committee, parts, split, seed, request.class_weight, failed)
+        for parts, split, seed in zip(zip(*named, strict=True), splits, request.seeds, strict=True)
     ]
 
 
@@ -118,36 +106,20 @@ def describe_failure(error: Exception) -> str:
 class _Training:
     """The members of this process while they are trained, and where those of all stand."""
 
-    def __init__(
-        self,
-        prepared: Prepared,
-        sitting: Sequence[System],
-        splits: Sequence[Split],
-        seeds: Sequence[int],
-        class_weight: NDArray[np.float64] | None,
-        on_epoch: OnEpoch | None,
-        least_repeats: int,
-    ) -> None:
-        self._least_repeats = least_repeats
-        self._prepared, self._sitting = prepared, sitting
-        self._splits, self._seeds = splits, seeds
-        self._class_weight, self._on_epoch = class_weight, on_epoch
-        self._of_classes = prepared.targets is None
+    def __init__(self, request: Request, sitting: Sequence[System], least_repeats: int) -> None:
+        self._request, self._sitting, self._least_repeats = request, sitting, least_repeats
+        self._prepared, self._splits = request.prepared, request.splits
+        self._class_weight, self._on_epoch = request.class_weight, request.on_epoch
+        self._of_classes = self._prepared.targets is None
         self._priors = [
-            prior_weights(sitting, prepared.graph, split) for split in splits if self._of_classes
+            prior_weights(sitting, self._prepared.graph, split)
+            for split in self._splits
+            if self._of_classes
         ]
-        self._watch = Watch(on_epoch, [system.title for system in sitting])
+        self._watch = Watch(self._on_epoch, [system.title for system in sitting])
         self._members: dict[int, Member] = {}
         self._failed: dict[int, str] = {}
         self._standings: list[Standings] = []
-        self._files: list[Path | None] = [None] * len(sitting)
-        self._resume = False
-
-    def keep(self, checkpoint: str | Path | None, *, resume: bool) -> None:
-        """Keep the state of every member beside this file, and resume from there."""
-        if checkpoint is not None:
-            self._files = [member_file(checkpoint, system.name) for system in self._sitting]
-        self._resume = resume
 
     def advance(self, until: int) -> None:
         """Train every member to the end of an epoch."""
@@ -187,23 +159,16 @@ class _Training:
     def _advance(self, number: int, until: int) -> Standings:
         if number in self._failed:
             return self._failed[number]
-        system, file = self._sitting[number], self._files[number]
+        system, kept = self._sitting[number], self._request.checkpoint
         if number not in self._members:
-            begun = self._resume and file is not None and file.exists()
+            file = None if kept is None else member_file(kept, system.name)
+            begun = self._request.resume and file is not None and file.exists()
             if not begun and self._members and self._watch.stopped:
                 return []
             if system.is_fitted and self._watch.announce(number) and self._members:
                 return []
-            self._members[number] = Member(
-                self._prepared,
-                system,
-                self._splits,
-                self._seeds,
-                least_repeats=self._least_repeats,
-                class_weight=self._class_weight,
-                checkpoint=file,
-                resume=self._resume,
-            )
+            own = replace(self._request, system=system, checkpoint=file)
+            self._members[number] = Member(own, self._least_repeats)
         member = self._members[number]
         if not (self._watch.stopped and self._has_answer(number)):
             member.advance(until, self._watch.of(number))

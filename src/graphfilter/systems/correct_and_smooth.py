@@ -16,6 +16,7 @@ from graphfilter.runtime import pick_device
 from graphfilter.splits import Split
 from graphfilter.systems.networks import train_networks
 from graphfilter.systems.prepared import Prepared
+from graphfilter.systems.request import Request
 from graphfilter.systems.system import PAPER, System
 from graphfilter.training import roc_auc
 
@@ -49,7 +50,7 @@ def correct_and_smooth_mlp(
     (34, 2)
     """
     prepared = Prepared.of(graph, device=pick_device("auto"))
-    (outcome,) = train_networks(prepared, MLP.limited(max_epochs), [split], [0])
+    (outcome,) = train_networks(Request(prepared, MLP.limited(max_epochs), [split], [0]))
     base = outcome.probabilities
     corrected = {alpha: correct(graph, split, base, alpha=alpha) for alpha in ALPHAS}
     answers = [

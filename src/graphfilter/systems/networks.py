@@ -6,19 +6,21 @@ import copy
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from graphfilter.graph import Features
 from graphfilter.models import Fitted, HopNetworkConfig, Network, SideBySide
-from graphfilter.operators import SparseFeatures
+from graphfilter.operators import SparseFeatures, to_tensor
 from graphfilter.runtime import own_torch_state, threads_for
 from graphfilter.splits import Split
 from graphfilter.systems.prepared import Prepared
+from graphfilter.systems.request import Request
 from graphfilter.systems.system import System
 from graphfilter.training import (
     REGRESSION,
@@ -62,77 +64,44 @@ class Outcome:
         return self.result.n_epochs
 
 
-def train_networks(
-    prepared: Prepared,
-    system: System,
-    splits: Sequence[Split],
-    seeds: Sequence[int],
-    *,
-    class_weight: NDArray[np.float64] | None = None,
-    on_epoch: OnEpoch | None = None,
-    checkpoint: str | Path | None = None,
-    resume: bool = False,
-) -> list[Outcome]:
-    """Train one network per split and seed, and predict every vertex with its best weights.
-
-    Parameters
-    ----------
-    class_weight : array (n_classes,), optional
-    on_epoch, checkpoint, resume : as for :func:`graphfilter.training.train`
-    """
-    if system.is_fitted:
-        return fit_at_once(prepared, system, splits, seeds, class_weight=class_weight)
-    networks = NetworkTraining(
-        prepared,
-        system,
-        splits,
-        seeds,
-        class_weight=class_weight,
-        checkpoint=checkpoint,
-        resume=resume,
-    )
-    networks.advance(system.config.max_epochs, on_epoch)
+def train_networks(request: Request) -> list[Outcome]:
+    """Train one network per split and seed, and predict every vertex with its best weights."""
+    if request.system.is_fitted:
+        return fit_at_once(request)
+    networks = NetworkTraining(request)
+    networks.advance(request.system.config.max_epochs, request.on_epoch)
     return networks.outcomes()
 
 
 class NetworkTraining:
     """The networks of one system while they are trained, in rounds.
 
-    The arguments are those of :func:`train_networks`, which is one round of all epochs.
+    :func:`train_networks` is one round of all epochs.
     """
 
-    def __init__(
-        self,
-        prepared: Prepared,
-        system: System,
-        splits: Sequence[Split],
-        seeds: Sequence[int],
-        *,
-        class_weight: NDArray[np.float64] | None = None,
-        checkpoint: str | Path | None = None,
-        resume: bool = False,
-    ) -> None:
+    def __init__(self, request: Request) -> None:
+        prepared, system, weight = request.prepared, request.system, request.class_weight
         seen, device = prepared.seen_as(system.view), prepared.device
         targets = prepared.labels if prepared.targets is None else prepared.targets
         self.prepared, self.system = prepared, system
         self._ended: list[Outcome] | None = None
         self._operator = prepared.operator(system.operator)
         with own_torch_state(gradients=True):
-            self._networks = [system.build(seen.graph, seed).to(device) for seed in seeds]
+            self._networks = [system.build(seen.graph, seed).to(device) for seed in request.seeds]
             self._training = Training(
                 self._networks,
                 self._operator,
                 inputs_of(seen, system),
                 torch.tensor(targets, device=device),
-                splits,
+                request.splits,
                 system.config,
-                seeds=seeds,
+                seeds=request.seeds,
                 class_weight=None
-                if class_weight is None
-                else torch.tensor(class_weight, dtype=torch.float32, device=device),
+                if weight is None
+                else torch.tensor(weight, dtype=torch.float32, device=device),
                 task=prepared.task,
-                checkpoint=checkpoint,
-                resume=resume,
+                checkpoint=request.checkpoint,
+                resume=request.resume,
             )
 
     @property
@@ -186,40 +155,26 @@ class NetworkTraining:
         ]
 
 
-def fit_at_once(
-    prepared: Prepared,
-    system: System,
-    splits: Sequence[Split],
-    seeds: Sequence[int],
-    *,
-    class_weight: NDArray[np.float64] | None = None,
-) -> list[Outcome]:
+def fit_at_once(request: Request) -> list[Outcome]:
     """Fit a model without epochs per split and seed: there is nothing to be resumed."""
-    return [
-        _fit_at_once(prepared, system, split, seed, class_weight)
-        for split, seed in zip(splits, seeds, strict=True)
-    ]
+    pairs = zip(request.splits, request.seeds, strict=True)
+    return [_fit_at_once(request, split, seed) for split, seed in pairs]
 
 
-def _fit_at_once(
-    prepared: Prepared,
-    system: System,
-    split: Split,
-    seed: int,
-    class_weight: NDArray[np.float64] | None,
-) -> Outcome:
+def _fit_at_once(request: Request, split: Split, seed: int) -> Outcome:
     """Fit a model without epochs to the training vertices of a split."""
+    prepared, system, weight = request.prepared, request.system, request.class_weight
     started = time.perf_counter()
     seen = prepared.seen_as(system.view)
     network = system.build(seen.graph, seed)
     assert isinstance(network, Fitted)
-    rows = seen.x.cpu().numpy() if isinstance(seen.x, Tensor) else seen.x.to_scipy()
-    targets = _targets(prepared)[split.train]
+    rows = rows_of(seen)
+    targets = learned_targets(prepared)[split.train]
     with threads_for(rows.shape[0] * rows.shape[1]):
         network.fit(
             rows[split.train],
             targets,
-            sample_weight=None if class_weight is None else class_weight[targets],
+            sample_weight=None if weight is None else weight[targets],
             seed=seed,
         )
     network.keep_view(seen.found)
@@ -230,6 +185,11 @@ def _fit_at_once(
     return Outcome(system, network, result, probabilities, seconds, 1)
 
 
+def rows_of(seen: Prepared) -> Features:
+    """Return the columns of a view as rows that a model without epochs is fitted to."""
+    return seen.x.cpu().numpy() if isinstance(seen.x, Tensor) else seen.x.to_scipy()
+
+
 def inputs_of(prepared: Prepared, system: System) -> Tensor | SparseFeatures:
     """Return what the networks of a system read of a graph that is prepared with its view."""
     if isinstance(system.model, HopNetworkConfig):
@@ -237,7 +197,7 @@ def inputs_of(prepared: Prepared, system: System) -> Tensor | SparseFeatures:
     return prepared.x
 
 
-def _targets(prepared: Prepared) -> NDArray[Any]:
+def learned_targets(prepared: Prepared) -> NDArray[Any]:
     """Return what a model without epochs learns: class numbers, labels as bool, or numbers."""
     if prepared.targets is None:
         return prepared.labels
@@ -246,12 +206,23 @@ def _targets(prepared: Prepared) -> NDArray[Any]:
     return prepared.targets > 0.5
 
 
+def _rows(x: Tensor | SparseFeatures, rows: NDArray[np.int64]) -> Tensor | SparseFeatures:
+    if isinstance(x, Tensor):
+        return x[torch.from_numpy(rows).to(x.device)]
+    return to_tensor(sp.csr_array(x.to_scipy()[rows]), device=str(x.device))
+
+
 def predict_networks(
-    prepared: Prepared, system: System, networks: Sequence[Network[Any]]
+    prepared: Prepared,
+    system: System,
+    networks: Sequence[Network[Any]],
+    *,
+    rows: NDArray[np.int64] | None = None,
 ) -> list[NDArray[np.float64]]:
     """Return what each network says of every vertex: class probabilities (n, n_classes).
 
-    Of another task, the probability of every label, or values.
+    Of another task, the probability of every label, or values. Of some vertices only where ``rows``
+    are given.
 
     Examples
     --------
@@ -268,6 +239,9 @@ def predict_networks(
     kept = networks[0].kept_view() if isinstance(networks[0], Fitted) else None
     prepared = prepared.seen_as(system.view, kept)
     operator, x = prepared.operator(system.operator), inputs_of(prepared, system)
+    asked = slice(None) if rows is None else torch.from_numpy(rows).to(prepared.device)
+    if rows is not None and system.is_fitted:  # Its answers depend on the row alone.
+        x, asked = _rows(x, rows), slice(None)
     predicted = []
     work = multiplications(networks, operator, x)
     if prepared.task is REGRESSION and isinstance(x, Tensor):
@@ -279,5 +253,6 @@ def predict_networks(
     with own_torch_state(gradients=False), threads_for(work):
         for network in networks:
             logits = network.eval()(operator, x, None)
-            predicted.append(prepared.task.answers(logits.double()).cpu().numpy())
+            own = logits.double()[asked]
+            predicted.append(prepared.task.answers(own).cpu().numpy())
     return predicted

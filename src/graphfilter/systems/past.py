@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError
 from graphfilter.systems.committee import Committee
-from graphfilter.systems.committee_outcome import CommitteeOutcome, Part
+from graphfilter.systems.committee_outcome import CommitteeOutcome
+from graphfilter.systems.committee_part import Part
 from graphfilter.systems.networks import Outcome, predict_networks
 from graphfilter.systems.pooling import Pool, log_probabilities, together
 from graphfilter.systems.prepared import Prepared
@@ -22,7 +23,7 @@ def check_leaves_its_past(prepared: Prepared, system: System) -> None:
     if alone and prepared.past is not prepared:
         raise ConfigError(
             f"{system.name} predicts the graph it was trained on and no other, so it cannot be "
-            "trained on earlier edges. Leave out --as-of (or as_of), or name another system."
+            "trained on earlier edges. Leave out `as_of`, or name another system."
         )
 
 

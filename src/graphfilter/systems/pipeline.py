@@ -23,6 +23,7 @@ from graphfilter.systems.committee_training import train_committee
 from graphfilter.systems.networks import Outcome, predict_networks, train_networks
 from graphfilter.systems.past import answer_now, check_leaves_its_past
 from graphfilter.systems.prepared import Prepared
+from graphfilter.systems.request import Request
 from graphfilter.systems.system import System
 from graphfilter.training import OnEpoch, shared
 
@@ -71,20 +72,14 @@ def train_system(
     >>> outcome.probabilities.shape
     (34, 2)
     """
-    run = train_committee if isinstance(system, Committee) else train_networks
     check_leaves_its_past(prepared, system)
+    request = Request(
+        prepared.past, system, splits, seeds, class_weight, on_epoch, checkpoint, resume
+    )
 
     def work(_: int = 0) -> Sequence[Outcome]:
-        outcomes = run(
-            prepared.past,
-            system,
-            splits,
-            seeds,
-            class_weight=class_weight,
-            on_epoch=on_epoch,
-            checkpoint=checkpoint,
-            resume=resume,
-        )
+        of_many = isinstance(system, Committee)
+        outcomes = train_committee(request) if of_many else train_networks(request)
         if prepared.past is prepared:
             return outcomes
         return [answer_now(outcome, prepared) for outcome in outcomes]

@@ -72,7 +72,12 @@ class Pool:
 
     def answer(self, logits: Array) -> Array:
         """Return class probabilities (n, C) from the logits of all members (M, n, C)."""
-        return softmax(np.tensordot(self.coefficients, logits, axes=1), axis=1)
+        return self.said(np.tensordot(self.coefficients, logits, axes=1))
+
+    @staticmethod
+    def said(total: Array) -> Array:
+        """Return the answer (n, C) from the weighted sum of what members say."""
+        return softmax(total, axis=1)
 
 
 def together(probabilities: Sequence[Array]) -> Array:

@@ -47,6 +47,20 @@ class Pooling:
         equal = self.kind(np.full(shape, 1 / n), np.ones(shape), np.ones(shape))
         return equal.answer(self.read(answers))
 
+    def by_vertex(self, answers: Sequence[Array], coefficients: Sequence[Array]) -> Array:
+        """Return what members say together where each counts differently for every vertex.
+
+        Parameters
+        ----------
+        answers : sequence of arrays (n, C)
+        coefficients : sequence of arrays (n,) or (n, C)
+            What multiplies the logits, or numbers, of each member.
+        """
+        total = np.zeros_like(answers[0])
+        for said, own in zip(self.read(answers), coefficients, strict=True):
+            total += said * (own[:, None] if own.ndim == 1 else own)
+        return self.kind.said(total)
+
 
 _CLASSES = Pooling(log_probabilities, Pool, fit_pool)
 _LABELS = Pooling(label_logits, LabelPool, fit_label_pool)

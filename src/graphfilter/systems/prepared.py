@@ -12,7 +12,15 @@ from torch import Tensor
 
 from graphfilter.errors import GraphError
 from graphfilter.graph import Features, Graph
-from graphfilter.inputs import AVERAGES, FeatureScaler, Found, averages, find_view, fix_view
+from graphfilter.inputs import (
+    AVERAGES,
+    FeatureScaler,
+    Found,
+    Known,
+    averages,
+    find_view,
+    fix_view,
+)
 from graphfilter.operators import Operator, SparseFeatures, make_operator, to_tensor
 from graphfilter.store import kept_hops
 from graphfilter.systems.hops import make_hops
@@ -24,8 +32,9 @@ class Prepared:
     """A graph ready for training and prediction: scaled features, on a device, and operators.
 
     Everything is made once, when it is first asked for. ``found`` is what a view found in graph and
-    features. What is learned is the labels' classes, or ``targets`` (n, T) of another task; the
-    graph's classes then name these.
+    features. ``known`` says which vertices are those of the fitted graph, where this is another one
+    that shares some. What is learned is the labels' classes, or ``targets`` (n, T) of another task;
+    the graph's classes then name these.
 
     Examples
     --------
@@ -42,6 +51,7 @@ class Prepared:
     task: Task = CLASSIFICATION
     targets: NDArray[np.float32] | None = None
     found: Found = field(default_factory=dict, repr=False)
+    known: Known | None = None
     _operators: dict[str, Operator] = field(default_factory=dict, repr=False)
     _views: dict[str, Prepared] = field(default_factory=dict, repr=False)
     _hops: dict[tuple[str, int], Tensor] = field(default_factory=dict, repr=False)
@@ -55,6 +65,7 @@ class Prepared:
         device: str = "cpu",
         task: Task = CLASSIFICATION,
         targets: NDArray[np.float32] | None = None,
+        known: Known | None = None,
     ) -> Self:
         """Prepare a graph with features.
 
@@ -64,12 +75,14 @@ class Prepared:
             How to scale the features, or a scaler that was fitted on another graph.
         task, targets : Task and array (n, T), optional
             What to learn where it is not the labels' classes.
+        known : Known, optional
+            Which vertices are those of the graph that a model was fitted on.
         """
         if graph.features is None:
             raise GraphError(f"{graph.name} must have features to train on; it has no features.")
         fitted = isinstance(scaling, FeatureScaler)
         scaler = scaling if fitted else FeatureScaler.fit(graph.features, scaling)
-        return cls(graph, scaler, device, task, targets)
+        return cls(graph, scaler, device, task, targets, known=known)
 
     @cached_property
     def x(self) -> Tensor | SparseFeatures:
@@ -101,7 +114,7 @@ class Prepared:
             if view == AVERAGES:
                 columns = averages(self.graph, features, kept_hops)
             else:
-                columns = fix_view(self.graph, view, kept)(features)
+                columns = fix_view(self.graph, view, kept, self.known)(features)
             made = self._views[view] = replace(
                 self,
                 graph=replace(self.graph, features=columns),
@@ -120,6 +133,15 @@ class Prepared:
                 self.graph, self.scaler, on_cpu.operator(kind), n_hops
             )
         return self._hops[kind, n_hops]
+
+    def knowing(self, known: Known) -> Prepared:
+        """Return the same graph as one that shares only some vertices with the fitted one."""
+        return replace(self, known=known, _views={})
+
+    @property
+    def shares(self) -> NDArray[np.float64] | None:
+        """How much is known of each vertex (n,); None of a graph that is known, or not at all."""
+        return None if self.known is None else self.known.shares(self.graph)
 
     @cached_property
     def past(self) -> Prepared:

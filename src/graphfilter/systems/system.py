@@ -87,6 +87,12 @@ class System:
         kept = self.model is not None and self.model.keeps_graph
         return kept or VIEWS[self.view].keeps_graph
 
+    @property
+    def recognises(self) -> bool:
+        """Whether its networks keep their graph, and serve others that share vertices with it."""
+        kept = self.model is not None and self.model.keeps_graph
+        return not kept and VIEWS[self.view].recognises
+
     def build(self, graph: Graph, seed: int) -> Network[Any]:
         """Make the untrained network for a graph, its weights drawn from ``seed``."""
         if self.model is None:

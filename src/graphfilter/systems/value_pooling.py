@@ -37,7 +37,11 @@ class LabelPool(Pool):
 
     def answer(self, logits: Array) -> Array:
         """Return probabilities (n, L) from the logits of all members (M, n, L)."""
-        return expit(np.einsum("ml,mnl->nl", self.coefficients, logits))
+        return self.said(np.einsum("ml,mnl->nl", self.coefficients, logits))
+
+    @staticmethod
+    def said(total: Array) -> Array:
+        return expit(total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +70,11 @@ class NumberPool(Pool):
 
     def answer(self, logits: Array) -> Array:
         """Return numbers (n, T) from those of all members (M, n, T)."""
-        return np.einsum("mt,mnt->nt", self.coefficients, logits)
+        return self.said(np.einsum("mt,mnt->nt", self.coefficients, logits))
+
+    @staticmethod
+    def said(total: Array) -> Array:
+        return total
 
 
 def label_logits(probabilities: Sequence[Array]) -> Array:

@@ -1,0 +1,167 @@
+"""How long ``graphfilter serve`` takes to answer, with 50 clients at a time.
+
+    python benchmarks/serving.py                  Cora, SGF and the committee
+    python benchmarks/serving.py --small          a small made graph, SGF
+
+The endpoint runs in a process of its own. Fifty clients, threads of another process on the same
+machine, each keep a connection and send the next request when the last is answered: one vertex by
+its id, or one new vertex with all its features and three neighbours, which costs a prediction of
+the whole graph and waits for those before it. The first tenth of the requests is not counted. One
+client alone is measured too. Models are fitted for a few epochs: more would not change the time.
+"""
+
+# ruff: noqa: E402 - threads are set before torch loads, as the command line does.
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import multiprocessing
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import Any
+from urllib.parse import urlsplit
+
+from graphfilter.runtime import prepare_threads
+
+prepare_threads()
+
+import numpy as np
+import torch
+
+from graphfilter import Graph, GraphClassifier, SGFClassifier
+from graphfilter.data import load_dataset, make_csbm
+from graphfilter.run_folder import RunDescription
+from graphfilter.serving import Endpoint, Limits, Scorer
+from harness import Record, main, markdown, option_parser, stage, three_digits
+
+N_CLIENTS = 50
+# Requests of all clients together.
+N_KNOWN, N_NEW = 20_000, 1_000
+MODELS = {"SGF": SGFClassifier, "committee": GraphClassifier}
+ASKED = {"known": "one vertex by id", "new": "one new vertex"}
+
+
+def read_graph(name: str) -> Graph:
+    if name == "made":
+        return make_csbm(n_vertices=200, n_features=8, frequency=0.3)
+    return load_dataset(name)
+
+
+def serve(dataset: str, model: str, pipe: Connection) -> None:
+    """Fit, and serve until told to end."""
+    graph = read_graph(dataset)
+    estimator = MODELS[model](max_epochs=10, random_state=0).fit(graph=graph)
+    scorer = Scorer(estimator, RunDescription(), None, graph)
+    with Endpoint(scorer, limits=Limits(waiting=2 * N_CLIENTS)) as endpoint:
+        pipe.send(endpoint.url)
+        pipe.recv()
+
+
+@contextmanager
+def served(dataset: str, model: str) -> Iterator[str]:
+    """Serve in another process; give the address."""
+    context = multiprocessing.get_context("spawn")
+    own, other = context.Pipe()
+    process = context.Process(target=serve, args=(dataset, model, other))
+    process.start()
+    other.close()
+    try:
+        yield own.recv()
+        own.send(None)
+    finally:
+        process.join(30)
+        process.kill()
+
+
+def make_bodies(graph: Graph, n: int, *, new: bool, seed: int) -> list[str]:
+    """Return requests for vertices drawn at random."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.integers(0, graph.n_vertices, n).tolist()
+    if not new:
+        return [json.dumps({"ids": [number]}) for number in numbers]
+    features: Any = graph.features
+    found = []
+    for number in numbers:
+        row = features[[number]]
+        row = row.toarray() if hasattr(row, "toarray") else row
+        neighbours = rng.choice(graph.n_vertices, 3, replace=False).tolist()
+        vertex = {"features": row[0].tolist(), "neighbours": neighbours}
+        found.append(json.dumps({"vertices": [vertex]}))
+    return found
+
+
+def ask(url: str, bodies: list[str]) -> list[float]:
+    """Send requests one after another on one connection; return the seconds of each."""
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=120)
+    spent = []
+    for body in bodies:
+        started = time.perf_counter()
+        connection.request("POST", "/score", body)
+        reply = connection.getresponse()
+        reply.read()
+        spent.append(time.perf_counter() - started)
+        if reply.status != 200:
+            raise RuntimeError(f"answered with {reply.status}")
+    connection.close()
+    return spent
+
+
+def measure(url: str, graph: Graph, n_clients: int, n_requests: int, *, new: bool) -> Record:
+    """Send requests from several clients at a time; return how long they took."""
+    each = max(n_requests // n_clients, 10)
+    bodies = [make_bodies(graph, each, new=new, seed=c) for c in range(n_clients)]
+    with ThreadPoolExecutor(n_clients) as pool:
+        started = time.perf_counter()
+        spent = list(pool.map(lambda own: ask(url, own), bodies))
+        seconds = time.perf_counter() - started
+    counted = np.concatenate([own[each // 10 :] for own in spent])
+    return {
+        "clients": n_clients,
+        "requests": n_clients * each,
+        "per_second": n_clients * each / seconds,
+        "p50": float(np.percentile(counted, 50)),
+        "p99": float(np.percentile(counted, 99)),
+    }
+
+
+def run(options: argparse.Namespace, device: torch.device) -> Record:
+    """Measure every model, asked for known and for new vertices, by one client and by many."""
+    rows = []
+    dataset, models = ("made", ("SGF",)) if options.small else ("cora", tuple(MODELS))
+    graph = read_graph(dataset)
+    for model in models:
+        with stage(f"{model} on {dataset}") as tick, served(dataset, model) as url:
+            for asked in ASKED:
+                n = (N_NEW if asked == "new" else N_KNOWN) // (50 if options.small else 1)
+                for n_clients in (1, N_CLIENTS):
+                    share = n if n_clients > 1 else n // 10
+                    found = measure(url, graph, n_clients, share, new=asked == "new")
+                    rows.append({"model": model, "asked": asked, **found})
+                    tick()
+    return {"dataset": dataset, "n_vertices": graph.n_vertices, "rows": rows}
+
+
+def table(record: Record) -> str:
+    """Show how long a request takes, and how many are answered a second."""
+    rows = [
+        [
+            f"{row['model']}, {ASKED[row['asked']]}",
+            str(row["clients"]),
+            f"{row['requests']:,}",
+            f"{three_digits(1e3 * row['p50'])} ms",
+            f"{three_digits(1e3 * row['p99'])} ms",
+            three_digits(row["per_second"]),
+        ]
+        for row in record["rows"]
+    ]
+    head = [f"{record['dataset']}, {record['n_vertices']:,} vertices", "clients", "requests"]
+    return markdown([*head, "p50", "p99", "answers per second"], rows)
+
+
+if __name__ == "__main__":
+    main("serving", option_parser(__doc__), run, table)

@@ -1,0 +1,147 @@
+"""Recognition: the vertices of a fit by their ids, found again in another graph."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.errors import GraphError
+from graphfilter.graph import Features, Graph
+from graphfilter.inputs import FeatureScaler, Known
+from graphfilter.wording import count
+
+# Numbers that are kept of each vertex's features, to tell whether its id still means the same.
+SKETCH = 4
+# Features have changed where they are more than half as far from what they were as those of two
+# vertices are from each other: of squared distances.
+CHANGED = 0.25
+# Of the known vertices: from this share on it is not chance that features have changed.
+MANY_CHANGED = 0.01
+# Pairs of vertices whose distance is the measure.
+_PAIRS = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class KnownVertices:
+    """The vertices that a model was fitted on: who they are, and a little of what they were.
+
+    Attributes
+    ----------
+    ids : int64 array (n,)
+        Hashes of their ids.
+    sketch : float32 array (n, SKETCH)
+        Their scaled features, projected.
+    directed : bool
+        Whether links had directions.
+    """
+
+    ids: NDArray[np.int64]
+    sketch: NDArray[np.float32]
+    directed: bool
+
+    @classmethod
+    def of(cls, graph: Graph, scaler: FeatureScaler) -> Self | None:
+        """Return the vertices of a graph; None where two have the same id."""
+        ids = hash_ids(graph.vertex_names or range(graph.n_vertices))
+        if len(np.unique(ids)) < len(ids):
+            return None
+        return cls(ids, _sketch(graph, scaler), graph.directed)
+
+    def recognise(self, graph: Graph) -> Known | None:
+        """Return which vertices of a graph these are; None where none is, or it has no ids.
+
+        The numbers 0, 1, … in order are places of rows, not ids.
+        """
+        names = graph.vertex_names
+        if names is None or graph.directed != self.directed or names == (*range(len(names)),):
+            return None
+        ids = hash_ids(names)
+        _check_once(names, ids)
+        order = np.argsort(self.ids)
+        place = np.searchsorted(self.ids, ids, sorter=order).clip(max=len(order) - 1)
+        numbers = np.where(self.ids[order[place]] == ids, order[place], -1)
+        return Known(numbers, len(self.ids)) if (numbers >= 0).any() else None
+
+    def n_changed(self, graph: Graph, known: Known, scaler: FeatureScaler) -> int:
+        """Return how many known vertices have features that are far from what they were."""
+        old = self.sketch[known.numbers[known.is_known]]
+        new = _sketch(graph, scaler)[known.is_known]
+        moved = np.square(new.astype(np.float64) - old).sum(axis=1)
+        rng = np.random.default_rng(0)
+        one, other = rng.integers(len(self.sketch), size=(2, _PAIRS))
+        apart = np.square(self.sketch[one].astype(np.float64) - self.sketch[other]).sum(axis=1)
+        return int((moved > CHANGED * apart[one != other].mean()).sum()) if len(old) > 1 else 0
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return everything as arrays, to be saved."""
+        return {"ids": self.ids, "sketch": self.sketch, "directed": np.array([self.directed])}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self | None:
+        """Return what :meth:`to_arrays` returned; None of nothing."""
+        if not arrays:
+            return None
+        ids, sketch, directed = (arrays[name] for name in ("ids", "sketch", "directed"))
+        right = ids.dtype == np.int64 and sketch.dtype == np.float32 and directed.dtype == np.bool_
+        if not right or ids.ndim != 1 or directed.shape != (1,):
+            raise ValueError("the ids of the vertices are damaged")
+        if sketch.shape != (len(ids), SKETCH) or not len(ids) or not np.isfinite(sketch).all():
+            raise ValueError("the ids of the vertices have other features")
+        return cls(ids, sketch, bool(directed[0]))
+
+
+def describe_changed(n_changed: int, n_known: int) -> str:
+    """Return what is to be said of ids whose features have changed."""
+    return (
+        f"the features of {n_changed:,} of {count(n_known, 'known vertex', 'known vertices')} are "
+        "far from what they were when the model was fitted: their ids may mean others by now. If "
+        "so, forget the ids (`forget_ids`): all vertices then count as new."
+    )
+
+
+def named(graph: Graph, vertex_ids: Sequence[Any] | None) -> Graph:
+    """Return a graph whose vertices have the ids given, each once."""
+    if vertex_ids is None:
+        return graph
+    names = tuple(str(name) for name in vertex_ids)
+    if len(names) != graph.n_vertices:
+        raise GraphError(
+            f"vertex_ids must be one per vertex ({graph.n_vertices:,}); got {len(names):,}."
+        )
+    _check_once(names, hash_ids(names))
+    return graph.replace(vertex_names=names)
+
+
+def hash_ids(names: Iterable[Any]) -> NDArray[np.int64]:
+    """Return a hash of 64 bits for each id: of its text, so that 7 and '7' are the same.
+
+    Ids themselves are not kept with a model; who knows one can still ask whether it was there.
+    """
+    digests = (
+        hashlib.blake2b(str(name).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        for name in names
+    )
+    return np.frombuffer(b"".join(digests), dtype="<i8").astype(np.int64)
+
+
+def _check_once(names: Sequence[Any], ids: NDArray[np.int64]) -> None:
+    found, first = np.unique(ids, return_index=True)
+    if len(found) < len(ids):
+        twice = np.setdiff1d(np.arange(len(ids)), first)[0]
+        raise GraphError(
+            f"vertex ids must name every vertex once; got {str(names[twice])!r} twice. Give each "
+            "vertex an id of its own, or none."
+        )
+
+
+def _sketch(graph: Graph, scaler: FeatureScaler) -> NDArray[np.float32]:
+    """Return random projections of scaled features, the same ones for every graph."""
+    assert graph.features is not None
+    features: Features = scaler.transform(graph.features)
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(features.shape[1], SKETCH))
+    return np.asarray(features @ signs.astype(np.float32), dtype=np.float32)

@@ -1,0 +1,33 @@
+"""Request: what is to be trained, and how whoever asks is kept informed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.splits import Split
+from graphfilter.systems.prepared import Prepared
+from graphfilter.systems.system import System
+from graphfilter.training import OnEpoch
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """A system to be trained on a prepared graph, once per split and seed.
+
+    ``class_weight`` is an array (n_classes,); ``on_epoch``, ``checkpoint`` and ``resume`` are as
+    for :func:`graphfilter.training.train`.
+    """
+
+    prepared: Prepared
+    system: System
+    splits: Sequence[Split]
+    seeds: Sequence[int]
+    class_weight: NDArray[np.float64] | None = None
+    on_epoch: OnEpoch | None = None
+    checkpoint: str | Path | None = None
+    resume: bool = False
