@@ -41,7 +41,6 @@ from graphfilter.fits.yardstick import (
     Ranking as Ranking,
     Said as Said,
     Yardstick as Yardstick,
-    number as number,
 )
 
 __all__ = [
