@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from graphfilter.cli.screen import say, waiting
-from graphfilter.cli.sources import GraphOptions, takes
+from graphfilter.cli.sources import ExcelSafe, GraphOptions, takes
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def predict(
             show_default=False,
         ),
     ] = None,
+    excel_safe: ExcelSafe = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files.")] = False,
 ) -> None:
     """Label the vertices of a graph with the model of a run, without training again.
@@ -97,12 +98,12 @@ def predict(
     new, rows, used = _take_graph(given, run, about, encoder, with_)
     with waiting("predicting", quiet=given.quiet):
         prediction = predict_run(run, estimator, about, new, coverage, rows)
-        prediction.write(out)
+        prediction.write(out, excel_safe=excel_safe)
         if embeddings is not None:
             graph = as_fitted(estimator, about, new)
             found = cast(Any, estimator).transform(graph=graph)
             own = found if rows is None else found[rows]
-            write_embeddings(embeddings, prediction.graph, own)
+            write_embeddings(embeddings, prediction.graph, own, excel_safe=excel_safe)
     for sentence in describe_answers(prediction, _known_target(given, estimator)):
         say(sentence)
     if promised := prediction.describe_promise():

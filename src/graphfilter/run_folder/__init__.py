@@ -32,6 +32,7 @@ from graphfilter.run_folder.score_table import make_score_table
 from graphfilter.run_folder.suggesting import suggest_run as suggest_run
 from graphfilter.run_folder.tables import (
     check_embeddings_file,
+    excel_text,
     write_embeddings,
     write_predictions,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "check_folder",
     "checkpoints",
     "describe_answers",
+    "excel_text",
     "explain_run",
     "fit_folder",
     "load_run",

@@ -131,6 +131,7 @@ def _write_run(fit: Fit, folder: Path, command: str, asked: Asked) -> FitSummary
     write_predictions(
         folder / PREDICTIONS_FILE, fit.graph, fit.task, fit.names, fit.outputs, fit.answers,
         fit.plan.parts, {} if fit.promised is None else fit.promised.columns(),
+        excel_safe=asked.excel_safe,
     )  # fmt: skip
     write_json(folder / METRICS_FILE, metrics)
     draw_filter_picture(fit, conclusion, folder / FILTER_FILE)
@@ -141,6 +142,7 @@ def _write_run(fit: Fit, folder: Path, command: str, asked: Asked) -> FitSummary
     write_report(folder / REPORT_FILE, Page(fit, conclusion, metrics, run, asked.title))
     if asked.embeddings is not None:
         assert isinstance(fit.estimator, VertexClassifier)
-        write_embeddings(asked.embeddings, fit.graph, fit.estimator.transform())
+        embedding = fit.estimator.transform()
+        write_embeddings(asked.embeddings, fit.graph, embedding, excel_safe=asked.excel_safe)
     save_run(fit.estimator, folder, run)
     return FitSummary(fit, metrics, conclusion, folder, tuple(filter(None, [kept.said])))

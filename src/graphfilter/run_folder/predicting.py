@@ -70,14 +70,14 @@ class Prediction:
         """What is answered: class numbers (n,), labels (n, L) of 0 and 1, or numbers (n, T)."""
         return answers_of(self.estimator.task_, self.outputs, self.names, self.run.decision)
 
-    def write(self, path: str | PathLike[str]) -> None:
+    def write(self, path: str | PathLike[str], *, excel_safe: bool = False) -> None:
         """Write a row per vertex as CSV or Parquet: see :func:`write_predictions`."""
         promised = {}
         if self.coverage is not None:
             promised = promise_columns(self.names, self.sets, self.intervals)
         write_predictions(
             path, self.graph, self.estimator.task_, self.names, self.outputs, self.answers,
-            self.parts, promised,
+            self.parts, promised, excel_safe=excel_safe,
         )  # fmt: skip
 
     def describe_parts(self) -> str:
