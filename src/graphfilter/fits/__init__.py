@@ -45,7 +45,6 @@ from graphfilter.fits.yardstick import (
     Ranking as Ranking,
     Said as Said,
     Yardstick as Yardstick,
-    number as number,
 )
 
 __all__ = [

@@ -31,7 +31,7 @@ from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.parts import NEW, UNKNOWN, parts_in_run
 from graphfilter.run_folder.tables import write_predictions
 from graphfilter.run_folder.using import as_fitted
-from graphfilter.wording import count, listed
+from graphfilter.wording import count, listed, number
 
 EXCHANGEABLE = (
     "The promise holds only for vertices that are exchangeable with the validation vertices of the "
@@ -136,7 +136,7 @@ class Prediction:
         share = f"{self.coverage:.3g}"
         if self.intervals is not None:
             width = float(np.median(np.diff(self.intervals[:, 0], axis=1)))
-            said = [f"Intervals of coverage {share} are {width:.3g} wide in the middle."]
+            said = [f"Intervals of coverage {share} are {number(width)} wide in the middle."]
         else:
             assert self.sets is not None
             size = float(self.sets.sum(axis=1).mean())
