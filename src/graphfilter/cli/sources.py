@@ -185,6 +185,7 @@ class GraphOptions:
             chosen[name] = listed(chosen[name] or "")
         if chosen["unlabelled"]:
             chosen["unlabelled"] = ("", *chosen["unlabelled"])
+        chosen["predicted"] = ()  # Said by those who predict columns.
         chosen["kinds"] = tuple(_split_kind(word) for word in getattr(self, "column", None) or ())
         # Not the label: the table to predict may have none.
         for name in (

@@ -53,7 +53,7 @@ class Earlier:
             return given
         if not isinstance(given, EstimatorState):
             raise ConfigError(
-                f"start_from must be a fitted estimator; got {type(given).__name__}. Load a saved "
+                f"`start_from` must be a fitted estimator; got {type(given).__name__}. Load a saved "
                 "one with its load()."
             )
         check_is_fitted(given)
@@ -75,7 +75,7 @@ class Earlier:
         before, now = ([str(n) for n in names] for names in (old.target_names_, target.names))
         if old.task_.name != target.task.name or before != now:
             raise ConfigError(
-                f"start_from must predict what is to be learned, {listed_names(now)} "
+                f"`start_from` must predict what is to be learned, {listed_names(now)} "
                 f"({target.task.name}); it predicts {listed_names(before)} ({old.task_.name}). "
                 f"{_FRESH.capitalize()}."
             )
@@ -86,7 +86,7 @@ class Earlier:
             if one == other:
                 other += " in another setting"
             raise ConfigError(
-                f"start_from must be of the model to be fitted, with its setting; it is {one}, and "
+                f"`start_from` must be of the model to be fitted, with its setting; it is {one}, and "
                 f"this is {other}. Change the setting back, or {_FRESH}."
             )
         known = getattr(old, "feature_names_in_", None)
@@ -95,7 +95,7 @@ class Earlier:
             raise ConfigError(f"{problem} Give those columns, or {_FRESH}.")
         if old.n_features_in_ != n_features:
             raise ConfigError(
-                f"start_from must have been fitted on the {n_features:,} features given; it was on "
+                f"`start_from` must have been fitted on the {n_features:,} features given; it was on "
                 f"{old.n_features_in_:,}. Give those, or {_FRESH}."
             )
 
@@ -127,7 +127,7 @@ class Earlier:
         parts = self.parts_of(graph)
         if parts is None:
             raise ConfigError(
-                "start_from was loaded and does not say which vertices it was trained on, which "
+                "`start_from` was loaded and does not say which vertices it was trained on, which "
                 "must not be validated on: pass split=(train, val, test)."
             )
         known = (parts != "") & (codes >= 0)
@@ -192,4 +192,4 @@ def _other_columns(names: list[str], others: list[str]) -> str:
         problem = f"{missing[0]!r} is missing"
     elif new:
         problem = f"{new[0]!r} is new"
-    return f"the features must be those that start_from was fitted on; {problem}."
+    return f"the features must be those that `start_from` was fitted on; {problem}."

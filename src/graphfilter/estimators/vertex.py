@@ -177,7 +177,7 @@ class VertexEstimator(EstimatorState):
         self.check_parameters()
         earlier = Earlier.of(start_from)
         if earlier is not None and self.graph is not None:
-            raise ConfigError("start_from is for fit(X, y, graph=...), not for a bound graph.")
+            raise ConfigError("`start_from` is for fit(X, y, graph=...), not for a bound graph.")
         seed = draw_seed(self.random_state)
         with _as_it_was_on_error(self):
             fitted, target = take_training(self, X, y, graph, vertices)

@@ -27,7 +27,7 @@ def read_earlier(folder: str | Path) -> tuple[Earlier, RunDescription, TableEnco
     if found is None:
         raise ConfigError(
             f"{folder}: its predictions.csv must say which vertices were trained on; it is gone or "
-            "was changed. Restore it, or fit without --start-from."
+            "was changed. Restore it, or fit without `start_from`."
         )
     ids, parts = found
     words = np.array(parts.to_pylist(), dtype="<U10")
