@@ -53,8 +53,8 @@ class Earlier:
             return given
         if not isinstance(given, EstimatorState):
             raise ConfigError(
-                f"`start_from` must be a fitted estimator; got {type(given).__name__}. Load a saved "
-                "one with its load()."
+                f"`start_from` must be a fitted estimator; got {type(given).__name__}. Load a "
+                "saved one with its load()."
             )
         check_is_fitted(given)
         graph: Graph | None = getattr(given, "graph_", None)
@@ -86,8 +86,8 @@ class Earlier:
             if one == other:
                 other += " in another setting"
             raise ConfigError(
-                f"`start_from` must be of the model to be fitted, with its setting; it is {one}, and "
-                f"this is {other}. Change the setting back, or {_FRESH}."
+                f"`start_from` must be of the model to be fitted, with its setting; it is {one}, "
+                f"and this is {other}. Change the setting back, or {_FRESH}."
             )
         known = getattr(old, "feature_names_in_", None)
         if known is not None and feature_names is not None and (*known,) != (*feature_names,):
@@ -95,8 +95,8 @@ class Earlier:
             raise ConfigError(f"{problem} Give those columns, or {_FRESH}.")
         if old.n_features_in_ != n_features:
             raise ConfigError(
-                f"`start_from` must have been fitted on the {n_features:,} features given; it was on "
-                f"{old.n_features_in_:,}. Give those, or {_FRESH}."
+                f"`start_from` must have been fitted on the {n_features:,} features given; it was "
+                f"on {old.n_features_in_:,}. Give those, or {_FRESH}."
             )
 
     def start(self, graph: Graph) -> Start:
