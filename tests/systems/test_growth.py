@@ -66,9 +66,11 @@ def test_there_is_a_pool_for_every_share_in_which_all_may_be_heard(
         assert pool.weights.max() > 0
     knows = np.array([part.system.recognises for part in outcome.parts])
     assert {part.system.name for part in outcome.parts if part.system.recognises} == {
-        "alike", "places", "filtered-links",
+        "alike", "places", "filtered-links", "trees",
     }  # fmt: skip
-    assert not outcome.elsewhere.weights[knows].any()
+    keeps = np.array([part.system.keeps_graph for part in outcome.parts])
+    assert not outcome.elsewhere.weights[keeps].any()
+    assert (knows >= keeps).all()
 
 
 def test_some_rows_are_answered_as_all_are(outcome: CommitteeOutcome) -> None:
