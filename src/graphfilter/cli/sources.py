@@ -37,7 +37,14 @@ Scaling = Annotated[str, typer.Option(help="Of the features: auto, none, row or 
 SplitRule = Annotated[
     str, typer.Option(help="stratified, per_class, fixed, public, or fraction:0.1.")
 ]
-
+ExcelSafe = Annotated[
+    bool,
+    typer.Option(
+        "--excel-safe",
+        help="In CSV files, write ids and labels that begin with =, +, -, @, a tab or a carriage "
+        "return with an apostrophe in front: Excel would run them as formulas.",
+    ),
+]
 
 # The options that say where a graph comes from: kept with a run, so that it can be read again.
 ORIGIN = (
@@ -114,6 +121,15 @@ class GraphOptions:
             panel=COLUMNS,
         ),
     ] = None
+    clean_ids: Annotated[
+        bool,
+        _option(
+            "--clean-ids",
+            help="Read ids without blanks around them and characters of no width, and in one "
+            "Unicode form, in both tables.",
+            panel=COLUMNS,
+        ),
+    ] = False
     delimiter: Annotated[
         str | None,
         _option(help="Between columns: comma, semicolon, tab, pipe, space or a sign.", panel=TEXT),
@@ -173,6 +189,7 @@ class GraphOptions:
         # Not the label: the table to predict may have none.
         for name in (
             "id", "source", "target", "weight", "unlabelled", "edge_kind", "directed", "merge",
+            "clean_ids",
         ):  # fmt: skip
             chosen[name] = chosen[name] or getattr(like, name, None) or chosen[name]
         return Columns(**chosen)

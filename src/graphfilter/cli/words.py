@@ -15,6 +15,7 @@ OPTIONS = {
     "allow_missing": "--allow-missing",
     "as_of": "--as-of",
     "categorical": "--categorical",
+    "clean_ids": "--clean-ids",
     "cost": "--cost",
     "delimiter": "--delimiter",
     "device": "--device",

@@ -53,8 +53,13 @@ class Columns:
     kinds : tuple of (name, kind)
         What features are, where it should not be guessed: number, boolean, category, date, text
         or drop.
+    predicted : tuple of str
+        Numbers or labels that the caller reads and predicts, where no column is the label.
     unlabelled : tuple of str
         The spellings of a label that mean *unlabelled*; empty for the usual ones.
+    clean_ids : bool
+        Whether ids are read without blanks around them and characters of no width, and in one
+        Unicode form, in both tables.
 
     Examples
     --------
@@ -79,6 +84,8 @@ class Columns:
     vertex_kind: str | None = None
     merge: str | None = None
     edge_time: str | None = None
+    clean_ids: bool = False
+    predicted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

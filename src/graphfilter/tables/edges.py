@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import DataFileError
-from graphfilter.tables.cells import as_ids, as_text, distinct, index_in
+from graphfilter.tables.cells import as_text, distinct, index_in
 from graphfilter.tables.checked import read_numbers
 from graphfilter.tables.mismatch import explain_missing
 from graphfilter.tables.numbers import guess_decimal
@@ -98,7 +98,8 @@ def read_edge_blocks(table: TableSource, roles: EdgeRoles) -> Iterator[EdgeBlock
     row, decimal = 0, table.decimal
     for batch in table.read_batches(roles.names, roles.header):
         with reading_table(table):
-            source, target = (as_ids(batch.column(name)) for name in (roles.source, roles.target))
+            ends = (roles.source, roles.target)
+            source, target = (table.as_ids(batch.column(name)) for name in ends)
         weights = kinds = None
         if roles.weight is not None:
             column = pa.chunked_array([batch.column(roles.weight)])
