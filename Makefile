@@ -31,7 +31,7 @@ test: $(STAMP)  ## Run the tests
 coverage: $(STAMP)  ## Run the tests and print the share of lines they reach
 	$(BIN)/$(PYTEST) --cov --cov-report=term
 
-# Of damaged files; the next call goes on where this one ends.
+# Of damaged files, or of a soak; the next call goes on where this one ends.
 MINUTES ?= 30
 fuzz: $(STAMP)  ## Look for inputs that break it: a thousand per property, damaged files for half an hour
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/$(PYTEST) -m 'hypothesis or fuzz' tests
@@ -61,8 +61,9 @@ test-data: $(STAMP)  ## The same of the tests that need the real datasets (GRAPH
 mutation: $(STAMP)  ## Apply deliberate faults to a copy, and report which of them the tests notice
 	$(BIN)/python tools/mutation.py
 
-soak: $(STAMP)  ## Run for long and kill often: nothing may grow, nothing may be lost
-	nice -n 10 $(BIN)/python -m tests.soak --fits 1000 --requests 10000 --kills 200
+soak: $(STAMP)  ## Run for long and kill often: nothing may grow, be lost or abort; for half an hour
+	nice -n 10 $(BIN)/python -m tests.soak --fits 1000 --requests 10000 --kills 200 --builds 500 \
+		--minutes $(MINUTES)
 
 lint: $(STAMP)  ## Check style (ruff) and types (pyright)
 	$(BIN)/ruff check .
@@ -79,6 +80,7 @@ bench: $(STAMP)  ## Measure time and memory on the CPU beside peers, and write d
 	$(BIN)/python benchmarks/turns.py --threads 1 --out $(RESULTS)/turns-cpu.json
 	$(BIN)/python benchmarks/walk.py --threads 1 --out $(RESULTS)/walk-cpu.json
 	$(BIN)/python benchmarks/pyg_conv.py --threads 1 --out $(RESULTS)/pyg_conv-cpu.json
+	$(BIN)/python benchmarks/pyg_layers.py --threads 1 --out $(RESULTS)/pyg_layers-cpu.json
 	for name in layer memory growth loading contention; do \
 		$(BIN)/python benchmarks/$$name.py --out $(RESULTS)/$$name-cpu.json || exit 1; done
 	$(BIN)/python benchmarks/default_fit.py --out $(RESULTS)/default_fit-cpu.json

@@ -1,65 +1,62 @@
-"""The few lines of the README, from the records that are there."""
+"""The speed of the package in three rows, for the README, from the records that are there."""
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator
 
-import turns
+import epoch
 from harness import Record, markdown, show_ratio, show_seconds, three_digits
 
-HEAD = ["", "graphfilter", "peer", "peer / ours"]
-DEVICES = {"cpu": "CPU", "cuda": "GPU"}
+HEAD = ["on a CPU", "graphfilter", "beside it", "ratio"]
+# What a careful user would run, if it is on record.
+CAREFUL = ("plain_sparse", "plain_csr")
+DATASET, DEPTH = "cora", 16
 
 
 def table(records: dict[str, Record]) -> str:
-    """Return one table of what was measured, ours beside the peer."""
+    """Return the default fit, an epoch and the memory of a step, each beside a peer."""
     return markdown(HEAD, list(_rows(records)))
 
 
 def _rows(records: dict[str, Record]) -> Iterator[list[str]]:
-    # What a careful user would run comes first; its times are left out, being of a busy machine.
-    for row in records.get("turns-cpu", {}).get("epochs", []):
-        for kind in ("plain_sparse", "plain_csr", "pyg_compiled"):
-            # Records made before a peer was timed do not have it.
-            if (ratio := row["ratios"].get(kind)) is None:
-                continue
-            name = f"CPU, {row['dataset'].capitalize()}: epoch of training, turn by turn"
-            yield [name, "", turns.PEERS[kind], show_ratio(ratio["median"])]
-    for device, title in DEVICES.items():
-        for row in records.get(f"epoch-{device}", {}).get("epochs", []):
-            if row["dataset"] in ("cora", "computers"):
-                name = f"{title}, {row['dataset'].capitalize()}: epoch of training"
-                yield _times(name, row["ours"], row["pyg"], "PyG, gather–scatter")
-    for row in records.get("layer-cuda", {}).get("rows", []):
-        size = f"{records['layer-cuda']['n_entries'] / 1e6:.0f} M entries"
-        name = f"GPU, {size}, {row['degrees']}, {row['storage']}: one layer"
-        yield _times(name, row["ours"], row["csr_then_sum"], "cuSPARSE")
-    for device, title in DEVICES.items():
-        for row in records.get(f"memory-{device}", {}).get("peak_bytes", []):
-            if row["K"] == 16:
-                size = f"{records[f'memory-{device}']['n_vertices'] / 1e6:.1f} M vertices"
-                name = f"{title}, {size}, K = 16: peak memory of a step"
-                for peer, of in (("autograd", "autograd"), ("pyg", "PyG")):
-                    yield _sizes(name, row["ours"], row.get(peer), of)
-    if huge := records.get("huge-cuda"):
-        entries = f"{huge['n_entries'] / 1e9:.1f} billion entries"
-        peak = f"{three_digits(huge['peak_bytes'] / 1e9)} GB"
-        name = f"GPU, {huge['n_vertices'] / 1e6:.0f} million vertices, {entries}: exact step"
-        yield [name, f"{_median(huge['step'])}, {peak}", "", ""]
+    if row := _on(records.get("default_fit-cpu", {}).get("rows", [])):
+        yield _default_fit(row)
+    if row := _on(records.get("turns-cpu", {}).get("epochs", [])):
+        kind = next(kind for kind in CAREFUL if kind in row["ratios"])
+        name = f"{DATASET.capitalize()}: an epoch of SGF, {DEPTH} layers, turn by turn"
+        yield [
+            name,
+            _median(row["ours"]),
+            f"{epoch.PEERS[kind]}: {_median(row[kind])}",
+            show_ratio(row["ratios"][kind]["median"]),
+        ]
+    memory = records.get("memory-cpu", {})
+    for row in memory.get("peak_bytes", []):
+        if row["K"] == DEPTH:
+            yield [
+                f"{memory['n_vertices']:,} vertices: peak memory of its filter's step",
+                f"{row['ours'] / 2**20:,.0f} MiB",
+                f"autograd: {row['autograd'] / 2**20:,.0f} MiB",
+                show_ratio(row["autograd"] / row["ours"]),
+            ]
 
 
-def _times(name: str, ours: Record, peer: Record | None, title: str) -> list[str]:
-    if peer is None:
-        return [name, _median(ours), "out of memory", ""]
-    ratio = show_ratio(peer["median"] / ours["median"])
-    return [name, _median(ours), f"{_median(peer)} ({title})", ratio]
+def _on(rows: list[Record]) -> Record | None:
+    return next((row for row in rows if row["dataset"] == DATASET), None)
 
 
-def _sizes(name: str, ours: int, peer: int | None, title: str) -> list[str]:
-    mine = f"{ours / 2**20:,.0f} MiB"
-    if peer is None:
-        return [name, mine, f"out of memory ({title})", ""]
-    return [name, mine, f"{peer / 2**20:,.0f} MiB ({title})", show_ratio(peer / ours)]
+def _default_fit(row: Record) -> list[str]:
+    """Return the time and the test accuracy of the committee and of a GCN."""
+    first = {who: [turn[who][0] for turn in row["turns"]] for who in ("committee", "gcn")}
+    ours, theirs = (f"{three_digits(statistics.median(times))} s" for times in first.values())
+    ratio = statistics.median(b / a for a, b in zip(*first.values(), strict=True))
+    return [
+        f"{DATASET.capitalize()}: the default fit, one split",
+        f"{ours}, {100 * row['accuracy']:.1f} % right",
+        f"PyG's GCN, 200 epochs: {theirs}, {100 * row['gcn_accuracy']:.1f} %",
+        show_ratio(ratio),
+    ]
 
 
 def _median(timing: Record) -> str:

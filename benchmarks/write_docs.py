@@ -1,12 +1,12 @@
-"""Write the tables and pictures of docs/performance.md, and the few lines of the README.
+"""Write the tables and pictures of docs/performance.md, and the tables of other pages.
 
     python benchmarks/write_docs.py
     python benchmarks/write_docs.py --results FOLDER --page FILE    for records of your own
 
 What stands between ``<!-- begin:NAME -->`` and ``<!-- end:NAME -->`` becomes the table of
 ``NAME.json`` in benchmarks/results, NAME being a benchmark and a device such as layer-cuda. The
-picture goes to ``images/performance-NAME.png`` beside the page. In the README, ``summary`` stands
-for a choice of them all. A test holds both pages to the records.
+picture goes to ``images/performance-NAME.png`` beside the page. Other pages show some of the tables
+again, and in the README ``summary`` stands for three rows. A test holds all pages to the records.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from harness import Record, footing
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 PAGE = HERE.parent / "docs" / "performance.md"
-README = HERE.parent / "README.md"
+# Pages that show some of the records besides.
+OTHERS = (HERE.parent / "README.md", HERE.parent / "docs" / "howto" / "pyg.md")
 MARKED = re.compile(r"(<!-- begin:([\w-]+) -->\n).*?(<!-- end:\2 -->)", re.S)
 
 
@@ -51,13 +52,15 @@ def render(page: str, records: dict[str, Record]) -> str:
     return MARKED.sub(lambda m: f"{m[1]}{block(m[2], records.get(m[2]))}\n{m[3]}", page)
 
 
-def render_readme(page: str, records: dict[str, Record]) -> str:
-    """Return the README with the summary of the records in its place."""
+def render_some(page: str, records: dict[str, Record]) -> str:
+    """Return a page with the tables of those records that it has a place for."""
 
     def written(match: re.Match[str]) -> str:
-        if match[2] != "summary":
-            return match[0]
-        return f"{match[1]}\n{summary.table(records)}\n\n{match[3]}"
+        if match[2] == "summary":
+            return f"{match[1]}\n{summary.table(records)}\n\n{match[3]}"
+        if match[2] in records:
+            return f"{match[1]}{block(match[2], records[match[2]])}\n{match[3]}"
+        return match[0]
 
     return MARKED.sub(written, page)
 
@@ -104,7 +107,8 @@ def main() -> None:
     draw_all(records, options.page.parent / "images")
     pages = {options.page: page}
     if options.results == RESULTS and options.page == PAGE:
-        pages[README] = render_readme(README.read_text(encoding="utf-8"), records)
+        for other in OTHERS:
+            pages[other] = render_some(other.read_text(encoding="utf-8"), records)
     for target, text in pages.items():
         with atomic_file(target) as path:
             path.write_text(text, encoding="utf-8")

@@ -45,6 +45,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "commands",
     "mathml",
+    "outputs",
 ]
 
 myst_enable_extensions = ["dollarmath"]
@@ -63,6 +64,7 @@ napoleon_use_param = False
 suppress_warnings = ["ref.python"]
 python_maximum_signature_line_length = 88
 
+copybutton_selector = "div:not(.gf-output) > div.highlight > pre"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 

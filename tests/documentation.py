@@ -10,8 +10,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 NEEDED = ("sphinx", "furo", "myst_parser", "sphinx_copybutton", "sphinx_gallery")
-# Scripts of the gallery are drawn by make docs; here their pages are built without pictures.
-QUICK = ("-D", "sphinx_gallery_conf.plot_gallery=0")
+# make docs runs the scripts of the gallery and the blocks of the guides; here they are only shown.
+QUICK = ("-D", "sphinx_gallery_conf.plot_gallery=0", "-D", "show_outputs=0")
 
 
 def build_site(folder: Path) -> Path:

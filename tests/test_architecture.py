@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -253,3 +254,37 @@ def test_import_walk_sees_imports_of_every_kind() -> None:
     assert ("__init__", "data", True) in found
     assert ("runtime", "runtime.devices", True) in found
     assert ("data.registry", "data.readers.npz", False) in found
+
+
+# They write whole commands, which repeat a run or make a table.
+COMMANDS = {
+    "paper.records",
+    "paper.reproduction_page",
+    "report.benchmark_page",
+    "run_folder.command",
+    "studio.graph_store",
+}
+
+
+def texts(module: str) -> Iterator[tuple[int, str]]:
+    """List the strings of a module that are no docstrings, each with its line."""
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield node.lineno, ast.unparse(node)
+        elif isinstance(node, ast.Constant) and id(node) not in said:
+            yield node.lineno, str(node.value)
+
+
+def test_options_of_the_command_line_are_named_by_it_alone() -> None:
+    """Messages name Python's argument, `weight`, which ``cli.words`` says as its option."""
+    named = [
+        f"{module}, line {line}: {text!r} names an option; write `argument`, as cli/words.py says"
+        for module in sorted({*MODULES} - COMMANDS)
+        if layer(module) != "cli"
+        for line, text in texts(module)
+        # After a command of ours an option is part of that.
+        if re.search(r"(?<![\w-])--[a-z{]", re.sub(r"(graphfilter|predict) [^.;]*", "", text))
+    ]
+    assert not named, "\n".join(named)

@@ -57,6 +57,14 @@ def test_commands_and_code_of_the_pages_run_one_after_another(
         exec(compile(code, page, "exec"), {})
 
 
+def test_readme_is_short_and_its_tables_are_full() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 110
+    rows = [line.strip("|").split("|") for line in lines if line.startswith("|")]
+    # The first column of a head may be empty, no other cell.
+    assert all(cell.strip() for row in rows for cell in row[1:])
+
+
 def test_code_of_the_page_on_tables_runs() -> None:
     code = "\n".join(blocks("docs/tables.md", "python"))
     assert code

@@ -4,10 +4,16 @@
 (() => {
   const { make, plot, shape, button, mount } = window.graphfilterPlots;
   const SECONDS = 7;
-  const ABOUT = {
-    low: { title: "Neighbours agree", words: "low-pass: it averages each vertex with its neighbours" },
-    middle: { title: "Neighbours say nothing", words: "flat: it leaves the graph alone" },
-    high: { title: "Neighbours disagree", words: "high-pass: it contrasts each vertex with its neighbours" },
+  const TITLES = { low: "Neighbours agree", middle: "Neighbours say nothing", high: "Neighbours disagree" };
+  // By which of the low, middle and high frequencies pass, in the words of the report.
+  const WORDS = {
+    "100": "low-pass: it averages each vertex with its neighbours",
+    "010": "band-pass: it keeps the middle frequencies",
+    "001": "high-pass: it contrasts each vertex with its neighbours",
+    "110": "a weak low-pass: it smooths each vertex's own features a little",
+    "011": "a weak high-pass: it contrasts each vertex a little with its neighbours",
+    "101": "band-stop: it drops what lies between agreement and contrast",
+    "111": "nearly flat: it leaves the graph alone",
   };
   const NAMES = { digits: "handwritten digits", csbm: "a random graph", bipartite: "a bipartite graph" };
   // Sketches of the three kinds: eight vertices, the first four of one class.
@@ -31,13 +37,34 @@
     PLACES[kind].forEach(([cx, cy], i) => make("circle", { class: i < 4 ? "gf-one" : "gf-other", cx, cy, r: 4 }, svg));
   }
 
+  // The rows of two records, one between the other.
+  function mix(rows, at) {
+    const [low, share] = [Math.floor(at), at - Math.floor(at)];
+    const high = rows[Math.min(low + 1, rows.length - 1)];
+    return rows[low].map((v, i) => v + share * (high[i] - v));
+  }
+
+  // As the report describes a response: a band passes if its mean is half of the strongest one's.
+  function describe(points) {
+    const bands = [[0, 0.6], [0.6, 1.3], [1.3, 2.001]];
+    const means = bands.map(([from, to]) => {
+      const sizes = points.filter(([f]) => f >= from && f < to).map(([, size]) => size);
+      return sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
+    });
+    return WORDS[means.map((mean) => (mean >= Math.max(...means) / 2 ? "1" : "0")).join("")];
+  }
+
   function panel(parent, record) {
-    const about = ABOUT[record.kind];
+    const at = (share) => {
+      const place = share * (record.epochs.length - 1);
+      return { epoch: record.epochs[Math.round(place)], curve: shape(mix(record.alpha, place), mix(record.beta, place)) };
+    };
     const figure = make("figure", { class: "gf-panel" }, parent);
     sketch(figure, record.kind);
-    make("p", { class: "gf-panel-title" }, figure, about.title);
+    make("p", { class: "gf-panel-title" }, figure, TITLES[record.kind]);
     const accuracy = (100 * record.accuracy).toFixed(1);
-    const label = `${NAMES[record.name]}: the learned filter is ${about.words}; it labels ${accuracy} % of the test vertices rightly`;
+    const learned = describe(at(1).curve);
+    const label = `${NAMES[record.name]}: the learned filter is ${learned}; it labels ${accuracy} % of the test vertices rightly`;
     const drawn = plot(figure, { label, ends: ["neighbours agree", "disagree"], ticks: [0, 1, 2] });
     const most = Math.max(...record.energy);
     const width = 2 / record.energy.length;
@@ -49,17 +76,14 @@
     const curve = drawn.line("gf-curve", []);
     const caption = make("figcaption", {}, figure);
     const counts = `${NAMES[record.name]}, ${record.vertices.toLocaleString("en")} vertices`;
-    make("span", { class: "gf-words" }, caption, `Learned: ${about.words}.`);
+    const words = make("span", { class: "gf-words" }, caption);
     const epoch = make("span", { class: "gf-epoch" }, caption);
-    const mix = (rows, at) => {
-      const [low, share] = [Math.floor(at), at - Math.floor(at)];
-      const high = rows[Math.min(low + 1, rows.length - 1)];
-      return rows[low].map((v, i) => v + share * (high[i] - v));
-    };
     return (share) => {
-      const at = share * (record.epochs.length - 1);
-      curve.setAttribute("d", drawn.path(shape(mix(record.alpha, at), mix(record.beta, at))));
-      epoch.textContent = `${counts}. Epoch ${record.epochs[Math.round(at)]}; ${accuracy} % right in the end.`;
+      const now = at(share);
+      curve.setAttribute("d", drawn.path(now.curve));
+      const when = share === 0 ? "At the start" : share === 1 ? "Learned" : "So far";
+      words.textContent = `${when}: ${describe(now.curve)}.`;
+      epoch.textContent = `${counts}. Epoch ${now.epoch}; ${accuracy} % right in the end.`;
     };
   }
 

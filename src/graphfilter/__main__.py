@@ -5,6 +5,7 @@ Imports next to nothing, so that Ctrl-C ends in one line from the first moment o
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -20,14 +21,42 @@ def main() -> NoReturn:
     signals = (signal.SIGINT, signal.SIGTERM)
     for number in signals:
         signal.signal(number, _stop)
+    end = _End()
     try:
         from graphfilter.cli import main as run
 
         run()
+    except SystemExit as done:
+        end.code = done.code
+        raise
     finally:
         # All output is written: while Python shuts down, a signal just ends it.
         for number in signals:
             signal.signal(number, signal.SIG_DFL)
+
+
+class _End:
+    """Ends the process when all is done that Python does before it takes itself apart.
+
+    What it would do then is of no use to a command, and dangerous: a thread of a library (Arrow,
+    DuckDB, gloo) that lets go of a Python object at that time aborts the process. Registered
+    first, this is called last, after threads were waited for and other handlers were called.
+    """
+
+    def __init__(self) -> None:
+        self.code: object = 1
+        atexit.register(self)
+
+    def __call__(self) -> None:
+        if not isinstance(self.code, int):
+            return
+        try:
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:
+                    stream.flush()
+        except (OSError, ValueError):
+            return  # Python itself complains of what cannot be written.
+        os._exit(self.code)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

@@ -197,7 +197,7 @@ def test_every_plot_can_be_saved_as_png_and_svg(graph: Graph, visit, tmp_path: P
 
 def test_wide_table_fades_on_the_side_with_more_to_see(graph: Graph, visit, tmp_path: Path) -> None:
     seen = visit(make_report(graph, tmp_path), width=390)
-    box = seen.page.locator("#answer .scroll").first
+    box = seen.page.locator("#classes .scroll").first
     classes = "(box) => [...box.classList].filter((c) => c !== 'scroll').sort()"
     assert box.evaluate(classes) == ["more-right"]
     for place, expected in (("20", ["more-left", "more-right"]), ("9999", ["more-left"])):
@@ -209,7 +209,23 @@ def test_wide_table_fades_on_the_side_with_more_to_see(graph: Graph, visit, tmp_
             seen.page.wait_for_timeout(50)
         assert box.evaluate(classes) == expected
     wide = visit(make_report(graph, tmp_path / "wide"), width=1280)
-    assert wide.page.locator("#answer .scroll").first.evaluate(classes) == []
+    assert wide.page.locator("#classes .scroll").first.evaluate(classes) == []
+
+
+def test_first_tables_fit_a_phone(visit, tmp_path: Path) -> None:
+    """Models, scores, thresholds and the most likely vertices, read without moving sideways."""
+    graph = make_csbm(n_vertices=200, frequency=0.4, n_features=6)
+    labels = np.where(np.arange(200) % 3 == 0, -1, np.asarray(graph.labels))
+    url = make_report(graph.replace(labels=labels), tmp_path)
+    for width in (390, 1280):
+        seen = visit(url, width=width)
+        for place in ("#answer .scroll", "#decision .scroll", ".vertices:has(#most-likely)"):
+            boxes = seen.page.locator(place)
+            assert boxes.count() > 0, place
+            for box in boxes.all():
+                assert box.evaluate("(box) => box.scrollWidth <= box.clientWidth"), place
+        seen.check()
+        seen.check_structure()
 
 
 @pytest.mark.parametrize("model", ["gcn", "appnp", "gpr-gnn"])

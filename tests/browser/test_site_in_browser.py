@@ -64,7 +64,14 @@ def test_first_page_plays_what_was_recorded(site: Path, visit) -> None:
     slider.fill("0")
     before = page.locator(".gf-panel .gf-curve").first.get_attribute("d")
     assert before == page.locator(".gf-panel .gf-start").first.get_attribute("d")
+    words = page.locator(".gf-panel .gf-words")
+    # The words are of the curve above them: the start is the same on all graphs.
+    assert {"At the start: a weak low-pass"} == {
+        said.partition(":")[0] + ":" + said.split(":")[1] for said in words.all_inner_texts()
+    }
     slider.fill("1")
+    shapes = [said.split(":")[1].strip() for said in words.all_inner_texts()]
+    assert shapes == ["low-pass", "nearly flat", "high-pass"]
     assert page.locator(".gf-panel .gf-curve").first.get_attribute("d") != before
     assert "Epoch 182; 99.2 % right" in page.locator(".gf-epoch").first.inner_text()
     # Pressed at the end it begins again, and can be paused.

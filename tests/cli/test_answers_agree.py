@@ -88,12 +88,22 @@ def check_classes(run: Run, truth: dict[str, str], positive: str) -> None:
             assert confusion[i][j] == sum(truth[n] == given and said[n] == answer for n in test)
     listed = [*run.table("least-sure"), *run.table("possible-label-errors")]
     assert listed
-    for name, part, given, predicted, probability, *_ in listed:
+    # Without labels, a list has no columns for them.
+    for row in listed:
+        name, part, *given, predicted, probability = row[:5]
         assert (part, predicted) == (run.rows[name]["part"], said[name])
-        assert given == truth.get(name, "")
+        assert given in ([truth.get(name, "")], [])
+        assert bool(given) or name not in truth
         assert float(probability) == pytest.approx(float(run.rows[name]["probability"]), abs=1e-3)
     for name, _, given, predicted, *_ in run.table("possible-label-errors"):
         assert given != predicted, name
+    likely = run.table("most-likely")
+    for name, part, predicted, probability in likely:
+        assert (part, predicted) == (run.rows[name]["part"], said[name])
+        assert name not in truth
+        assert float(probability) == pytest.approx(float(run.rows[name][f"p_{positive}"]), abs=1e-3)
+    chances = [float(row[3]) for row in likely]
+    assert chances == sorted(chances, reverse=True)
     whys = re.findall(r"Why <strong>(.*?)</strong> is (.*?) rather than", run.page)
     assert whys
     assert all(said[name] == answer for name, answer in whys)
@@ -110,6 +120,8 @@ def check_use(graphfilter, run: Run, files: tuple[str, ...], vertex: str) -> Non
     out = run.folder.parent / f"{run.folder.name}.csv"
     assert graphfilter("predict", run.folder, *files[:4], "--quiet", "--out", out).code == 0
     again = rows_of(out)
+    for row in (*run.rows.values(), *again.values()):
+        assert row["predicted"] in row.get("set", row["predicted"]).split(";")
     assert {n: row["predicted"] for n, row in again.items()} == {
         n: row["predicted"] for n, row in run.rows.items()
     }
@@ -144,7 +156,9 @@ def test_answers_on_churn_agree(graphfilter, tmp_path: Path, words: tuple[str, .
     assert run.metrics["headline"]["score"] == score
 
 
-@pytest.mark.parametrize("words", [(), ("--cost", "1:0=8")], ids=["plain", "costs"])
+@pytest.mark.parametrize(
+    "words", [(), ("--cost", "1:0=8", "--coverage", "0.8")], ids=["plain", "costs"]
+)
 def test_answers_on_fraud_agree(graphfilter, tmp_path: Path, words: tuple[str, ...]) -> None:
     tables = make_fraud(200, 80)
     files = tables.write(tmp_path / "tables")
@@ -167,8 +181,16 @@ def test_answers_on_fraud_agree(graphfilter, tmp_path: Path, words: tuple[str, .
         assert ours["low"] <= ours["value"] <= ours["high"]
     if words:
         assert headline["models"]["this model"]["value"] == pytest.approx(decision["cost"])
+    if words:
+        threshold = run.metrics["decision"]["threshold"]
+        odds = np.log(threshold / (1 - threshold))
+        assert f"“1” is answered where its log-odds are {odds:+.2f} or more" in run.page
+        assert "sets hold a class more, which the threshold answers" in run.page
+    assert run.data["training"]["monitored"]["name"] == "average precision"
+    assert "<dt>pairs with a common neighbour within a class</dt>" in run.page
     # Devices have no label: they are in no list of vertices.
-    listed = [row[0] for id in ("least-sure", "possible-label-errors") for row in run.table(id)]
+    lists = ("most-likely", "least-sure", "possible-label-errors")
+    listed = [row[0] for id in lists for row in run.table(id)]
     assert not [name for name in listed if name.startswith("D")]
     assert "never has a label are left out of the lists" in run.page
 
@@ -176,8 +198,10 @@ def test_answers_on_fraud_agree(graphfilter, tmp_path: Path, words: tuple[str, .
 def test_answers_on_revenue_agree(graphfilter, tmp_path: Path) -> None:
     tables = make_revenue(120)
     files = tables.write(tmp_path / "tables")[:4]
-    assert graphfilter("inspect", *files, "--number", "revenue", "--quiet").code == 0
-    run = fit(graphfilter, files, tmp_path / "run", "--number", "revenue")
+    inspected = graphfilter("inspect", *files, "--number", "revenue")
+    assert inspected.code == 0
+    assert "no column is the label" not in inspected.err  # What is predicted was named.
+    run = fit(graphfilter, files, tmp_path / "run", "--number", "revenue", "--coverage", "0.8")
     cells = zip(tables.vertices["shop"], tables.vertices["revenue"], strict=True)
     truth = {name: float(value.lstrip("€")) for name, value in cells if value}
     said = {name: float(row["predicted"]) for name, row in run.rows.items()}
@@ -188,6 +212,13 @@ def test_answers_on_revenue_agree(graphfilter, tmp_path: Path) -> None:
         assert scores["rmse"] == pytest.approx(np.sqrt(np.square(known - answered).mean()))
     ours = run.metrics["headline"]["models"]["this model"]["value"]
     assert ours == pytest.approx(run.metrics["scores"]["test"]["rmse"])
+    seen = re.search(r"Intervals of coverage 0.8 are ([\d,]+) wide in the middle", run.page)
+    assert seen is not None
+    unseen = [row for row in run.rows.values() if row["part"] not in ("train", "val")]
+    width = np.median([float(row["high"]) - float(row["low"]) for row in unseen])
+    assert float(seen[1].replace(",", "")) == pytest.approx(width, rel=1e-3)
+    # Numbers of five digits and more are written out.
+    assert "e+0" not in " ".join(re.findall(r">([^<]*)</t[dh]>", run.page))
     assert f"typical error (RMSE) of {ours:,.0f}" in run.page
     assert f"typical error (RMSE) of {ours:,.0f}" in " ".join(run.printed.split())
     for name, part, given, predicted, error in run.table("largest-errors"):

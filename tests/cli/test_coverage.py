@@ -57,7 +57,9 @@ def test_fit_with_a_coverage_leaves_what_it_promises(
     promise = json.loads((run / "metrics.json").read_text())["promise"]
     assert promise["coverage"] == 0.8
     assert promise["given"] is True
-    assert promise["n_calibrated"] == (found["part"] == "val").sum()
+    assert promise["set_aside"] is True
+    assert promise["n_calibrated"] == (found["part"] == "val").sum() // 2
+    assert "set aside, which chose neither epochs nor weights" in result.out.replace("\n", " ")
     each = 2 if what == "numbers" else 1
     assert promise["observed"]["n_vertices"] == each * (found["part"] == "test").sum()
     assert set(promise["by_number"]) == ({"price", "cost"} if what == "numbers" else set())

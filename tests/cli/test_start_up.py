@@ -37,6 +37,40 @@ def test_help_waits_for_no_heavy_library(words: list[str]) -> None:
     assert not {name.partition(".")[0] for name in done.stderr.split()} & HEAVY
 
 
+@pytest.mark.parametrize(("words", "code"), [(["--version"], 0), (["fit"], 2)])
+def test_a_command_ends_before_python_takes_itself_apart(words: list[str], code: int) -> None:
+    """A thread of a library that lets go of a Python object at that time aborts the process."""
+    script = (
+        f"import atexit, sys; sys.argv = ['graphfilter', *{words}]\n"
+        "class Held:\n"
+        "    def __del__(self): print('taken apart')\n"
+        "held = Held()\n"
+        "from graphfilter.__main__ import main\n"
+        "def last(): print('all is done')\n"
+        "from graphfilter import cli\n"
+        "run = cli.main\n"
+        "cli.main = lambda: (atexit.register(last), print('said', end=' '), run())\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == code
+    assert done.stdout.startswith("said ")
+    assert done.stdout.endswith("all is done\n")
+
+
+def test_a_bug_ends_with_its_traceback_and_code_1() -> None:
+    script = (
+        "from graphfilter import cli\n"
+        "from graphfilter.__main__ import main\n"
+        "def run(): raise KeyError('a bug')\n"
+        "cli.main = run\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.endswith("KeyError: 'a bug'\n")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
 @pytest.mark.parametrize(
     ("number", "line", "code"),

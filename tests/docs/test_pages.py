@@ -52,3 +52,13 @@ def test_blocks_of_the_page_run_in_their_order(
         else:
             for line in block.splitlines():
                 run_command(line, monkeypatch, capfd)
+
+
+def test_lines_of_the_first_page_run_and_are_few(capsys) -> None:
+    code = (DOCS / "first_lines.py").read_text()
+    assert len([line for line in code.splitlines() if line]) == 8
+    quick = code.replace("random_state=0", "random_state=0, max_epochs=3")
+    exec(compile(quick, "first_lines.py", "exec"), {})
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.endswith("of the hidden labels are right")
+    assert "log-odds" in second

@@ -136,6 +136,8 @@ def test_high_effort_trains_wider_networks_from_several_seeds() -> None:
 def test_no_seconds_still_give_an_answer_and_negative_ones_are_refused() -> None:
     fitted = GraphClassifier(seconds=0, random_state=0, device="cpu").fit(graph=GRAPH)
     assert len(fitted.member_notes_) == 1
+    assert fitted.absent_["deep network"] == "not begun when training was told to end"
+    assert not {note.title for note in fitted.member_notes_} & set(fitted.absent_)
     np.testing.assert_allclose(fitted.predict_proba().sum(axis=1), 1)
     with pytest.raises(ConfigError, match="seconds must not be negative"):
         GraphClassifier(seconds=-1).fit(graph=GRAPH)

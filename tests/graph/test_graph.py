@@ -195,6 +195,29 @@ def test_features_of_any_kind_become_float32(make: Any) -> None:
     np.testing.assert_array_equal(features.toarray() if sp.issparse(features) else features, values)
 
 
+def test_masked_cells_are_refused_and_masked_labels_unknown() -> None:
+    masked = np.ma.masked_array(np.eye(3), mask=np.eye(3) > 0)
+    with pytest.raises(GraphError, match="features must have a value in every cell; 3 are masked"):
+        Graph.from_edges([[0, 1]], 3, features=masked)
+    weights = np.ma.masked_array([1.0, 2.0], mask=[False, True])
+    with pytest.raises(GraphError, match="weights must have a value in every cell; 1 are masked"):
+        Graph.from_edges([[0, 1], [1, 2]], 3, weights=weights)
+    whole = np.ma.masked_array(np.eye(3))
+    assert np.array_equal(np.asarray(Graph.from_edges([[0, 1]], 3, features=whole).features), whole)
+    labels = np.ma.masked_array([5, 7, 7], mask=[False, False, True])
+    graph = Graph.from_edges([[0, 1]], 3, labels=labels)
+    assert graph.labels is not None
+    assert graph.labels.tolist() == [0, 1, -1]
+    assert graph.classes.tolist() == [5, 7]
+
+
+@pytest.mark.parametrize("what", ["features", "weights"])
+def test_a_whole_number_that_no_float_holds_is_refused(what: str) -> None:
+    given = [[10**400], [1]] if what == "features" else [10**400]
+    with pytest.raises(GraphError, match=f"{what} must be finite in float32"):
+        Graph.from_edges([[0, 1]], 2, **{what: given})
+
+
 def test_features_take_a_tensor_that_requires_grad() -> None:
     graph = Graph.from_edges([[0, 1]], features=torch.eye(2, requires_grad=True))
     np.testing.assert_array_equal(graph.features, np.eye(2))

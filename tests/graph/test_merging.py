@@ -63,7 +63,7 @@ def test_repeats_without_weights_are_counted_where_that_is_asked() -> None:
     graph = Graph.from_edges([[0, 1], [1, 0], [0, 1], [1, 2]], merge="sum")
     assert graph.edge_weights is not None
     assert graph.edge_weights.tolist() == [3, 1]
-    with pytest.raises(GraphError, match=r"there are none\. Name their column with --weight"):
+    with pytest.raises(GraphError, match=r"there are none\. Name their column with `weight`"):
         Graph.from_edges([[0, 1]], merge="mean")
     with pytest.raises(ConfigError, match="did you mean 'mean'"):
         Graph.from_edges([[0, 1]], weights=[1.0], merge="mea")
@@ -89,7 +89,7 @@ def test_tables_merge_by_what_the_weight_is_and_say_so(
     assert graph.edge_weights.tolist() == [expected]
     (note,) = [note for note in graph.notes if "repeated edge" in note]
     assert said in note
-    assert ("otherwise: --merge" in note) == bool(said)
+    assert ("otherwise: `merge`" in note) == bool(said)
 
 
 @pytest.mark.parametrize("merge", [None, *MEANINGS])
@@ -132,8 +132,8 @@ def test_columns_of_edges_that_nothing_uses_are_named_with_their_options() -> No
     vertices = {"id": ["a", "b", "c"], "x": ["1", "2", "3"]}
     graph, _ = read_tables(edges, vertices)
     expected = (
-        "edges: not used: 'minutes' (--weight minutes), 'day' (--edge-time day), "
-        "'how' (--edge-kind how), 'balance'."
+        "edges: not used: 'minutes' (`weight='minutes'`), 'day' (`edge_time='day'`), "
+        "'how' (`edge_kind='how'`), 'balance'."
     )
     assert expected in graph.notes
     used = Columns(weight="minutes", edge_time="day", edge_kind="how")

@@ -109,3 +109,22 @@ def test_threads_grow_the_same_trees(monkeypatch: pytest.MonkeyPatch) -> None:
         forest.fit(rows, labels, seed=5)
         grown.append(forest.state_dict())
     assert all(torch.equal(grown[0][name], grown[1][name]) for name in grown[0])
+
+
+@pytest.mark.parametrize(("n_train", "n_classes"), [(60, 2), (300, 40), (1000, 150)])
+def test_forest_bytes_bound_what_a_forest_takes(n_train: int, n_classes: int) -> None:
+    """Both what scikit-learn takes for a tree and what is kept of all of them."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n_train, 4)).astype(np.float32)
+    labels = rng.integers(0, n_classes, n_train)
+    labels[:n_classes] = np.arange(n_classes)
+    tree = forest._grow(x, labels, None, 0)
+    assert tree.value.nbytes <= forest.growing_bytes(n_train, n_classes)
+    n_trees = 10
+    found = Forest(4, n_classes, ForestConfig(n_trees=n_trees))
+    found.fit(x, labels, seed=1)
+    kept = sum(part.nbytes for part in found.state_dict().values())
+    most = forest.forest_bytes(n_train, n_classes, n_trees)
+    assert kept <= most - forest.growing_bytes(n_train, n_classes)
+    # And not by a bound so large that every plan of memory would fail.
+    assert most <= 20 * (kept + tree.value.nbytes)

@@ -37,9 +37,9 @@ def folder(tmp_path: Path) -> Path:
 
 def test_summary_says_that_none_is_better(folder: Path) -> None:
     text = committee_summary.summarise(folder)
-    assert "worse than none, on any of 18 datasets." in text
+    assert "none of them is significantly better on any of 18 datasets." in text
     assert "No other has a higher mean." in text
-    assert "that of 1 to 1 systems" in text
+    assert "the best of 1 to 1 systems" in text
     assert "better on 0, level on 18 and worse on 0 of the 18 datasets." in text
 
 
@@ -48,11 +48,14 @@ def test_summary_names_what_is_better_and_where(folder: Path) -> None:
     others.append([record("minesweeper", "gat", i, 0.9 + NOISE[i]) for i in range(10)])
     others.append([record("texas", "mlp", i, 0.805 + 50 * NOISE[i]) for i in range(10)])
     text = committee_summary.summarise(folder)
-    assert "none on 17 of 18 datasets, and worse than GAT on minesweeper (80.0 against 90.0" in text
-    assert "higher mean on 2: texas (MLP 80.50, it 80.00) and minesweeper (GAT 90.00, it " in text
+    assert "on 17 of 18 datasets; better: GAT on `minesweeper` (90.0 at best, the comm" in text
+    assert "higher mean on 2: `texas` and `minesweeper`." in text
 
 
 def test_table_of_the_summary_has_the_means(folder: Path) -> None:
     lines = committee_summary.summarise(folder).splitlines()
     assert lines[2] == "| **Committee** |" + " 80.0 |" * len(committee_summary.SHOWN)
     assert lines[3] == "| Best other on record |" + " 70.0 |" * len(committee_summary.SHOWN)
+    # A system that is on record everywhere has a row; no row has an empty cell.
+    assert lines[4] == "| GCN |" + " 70.0 |" * len(committee_summary.SHOWN)
+    assert lines[5] == ""

@@ -76,7 +76,7 @@ def test_many_classes_have_no_threshold() -> None:
     graph = Graph.from_edges([[0, 1]], labels=["a", "b", "c"] * 4, n_vertices=12)
     planned = plan_fit(Source(graph), 0)
     assert plan_decision(planned, Asked()) is None
-    with pytest.raises(ConfigError, match="--cost is for two classes; there are 3"):
+    with pytest.raises(ConfigError, match="`cost` is for two classes; there are 3"):
         plan_decision(planned, Asked(costs=("a:b=1",)))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, strategies as st
 from pyarrow import csv, parquet
 
 import graphfilter as gf
@@ -75,3 +76,28 @@ def test_failed_write_leaves_what_was_there(graph, tmp_path: Path) -> None:
         tables.write_rows(tmp_path / "p.parquet", graph, columns)
     assert (tmp_path / "p.parquet").read_text() == "before"
     assert [p.name for p in tmp_path.iterdir()] == ["p.parquet"]
+
+
+SIGNS = "=+-@\t\r"
+
+
+@given(st.lists(st.text(SIGNS + "a'7\n ", max_size=4), min_size=1, max_size=9))
+def test_excel_safe_changes_what_begins_a_formula_and_nothing_else(names: list[str]) -> None:
+    column = pa.array(names, pa.string())
+    block = pa.record_batch({"=id": column, "x": np.arange(len(names)) - 5})
+    found = tables._excel_block(block)
+    assert found.schema.names == ["'=id", "x"]
+    assert found["x"].equals(block["x"])
+    for before, after in zip(names, found["'=id"].to_pylist(), strict=True):
+        assert after == tables.excel_text(before)
+        assert after.startswith("'") == (before[:1] in (*SIGNS, "'") and before != "")
+        assert after in (before, f"'{before}")
+
+
+def test_excel_safe_is_of_csv_alone(tmp_path: Path) -> None:
+    names = ["=cmd", "-1", "plain"]
+    graph = gf.Graph.from_edges([[0, 1]], 3, vertex_names=names)
+    for file in ("e.csv", "e.parquet"):
+        write_embeddings(tmp_path / file, graph, np.eye(3, dtype=np.float32), excel_safe=True)
+    assert parquet.read_table(tmp_path / "e.parquet")["id"].to_pylist() == names
+    assert csv.read_csv(tmp_path / "e.csv")["id"].to_pylist() == ["'=cmd", "'-1", "plain"]

@@ -324,7 +324,7 @@ def test_what_a_store_cannot_hold_is_said_before_anything_is_written(
     tables: tuple[Path, Path], tmp_path
 ):
     folder = tmp_path / "store"
-    with pytest.raises(ConfigError, match="leave out --edge-kind"):
+    with pytest.raises(ConfigError, match="leave out `edge_kind`"):
         build_store(*tables, folder, columns=Columns(edge_kind="weight"))
     with pytest.raises(DataFileError, match="it is the table of vertices"):
         build_store(tables[0], tables[0], folder)
@@ -338,7 +338,7 @@ def test_what_a_store_cannot_hold_is_said_before_anything_is_written(
 
 def test_store_is_replaced_only_where_that_is_asked_for(tables: tuple[Path, Path], tmp_path):
     check_same(tables, tmp_path / "store")
-    with pytest.raises(ConfigError, match="--overwrite"):
+    with pytest.raises(ConfigError, match="`overwrite=True`"):
         build_store(*tables, tmp_path / "store", memory=MEMORY)
     build_store(*tables, tmp_path / "store", memory=MEMORY, overwrite=True)
     with pytest.raises(ConfigError, match="not empty"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import shutil
@@ -14,6 +15,7 @@ import scipy.sparse as sp
 
 import graphfilter as gf
 from graphfilter.inputs.views import averages
+from graphfilter.storage import read_checked_json, write_checked_json
 from graphfilter.store import hops
 from graphfilter.systems import Prepared
 
@@ -59,7 +61,7 @@ def test_kept_averages_have_the_bits_of_those_made(
 
 
 @pytest.mark.parametrize(
-    "damage", ["flipped", "cut", "gone", "header", "json", "format", "outside"]
+    "damage", ["flipped", "cut", "gone", "header", "json", "format", "outside", "nan"]
 )
 def test_damaged_averages_are_made_again_with_a_note(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: str
@@ -74,6 +76,14 @@ def test_damaged_averages_are_made_again_with_a_note(
         file.write_bytes(file.read_bytes()[:-4])
     elif damage == "gone":
         file.unlink()
+    elif damage == "nan":
+        # With the checksum of what it is now, as a program that went wrong would write it.
+        values = np.fromfile(file, dtype="<f4")
+        values[7] = np.nan
+        values.tofile(file)
+        kept = read_checked_json(header)
+        kept["arrays"][1]["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
+        write_checked_json(header, kept)
     elif damage == "json":
         header.write_text("{")
     else:

@@ -38,7 +38,7 @@ def test_numbers_of_every_kind_are_taken_as_they_are() -> None:
     encoder = fit(**columns)
     assert encoder.feature_names == tuple(columns)
     assert encoder.notes == (
-        "2 columns read as numbers ('text', 'packed'); otherwise: --column NAME=category.",
+        "2 columns read as numbers ('text', 'packed'); otherwise: name their kinds with `kinds`.",
     )
     expected = [[1, 1, 1, 1, 1, 7], [-25, 2, 2, 0, 0, 8], [3, 3, 3, 1, 1, 7]]
     np.testing.assert_array_equal(encode(encoder, **columns), expected)
@@ -67,9 +67,9 @@ def test_notes_say_what_was_encoded_and_what_was_left_out() -> None:
     assert encoder.feature_names == ("colour=blue", "colour=green", "colour=red")
     assert encoder.notes == (
         "column 'colour' has 3 values: one-hot encoded, empty cells as zeros (otherwise: "
-        "--column colour=drop).",
+        "`kinds=(('colour', 'drop'),)`).",
         "column 'comment' left out: 100 different values in 100 rows look like text or "
-        "identifiers (otherwise: --column comment=category).",
+        "identifiers (otherwise: `kinds=(('comment', 'category'),)`).",
         "column 'nothing' left out: it is empty.",
         "column 'bytes' left out: binary is neither a number nor a word.",
     )
@@ -90,7 +90,7 @@ def test_columns_of_too_many_words_are_left_out(n_rows: int, n_distinct: int, us
 
 
 def test_a_mostly_numeric_column_is_never_silently_categorical() -> None:
-    with pytest.raises(DataFileError, match=r"'abc' is not a number.*--categorical age") as caught:
+    with pytest.raises(DataFileError, match=r"'abc' is not a number.*`categorical=") as caught:
         fit(age=["1", "2", "abc"])
     assert caught.value.line == 4
     table = pa.table({"age": ["1", "2", "abc"]})

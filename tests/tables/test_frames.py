@@ -144,6 +144,21 @@ def test_excel_sheets_are_named_behind_the_path(tmp_path: Path) -> None:
         gf.read_tables(path, path)
 
 
+def test_formulas_without_stored_values_are_said(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    for name, double in (("computed", 2), ("not computed", "=2*B2")):
+        book = openpyxl.Workbook()
+        for row in (["id", "age", "double"], ["a", 1, double], ["b", None, 4], ["c", 3, double]):
+            book.active.append(row)
+        book.save(tmp_path / f"{name}.xlsx")
+    edges = {"u": ["a", "b"], "v": ["b", "c"]}
+    graph, _ = gf.read_tables(edges, tmp_path / "not computed.xlsx")
+    (note,) = [note for note in graph.notes if "stored value" in note]
+    assert "2 cells are formulas without a stored value (the first is C2), read as empty" in note
+    graph, _ = gf.read_tables(edges, tmp_path / "computed.xlsx")
+    assert not [note for note in graph.notes if "formula" in note]
+
+
 def test_missing_openpyxl_is_said_with_the_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

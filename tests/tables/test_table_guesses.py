@@ -63,7 +63,7 @@ def test_ids_that_do_not_match_are_explained(
     with pytest.raises(DataFileError) as caught:
         read(tmp_path, edges, vertices)
     assert words in str(caught.value)
-    assert "--allow-missing" in str(caught.value)
+    assert "`allow_missing=True`" in str(caught.value)
 
 
 def test_guesses_go_with_the_error_that_follows(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_copy_of_the_vertices_is_not_taken_for_edges(tmp_path: Path) -> None:
 )
 def test_a_label_that_measures_is_refused(tmp_path: Path, cells: list[str], words: str) -> None:
     rows = "".join(f'{i},"{cell}"\n' for i, cell in enumerate(cells))
-    with pytest.raises(DataFileError, match=r"must be a few classes.*--(label|number)") as caught:
+    with pytest.raises(DataFileError, match=r"must be a few classes.*`(label|number)`") as caught:
         read(tmp_path, "u,v\n0,1\n", "id,label\n" + rows)
     assert words in str(caught.value)
 

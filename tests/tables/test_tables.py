@@ -321,7 +321,7 @@ def test_missing_column_suggests_the_nearest(tmp_path: Path, role: str) -> None:
 
 
 def test_missing_column_of_a_table_in_one_piece_says_what_separates(tmp_path: Path) -> None:
-    with pytest.raises(DataFileError, match=r"no column 'label'.*--delimiter"):
+    with pytest.raises(DataFileError, match=r"no column 'label'.*`delimiter`"):
         read(tmp_path, vertices=VERTICES.replace(",", "~"), columns=Columns(label="label"))
 
 
@@ -378,7 +378,7 @@ def test_files_that_are_no_tables_are_errors(tmp_path: Path) -> None:
         read_tables(edges, tmp_path / "v.xlsx")
     damaged = "id,label\na,éèü\nb,".encode() + b"\xe9\nc,x\n"
     (tmp_path / "damaged.csv").write_bytes(damaged)
-    with pytest.raises(DataFileError, match="--encoding"):
+    with pytest.raises(DataFileError, match="`encoding`"):
         read_tables(edges, tmp_path / "damaged.csv")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graphfilter.cli.predicted_options import PredictedOptions
-from graphfilter.cli.sources import FitOptions
+from graphfilter.cli.sources import ExcelSafe, FitOptions
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ class AnswerOptions(PredictedOptions):
             metavar="FILE",
         ),
     ] = None
+
+    excel_safe: ExcelSafe = False
 
     repeats: Annotated[
         int,
@@ -148,5 +150,5 @@ class AnswerOptions(PredictedOptions):
 
         return Asked(
             self.threshold, tuple(self.cost or ()), self.positive, self.embeddings, self.repeats,
-            self.title, self.coverage, self.keep_graph,
+            self.title, self.coverage, self.keep_graph, self.excel_safe,
         )  # fmt: skip

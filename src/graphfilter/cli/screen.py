@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from graphfilter.cli.words import in_options
 from graphfilter.runtime import launched, may_speak
 
 # Escape sequences, then what else moves the cursor, hides text or reverses it.
@@ -76,7 +77,7 @@ def share(value: float) -> str:
 
 def complain(message: str) -> None:
     """Print an error in one line that is never wrapped; of several processes, once."""
-    line = " ".join(printable(message).splitlines())
+    line = " ".join(printable(in_options(message)).splitlines())
     if may_speak():
         err.quiet = False
         err.print(f"[bold red]error:[/] {line}", soft_wrap=True)
@@ -97,7 +98,7 @@ def tell(lines: Iterable[str], *, quiet: bool = False) -> None:
     """Print notes for the user, one per line."""
     if not quiet:
         for line in lines:
-            err.print(f"[dim]note:[/] {printable(line)}", soft_wrap=True)
+            err.print(f"[dim]note:[/] {printable(in_options(line))}", soft_wrap=True)
 
 
 def say(text: str = "") -> None:

@@ -16,6 +16,7 @@ import typer
 
 from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import tell, waiting
+from graphfilter.cli.words import in_options
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -36,7 +37,14 @@ Scaling = Annotated[str, typer.Option(help="Of the features: auto, none, row or 
 SplitRule = Annotated[
     str, typer.Option(help="stratified, per_class, fixed, public, or fraction:0.1.")
 ]
-
+ExcelSafe = Annotated[
+    bool,
+    typer.Option(
+        "--excel-safe",
+        help="In CSV files, write ids and labels that begin with =, +, -, @, a tab or a carriage "
+        "return with an apostrophe in front: Excel would run them as formulas.",
+    ),
+]
 
 # The options that say where a graph comes from: kept with a run, so that it can be read again.
 ORIGIN = (
@@ -113,6 +121,15 @@ class GraphOptions:
             panel=COLUMNS,
         ),
     ] = None
+    clean_ids: Annotated[
+        bool,
+        _option(
+            "--clean-ids",
+            help="Read ids without blanks around them and characters of no width, and in one "
+            "Unicode form, in both tables.",
+            panel=COLUMNS,
+        ),
+    ] = False
     delimiter: Annotated[
         str | None,
         _option(help="Between columns: comma, semicolon, tab, pipe, space or a sign.", panel=TEXT),
@@ -172,6 +189,7 @@ class GraphOptions:
         # Not the label: the table to predict may have none.
         for name in (
             "id", "source", "target", "weight", "unlabelled", "edge_kind", "directed", "merge",
+            "clean_ids",
         ):  # fmt: skip
             chosen[name] = chosen[name] or getattr(like, name, None) or chosen[name]
         return Columns(**chosen)
@@ -216,6 +234,8 @@ class GraphOptions:
                     allow_missing=self.allow_missing, remedy=remedy,
                 )  # fmt: skip
         found = self._at_its_time(found)
+        # What is said of the graph stands in the report too.
+        found = found.replace(notes=tuple(map(in_options, found.notes)))
         read = f"read {found.n_vertices:,} vertices and {found.n_edges:,} edges."
         tell([read, *found.notes], quiet=self.quiet)
         # Loads torch: after the reading, so that what is wrong with the graph is said at once.

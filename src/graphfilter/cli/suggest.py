@@ -10,7 +10,7 @@ import typer
 
 from graphfilter.cli.explain import with_origin
 from graphfilter.cli.screen import say, show_table, waiting
-from graphfilter.cli.sources import GraphOptions, takes
+from graphfilter.cli.sources import ExcelSafe, GraphOptions, takes
 
 
 @takes(GraphOptions)
@@ -21,6 +21,7 @@ def suggest(
     csv: Annotated[
         Path | None, typer.Option(help="Write them to this file too.", metavar="FILE")
     ] = None,
+    excel_safe: ExcelSafe = False,
 ) -> None:
     """Name the unlabelled vertices whose label would teach the model most, each with its reason.
 
@@ -32,7 +33,7 @@ def suggest(
 
     Example:  graphfilter suggest run --n 20
     """
-    from graphfilter.run_folder import load_run, suggest_run
+    from graphfilter.run_folder import excel_text, load_run, suggest_run
     from graphfilter.storage import atomic_file, check_target
 
     if csv is not None:
@@ -51,5 +52,7 @@ def suggest(
             temporary.open("w", newline="", encoding="utf-8") as file,
         ):
             writer = csv_files.writer(file)
-            writer.writerows([["id", "score", "reason"], *rows])
+            safe = excel_text if excel_safe else str
+            writer.writerow(["id", "score", "reason"])
+            writer.writerows([safe(name), score, safe(reason)] for name, score, reason in rows)
         say(f"Written to {csv}.")

@@ -123,6 +123,12 @@ class OfCommittee(VertexEstimator):
             for member in committee.members
             if (reason := committee.absence(member, graph, n_train))
         } | outcome.without_a_say
+        told = {part.system.title for part in outcome.parts}
+        self.absent_ |= {
+            member.title: "not begun when training was told to end"
+            for member in committee.members
+            if member.title not in told and member.title not in self.absent_
+        }
         self.notes_ = (
             *(
                 f"{title} failed, and the others answer: {why}."

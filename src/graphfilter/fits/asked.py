@@ -30,6 +30,8 @@ class Asked:
         How often a set or an interval shall hold the truth; none are made where None.
     keep_graph : bool or None
         Whether to keep the graph with the run; where None, if it is small.
+    excel_safe : bool
+        Whether text that a spreadsheet would run as a formula is written with an apostrophe.
     """
 
     threshold: str = ""
@@ -40,6 +42,7 @@ class Asked:
     title: str = ""
     coverage: float | None = None
     keep_graph: bool | None = None
+    excel_safe: bool = False
 
 
 NOTHING_ASKED = Asked()

@@ -89,13 +89,13 @@ class DryRun:
     def _remedy(self) -> str:
         memory, settings = self.cost.memory, self.cost.system.settings()
         alone = self.cost.system.name.startswith("sgf")
-        tries = [] if alone else ["--model sgf, which cuts its hidden columns into blocks"]
+        tries = [] if alone else ["`model='sgf'`, which cuts its hidden columns into blocks"]
         if not self.cost.system.name.startswith("hop-mlp"):
-            tries.append("--model hop-mlp on a store, which reads vertices in batches")
+            tries.append("`model='hop-mlp'` on a store, which reads vertices in batches")
         if memory.features > memory.structure + memory.hidden:
-            tries.append("fewer features (--features, --drop)")
+            tries.append("fewer features (`features`, `drop`)")
         elif settings.get("hidden_size"):
-            tries.append("a smaller --hidden" if alone else "a smaller hidden_size")
+            tries.append("a smaller `hidden_size`" if alone else "a smaller hidden_size")
         if self.place.local_size > 1:
             tries.append("fewer processes per machine")
         tries.append("torchrun over several machines, or a machine with more memory")

@@ -71,7 +71,7 @@ class Fit:
     @cached_property
     def promised(self) -> Promised | None:
         """Sets or intervals that hold the truth as often as asked for; None where not asked."""
-        return promise_of(self.plan, self.estimator, self.coverage)
+        return promise_of(self.plan, self.estimator, self.coverage, self.answers)
 
     @property
     def graph(self) -> Graph:

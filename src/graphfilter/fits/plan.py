@@ -147,7 +147,7 @@ def check_classes(graph: Graph) -> tuple[str, ...]:
         counts = np.bincount(graph.labels[graph.labels >= 0], minlength=graph.n_classes)
     n_present = int(np.count_nonzero(counts))
     if n_present == 0:
-        raise GraphError("no vertex is labelled; name the column of the labels with --label.")
+        raise GraphError("no vertex is labelled; name the column of the labels with `label`.")
     if n_present == 1:
         only = graph.classes[int(counts.argmax())]
         raise GraphError(f"there must be at least two classes; every label is {str(only)!r}.")

@@ -15,7 +15,7 @@ from graphfilter.errors import ConfigError
 from graphfilter.estimators import VertexClassifier, VertexEstimator, VertexRegressor
 from graphfilter.fits.plan import Plan
 from graphfilter.metrics import Coverage, chance_of_coverage, coverage_by
-from graphfilter.wording import count
+from graphfilter.wording import count, number
 
 SEPARATOR = ";"
 # With so many that calibrate, coverage varies by a hundredth: more would be wasted.
@@ -36,6 +36,8 @@ class Promised:
         Whether they were set aside, and chose nothing.
     sets : bool array (n, C), optional
     intervals : array (n, T, 2), optional
+    n_widened : int
+        Sets that hold what is answered beside what the coverage takes.
     """
 
     plan: Plan
@@ -44,6 +46,7 @@ class Promised:
     sets: NDArray[np.bool_] | None = None
     intervals: NDArray[np.float64] | None = None
     is_aside: bool = False
+    n_widened: int = 0
 
     @cached_property
     def held(self) -> NDArray[np.bool_]:
@@ -145,7 +148,7 @@ class Promised:
         n = len(self.held)
         share = f"{self.coverage:.3g}"
         if self.intervals is not None:
-            said = [f"Intervals of coverage {share} are {self.size:.3g} wide in the middle."]
+            said = [f"Intervals of coverage {share} are {number(self.size)} wide in the middle."]
         elif self.plan.target.task.one_class:
             said = [
                 f"Sets of coverage {share} have {self.size:.2f} classes on average; "
@@ -153,6 +156,11 @@ class Promised:
             ]
         else:
             said = [f"Sets that hold all labels with coverage {share} have {self.size:.2f} labels."]
+        if self.n_widened:
+            said.append(
+                f"{count(self.n_widened, 'set holds', 'sets hold')} a class more, which the "
+                "threshold answers: the truth may be inside more often than promised."
+            )
         calibrated = count(self.n_calibrated, "validation vertex", "validation vertices")
         if self.n_calibrated < fewest_for(self.coverage):
             said.append(
@@ -252,7 +260,9 @@ def calibration_share(n_validation: int, coverage: float) -> float:
     return min(0.5, MOST_SET_ASIDE / n_validation)
 
 
-def promise_of(plan: Plan, estimator: VertexEstimator, coverage: float | None) -> Promised | None:
+def promise_of(
+    plan: Plan, estimator: VertexEstimator, coverage: float | None, answers: NDArray[Any]
+) -> Promised | None:
     """Return the sets or intervals of a fitted estimator; None where none are asked for."""
     if coverage is None or estimator.promise_ is None:
         return None
@@ -262,5 +272,17 @@ def promise_of(plan: Plan, estimator: VertexEstimator, coverage: float | None) -
         shaped = ends if ends.ndim == 3 else ends[:, None]
         return Promised(plan, coverage, n, intervals=shaped, is_aside=aside)
     assert isinstance(estimator, VertexClassifier)
-    sets = estimator.predict_set(coverage=coverage)
-    return Promised(plan, coverage, n, sets=sets, is_aside=aside)
+    needed = estimator.predict_set(coverage=coverage)
+    sets = with_answers(needed, answers)
+    n_widened = int((sets & ~needed).any(axis=1).sum())
+    return Promised(plan, coverage, n, sets=sets, is_aside=aside, n_widened=n_widened)
+
+
+def with_answers(sets: NDArray[np.bool_], answers: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return sets (n, C) that hold what is answered: a class of each vertex, or its labels.
+
+    A threshold or costs may answer another class than the most probable one, which a set holds
+    anyway. A larger set keeps the promise all the more.
+    """
+    chosen = np.eye(sets.shape[1], dtype=bool)[answers] if answers.ndim == 1 else answers > 0
+    return sets | chosen

@@ -46,14 +46,17 @@ def without_future(graph: Graph, split: Split, by: SplitBy) -> tuple[Graph, tupl
     if history is None:
         return graph, ()
     if by.times is None:
-        unused = "The times of the edges are not used: give --as-of DATE, or --split-by COLUMN."
+        unused = (
+            "The times of the edges are not used: give a moment with `as_of`, or a column with "
+            "`split_by`."
+        )
         return graph, (unused,) if history.moment is None else ()
     first = float(np.nanmin(by.times[np.concatenate([split.val, split.test])]))
     largest = [np.nanmax(np.abs(times), initial=0) for times in (history.times, by.times)]
     if (largest[0] > _NO_YEAR) != (largest[1] > _NO_YEAR):
         raise GraphError(
             f"the times of edges and of {by.column!r} must both be dates, or both be numbers such "
-            "as years. Name other columns with --edge-time and --split-by."
+            "as years. Name other columns with `edge_time` and `split_by`."
         )
     if history.moment is not None and history.moment <= first:
         return graph, ()
@@ -76,7 +79,7 @@ def choose_split(
         said = f"split taken from the table: {_sizes(split)} ({split.rule})."
     elif given is not None:
         raise ConfigError(
-            f"the tables have a split column; drop it (--drop) to divide by {by.column!r}."
+            f"the tables have a split column; drop it (`drop`) to divide by {by.column!r}."
         )
     elif by.times is not None:
         split = by_time(graph.labels, by.times)

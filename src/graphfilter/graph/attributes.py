@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.errors import GraphError
-from graphfilter.graph.edges import on_host
+from graphfilter.graph.edges import as_array
 from graphfilter.graph.sparse_checks import check_sparse
 from graphfilter.tables import Features, encode_labels
 from graphfilter.wording import count
@@ -91,7 +91,9 @@ def as_features(features: Any, n: int) -> Features | None:
     check_sparse(features, "the features")
     if not sp.issparse(features):
         try:
-            features = np.asarray(on_host(features))
+            features = as_array(features, "features")
+        except GraphError:
+            raise
         except ValueError:
             raise GraphError(
                 "features must be a table (n, d); got rows of unequal length."
@@ -104,6 +106,9 @@ def as_features(features: Any, n: int) -> Features | None:
     try:
         with np.errstate(over="ignore"):
             matrix = features.astype(np.float32)
+    except OverflowError:
+        # A whole number that no float holds.
+        matrix = np.full(features.shape, np.inf, dtype=np.float32)
     except (TypeError, ValueError):
         raise GraphError("features must be numbers; encode text columns first.") from None
     values = matrix

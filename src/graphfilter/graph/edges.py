@@ -17,7 +17,9 @@ from graphfilter.wording import count
 def as_pairs(edges: ArrayLike) -> NDArray[Any]:
     """Check an edge array and turn it to shape (m, 2)."""
     try:
-        pairs = np.asarray(on_host(edges))
+        pairs = as_array(edges, "edges")
+    except GraphError:
+        raise
     except ValueError:
         raise GraphError(
             "edges must be pairs of vertex numbers; got rows of unequal length."
@@ -47,7 +49,7 @@ def as_pairs(edges: ArrayLike) -> NDArray[Any]:
 
 def check_weights(weights: ArrayLike, n_edges: int) -> NDArray[np.float32]:
     """Check edge weights: one each, finite, not negative."""
-    values = np.asarray(on_host(weights))
+    values = as_array(weights, "weights")
     if values.shape != (n_edges,):
         raise GraphError(f"weights must be one number per edge ({n_edges}); got {values.shape}.")
     if values.dtype.kind == "c":
@@ -55,6 +57,8 @@ def check_weights(weights: ArrayLike, n_edges: int) -> NDArray[np.float32]:
     try:
         with np.errstate(over="ignore"):
             values = values.astype(np.float32)
+    except OverflowError:
+        values = np.array([np.inf])
     except (TypeError, ValueError):
         raise GraphError(f"weights must be numbers; got {values.dtype}.") from None
     if not np.isfinite(values).all():
@@ -167,6 +171,13 @@ def index_type(largest: int) -> type[np.int32] | type[np.int64]:
 def on_host(values: Any) -> Any:
     """Turn a torch tensor, wherever it lies, into a numpy array; leave anything else alone."""
     return values.detach().cpu().numpy() if hasattr(values, "detach") else values
+
+
+def as_array(values: Any, what: str) -> NDArray[Any]:
+    """Return values as a numpy array; masked ones, which it would show, are refused."""
+    if n := int(np.ma.count_masked(values)) if isinstance(values, np.ma.MaskedArray) else 0:
+        raise GraphError(f"{what} must have a value in every cell; {n:,} are masked. Fill them in.")
+    return np.asarray(on_host(values))
 
 
 def _check_largest(number: Any) -> None:

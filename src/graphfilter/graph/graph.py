@@ -217,7 +217,8 @@ class Graph(GraphArrays):
             ``weight``, ``edge_kind``, ``split``, ``features``, ``categorical``, ``drop``: more
             columns; ``kinds``, a dict that says what columns are; ``unlabelled``, the spellings of
             a label that is none; ``allow_missing``, to leave out edges to other vertices;
-            ``directed``.
+            ``directed``; ``clean_ids``, to read ids without blanks around them and characters of
+            no width.
 
         Examples
         --------
@@ -293,8 +294,8 @@ class Graph(GraphArrays):
         """
         if self.history is None:
             raise GraphError(
-                "the edges must have times to go back to a moment; they have none. Pass times=, or "
-                "name their column with edge_time (--edge-time)."
+                "the edges must have times to go back to a moment; they have none. Pass times, or "
+                "name their column with `edge_time`."
             )
         return replace(self, history=self.history.until(moment))
 

@@ -15,10 +15,10 @@ from graphfilter.errors import GraphError, check_name
 MERGES = ("larger", "sum", "mean", "max", "last")
 SAID = {
     "larger": "those of one direction were added up",
-    "sum": "their weights were added up (otherwise: --merge)",
-    "mean": "the mean of their weights was taken (otherwise: --merge)",
-    "max": "the largest of their weights was kept (otherwise: --merge)",
-    "last": "the weight of the last was kept (otherwise: --merge)",
+    "sum": "their weights were added up (otherwise: `merge`)",
+    "mean": "the mean of their weights was taken (otherwise: `merge`)",
+    "max": "the largest of their weights was kept (otherwise: `merge`)",
+    "last": "the weight of the last was kept (otherwise: `merge`)",
 }
 
 
@@ -28,7 +28,7 @@ def check_merge(merge: str, *, weighted: bool) -> str:
     if not weighted and merge not in ("larger", "sum"):
         raise GraphError(
             f"merge={merge!r} is about weights of edges; there are none. Name their column with "
-            "--weight, or count repeats with merge='sum'."
+            "`weight`, or count repeats with `merge='sum'`."
         )
     return merge
 

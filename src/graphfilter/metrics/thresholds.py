@@ -6,6 +6,7 @@ probabilities and ``truth`` says of which vertices it is the class.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -52,6 +53,17 @@ class Decision:
     threshold: float
     metric: str = "given"
     costs: Costs = EQUAL_COSTS
+
+    @property
+    def log_odds(self) -> str:
+        """The threshold as the log-odds of the class; empty where it is 0 or 1.
+
+        >>> Decision("fraud", 0.1).log_odds
+        '-2.20'
+        """
+        if not 0 < self.threshold < 1:
+            return ""
+        return f"{math.log(self.threshold / (1 - self.threshold)):+.2f}"
 
     def decide(self, probabilities: Scores, classes: Sequence[Any]) -> NDArray[np.int64]:
         """Return class numbers (n,) from probabilities (n, 2)."""

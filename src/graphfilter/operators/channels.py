@@ -50,12 +50,12 @@ class Channels(Operator):
         if COUPLING in names and COUPLING not in self.parts:
             raise GraphError(
                 "the graph must be directed, as the one the network was fitted on; it is not. "
-                "Read it with directed=True (--directed)."
+                "Read it with `directed=True`."
             )
         if EDGES in self.parts and EDGES not in names:
             raise GraphError(
                 f"every edge must be of a kind ({', '.join(names)}), as where the network was "
-                "fitted; the graph has no kinds. Name their column (--edge-kind)."
+                "fitted; the graph has no kinds. Name their column (`edge_kind`)."
             )
         if unknown := set(self.parts).difference(names):
             raise GraphError(

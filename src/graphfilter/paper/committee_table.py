@@ -144,7 +144,7 @@ def _ranked(
     for dataset in datasets:
         runs = [r for r in runs_of(records, dataset, SYSTEM) if "test" in r.scores]
         ours = {SYSTEM: _mean_score(runs, "test")} if runs else {}
-        scores.append(ours | _scores_of_others(others, dataset))
+        scores.append(ours | scores_of_others(others, dataset))
     shared = [
         m
         for m in dict.fromkeys((SYSTEM, *(r.model for r in others)))
@@ -161,7 +161,7 @@ def _ranked(
     return [Block(heading, ("Mean rank", "Times first alone"), tuple(rows), "System")]
 
 
-def _scores_of_others(records: Sequence[Record], dataset: str) -> dict[str, float]:
+def scores_of_others(records: Sequence[Record], dataset: str) -> dict[str, float]:
     """Return the mean test score of every other system, in the scaling validation chose."""
     found: dict[str, list[Sequence[Record]]] = {}
     for (model, _), runs in _others(records, dataset).items():

@@ -114,6 +114,12 @@ def training_data(result: FitResult, task: Task) -> dict[str, Any]:
     shown = spread_out(result.n_epochs, MOST_COLUMNS)
     curves: Mapping[str, NDArray[Any]] = result.history
     metric = task.metrics[task.score_name]
+    usual = (f"val_{task.score_name}", "val_loss")
+    other = [key for key in curves if key.startswith("val_") and key not in usual]
+    monitored = None
+    if other:
+        name = task.metrics[other[0].removeprefix("val_")].name
+        monitored = {"name": name, "values": plain(curves[other[0]][shown])}
     return {
         "epochs": [i + 1 for i in shown],
         "loss": plain(curves["loss"][shown]),
@@ -121,6 +127,7 @@ def training_data(result: FitResult, task: Task) -> dict[str, Any]:
         "val": plain(curves[f"val_{task.score_name}"][shown]),
         "score": metric.name,
         "share": metric.share,
+        "monitored": monitored,
         "kept_epoch": result.best_epoch,
         "n_epochs": result.n_epochs,
         "stopped": result.stopped,

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.fits import Fit, number
+from graphfilter.fits import Fit
 from graphfilter.graph import Graph
 from graphfilter.report.whys import Why, explain_rows
 from graphfilter.training import REGRESSION
+from graphfilter.wording import number
 
 MOST_VERTICES = 200
 
@@ -35,16 +36,29 @@ def vertex_tables(fit: Fit) -> list[VertexTable]:
     return _of_classes(fit) if fit.task.one_class else [_of_values(fit)]
 
 
-def least_sure(fit: Fit) -> NDArray[np.int64]:
-    """Return the vertices whose answer is least sure: unlabelled ones, or else test ones.
+def to_answer(fit: Fit) -> NDArray[np.int64]:
+    """Return the vertices whose answer is of use: unlabelled ones, or else test ones.
 
-    Only those that can have a label. Where one class is answered from a threshold, sure is what
-    lies far from it.
+    Only those that can have a label.
     """
     parts = fit.plan.parts
     kinds = (~fit.plan.known, parts == "test", parts == "val", np.full(len(parts), True))
     can = fit.plan.side.can
-    asked = next(np.flatnonzero(kind & can) for kind in kinds if (kind & can).any())
+    return next(np.flatnonzero(kind & can) for kind in kinds if (kind & can).any())
+
+
+def most_likely(fit: Fit, positive: int) -> NDArray[np.int64]:
+    """Return the vertices to answer whose probability of a class is highest, the first ones."""
+    asked = to_answer(fit)
+    return asked[np.argsort(-fit.outputs[asked, positive], kind="stable")][:MOST_VERTICES]
+
+
+def least_sure(fit: Fit) -> NDArray[np.int64]:
+    """Return the vertices to answer whose answer is least sure.
+
+    Where one class is answered from a threshold, sure is what lies far from it.
+    """
+    asked = to_answer(fit)
     if fit.asked is None:
         sure = fit.outputs[asked].max(axis=1)
     else:
@@ -89,15 +103,13 @@ def _of_classes(fit: Fit) -> list[VertexTable]:
         rule = (
             f"whose probability of “{fit.asked.positive}” is nearest to {fit.asked.threshold:.3g}"
         )
-    heads = ("Vertex", "Part", "Given", "Predicted", "Probability", "Of the given")
     return [
+        *([] if fit.positive is None else [_of_positive(fit, fit.positive)]),
         VertexTable(
             "least-sure",
             "Least sure",
             f"The predictions to check first: the vertices {rule}{_cut(unsure)}.",
-            heads,
-            tuple(_cells(fit, v) for v in unsure.tolist()),
-            4,
+            *_listed(fit, unsure),
             tuple(explain_rows(fit, unsure)),
         ),
         VertexTable(
@@ -105,12 +117,45 @@ def _of_classes(fit: Fit) -> list[VertexTable]:
             "Possible label errors",
             "Labelled vertices that are answered otherwise, the least probable label first, those "
             f"it was trained on included{_cut(doubted)}.",
-            heads,
-            tuple(_cells(fit, v) for v in doubted.tolist()),
-            4,
+            *_listed(fit, doubted),
             tuple(explain_rows(fit, doubted, against_given=True)),
         ),
     ]
+
+
+def _of_positive(fit: Fit, positive: int) -> VertexTable:
+    """Return the list of those most likely of the class of two that is looked for."""
+    likely, name = most_likely(fit, positive), f"“{fit.names[positive]}”"
+    labelled = fit.plan.known[likely].any()
+    return VertexTable(
+        "most-likely",
+        f"Most likely {name}",
+        f"The vertices {'not trained on' if labelled else 'without a label'} whose probability of "
+        f"{name} is highest{_cut(likely)}.",
+        ("Vertex", "Part", "Predicted", f"Probability of {name}"),
+        tuple(
+            (
+                str(vertex_ids(fit.graph)[v]),
+                str(fit.plan.parts[v]),
+                fit.names[int(fit.answers[v])],
+                f"{fit.outputs[v, positive]:.3f}",
+            )
+            for v in likely.tolist()
+        ),
+        3,
+        tuple(explain_rows(fit, likely)),
+    )
+
+
+def _listed(
+    fit: Fit, vertices: NDArray[np.int64]
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int]:
+    """Return heads, cells and the first column of numbers; without labels where all lack them."""
+    heads = ("Vertex", "Part", "Given", "Predicted", "Probability", "Of the given")
+    rows = [_cells(fit, v) for v in vertices.tolist()]
+    shown = range(len(heads)) if fit.plan.known[vertices].any() else (0, 1, 3, 4)
+    cut = tuple(tuple(row[i] for i in shown) for row in (heads, *rows))
+    return cut[0], cut[1:], cut[0].index("Probability")
 
 
 def _cells(fit: Fit, vertex: int) -> tuple[str, ...]:

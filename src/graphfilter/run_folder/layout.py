@@ -18,9 +18,11 @@ FILTER_FILE = "filter.png"
 REPORT_FILE = "report.html"
 # Where the graph is kept.
 GRAPH_FILE = "graph.npz"
+# What later graphs are compared with, where the model predicts some.
+REFERENCE_FILE = "reference.safetensors"
 RUN_FILES = (
     PREDICTIONS_FILE, METRICS_FILE, FILTER_FILE, REPORT_FILE, MODEL_FILE, CONFIG_FILE,
-    CHECKPOINT_FILE, GRAPH_FILE,
+    CHECKPOINT_FILE, GRAPH_FILE, REFERENCE_FILE,
 )  # fmt: skip
 
 # Where edges have directions or kinds: their filters.
@@ -79,26 +81,26 @@ def check_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Path:
 
 
 def _busy(folder: Path) -> str:
-    return f"{folder}: another fit is writing to it; wait for its end, or give another --out."
+    return f"{folder}: another fit is writing to it; wait for its end, or give another folder."
 
 
 def _check_contents(folder: Path, *, overwrite: bool, resume: bool) -> None:
     present = {p.name for p in folder.iterdir()} if folder.exists() else set()
     present = {name for name in present if not name.startswith(_OWN)}
     if resume and overwrite:
-        raise ConfigError("--resume continues a run, --overwrite starts anew: choose one.")
+        raise ConfigError("`resume` continues a run, `overwrite` starts anew: choose one.")
     if resume and CONFIG_FILE in present:
         raise ConfigError(
             f"{folder}: holds a finished run; there is nothing to resume. "
-            "Pass --overwrite to fit it again."
+            "Pass `overwrite=True` to fit it again."
         )
     if not resume and not overwrite and checkpoints(folder):
         raise ConfigError(
-            f"{folder}: holds an interrupted run; pass --resume to continue it, or --overwrite "
-            "to start anew."
+            f"{folder}: holds an interrupted run; pass `resume=True` to continue it, or "
+            "`overwrite=True` to start anew."
         )
     if not resume and not overwrite and present:
         raise ConfigError(
-            f"{folder}: exists and is not empty; pass --overwrite to replace the run in it, or "
-            "give another --out."
+            f"{folder}: exists and is not empty; pass `overwrite=True` to replace the run "
+            "in it, or give another folder."
         )

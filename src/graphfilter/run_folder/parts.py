@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from graphfilter.graph import Graph
 from graphfilter.run_folder.ids import id_blocks
 from graphfilter.run_folder.layout import PREDICTIONS_FILE
+from graphfilter.run_folder.tables import excel_text
 
 # Of a vertex whose id the run does not have; of all, where the run's predictions are gone.
 NEW, UNKNOWN = "new", "unknown"
@@ -34,6 +35,10 @@ def parts_in_run(folder: str | Path, graph: Graph) -> NDArray[np.str_]:
     made = np.empty(graph.n_vertices, dtype=words.dtype)
     for rows, ids in id_blocks(graph):
         place = pc.index_in(pa.array(ids, pa.string()), value_set=known)
+        if place.null_count:
+            # As they are written for a spreadsheet.
+            safe = pa.array([excel_text(name) for name in ids], pa.string())
+            place = pc.coalesce(place, pc.index_in(safe, value_set=known))
         made[rows] = words[codes[place.fill_null(-1).to_numpy(zero_copy_only=False)]]
     return made
 

@@ -5,10 +5,11 @@ Written a block of rows at a time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +20,24 @@ from graphfilter.run_folder.ids import id_blocks
 from graphfilter.storage import atomic_file, check_target
 from graphfilter.training import Task
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 PARQUET = ".parquet"
 # Rows of a block, and of a row group of Parquet.
 BLOCK_ROWS = 1 << 17
+# A cell that begins with one of these is run as a formula, however it came into the sheet.
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 
 Columns = dict[str, Any]
 
 
 def write_rows(
-    path: str | PathLike[str], graph: Graph, columns: Callable[[slice], Columns]
+    path: str | PathLike[str],
+    graph: Graph,
+    columns: Callable[[slice], Columns],
+    *,
+    excel_safe: bool = False,
 ) -> None:
     """Write the ids of a graph's vertices and more columns, atomically.
 
@@ -37,16 +47,21 @@ def write_rows(
         Parquet where it ends in .parquet, CSV otherwise.
     columns : callable
         Gives the columns, as arrays, of the rows in a slice.
+    excel_safe : bool
+        Whether text of a CSV is written so that no spreadsheet runs it; see :func:`excel_text`.
     """
     import pyarrow as pa
     from pyarrow import csv, parquet
 
     writer: Any = None
+    is_parquet = Path(path).suffix.lower() == PARQUET
     with atomic_file(path) as temporary:
         try:
             for rows, ids in id_blocks(graph, BLOCK_ROWS):
                 block = pa.record_batch({"id": pa.array(ids, pa.string()), **columns(rows)})
-                if writer is None and Path(path).suffix.lower() == PARQUET:
+                if excel_safe and not is_parquet:
+                    block = _excel_block(block)
+                if writer is None and is_parquet:
                     writer = parquet.ParquetWriter(temporary, block.schema)
                 elif writer is None:
                     writer = csv.CSVWriter(temporary, block.schema)
@@ -65,10 +80,12 @@ def write_predictions(
     answers: NDArray[Any],
     parts: NDArray[np.str_] | None = None,
     promised: Mapping[str, NDArray[Any]] | None = None,
+    *,
+    excel_safe: bool = False,
 ) -> None:
     """Write per vertex: its id, the columns of the task (what is predicted, ...), and its part.
 
-    ``promised`` are columns of sets or intervals.
+    ``promised`` are columns of sets or intervals; ``excel_safe`` is as in :func:`write_rows`.
     """
 
     def columns(rows: slice) -> Columns:
@@ -81,24 +98,52 @@ def write_predictions(
         }
         return found if parts is None else found | {"part": _text(parts[rows])}
 
-    write_rows(path, graph, columns)
+    write_rows(path, graph, columns, excel_safe=excel_safe)
 
 
 def check_embeddings_file(path: Path, *, overwrite: bool) -> None:
     """Check before any work that a table can be written there."""
     if path.suffix not in (PARQUET, ".csv"):
-        raise ConfigError(f"{path}: --embeddings must end in .parquet or .csv.")
+        raise ConfigError(f"{path}: `embeddings` must end in .parquet or .csv.")
     check_target(path)
     if path.exists() and not overwrite:
-        raise ConfigError(f"{path}: exists; pass --overwrite to replace it, or another name.")
+        raise ConfigError(f"{path}: exists; pass `overwrite=True` to replace it, or another name.")
     if not path.parent.is_dir():
         raise ConfigError(f"{path.parent}: there is no such folder to write {path.name} to.")
 
 
-def write_embeddings(path: Path, graph: Graph, embedding: NDArray[np.float32]) -> None:
+def write_embeddings(
+    path: Path, graph: Graph, embedding: NDArray[np.float32], *, excel_safe: bool = False
+) -> None:
     """Write per vertex: id and the numbers e0, e1, ... of its embedding, atomically."""
-    width = embedding.shape[1]
-    write_rows(path, graph, lambda rows: {f"e{i}": embedding[rows, i].copy() for i in range(width)})
+
+    def columns(rows: slice) -> Columns:
+        return {f"e{i}": embedding[rows, i].copy() for i in range(embedding.shape[1])}
+
+    write_rows(path, graph, columns, excel_safe=excel_safe)
+
+
+def excel_text(text: str) -> str:
+    """Return text that a spreadsheet shows as it is: an apostrophe before what begins a formula.
+
+    >>> excel_text("=1+1"), excel_text("-5"), excel_text("a=b")
+    ("'=1+1", "'-5", 'a=b')
+    """
+    return f"'{text}" if text.startswith(FORMULA_SIGNS) else text
+
+
+def _excel_block(block: pa.RecordBatch) -> pa.RecordBatch:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    options = pc.ReplaceSubstringOptions(f"^([{re.escape(''.join(FORMULA_SIGNS))}])", r"'\1")
+    columns: list[Any] = [
+        pc.call_function("replace_substring_regex", [column], options)
+        if pa.types.is_string(column.type)
+        else column
+        for column in block.columns
+    ]
+    return pa.record_batch(columns, names=[excel_text(name) for name in block.schema.names])
 
 
 def _text(values: NDArray[Any] | list[str]) -> Any:

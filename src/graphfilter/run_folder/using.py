@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +65,8 @@ def explain_run(
     notes: tuple[str, ...] = ()
     if run.decision is not None:
         name, least = run.decision.positive, run.decision.threshold
-        notes = (f"{name} is answered from a probability of {least:.3g}{_log_odds(least)}.",)
+        odds = f", log-odds {run.decision.log_odds}" if run.decision.log_odds else ""
+        notes = (f"{name} is answered from a probability of {least:.3g}{odds}.",)
     if target.checksum() != run.data_checksum:
         said = "this is not the graph of the fit: the model is explained on the one given."
         notes = (*notes, said)
@@ -79,7 +79,3 @@ def explain_run(
         against=[other] * len(numbers), most=most,
     )  # fmt: skip
     return found, notes
-
-
-def _log_odds(probability: float) -> str:
-    return f", log-odds {log(probability / (1 - probability)):+.2f}" if 0 < probability < 1 else ""

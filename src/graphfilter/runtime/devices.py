@@ -36,7 +36,7 @@ def _own_gpu(n_gpus: int) -> str:
     if place.local_size > n_gpus:
         raise ConfigError(
             f"there must be one GPU per process of a machine; got {place.local_size} processes and "
-            f"{n_gpus} GPUs. Start fewer, or give --device cpu."
+            f"{n_gpus} GPUs. Start fewer, or take `device='cpu'`."
         )
     return f"cuda:{place.local_rank}"
 

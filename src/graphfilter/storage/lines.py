@@ -70,7 +70,7 @@ def one_writer(path: str | Path) -> Generator[None]:
     """Keep other processes from appending to the same file for the length of the block."""
     path = check_target(path)
     make_folder(path.parent)
-    busy = f"{path}: another process is writing to it; wait for its end, or give another --out."
+    busy = f"{path}: another process is writing to it; wait for its end, or give another file."
     with locked(path.with_name(f".{path.name}.lock"), busy):
         yield
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -90,16 +91,44 @@ def map_array(folder: Path, stored: StoredArray) -> NDArray[Any]:
     if len(stored.shape) not in (1, 2) or min(stored.shape) < 0:
         raise DataFileError(path, f"must have a shape of one or two sizes; got {stored.shape}.")
     try:
-        found = path.stat().st_size
+        with path.open("rb") as file:
+            found = os.fstat(file.fileno())
+            if found.st_size != stored.n_bytes:
+                problem = f"must have {stored.n_bytes:,} bytes, as the header says"
+                raise DataFileError(path, f"{problem}; got {found.st_size:,}. {_DAMAGED}")
+            if not found.st_size:
+                return np.empty(stored.shape, dtype=stored.dtype)
+            mapped: Any = MappedFile(file, dtype=stored.dtype, mode="r", shape=stored.shape)
     except OSError as error:
         raise DataFileError(path, f"cannot be read: {error.strerror}. {_DAMAGED}") from None
-    if found != stored.n_bytes:
-        problem = f"must have {stored.n_bytes:,} bytes, as the header says; got {found:,}"
-        raise DataFileError(path, f"{problem}. {_DAMAGED}")
-    if not found:
-        return np.empty(stored.shape, dtype=stored.dtype)
+    mapped.status = found
     # Behind a view: what is made of it is then an array like any other.
-    return np.memmap(path, dtype=stored.dtype, mode="r", shape=stored.shape).view(np.ndarray)
+    return mapped.view(np.ndarray)
+
+
+class MappedFile(np.memmap[Any, Any]):
+    """A mapped file that knows which one it is, should another take its name."""
+
+    status: os.stat_result | None = None
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the file of this name is still the one that is mapped."""
+        if self.status is None or self.filename is None:
+            return False
+        try:
+            return os.path.samestat(Path(self.filename).stat(), self.status)
+        except OSError:
+            return False
+
+
+def mapped_file(array: Any) -> MappedFile | None:
+    """Return the mapped file that an array is a view of; None where there is none."""
+    while isinstance(array, np.ndarray):
+        if isinstance(array, MappedFile) and array.status is not None:
+            return array
+        array = array.base
+    return None
 
 
 def verify_array(folder: Path, stored: StoredArray) -> None:

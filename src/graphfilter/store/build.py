@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 import shutil
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from os import PathLike
@@ -15,26 +15,14 @@ from typing import Any
 
 from graphfilter.errors import ConfigError, DataFileError, GraphFilterError, ModelFileError
 from graphfilter.graph import say_arcs
-from graphfilter.storage import (
-    convert,
-    locked,
-    make_folder,
-    read_checked_json,
-    write_checked_json,
-)
+from graphfilter.storage import convert, make_folder, read_checked_json, write_checked_json
 from graphfilter.store.arrays import StoredArray
 from graphfilter.store.edges import EdgeFacts, PairFacts, number_ends, sort_pairs
 from graphfilter.store.ends import list_ends
 from graphfilter.store.engine import LEAST_MEMORY, check_engine
 from graphfilter.store.features import encode_features
-from graphfilter.store.header import (
-    BUILD_FOLDER,
-    FORMAT,
-    HEADER_FILE,
-    Header,
-    is_store,
-    write_header,
-)
+from graphfilter.store.folder import check_folder, replacing
+from graphfilter.store.header import BUILD_FOLDER, FORMAT, Header, write_header
 from graphfilter.store.names import map_names
 from graphfilter.store.needs import estimate_build, say_bytes
 from graphfilter.store.vertices import (
@@ -57,7 +45,6 @@ from graphfilter.tables import (
 from graphfilter.version import __version__
 
 STAGES_FILE = "stages.json"
-_LOCK_FILE = ".graphfilter-lock"
 
 
 @dataclass(frozen=True)
@@ -132,6 +119,9 @@ def build_store(
     folder = check_folder(Path(path), overwrite)
     check_not_same(edges, vertices, columns)
     tables = open_tables(edges, vertices, text)
+    for table in tables:
+        if table is not None:
+            table.cleans_ids = columns.clean_ids
     estimate_build(*tables, folder).check(folder)
     with building(folder, overwrite) as scratch:
         asked = _hash_asked(tables, columns, allow_missing, encoder)
@@ -144,13 +134,7 @@ def build_store(
 @contextmanager
 def building(folder: Path, overwrite: bool) -> Generator[Path]:
     """Yield a folder for what is needed meanwhile; it goes when the block ends without an error."""
-    make_folder(folder)
-    busy = f"{folder}: another process is building it; wait for its end, or give another --out."
-    with locked(folder / _LOCK_FILE, busy):
-        # Another process may have built it since it was looked at.
-        check_folder(folder, overwrite)
-        if overwrite:
-            (folder / HEADER_FILE).unlink(missing_ok=True)
+    with replacing(folder, overwrite):
         scratch = folder / BUILD_FOLDER
         make_folder(scratch)
         yield scratch
@@ -309,33 +293,16 @@ def _check_asked(columns: Columns, memory: int) -> None:
     if columns.edge_kind is not None:
         raise ConfigError(
             "kinds of edges are not kept by a store that is built from tables; leave out "
-            "--edge-kind, or read the graph in memory and write it with write_store."
+            "`edge_kind`, or read the graph in memory and write it with write_store."
         )
     if columns.edge_time is not None:
         raise ConfigError(
-            "times of edges are not kept by a store; leave out --edge-time. To train on earlier "
+            "times of edges are not kept by a store; leave out `edge_time`. To train on earlier "
             "edges, build a store of those, and one of all to predict (docs/scale.md)."
         )
     if memory < LEAST_MEMORY:
         least = say_bytes(LEAST_MEMORY)
         raise ConfigError(f"a build must have {least} of memory; got {say_bytes(memory)}.")
-
-
-def check_folder(folder: Path, overwrite: bool) -> Path:
-    if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"{folder}: a file is in the way; give the name of a folder.")
-    others = _contents(folder)
-    if (folder / HEADER_FILE).exists():
-        if not overwrite:
-            raise ConfigError(f"{folder}: holds a store; pass --overwrite to replace it.")
-    elif not is_store(folder) and any(others):
-        raise ConfigError(f"{folder}: exists and is not empty; give another --out.")
-    return folder
-
-
-def _contents(folder: Path) -> Iterator[str]:
-    if folder.is_dir():
-        yield from (p.name for p in folder.iterdir() if not p.name.startswith(".graphfilter-"))
 
 
 def _hash_asked(

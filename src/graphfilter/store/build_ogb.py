@@ -7,9 +7,10 @@ import json
 from os import PathLike
 from pathlib import Path
 
-from graphfilter.store.build import FeatureFacts, Kept, building, check_folder
+from graphfilter.store.build import FeatureFacts, Kept, building
 from graphfilter.store.edges import sort_pairs
 from graphfilter.store.engine import check_engine
+from graphfilter.store.folder import check_folder
 from graphfilter.store.header import FORMAT, Header, write_header
 from graphfilter.store.ogb import OgbFolder
 from graphfilter.store.vertices import Report, VertexFacts

@@ -12,6 +12,8 @@ from graphfilter.store.names import BYTES, OFFSETS, StoredNames
 
 # Numbers that are looked at together.
 _PIECE = 1 << 22
+# The arrays of measured values, which decide on no place in memory.
+VALUES = ("weights", "arcs", "kinds", "features", "features_values")
 
 
 def check_structure(header: Header, arrays: dict[str, NDArray[Any]]) -> None:
@@ -57,7 +59,7 @@ def check_structure(header: Header, arrays: dict[str, NDArray[Any]]) -> None:
 
 def check_values(arrays: dict[str, NDArray[Any]]) -> None:
     """Raise unless all features and weights are finite, and weights are not negative."""
-    for role in ("weights", "arcs", "kinds", "features", "features_values"):
+    for role in VALUES:
         if role in arrays:
             flat = arrays[role].reshape(-1)
             for start in range(0, len(flat), _PIECE):

@@ -19,7 +19,6 @@ from graphfilter.tables import (
     EdgeRoles,
     FrameTable,
     TableSource,
-    as_ids,
     choose_edge_roles,
     read_edge_blocks,
     reading_table,
@@ -66,7 +65,9 @@ def _choose_roles(edges: TableSource, columns: Columns) -> EdgeRoles:
 
     with reading_table(edges):
         sample = edges.peek()
-    words = [chunk for name in sample.column_names[:2] for chunk in as_ids(sample[name]).chunks]
+    words = [
+        chunk for name in sample.column_names[:2] for chunk in edges.as_ids(sample[name]).chunks
+    ]
     seen = pa.chunked_array(words, type=pa.string()).combine_chunks()
     nothing = FrameTable({ID: []}, "the vertices")
     return choose_edge_roles(edges, nothing, seen, columns, {})[0]

@@ -68,7 +68,7 @@ def open_engine(folder: Path, memory: int) -> Generator[Engine]:
         text = " ".join(str(error).split())[:200]
         raise DataFileError(
             folder,
-            f"DuckDB could not go on ({text}). Give more --memory or make room on the disk, and "
+            f"DuckDB could not go on ({text}). Give more `memory` or make room on the disk, and "
             "give the same command again: what was done is kept.",
         ) from None
     finally:

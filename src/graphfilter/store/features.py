@@ -72,7 +72,7 @@ def _encode(
     (index, data, counts), note = encode_column(table.column(how.name), how, vertices, kinds)
     if not np.isfinite(data).all():
         problem = f"column {how.name!r} must hold finite numbers; one is infinite"
-        raise DataFileError(vertices, f"{problem}. Fix it, or --drop it.")
+        raise DataFileError(vertices, f"{problem}. Fix it, or leave it out: `drop={(how.name,)}`.")
     indptr = np.concatenate([[0], np.cumsum(counts)])
     return sp.csc_array((data, index, indptr), shape=(table.num_rows, len(counts))), note
 

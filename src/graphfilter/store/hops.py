@@ -20,7 +20,13 @@ from graphfilter.errors import DataFileError, ModelFileError
 from graphfilter.graph import Graph
 from graphfilter.inputs import average_hops
 from graphfilter.storage import convert, read_checked_json, write_checked_json
-from graphfilter.store.arrays import StoredArray, map_array, verify_array, write_array
+from graphfilter.store.arrays import (
+    StoredArray,
+    map_array,
+    mapped_file,
+    verify_array,
+    write_array,
+)
 from graphfilter.store.checks import check_values
 from graphfilter.store.header import HEADER_FILE, read_header
 
@@ -85,11 +91,9 @@ def store_of(graph: Graph) -> Path | None:
 
 
 def _file_of(array: Any) -> Path | None:
-    while isinstance(array, np.ndarray):
-        if isinstance(array, np.memmap):
-            return None if array.filename is None else Path(array.filename)
-        array = array.base
-    return None
+    """Return the file that an array is mapped from, while that is the one of its name."""
+    mapped = mapped_file(array)
+    return Path(str(mapped.filename)) if mapped is not None and mapped.is_current else None
 
 
 def _checksum(folder: Path, columns: Array, n_hops: int) -> str:

@@ -68,7 +68,7 @@ class BuildNeeds:
                 folder,
                 f"building needs about {say_bytes(needed)} of disk, of which "
                 f"{say_bytes(self.store_bytes)} stay; {say_bytes(self.free_bytes)} are free. Make "
-                "room, or give an --out on another disk.",
+                "room, or give a folder on another disk.",
             )
 
 

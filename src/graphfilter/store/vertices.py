@@ -19,12 +19,12 @@ from graphfilter.tables import (
     EdgeRoles,
     TableEncoder,
     TableSource,
-    as_ids,
     asked_features,
     at_row,
     choose_edge_roles,
     guess_vertex_roles,
     is_index,
+    note_near_ids,
     only_in,
     place_of_row,
     read_attributes,
@@ -151,12 +151,13 @@ def understand_vertices(
         taken = {*roles.values(), *columns.drop}
         asked |= {name for name in table.column_names if name not in taken and not is_index(name)}
     with reading_table(vertices):
-        ids = as_ids(table.column(roles["id"]))
+        ids = vertices.as_ids(table.column(roles["id"]))
     n_vertices, arrays = len(ids), _write_ids(ids, vertices, folder)
+    notes += note_near_ids(ids, vertices)
     edge_roles, said = choose_edge_roles(
         edges, vertices, _seen_in(ids, edges), columns, remembered
     )  # fmt: skip
-    not_kept = ("--edge-time", "--edge-kind")
+    not_kept = ("edge_time", "edge_kind")
     notes += said if remembered else [*said, *say_unused(edges, edge_roles, without=not_kept)]
     # Other columns need the memory.
     del ids
@@ -206,7 +207,7 @@ def _write_ids(ids: Any, source: TableSource, folder: Path) -> dict[str, StoredA
         row, first = repeated
         word, number = place_of_row(source, first)
         problem = f"{ids[row].as_py()!r} is also on {word} {number}"
-        raise at_row(source, row, f"vertex id {problem}. Keep one, or name another column by --id.")
+        raise at_row(source, row, f"vertex id {problem}. Keep one, or name another column by `id`.")
     return arrays
 
 
@@ -220,6 +221,6 @@ def _seen_in(ids: Any, edges: TableSource) -> pa.Array:
     for column in sample.columns:
         if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
             continue
-        words += as_ids(column).chunks
+        words += edges.as_ids(column).chunks
     seen = pa.chunked_array(words, type=pa.string()).combine_chunks()
     return only_in(ids, seen)

@@ -11,9 +11,10 @@ import numpy as np
 
 from graphfilter.errors import ConfigError, GraphError
 from graphfilter.graph import Graph
-from graphfilter.storage import check_text, make_folder
+from graphfilter.storage import check_text
 from graphfilter.store.arrays import StoredArray, write_array
-from graphfilter.store.header import FORMAT, HEADER_FILE, Header, write_header
+from graphfilter.store.folder import replacing
+from graphfilter.store.header import FORMAT, Header, write_header
 from graphfilter.store.names import write_names
 from graphfilter.tables import Columns, TableEncoder
 from graphfilter.version import __version__
@@ -36,7 +37,7 @@ def write_store(
     encoder, columns : optional
         How its table of vertices was read, kept for prediction.
     overwrite : bool
-        Replace the store that is there.
+        Replace the store that is there. Graphs that were opened from it stay as they are.
 
     Examples
     --------
@@ -49,16 +50,16 @@ def write_store(
     folder = Path(path)
     if not overwrite and folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"{folder}: exists and is not empty; give another folder.")
-    make_folder(folder)
-    (folder / HEADER_FILE).unlink(missing_ok=True)
-    arrays = {
-        role: write_array(folder / f"{role}.bin", array) for role, array in _arrays(graph).items()
-    }
-    are_json = False
-    if graph.vertex_names is not None:
-        names, are_json = write_names(folder, graph.vertex_names)
-        arrays |= names
-    write_header(folder, make_header(graph, arrays, are_json, encoder, columns))
+    with replacing(folder, overwrite):
+        arrays = {
+            role: write_array(folder / f"{role}.bin", array)
+            for role, array in _arrays(graph).items()
+        }
+        are_json = False
+        if graph.vertex_names is not None:
+            names, are_json = write_names(folder, graph.vertex_names)
+            arrays |= names
+        write_header(folder, make_header(graph, arrays, are_json, encoder, columns))
 
 
 def make_header(

@@ -23,7 +23,7 @@ def check_leaves_its_past(prepared: Prepared, system: System) -> None:
     if alone and prepared.past is not prepared:
         raise ConfigError(
             f"{system.name} predicts the graph it was trained on and no other, so it cannot be "
-            "trained on earlier edges. Leave out --as-of (or as_of), or name another system."
+            "trained on earlier edges. Leave out `as_of`, or name another system."
         )
 
 

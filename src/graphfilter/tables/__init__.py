@@ -12,7 +12,7 @@ from graphfilter.tables.build import (
     read_parts,
     telling,
 )
-from graphfilter.tables.cells import as_ids, only_in
+from graphfilter.tables.cells import only_in
 from graphfilter.tables.columns import (
     ID_NAMES,
     LABEL_NAMES,
@@ -35,6 +35,7 @@ from graphfilter.tables.formats import TABLES, check_not_same, open_pair, open_t
 from graphfilter.tables.frames import FrameTable, read_frames
 from graphfilter.tables.hashes import hash_text
 from graphfilter.tables.labels import UNLABELLED, encode_labels, match_labels
+from graphfilter.tables.mismatch import note_near_ids
 from graphfilter.tables.parquet_table import ParquetTable
 from graphfilter.tables.roles import choose_edge_roles, guess_vertex_roles, settle_vertex_roles
 from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
@@ -69,7 +70,6 @@ __all__ = [
     "TableSource",
     "TextOptions",
     "Times",
-    "as_ids",
     "asked_features",
     "at_row",
     "check_ends",
@@ -83,6 +83,7 @@ __all__ = [
     "hash_text",
     "is_index",
     "match_labels",
+    "note_near_ids",
     "note_rows",
     "only_in",
     "open_pair",

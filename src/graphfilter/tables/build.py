@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import DataFileError, GraphFilterError
 from graphfilter.splits import Split
-from graphfilter.tables.cells import as_ids, distinct, index_in, is_text, missing_column
+from graphfilter.tables.cells import distinct, index_in, is_text, missing_column
 from graphfilter.tables.columns import Columns, choose_merge, is_index
 from graphfilter.tables.edges import Elsewhere, read_edges
 from graphfilter.tables.encoded import Features
 from graphfilter.tables.encoding import TableEncoder
 from graphfilter.tables.label_columns import read_labels, read_split
 from graphfilter.tables.labels import UNLABELLED, encode_labels
+from graphfilter.tables.mismatch import note_near_ids
 from graphfilter.tables.roles import (
     choose_edge_roles,
     guess_vertex_roles,
@@ -105,6 +106,7 @@ def read_parts(
     elsewhere: Elsewhere | None = None,
 ) -> GraphParts:
     """Read what two tables say of a graph; edges may name vertices that are known elsewhere."""
+    edges.cleans_ids = vertices.cleans_ids = columns.clean_ids
     notes = [*vertices.found, *edges.found]
     with telling(notes):
         return _read_parts(
@@ -145,7 +147,8 @@ def _read_parts(
         taken = {*roles.values(), *columns.drop}
         asked |= {name for name in table.column_names if name not in taken and not is_index(name)}
     with reading_table(vertices):
-        ids = _check_ids(as_ids(table.column(roles["id"])), vertices)
+        ids = _check_ids(vertices.as_ids(table.column(roles["id"])), vertices)
+    notes += note_near_ids(ids, vertices)
     others = _others(elsewhere, ids)
     ends = pa.concat_arrays([ids, others]) if len(others) else ids
     edge_roles, said = choose_edge_roles(edges, vertices, ends, columns, remembered)
@@ -166,7 +169,7 @@ def _read_parts(
         choose_merge(columns, edge_roles.weight),
         n_vertices=len(ids),
         directed=directed or columns.directed,
-        vertex_names=(table.column(roles["id"]) if vertices.is_typed else ids).to_pylist(),
+        vertex_names=_names(table, vertices, roles["id"], ids),
         features=features,
         feature_names=encoder.feature_names if encoder.columns else None,
         labels=attributes.get("labels"),
@@ -177,6 +180,13 @@ def _read_parts(
         encoder=encoder,
         others=tuple(others.to_pylist()),
     )
+
+
+def _names(table: pa.Table, source: TableSource, column: str, ids: pa.Array) -> list[Any]:
+    """Return the ids as the table has them: values of their own type, or text."""
+    typed = table.column(column)
+    keep = source.is_typed and not (source.cleans_ids and is_text(typed.type))
+    return (typed if keep else ids).to_pylist()
 
 
 def _others(elsewhere: Elsewhere | None, ids: pa.Array) -> pa.Array:
@@ -224,7 +234,7 @@ def _check_ids(ids: pa.ChunkedArray, source: TableSource) -> pa.Array:
         row = int(np.setdiff1d(np.arange(len(codes)), first)[0])
         word, number = place_of_row(source, first[codes[row]])
         problem = f"{words[codes[row]]!r} is also on {word} {number}"
-        raise at_row(source, row, f"vertex id {problem}. Keep one, or name another column by --id.")
+        raise at_row(source, row, f"vertex id {problem}. Keep one, or name another column by `id`.")
     return ids.combine_chunks()
 
 
@@ -269,7 +279,9 @@ def _encode(
             decimal=source.decimal, hint=source.decimal_hint, vertex_kind=columns.vertex_kind,
         )  # fmt: skip
         notes += encoder.notes
-        notes += suggest(table, encoder, source, labelled="label" in roles)
+        notes += suggest(
+            table, encoder, source, labelled=bool("label" in roles or columns.predicted)
+        )
         return encoder.transform(table, source) if encoder.columns else None, encoder
     matrix, said = encoder.encode(table, source)
     notes += said

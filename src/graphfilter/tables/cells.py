@@ -17,6 +17,9 @@ from graphfilter.wording import listed_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# Spaces and joiners of no width, the mark of byte order, and the hyphen that shows at line ends.
+WITHOUT_WIDTH = "[\u200b-\u200d\u2060\ufeff\u00ad]"
+
 
 def missing_column(path: str | PathLike[str], name: str, names: Sequence[str]) -> DataFileError:
     """Make the error for a missing column: the nearest name, and the existing ones."""
@@ -24,7 +27,7 @@ def missing_column(path: str | PathLike[str], name: str, names: Sequence[str]) -
     hint = f"; did you mean {near[0]!r}?" if near else "."
     problem = f"there is no column {name!r}{hint} Columns: {listed_names(names)}."
     if len(names) == 1:
-        problem += " If there are more, say what separates them with --delimiter."
+        problem += " If there are more, say what separates them with `delimiter`."
     return DataFileError(path, problem)
 
 
@@ -33,7 +36,9 @@ def as_text(column: Any, *, trim: bool = False) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    text = column.cast(pa.string()).fill_null("")
+    # Of text without gaps nothing is to be done: a table of very many columns asks for it often.
+    text = column if column.type == pa.string() else column.cast(pa.string())
+    text = text.fill_null("") if text.null_count else text
     return pc.call_function("utf8_trim_whitespace", [text]) if trim else text
 
 
@@ -46,6 +51,20 @@ def as_ids(column: Any) -> Any:
         with suppress(pa.ArrowInvalid):  # not all are whole
             column = column.cast(pa.int64())
     return as_text(column)
+
+
+def clean_ids(text: Any) -> Any:
+    """Return ids without what cannot be seen of them.
+
+    Blanks around them and characters without width go, and letters are of one Unicode form (NFC).
+    """
+    import pyarrow.compute as pc
+
+    if not pc.call_function("all", [pc.call_function("string_is_ascii", [text])]).as_py():
+        visible = pc.ReplaceSubstringOptions(WITHOUT_WIDTH, "")
+        text = pc.call_function("replace_substring_regex", [text], visible)
+        text = pc.call_function("utf8_normalize", [text], pc.Utf8NormalizeOptions("NFC"))
+    return pc.call_function("utf8_trim_whitespace", [text])
 
 
 def drop_nan(column: Any) -> Any:
@@ -72,12 +91,13 @@ def index_in(text: pa.ChunkedArray, known: pa.Array) -> NDArray[np.int32]:
     return found.fill_null(-1).to_numpy()
 
 
-def only_in(text: pa.ChunkedArray, some: pa.Array | pa.ChunkedArray) -> pa.Array:
+def only_in(text: pa.Array | pa.ChunkedArray, some: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return the strings that are among some, few, others: no hash table of all is made."""
     import pyarrow.compute as pc
 
     mask = pc.call_function("is_in", [text], pc.SetLookupOptions(value_set=some))
-    return text.filter(mask).combine_chunks()
+    found = text.filter(mask)
+    return found.combine_chunks() if hasattr(found, "combine_chunks") else found
 
 
 def value_type(column: Any) -> Any:

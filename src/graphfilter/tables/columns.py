@@ -53,8 +53,13 @@ class Columns:
     kinds : tuple of (name, kind)
         What features are, where it should not be guessed: number, boolean, category, date, text
         or drop.
+    predicted : tuple of str
+        Numbers or labels that the caller reads and predicts, where no column is the label.
     unlabelled : tuple of str
         The spellings of a label that mean *unlabelled*; empty for the usual ones.
+    clean_ids : bool
+        Whether ids are read without blanks around them and characters of no width, and in one
+        Unicode form, in both tables.
 
     Examples
     --------
@@ -79,6 +84,8 @@ class Columns:
     vertex_kind: str | None = None
     merge: str | None = None
     edge_time: str | None = None
+    clean_ids: bool = False
+    predicted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -161,6 +168,6 @@ def key_of(name: str) -> str:
 
 def say_guesses(where: str, guesses: Sequence[Guess]) -> list[str]:
     """Return the guesses in one sentence, if there are any."""
-    options = ", ".join(f"--{guess.role}" for guess in guesses)
+    options = ", ".join(f"`{guess.role}`" for guess in guesses)
     took = f"{where}: took {', '.join(map(str, guesses))}; otherwise: {options}."
     return [took] if guesses else []

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import DataFileError
-from graphfilter.tables.cells import as_ids, as_text, distinct, index_in
+from graphfilter.tables.cells import as_text, distinct, index_in
 from graphfilter.tables.checked import read_numbers
 from graphfilter.tables.mismatch import explain_missing
 from graphfilter.tables.numbers import guess_decimal
@@ -66,7 +66,7 @@ class Elsewhere:
 
     ids: Sequence[str] = ()
     title: str = ""
-    remedy: str = "pass --allow-missing"
+    remedy: str = "pass `allow_missing=True`"
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,8 @@ def read_edge_blocks(table: TableSource, roles: EdgeRoles) -> Iterator[EdgeBlock
     row, decimal = 0, table.decimal
     for batch in table.read_batches(roles.names, roles.header):
         with reading_table(table):
-            source, target = (as_ids(batch.column(name)) for name in (roles.source, roles.target))
+            ends = (roles.source, roles.target)
+            source, target = (table.as_ids(batch.column(name)) for name in ends)
         weights = kinds = None
         if roles.weight is not None:
             column = pa.chunked_array([batch.column(roles.weight)])
@@ -186,8 +187,8 @@ def note_rows(table: TableSource, vertices: TableSource, n_rows: int, n_known: i
     if n_rows and n_dropped == n_rows:
         raise DataFileError(
             table,
-            f"no edge joins two vertices of {vertices.name}; one must. Check --id, --source and "
-            "--target.",
+            f"no edge joins two vertices of {vertices.name}; one must. Check `id`, `source` and "
+            "`target`.",
         )
     return notes
 
@@ -202,7 +203,7 @@ def _join_kinds(blocks: list[Any]) -> NDArray[Any]:
 def _read_weights(
     table: TableSource, column: Any, name: str, row: int, decimal: str
 ) -> NDArray[np.float32]:
-    remedy = "Fix it, or name another column with --weight."
+    remedy = "Fix it, or name another column with `weight`."
     with reading_table(table):
         return read_numbers(
             column, table, name, remedy, least=0, first_row=row, decimal=decimal

@@ -69,7 +69,7 @@ def _check_type(column: Any, how: EncodedColumn, path: str | PathLike[str]) -> N
 def _encode_number(
     column: Any, how: EncodedColumn, path: str | PathLike[str]
 ) -> tuple[Entries, str]:
-    remedy = f"Fill it in, or train without the column (--drop {how.name})."
+    remedy = f"Fill it in, or train without the column (`drop={(how.name,)}`)."
     if not how.fill:
         return _entries(read_numbers(column, path, how.name, remedy)[:, None]), ""
     decimal = how.decimal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,7 @@ from graphfilter.errors import DataFileError
 from graphfilter.storage import EDGE_BYTES, PARSE_ERRORS, Budget, reading
 from graphfilter.tables.source import TableSource
 from graphfilter.tables.text_format import TextOptions
-from graphfilter.wording import listed_names
+from graphfilter.wording import count, listed_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -109,10 +110,52 @@ class ExcelTable(TableSource):
                             note = f"took sheet {sheet.title!r}, the first of {len(sheets)}"
                             other = f"name another as {self.name}#{sheets[-1].title}"
                             self.found = (f"{self.name}: {note}; {other}.",)
+                        self.found += self._note_formulas(sheet.title, rows)
                         return rows
             finally:
                 book.close()
         return []
+
+    def _note_formulas(self, title: str, rows: list[Sequence[Any]]) -> tuple[str, ...]:
+        """Count the empty cells that are formulas: a program wrote them that computed none."""
+        if not self._has_formulas():
+            return ()
+        import openpyxl
+        from openpyxl.utils import get_column_letter
+
+        book: Any = openpyxl.load_workbook(self._path, read_only=True)
+        try:
+            lines = book[title].iter_rows(values_only=True)
+            found = [
+                (i, j)
+                for i, (line, row) in enumerate(zip(lines, rows, strict=False))
+                for j, (written, cell) in enumerate(zip(line, row, strict=False))
+                if cell is None and str(written or "").startswith("=")
+            ]
+        finally:
+            book.close()
+        if not found:
+            return ()
+        row, column = found[0]
+        place = f"{get_column_letter(column + 1)}{row + 1}"
+        n = count(len(found), "cell is a formula", "cells are formulas")
+        return (
+            f"{self.name}: {n} without a stored value (the first is {place}), read as empty. Open "
+            "the workbook in a spreadsheet program and save it, which stores the values.",
+        )
+
+    def _has_formulas(self) -> bool:
+        with zipfile.ZipFile(self._path) as archive:
+            for info in archive.infolist():
+                if not info.filename.startswith("xl/worksheets/"):
+                    continue
+                with archive.open(info) as stream:
+                    tail = b""
+                    while piece := stream.read(1 << 20):
+                        if re.search(rb"<f[ />]", tail + piece):
+                            return True
+                        tail = piece[-2:]
+        return False
 
     def _choose(self, sheets: list[Any]) -> list[Any]:
         """Return the sheet that is named, or all of them."""

@@ -67,7 +67,7 @@ def check_not_same(edges: Any, vertices: Any, columns: Columns) -> None:
         raise DataFileError(
             edges,
             "must be a table of edges; it is the table of vertices. Give another file, or another "
-            "sheet (book.xlsx#sheet), or name its columns with --source and --target.",
+            "sheet (book.xlsx#sheet), or name its columns with `source` and `target`.",
         )
 
 

@@ -52,10 +52,11 @@ def read_frames(
         columns[name] = rest.pop(name, None)
     for name in ("features", "categorical", "drop"):
         columns[name] = tuple(rest.pop(name, ()))
+    columns["clean_ids"] = bool(rest.pop("clean_ids", False))
     columns["kinds"] = tuple(rest.pop("kinds", {}).items())
     settings = {key: rest.pop(key) for key in _SETTINGS if key in rest}
     if rest:
-        known = (*_COLUMNS, "features", "categorical", "drop", "kinds", *_SETTINGS)
+        known = (*_COLUMNS, "features", "categorical", "drop", "kinds", "clean_ids", *_SETTINGS)
         check_name("option of from_frames", next(iter(rest)), known)
     tables = FrameTable(edges, "edges"), FrameTable(vertices, "vertices")
     return read_parts(*tables, Columns(**columns), **settings)

@@ -67,16 +67,16 @@ def _check_classes(classes: NDArray[Any], n_labelled: int, name: str) -> None:
         bad = n > MOST_CLASSES and n_labelled < LEAST_WORDS * n
     if bad:
         what = "numbers" if None not in numbers else "words"
-        itself = "Predict the number itself (--number), divide"
+        itself = "Predict the number itself (`number`), divide"
         if what == "words":
             amounts = all(any(map(str.isdigit, str(word))) for word in classes)
             itself = (
-                "Predict them with --number if they are amounts, divide" if amounts else "Divide"
+                "Predict them with `number` if they are amounts, divide" if amounts else "Divide"
             )
         raise GraphError(
             f"the label {name!r} must be a few classes; got {n:,} different {what} on "
             f"{count(n_labelled, 'labelled vertex', 'labelled vertices')}, such as {classes[0]!r}. "
-            f"{itself} it into classes (low, middle, high), or name another column with --label."
+            f"{itself} it into classes (low, middle, high), or name another column with `label`."
         )
 
 

@@ -150,6 +150,10 @@ def match_labels(
 
 
 def _as_array(labels: ArrayLike | Iterable[Any]) -> NDArray[Any]:
+    if isinstance(labels, np.ma.MaskedArray) and np.ma.count_masked(labels):
+        values: NDArray[Any] = labels.data.astype(object)
+        values[np.ma.getmaskarray(labels)] = None
+        return values
     if hasattr(labels, "__array__"):
         return np.asarray(labels)
     if isinstance(labels, str | bytes | Mapping | Set) or not isinstance(labels, Iterable):

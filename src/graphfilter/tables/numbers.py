@@ -6,6 +6,7 @@ them can be read in one way only, else by the other columns of its file.
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -117,6 +118,9 @@ def find_decimal_signs(column: Any) -> DecimalSigns:
     return DecimalSigns(int((point & ~comma).sum()), int((comma & ~point).sum()), unclear)
 
 
+_LED = re.compile(r"^0[0-9]+$")
+
+
 def are_codes(column: Any) -> bool:
     """Return whether the whole numbers of a column of text are names: 01067, 80331.
 
@@ -125,10 +129,15 @@ def are_codes(column: Any) -> bool:
     """
     import pyarrow.compute as pc
 
+    text = as_text(column, trim=True)
+    led = pc.call_function("starts_with", [text], pc.MatchSubstringOptions("0"))
+    # In Python, which is faster for few cells than to prepare Arrow for the pattern.
+    if not any(map(_LED.match, text.filter(led).unique().to_pylist())):
+        return False
     words, codes = _distinct(column)
     text = as_text(words, trim=True)
-    led = _matches(text, r"^0[0-9]+$")
-    if not led.any() or not (led | _matches(text, r"^[0-9]+$") | _are_missing(words)).all():
+    led = _matches(text, _LED.pattern)
+    if not (led | _matches(text, r"^[0-9]+$") | _are_missing(words)).all():
         return False
     known = ~_are_missing(words)
     lengths = np.asarray(pc.call_function("utf8_length", [text]))[known]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphfilter.errors import DataFileError
-from graphfilter.tables.cells import as_ids, index_in, is_text, only_in, value_type
+from graphfilter.tables.cells import index_in, is_text, only_in, value_type
 from graphfilter.tables.columns import (
     END_NAMES,
     ID_NAMES,
@@ -84,7 +84,7 @@ def choose_edge_roles(
     names = table.names
     if len(names) < 2:
         problem = f"a table of edges must have two columns or more; got {len(names)}."
-        raise DataFileError(table, f"{problem} Say what separates them with --delimiter.")
+        raise DataFileError(table, f"{problem} Say what separates them with `delimiter`.")
     told = {"source": columns.source, "target": columns.target, "weight": columns.weight}
     told |= {"kind": columns.edge_kind, "time": columns.edge_time}
     pair = _usual_ends(names)
@@ -134,12 +134,14 @@ def _guess_id(
     if not free:
         return others
     ends = _sample_ends(edges, columns)
-    if by_name is not None and (not ends or _share_in(cells[by_name.column], ends) >= _MATCH):
+    if by_name is not None and (
+        not ends or _share_in(table, cells[by_name.column], ends) >= _MATCH
+    ):
         return [by_name, *others]
     more = [name for name in free if name not in cells.column_names]
     rest = table.read(more) if more else cells
     columns_by_name = {name: (rest if name in more else cells)[name] for name in free}
-    shares = {name: _share_in(column, ends) for name, column in columns_by_name.items()}
+    shares = {name: _share_in(table, column, ends) for name, column in columns_by_name.items()}
     # Of equals, an index that pandas wrote comes last: the other was meant to be there.
     best = max(free, key=lambda name: (shares[name], not is_index(name)))
     if shares[best] >= _MATCH:
@@ -161,16 +163,16 @@ def _sample_ends(edges: TableSource, columns: Columns) -> list[Any]:
     named = [find_name(sample.column_names, [name]) for name in usual]
     known = told or [name for name in named if name is not None]
     names = [name for name in known or sample.column_names if _may_be_id(sample[name])]
-    ends = [as_ids(sample[name]) for name in names] if sample.num_rows else []
+    ends = [edges.as_ids(sample[name]) for name in names] if sample.num_rows else []
     chunks = [chunk for end in ends for chunk in end.chunks]
     return [pa.chunked_array(chunks, type=pa.string())] if known and ends else ends
 
 
-def _share_in(column: Any, ends: list[Any]) -> float:
+def _share_in(table: TableSource, column: Any, ends: list[Any]) -> float:
     """Return the largest share of an end's cells that a column holds, if its own all differ."""
     if not _may_be_id(column):
         return 0.0
-    ids = as_ids(column)
+    ids = table.as_ids(column)
     if not all_differ(ids):
         return 0.0
     shares = [float(np.mean(index_in(end, only_in(ids, end)) >= 0)) for end in ends]
@@ -193,7 +195,7 @@ def _guess_ends(
     why = "its values are ids"
     if sample.num_rows:
         usable = [name for name in free if _may_be_id(sample[name])]
-        shares = {n: float(np.mean(index_in(as_ids(sample[n]), ids) >= 0)) for n in usable}
+        shares = {n: float(np.mean(index_in(table.as_ids(sample[n]), ids) >= 0)) for n in usable}
         fitting = [name for name in usable if shares[name] >= _MATCH and not is_index(name)]
         if len(fitting) >= len(missing):
             free = fitting
@@ -220,5 +222,5 @@ def _is_vertex_table(table: TableSource, vertices: TableSource) -> DataFileError
     return DataFileError(
         table,
         f"must be a table of edges; it has the columns of {vertices.name}, the table of vertices. "
-        "Give another file, or name its columns with --source and --target.",
+        "Give another file, or name its columns with `source` and `target`.",
     )

@@ -9,9 +9,10 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphfilter.errors import DataFileError, GraphError
+from graphfilter.tables.cells import as_ids, clean_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,6 +46,8 @@ class TableSource(ABC):
         Whether its ids and labels are values to keep, not just words.
     in_pieces : bool
         Whether :meth:`read_batches` holds one piece in memory at a time, not the whole.
+    cleans_ids : bool
+        Whether blanks around ids, and what else cannot be seen of them, is taken away.
     row_word, first_row : str, int
         What a row is called in messages, and the number of the first one below the header.
     """
@@ -55,6 +58,7 @@ class TableSource(ABC):
     may_lack_header: bool = False
     is_typed: bool = False
     in_pieces: bool = False
+    cleans_ids: bool = False
     row_word: str = "row"
     first_row: int = 1
 
@@ -76,6 +80,11 @@ class TableSource(ABC):
     @abstractmethod
     def names(self) -> list[str]:
         """The names of the columns."""
+
+    def as_ids(self, column: Any) -> Any:
+        """Turn a column into ids, as text."""
+        ids = as_ids(column)
+        return clean_ids(ids) if self.cleans_ids else ids
 
     def peek(self) -> pa.Table:
         """Read the beginning of the table, all columns that have a name of their own."""
@@ -136,6 +145,6 @@ def reading_table(where: str | PathLike[str]) -> Generator[None]:
     except (pa.ArrowException, OSError, UnicodeError) as error:
         text = " ".join(str(error).split())[:200]
         row = re.search(r"Row #(\d+): ", text)
-        problem = f"cannot be read ({text}). Fix it, or name its --encoding or --delimiter."
+        problem = f"cannot be read ({text}). Fix it, or name its `encoding` or `delimiter`."
         problem = "the file is empty; it must have columns." if "Empty CSV" in text else problem
         raise DataFileError(where, problem, line=int(row[1]) if row else None) from None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -111,7 +110,7 @@ def _suggest_labels(found: list[Cells], source: TableSource) -> list[str]:
     if not labels and not numbers:
         return []
     said = f"{source.name}: no column is the label"
-    for option, names in (("--label", labels), ("--number", numbers)):
+    for option, names in (("`label`", labels), ("`number`", numbers)):
         if names:
             more = ", ..." if len(names) > _MOST_NAMED else ""
             said += f"; {option} may name {', '.join(names[:_MOST_NAMED])}{more}"
@@ -137,7 +136,7 @@ def _suggest_kind(found: list[Cells], source: TableSource) -> list[str]:
     many = f"{listed_names(explained, _MOST_NAMED)} {'is' if len(explained) == 1 else 'are'}"
     return [
         f"{source.name}: column {kind.name!r} may be the kind of vertex: {many} empty on all "
-        f"vertices of one. With --vertex-kind {quote(kind.name)} such gaps are not missing values."
+        f"vertices of one. With `vertex_kind={kind.name!r}` such gaps are not missing values."
     ]
 
 

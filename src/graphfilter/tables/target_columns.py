@@ -43,7 +43,7 @@ def read_number_column(
         read = parse_numbers(column, decimal)
         if read.is_word.any():
             row = int(read.is_word.argmax())
-            remedy = "Empty the cell where the number is not known; classes go to --label."
+            remedy = "Empty the cell where the number is not known; classes go to `label`."
             raise not_a_number(column, table, name, row, remedy)
         if np.isinf(read.values).any():
             row = int(np.isinf(read.values).argmax())
@@ -82,7 +82,7 @@ def read_label_columns(
             raise at_row(
                 table, row,
                 f"column {name!r} must say whether a vertex has the label, by 1 and 0 or yes and "
-                f"no; got {got!r}. Several classes in one column go to --label.",
+                f"no; got {got!r}. Several classes in one column go to `label`.",
             )  # fmt: skip
         found.append(values)
     labels = np.stack(found, axis=1)

@@ -71,7 +71,7 @@ class TextTable(TableSource):
             check_width(self._path, n_columns)
             # The first line alone is parsed, unless a quoted name goes on in the next.
             alone = head and head.count(b'"') % 2 == 0
-            source = pa.BufferReader(head) if alone else self._source()
+            source = pa.BufferReader(_own(head)) if alone else self._source()
             with csv.open_csv(source, **self._options()) as reader:
                 return reader.schema.names
 
@@ -193,3 +193,16 @@ class TextTable(TableSource):
                     what = f"it unpacks to {n_bytes:,} bytes or more"
                     budget.spend(_BYTES_PER_BYTE * len(chunk), what)
                 yield chunk
+
+
+def _own(content: bytes) -> Any:
+    """Copy bytes to memory that is Arrow's own.
+
+    A thread of Arrow's may be the last to let go of what it reads. Where that is an object of
+    Python's while Python shuts down, the process aborts.
+    """
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    sink.write(content)
+    return sink.getvalue()

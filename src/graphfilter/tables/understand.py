@@ -67,8 +67,8 @@ def understand(column: Any, name: str, about: Context) -> tuple[EncodedColumn | 
         return found
     if n_numbers > n_words:
         remedy = (
-            f"Fix it, or pass --column {name}=number (other words are then missing values), "
-            f"--categorical {name}, or --drop {name}."
+            f"Fix it, or pass `kinds={((name, 'number'),)}` (other words are then missing values), "
+            f"`categorical={(name,)}`, or `drop={(name,)}`."
         )
         raise not_a_number(column, about.where, name, int(read.is_word.argmax()), remedy)
     return fit_words(column, name, about)

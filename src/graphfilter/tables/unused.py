@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,9 @@ _MOST_NAMED = 5
 
 
 def say_unused(table: TableSource, roles: EdgeRoles, *, without: Collection[str] = ()) -> list[str]:
-    """Name the columns that are not used, each with the option that would use it.
+    """Name the columns that are not used, each with the argument that would use it.
 
-    ``without`` are options that are not offered.
+    ``without`` are arguments that are not offered.
     """
     if not roles.header:
         return []
@@ -37,25 +36,25 @@ def say_unused(table: TableSource, roles: EdgeRoles, *, without: Collection[str]
     for name in left[:_MOST_NAMED]:
         option = _option_for(sample[name], table, roles)
         offered = option and option not in without
-        said.append(f"{name!r} ({option} {quote(name)})" if offered else repr(name))
+        said.append(f"{name!r} (`{option}={name!r}`)" if offered else repr(name))
     rest = left[_MOST_NAMED:]
     more = f", {listed_names(rest)}" if rest else ""
     return [f"{table.name}: not used: {', '.join(said)}{more}."]
 
 
 def _option_for(column: Any, table: TableSource, roles: EdgeRoles) -> str:
-    """Return the option that would use a column, '' where none would."""
+    """Return the argument that would use a column, '' where none would."""
     kind = value_type(column)
     if dates.is_date_type(kind):
-        return "" if roles.time else "--edge-time"
+        return "" if roles.time else "edge_time"
     if not is_usable(kind) or not len(column):
         return ""
     read = parse_numbers(column, guess_decimal(column, table.decimal, table.decimal_hint))
     known = read.values[~np.isnan(read.values)]
     if len(known) > NUMBERS_PER_WORD * read.is_word.sum():
-        return "" if roles.weight or (known < 0).any() else "--weight"
+        return "" if roles.weight or (known < 0).any() else "weight"
     words = dates.known_words(column)
     if dates.find_spelling(words, day_first=table.decimal_hint == ",") is not None:
-        return "" if roles.time else "--edge-time"
+        return "" if roles.time else "edge_time"
     n_words = len(as_text(column, trim=True).unique())
-    return "--edge-kind" if n_words <= MOST_KINDS and not roles.kind else ""
+    return "edge_kind" if n_words <= MOST_KINDS and not roles.kind else ""

@@ -39,7 +39,7 @@ class VertexKinds:
         if len(names) > MOST_KINDS:
             raise GraphError(
                 f"vertices must be of at most {MOST_KINDS} kinds; got {count(len(names), 'kind')}, "
-                f"such as {names[0]!r}. Name another column with --vertex-kind."
+                f"such as {names[0]!r}. Name another column with `vertex_kind`."
             )
         return cls(names, codes)
 

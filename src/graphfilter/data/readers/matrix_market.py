@@ -67,7 +67,7 @@ def _read_header(path: AnyPath, line: str, directed: bool) -> int:
         expected = "'%%MatrixMarket matrix coordinate', a real type and 'general' or 'symmetric'"
         raise DataFileError(path, f"must be {expected}; got {line[:80]!r}. {REMEDY}", line=1)
     if directed and words[4] == "symmetric":
-        problem = "must be 'general' to have directions; got 'symmetric'. Leave out --directed."
+        problem = "must be 'general' to have directions; got 'symmetric'. Leave out `directed`."
         raise DataFileError(path, problem, line=1)
     return FIELDS[words[3]]
 

@@ -60,7 +60,7 @@ def read_npz(path: AnyPath, *, directed: bool = False) -> Graph:
     arrays = load_arrays(path, ["edges"], _OPTIONAL, remedy=REMEDY)
     with reading(path, REMEDY):
         if directed and not _is_directed(arrays):
-            raise GraphError("it holds no directions. Leave out --directed.")
+            raise GraphError("it holds no directions. Leave out `directed`.")
         return _graph(arrays, path)
 
 

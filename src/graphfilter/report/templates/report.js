@@ -82,6 +82,7 @@ function drawTraining() {
   const traces = [
     line(t.train, `training ${t.score}`, c.blue),
     line(t.val, `validation ${t.score}`, c.orange),
+    ...(t.monitored ? [line(t.monitored.values, `validation ${t.monitored.name}`, c.text)] : []),
     line(t.loss, "loss (right axis)", c.faint, { yaxis: "y2", line: { color: c.faint, dash: "dot" } }),
   ];
   // Where a score is no share, the first epochs may be far below what a mean would have.

@@ -1,0 +1,105 @@
+"""Tables of very many columns: what is done grows with them, not with their square."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import graphfilter as gf
+from graphfilter.storage import Budget
+from graphfilter.store.vertices import ColumnsOnDisk
+from graphfilter.tables import ParquetTable, TextOptions, parquet_table
+
+EDGES = {"u": ["a", "b"], "v": ["b", "c"]}
+
+
+def table(n: int) -> pa.Table:
+    cells = {f"c{i}": [f"{i}.5", f"{i * 7 % 11}", ""] for i in range(n)}
+    return pa.table({"id": ["a", "b", "c"], **cells})
+
+
+class Names(list[str]):
+    """Names that count the comparisons of looking for one."""
+
+    n_compared = 0
+
+    def __contains__(self, name: object) -> bool:
+        self.n_compared += len(self)
+        return super().__contains__(name)
+
+
+def count_calls(work: Callable[[], Any]) -> int:
+    """Return how many functions are called, those of generators and libraries in C included."""
+    n = 0
+
+    def seen(frame: Any, event: str, argument: Any) -> None:
+        nonlocal n
+        n += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(seen)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return n
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_calls_grow_with_the_columns(kind: str, tmp_path: Path) -> None:
+    def read(n: int) -> Callable[[], Any]:
+        path = tmp_path / f"{n}.{kind}"
+        if kind == "csv":
+            table(n).to_pandas().to_csv(path, index=False)
+        else:
+            pq.write_table(table(n), path)
+        return lambda: gf.read_tables(EDGES, path, columns=gf.data.Columns(id="id"))
+
+    read(3)()  # Imports what it needs.
+    few, more, most = (count_calls(read(n)) for n in (20, 60, 180))
+    # Three times the step, three times the calls, but for those that happen now and then.
+    assert most - more < 3.3 * (more - few)
+
+
+def test_columns_of_parquet_are_looked_for_in_a_set(tmp_path: Path) -> None:
+    pq.write_table(table(200), tmp_path / "t.parquet")
+    names = Names(pq.read_schema(tmp_path / "t.parquet").names)
+    parquet_table._open(tmp_path / "t.parquet", names)
+    assert names.n_compared <= len(names)
+
+
+def test_checked_table_lists_its_names_a_few_times(tmp_path: Path) -> None:
+    whole, asked = table(50), []
+
+    class Watched(SimpleNamespace):
+        @property
+        def column_names(self) -> list[str]:
+            asked.append(1)
+            return whole.column_names
+
+    watched: Any = Watched(columns=whole.columns, validate=whole.validate)
+    found = parquet_table._plain(watched, Budget(tmp_path))
+    assert found.equals(whole)
+    assert len(asked) <= 3
+
+
+def test_columns_on_disk_are_each_read_once(tmp_path: Path, monkeypatch) -> None:
+    pq.write_table(table(100), tmp_path / "t.parquet")
+    monkeypatch.setattr("graphfilter.store.vertices._CELLS_AT_ONCE", 30)
+    source = ParquetTable(tmp_path / "t.parquet", TextOptions())
+    read: list[str] = []
+    plainly = source.read
+    monkeypatch.setattr(source, "read", lambda names: (read.extend(names), plainly(names))[1])
+    columns = ColumnsOnDisk(tmp_path / "t.parquet", source)
+    columns.column_names = Names(columns.column_names)
+    for name in list(columns.column_names):
+        assert columns.column(name).equals(table(100).column(name))
+    assert read == list(columns.column_names)
+    assert columns.column_names.n_compared == 0
