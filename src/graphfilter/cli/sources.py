@@ -187,6 +187,7 @@ class GraphOptions:
             chosen["unlabelled"] = ("", *chosen["unlabelled"])
         chosen["predicted"] = ()  # Said by those who predict columns.
         chosen["kinds"] = tuple(_split_kind(word) for word in getattr(self, "column", None) or ())
+        chosen["predicted"] = ()
         # Not the label: the table to predict may have none.
         for name in (
             "id", "source", "target", "weight", "unlabelled", "edge_kind", "directed", "merge",

@@ -153,10 +153,18 @@ def check_classes(graph: Graph) -> tuple[str, ...]:
         counts = np.bincount(graph.labels[graph.labels >= 0], minlength=graph.n_classes)
     n_present = int(np.count_nonzero(counts))
     if n_present == 0:
-        raise GraphError("no vertex is labelled; name the column of the labels with `label`.")
+        if graph.labels is None:
+            raise GraphError("no vertex is labelled; name the column of the labels with `label`.")
+        raise GraphError(
+            "no vertex is labelled: every label is blank, or is one that means unlabelled. Label "
+            "some vertices of two classes, or name another column with `label`."
+        )
     if n_present == 1:
         only = graph.classes[int(counts.argmax())]
-        raise GraphError(f"there must be at least two classes; every label is {str(only)!r}.")
+        raise GraphError(
+            f"there must be at least two classes; every label is {str(only)!r}. Label some "
+            "vertices of another class, or name another column with `label`."
+        )
     return tuple(
         f"class {str(name)!r} has one labelled vertex: it is trained on and cannot be tested."
         for name, n in zip(graph.classes, counts, strict=True)
