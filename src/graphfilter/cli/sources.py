@@ -185,7 +185,6 @@ class GraphOptions:
             chosen[name] = listed(chosen[name] or "")
         if chosen["unlabelled"]:
             chosen["unlabelled"] = ("", *chosen["unlabelled"])
-        chosen["predicted"] = ()  # Said by those who predict columns.
         chosen["kinds"] = tuple(_split_kind(word) for word in getattr(self, "column", None) or ())
         chosen["predicted"] = ()
         # Not the label: the table to predict may have none.
