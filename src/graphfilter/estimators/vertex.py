@@ -351,6 +351,7 @@ class VertexEstimator(EstimatorState):
         vertices: Any = None,
         *,
         vertex_ids: Sequence[Any] | None = None,
+        only: NDArray[np.int64] | None = None,
     ) -> NDArray[np.float64]:
         """Return what the task's outputs say (n, C), of all members together, in the units of y.
 
@@ -369,17 +370,24 @@ class VertexEstimator(EstimatorState):
             The id of every vertex, by which a committee recognises those it was fitted on; those of
             a graph or DataFrame that names its vertices otherwise. Where the fit named none, the
             number of the vertex then.
+        only : int array, optional
+            The vertices to answer for; models whose answers depend on one row save the others.
         """
         check_is_fitted(self)
         target, rows = take_target(self, X, graph, vertices)
         target = named(target, vertex_ids)
         held: NDArray[np.float64] | None = getattr(self, "outputs_", None)
+        rows, only = (rows, None) if only is None else (None, only if rows is None else rows[only])
         if held is not None and target is self.graph_:
-            return held.copy() if rows is None else held[rows]
+            chosen = rows if only is None else only
+            return held.copy() if chosen is None else held[chosen]
         prepared = self.prepare(target)
         members = self.members_of(prepared)
-        answers = [member.answer(prepared) for member in members]
-        combined = self.in_units(combine(answers, members, self.task_, prepared.shares))
+        answers = [member.answer(prepared, only) for member in members]
+        shares = (
+            prepared.shares if only is None or prepared.shares is None else prepared.shares[only]
+        )
+        combined = self.in_units(combine(answers, members, self.task_, shares))
         if not np.isfinite(combined).all():
             raise GraphFilterError(
                 "the model's answers must be finite; for these features they are not. Scale the "
