@@ -25,7 +25,7 @@ RESULTS_FILE = "results.json"
 SYSTEMS = ("committee", "sgf", "mlp", "sgc", "appnp")
 # A demo is not to be waited for: members of the committee are trained this long at most.
 SHORT = {"max_epochs": 100, "patience": 20}
-# Of an edge across the bipartite graph: near the one that the authors settled on. At the 0.05 that
+# Probability of an edge across the bipartite graph, near the authors' choice. At the 0.05 that
 # the paper describes two steps of averaging are enough, and nothing could be told apart.
 ACROSS = 0.008
 

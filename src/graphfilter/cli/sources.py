@@ -150,9 +150,10 @@ class GraphOptions:
         bool,
         _option(
             "--clean-ids",
-            help="Read ids without blanks around them and characters of no width, and in one "
-            "Unicode form, in both tables.",
+            help="Clean ids in both tables: strip blanks and characters without width, and use "
+            "one Unicode form.",
             panel=COLUMNS,
+            metavar="",
         ),
     ] = False
     delimiter: Annotated[
