@@ -33,8 +33,7 @@ def table(
     sources: Annotated[
         list[Path],
         typer.Argument(
-            help="Files of records (.jsonl, .jsonl.gz), whose runs are put together, or folders "
-            "that graphfilter fit wrote."
+            help="Files of records (.jsonl, .jsonl.gz), which are combined, or folders of fits."
         ),
     ],
     format: Annotated[
