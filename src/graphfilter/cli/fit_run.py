@@ -146,7 +146,7 @@ def _show(summary: FitSummary, *, quiet: bool) -> None:
 
 def _value(metric: Metric, scores: Mapping[str, float], key: str) -> str:
     """Return a score as it is shown; of calibration with what chance alone would show."""
-    from graphfilter.fits import number
+    from graphfilter.wording import number
 
     if key not in scores:
         return ""

@@ -48,6 +48,14 @@ def predict(
             show_default=False,
         ),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a page to this .html file: what accuracy to expect, and what has moved "
+            "since the fit.",
+            metavar="FILE",
+        ),
+    ] = None,
     coverage: Annotated[
         float | None,
         typer.Option(
@@ -76,20 +84,22 @@ def predict(
     Example:  graphfilter predict run --with run --edges new_edges.csv --vertices new.csv
     --out labels.csv
     """
-    from graphfilter.storage import check_target
-
-    check_target(out)
-    if out.exists() and not overwrite:
-        raise ConfigError(f"{out}: exists; pass --overwrite to replace it, or another --out.")
-    if not out.parent.is_dir():
-        raise ConfigError(f"{out.parent}: there is no such folder to write {out.name} to.")
+    _check_file(out, "--out", overwrite=overwrite)
+    if report is not None:
+        if report.suffix.lower() not in (".html", ".htm"):
+            raise ConfigError(f"{report}: --report must end in .html.")
+        _check_file(report, "--report", overwrite=overwrite)
+        if report.resolve() == out.resolve():
+            raise ConfigError("--report and --out must be different files.")
     from graphfilter.run_folder import (
         as_fitted,
         check_embeddings_file,
         describe_answers,
         load_run,
         predict_run,
+        read_reference,
         write_embeddings,
+        write_prediction_report,
     )
 
     if embeddings is not None:
@@ -101,18 +111,40 @@ def predict(
     with waiting("predicting", quiet=given.quiet):
         prediction = predict_run(run, estimator, about, new, coverage, rows)
         prediction.write(out, excel_safe=excel_safe)
+        reference = read_reference(run, about)
+        drift = None if reference is None else prediction.drift(reference)
         if embeddings is not None:
             graph = as_fitted(estimator, about, new)
             found = cast(Any, estimator).transform(graph=graph)
             own = found if rows is None else found[rows]
             write_embeddings(embeddings, prediction.graph, own, excel_safe=excel_safe)
-    for sentence in describe_answers(prediction, _known_target(given, estimator)):
+    known = describe_answers(prediction, _known_target(given, estimator))
+    for sentence in known:
         say(sentence)
     if promised := prediction.describe_promise():
         say(" ".join(promised))
+    if drift is not None:
+        say(" ".join(drift.sentences()))
+    if report is not None:
+        write_prediction_report(
+            report, prediction, drift, folder=run, out=out, used=used, known=known
+        )
     say(f"{prediction.describe_parts()} Graph used: {used}. Written to {out}.")
+    if report is not None:
+        say(f"The page is {report}: open it in a browser.")
     if embeddings is not None:
         say(f"Their embeddings are in {embeddings}.")
+
+
+def _check_file(path: Path, option: str, *, overwrite: bool) -> None:
+    """Check before any work that a file can be written."""
+    from graphfilter.storage import check_target
+
+    check_target(path)
+    if path.exists() and not overwrite:
+        raise ConfigError(f"{path}: exists; pass --overwrite to replace it, or another {option}.")
+    if not path.parent.is_dir():
+        raise ConfigError(f"{path.parent}: there is no such folder to write {path.name} to.")
 
 
 def _take_graph(

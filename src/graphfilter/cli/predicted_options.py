@@ -51,7 +51,8 @@ class PredictedOptions(FitOptions):
         for name in targets:
             if name in chosen.features:
                 raise ConfigError(f"{name!r} is to be predicted: leave it out of --features.")
-        return replace(chosen, drop=(*chosen.drop, *(n for n in targets if n not in chosen.drop)))
+        dropped = (*chosen.drop, *(n for n in targets if n not in chosen.drop))
+        return replace(chosen, drop=dropped, predicted=tuple(targets) or chosen.predicted)
 
     def read_target(self) -> Target:
         """Read what is to be predicted, one row per vertex."""

@@ -16,6 +16,8 @@ from graphfilter.metrics.coverage import (
     chance_of_coverage as chance_of_coverage,
     coverage_by as coverage_by,
 )
+from graphfilter.metrics.expected import Expected as Expected, LossBins as LossBins
+from graphfilter.metrics.moved import ColumnSummary as ColumnSummary, Moved as Moved
 from graphfilter.metrics.scores import (
     METRICS,
     Metric,

@@ -5,7 +5,8 @@ What belongs here is whatever writes or reads such a folder; what is in it is de
 
 - :mod:`.layout`: the names of the files, and who may write to the folder;
 - :mod:`.fit`: the one way a folder is filled, whatever the task;
-- :mod:`.kept_graph`: the graph of the fit, where it is kept;
+- :mod:`.kept_graph`, :mod:`.reference_file`: the graph of the fit, where it is kept, and what later
+  graphs are compared with;
 - :mod:`.description`, :mod:`.command`: how a run was made, and the command that repeats it;
 - :mod:`.tables`, :mod:`.pictures`, :mod:`.score_table`: its files, and their scores as a table;
 - :mod:`.loading`: the model on file; :mod:`.using`, :mod:`.predicting`: explaining and predicting
@@ -28,6 +29,8 @@ from graphfilter.run_folder.layout import (
 from graphfilter.run_folder.loading import load_run, read_description
 from graphfilter.run_folder.new_labels import describe_answers
 from graphfilter.run_folder.predicting import Prediction, predict_run
+from graphfilter.run_folder.prediction_report import write_prediction_report
+from graphfilter.run_folder.reference_file import read_reference
 from graphfilter.run_folder.score_table import make_score_table
 from graphfilter.run_folder.suggesting import suggest_run as suggest_run
 from graphfilter.run_folder.tables import (
@@ -59,7 +62,9 @@ __all__ = [
     "predict_run",
     "read_description",
     "read_kept_graph",
+    "read_reference",
     "take_part",
     "write_embeddings",
+    "write_prediction_report",
     "write_predictions",
 ]

@@ -37,6 +37,8 @@ class RunDescription:
         Of the sets or intervals that were asked for.
     graph_sha256 : str
         Of the file of the graph; empty where the graph is not kept.
+    reference_sha256 : str
+        Of what later graphs are compared with; empty where there is none.
     """
 
     command: str = ""
@@ -53,9 +55,12 @@ class RunDescription:
     decision: Decision | None = None
     coverage: float | None = None
     graph_sha256: str = ""
+    reference_sha256: str = ""
 
 
-def describe_run(fit: Fit, *, command: str, graph_sha256: str = "") -> RunDescription:
+def describe_run(
+    fit: Fit, *, command: str, graph_sha256: str = "", reference_sha256: str = ""
+) -> RunDescription:
     """Describe the run that is being made, on this machine."""
     plan = fit.plan
     encoder = plan.source.encoder
@@ -74,6 +79,7 @@ def describe_run(fit: Fit, *, command: str, graph_sha256: str = "") -> RunDescri
         decision=fit.asked,
         coverage=fit.coverage,
         graph_sha256=graph_sha256,
+        reference_sha256=reference_sha256,
     )
 
 

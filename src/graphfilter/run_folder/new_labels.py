@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.estimators import Target
-from graphfilter.fits import number
 from graphfilter.run_folder.predicting import Prediction
 from graphfilter.training import Task
-from graphfilter.wording import count, listed_names
+from graphfilter.wording import count, listed_names, number
 
 # What the model has learned from, and what chose its epochs and weights.
 TRAIN, VAL = "train", "val"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,18 +18,29 @@ from graphfilter.estimators import (
     VertexRegressor,
     check_promise,
 )
-from graphfilter.fits import answers_of, promise_columns, with_answers
+from graphfilter.fits import (
+    Drift,
+    Reference,
+    answers_of,
+    find_drift,
+    promise_columns,
+    with_answers,
+)
 from graphfilter.graph import Graph
 from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.parts import NEW, UNKNOWN, parts_in_run
 from graphfilter.run_folder.tables import write_predictions
 from graphfilter.run_folder.using import as_fitted
-from graphfilter.wording import count, listed
+from graphfilter.wording import count, listed, number
 
 EXCHANGEABLE = (
     "The promise holds only for vertices that are exchangeable with the validation vertices of the "
     "fit: not for those of another kind, time or place."
 )
+PART_TITLES = {
+    NEW: "new", "train": "trained on", "val": "validated on", "test": "tested on",
+    "unlabelled": "unlabelled in the run", "unused": "not used by the run", UNKNOWN: UNKNOWN,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +53,12 @@ class Prediction:
         The vertices that are asked for.
     estimator : VertexEstimator
     run : RunDescription
-    outputs : float array (n, C)
-        Probabilities, or numbers in their units.
+    whole : Graph
+        The graph they are predicted on, with features as the model takes them.
+    rows : int array
+        Where they are in it.
+    said : float array (N, C)
+        Of all vertices of that graph: probabilities, or numbers in their units.
     parts : text array (n,)
         What each vertex was in the run: see :func:`~graphfilter.run_folder.parts_in_run`.
     coverage : float or None
@@ -54,7 +70,9 @@ class Prediction:
     graph: Graph
     estimator: VertexEstimator
     run: RunDescription
-    outputs: NDArray[np.float64]
+    whole: Graph
+    rows: NDArray[np.int64]
+    said: NDArray[np.float64]
     parts: NDArray[np.str_]
     coverage: float | None = None
     sets: NDArray[np.bool_] | None = None
@@ -65,10 +83,25 @@ class Prediction:
         """The classes, the labels, or what the numbers are called."""
         return [str(name) for name in self.estimator.target_names_]
 
-    @property
+    @cached_property
+    def outputs(self) -> NDArray[np.float64]:
+        """Of the vertices that are asked for (n, C)."""
+        return self.said[self.rows]
+
+    @cached_property
     def answers(self) -> NDArray[Any]:
         """What is answered: class numbers (n,), labels (n, L) of 0 and 1, or numbers (n, T)."""
         return answers_of(self.estimator.task_, self.outputs, self.names, self.run.decision)
+
+    def drift(self, reference: Reference) -> Drift:
+        """Compare the vertices that are new to the run with its own; all, where none is new."""
+        new = self.rows[self.parts == NEW]
+        task = self.estimator.task_
+        return find_drift(
+            reference, self.whole, task, self.names, self.said,
+            answers_of(task, self.said, self.names, self.run.decision),
+            new if len(new) else self.rows, are_new=bool(len(new)), seed=self.run.seed,
+        )  # fmt: skip
 
     def write(self, path: str | PathLike[str], *, excel_safe: bool = False) -> None:
         """Write a row per vertex as CSV or Parquet: see :func:`write_predictions`."""
@@ -80,20 +113,21 @@ class Prediction:
             self.parts, promised, excel_safe=excel_safe,
         )  # fmt: skip
 
-    def describe_parts(self) -> str:
-        """Say how many vertices were predicted, and what they were in the run."""
+    def count_parts(self) -> dict[str, int]:
+        """Count the vertices by what they were in the run, in words."""
         words, counts = np.unique(self.parts, return_counts=True)
         n = {str(word): int(k) for word, k in zip(words, counts, strict=True)}
+        return {title: n[word] for word, title in PART_TITLES.items() if word in n}
+
+    def describe_parts(self) -> str:
+        """Say how many vertices were predicted, and what they were in the run."""
+        found = self.count_parts()
         said = count(self.graph.n_vertices, "vertex", "vertices") + " predicted"
-        if UNKNOWN in n:
+        if PART_TITLES[UNKNOWN] in found:
             return f"{said}; the run's predictions.csv, which says what they were, cannot be read."
-        if n.keys() == {NEW}:
+        if found.keys() == {PART_TITLES[NEW]}:
             return f"{said}, all new to the run."
-        titles = {
-            NEW: "new", "train": "trained on", "val": "validated on", "test": "tested on",
-            "unlabelled": "unlabelled in the run", "unused": "not used by the run",
-        }  # fmt: skip
-        return f"{said}: {listed([f'{n[w]:,} {t}' for w, t in titles.items() if w in n])}."
+        return f"{said}: {listed([f'{n:,} {title}' for title, n in found.items()])}."
 
     def describe_promise(self) -> list[str]:
         """Say how large sets or intervals are, and of which vertices the promise is."""
@@ -102,7 +136,7 @@ class Prediction:
         share = f"{self.coverage:.3g}"
         if self.intervals is not None:
             width = float(np.median(np.diff(self.intervals[:, 0], axis=1)))
-            said = [f"Intervals of coverage {share} are {width:.3g} wide in the middle."]
+            said = [f"Intervals of coverage {share} are {number(width)} wide in the middle."]
         else:
             assert self.sets is not None
             size = float(self.sets.sum(axis=1).mean())
@@ -141,8 +175,8 @@ def predict_run(
     coverage = run.coverage if coverage is None else check_coverage(coverage)
     if coverage is not None:
         check_promise(estimator.promise_)
-    outputs = estimator.answers(graph=target)[rows]
-    made = Prediction(asked, estimator, run, outputs, parts, coverage)
+    said = estimator.answers(graph=target)
+    made = Prediction(asked, estimator, run, target, rows, said, parts, coverage)
     if coverage is None:
         return made
     if isinstance(estimator, VertexRegressor):
