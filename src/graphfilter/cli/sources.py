@@ -219,6 +219,7 @@ class GraphOptions:
         if chosen["unlabelled"]:
             chosen["unlabelled"] = ("", *chosen["unlabelled"])
         chosen["kinds"] = tuple(_split_kind(word) for word in getattr(self, "column", None) or ())
+        chosen["predicted"] = ()
         # Not the label: the table to predict may have none.
         for name in (
             "id", "source", "target", "weight", "unlabelled", "edge_kind", "directed", "merge",
