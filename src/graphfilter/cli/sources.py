@@ -181,7 +181,7 @@ class GraphOptions:
         from graphfilter.data import Columns
 
         chosen: dict[str, Any] = {f.name: getattr(self, f.name, None) for f in fields(Columns)}
-        for name in ("features", "categorical", "drop", "unlabelled"):
+        for name in ("features", "categorical", "drop", "unlabelled", "predicted"):
             chosen[name] = listed(chosen[name] or "")
         if chosen["unlabelled"]:
             chosen["unlabelled"] = ("", *chosen["unlabelled"])
