@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from graphfilter.cli.fit_model import choose_model, make_estimator
+from graphfilter.cli.fit_model import choose_model, make_estimator, restarted
+from graphfilter.cli.fit_start import read_start
 from graphfilter.cli.sources import Device, Seed, given_words, takes
 from graphfilter.cli.target_options import TargetOptions
 from graphfilter.cli.together import join_processes
@@ -137,6 +138,16 @@ def fit(
             help="Train an MLP and fixed low-pass filters beside it, for the report's answer."
         ),
     ] = True,
+    start_from: Annotated[
+        Path | None,
+        typer.Option(
+            help="Begin with the weights of this run, on the graph as it has grown: in a fraction "
+            "of the epochs. The model and the columns are those of the run, and its vertices keep "
+            "their parts.",
+            metavar="RUN",
+            show_default=False,
+        ),
+    ] = None,
     seed: Seed = 0,
     device: Device = "auto",
     dry_run: Annotated[
@@ -160,13 +171,15 @@ def fit(
     Example:  graphfilter fit --edges edges.csv --vertices vertices.csv --label kind --out run
     """
     given.check_target()
-    chosen = choose_model(model, set(given_words(context)), of_values=given.of_values)
+    words = set(given_words(context))
+    chosen = choose_model(model, words, of_values=given.of_values)
     if scale is not None and not given.number:
         raise ConfigError("--scale is of --number; leave it out.")
     if out is None and not dry_run:
         raise ConfigError("fit needs a folder for the results: --out FOLDER.")
     group = join_processes()
-    found = given.read()
+    start = None if start_from is None else read_start(start_from, given)
+    found = given.read() if start is None else start.read(given)
     shared: dict[str, Any] = {
         "max_epochs": epochs,
         "patience": patience,
@@ -190,9 +203,12 @@ def fit(
         chosen, shared, of_sgf, seconds=seconds, numbers=bool(given.number), class_weight=weight,
         scale=None if scale is None else _one_or_several(scale),
     )  # fmt: skip
+    if start is not None:
+        estimator = restarted(start.estimator, estimator, words)
     run_fit(
         given, found, estimator, out, seed=seed, dry_run=dry_run, resume=resume,
         overwrite=overwrite, baselines=baselines and seconds is None, group=group,
+        earlier=None if start is None else start.earlier,
     )  # fmt: skip
 
 

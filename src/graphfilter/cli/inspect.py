@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graphfilter.cli.predicted_options import PredictedOptions
-from graphfilter.cli.screen import say, show_table, waiting
+from graphfilter.cli.screen import say, show_table, tell, waiting
 from graphfilter.cli.sources import takes
 from graphfilter.errors import ConfigError, GraphError
 
@@ -45,6 +45,9 @@ def inspect(
     found, quiet = given.read().graph, given.quiet
     if found.labels is None:
         raise GraphError("there are no labels to inspect; name their column with --label.")
+    from graphfilter.fits import check_classes
+
+    tell(check_classes(found), quiet=quiet)
     with waiting("measuring frequencies", quiet=quiet):
         diagnosis = diagnose(found)
     _show(diagnosis, found.name)

@@ -51,7 +51,7 @@ class PredictedOptions(FitOptions):
             if name in chosen.features:
                 raise ConfigError(f"{name!r} is to be predicted: leave it out of --features.")
         dropped = (*chosen.drop, *(n for n in targets if n not in chosen.drop))
-        return replace(chosen, drop=dropped, predicted=tuple(targets) or chosen.predicted)
+        return replace(chosen, drop=dropped, predicted=tuple(targets))
 
     def read_target(self) -> Target:
         """Read what is to be predicted, one row per vertex."""

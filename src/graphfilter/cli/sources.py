@@ -181,11 +181,12 @@ class GraphOptions:
         from graphfilter.data import Columns
 
         chosen: dict[str, Any] = {f.name: getattr(self, f.name, None) for f in fields(Columns)}
-        for name in ("features", "categorical", "drop", "unlabelled", "predicted"):
+        for name in ("features", "categorical", "drop", "unlabelled"):
             chosen[name] = listed(chosen[name] or "")
         if chosen["unlabelled"]:
             chosen["unlabelled"] = ("", *chosen["unlabelled"])
         chosen["kinds"] = tuple(_split_kind(word) for word in getattr(self, "column", None) or ())
+        chosen["predicted"] = ()
         # Not the label: the table to predict may have none.
         for name in (
             "id", "source", "target", "weight", "unlabelled", "edge_kind", "directed", "merge",

@@ -41,6 +41,7 @@ from graphfilter.estimators.saving import (
     MODEL_FILE as MODEL_FILE,
 )
 from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.estimators.starting import Earlier as Earlier
 from graphfilter.estimators.suggesting import suggest_labels as suggest_labels
 from graphfilter.estimators.system import SystemClassifier, SystemRegressor
 from graphfilter.estimators.targets import Target, named_target

@@ -214,6 +214,10 @@ def check_member(system: System, network: Network[Any], n_features: int) -> None
 
 def _check_places(kept: Mapping[str, np.ndarray], n_features: int, n_columns: int) -> None:
     basis = kept["basis"]
+    if set(kept) == {"basis"}:
+        if len(basis) != n_features or basis.shape[1] >= n_columns:
+            raise ValueError(f"a basis of {basis.shape}, for {n_features} features")
+        return
     # Axes are joined by the logarithm of the degree, which stands among the places already.
     n_places = kept["axes"].shape[1] + 1 if "axes" in kept else kept["places"].shape[1]
     if basis.size and len(basis) != n_features:

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from graphfilter.errors import check_count, check_number
 from graphfilter.graph import Features, Graph
-from graphfilter.inputs import MOST_AVERAGED
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.memory import GROWN, Sizes, Working
 from graphfilter.models.tree_nodes import NEVER, TREES, TreeNodes, dense, within
@@ -49,10 +48,7 @@ class TreesConfig(ModelConfig):
             check_number(name, getattr(self, name))
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
-        columns = graph.n_features
-        if columns > MOST_AVERAGED:
-            return f"{columns:,} columns are too many for trees (at most {MOST_AVERAGED:,})"
-        work = columns * n_train * graph.n_classes
+        work = graph.n_features * n_train * graph.n_classes
         return "trees would take too long" if work > MOST_BOOSTED else None
 
     @property

@@ -34,6 +34,7 @@ from graphfilter.systems.pooling import (
 from graphfilter.systems.pools import pooling_of as pooling_of
 from graphfilter.systems.registry import SYSTEMS, find_system, get_system
 from graphfilter.systems.scale_choice import find_scale as find_scale
+from graphfilter.systems.start import Start as Start
 from graphfilter.systems.system import PAPER, System
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from graphfilter.runtime import own_torch_state, threads_for
 from graphfilter.splits import Split
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.request import Request
+from graphfilter.systems.start import PATIENCE_PART
 from graphfilter.systems.system import System
 from graphfilter.training import (
     REGRESSION,
@@ -91,13 +92,17 @@ class NetworkTraining:
         self._operator = prepared.operator(system.operator)
         with own_torch_state(gradients=True):
             self._networks = [system.build(seen.graph, seed).to(device) for seed in request.seeds]
+            config, start = system.config, request.start
+            n_begun = 0 if start is None else start.begin(prepared, system, self._networks)
+            if n_begun == len(self._networks):
+                config = replace(config, patience=max(config.patience // PATIENCE_PART, 1))
             self._training = Training(
                 self._networks,
                 self._operator,
                 inputs_of(seen, system),
                 torch.tensor(targets, device=device),
                 request.splits,
-                system.config,
+                config,
                 seeds=request.seeds,
                 class_weight=None
                 if weight is None

@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from graphfilter.inputs import MOST_AVERAGED, MOST_HOPS, MOST_PLACES
+from graphfilter.inputs import (
+    AVERAGES,
+    COMPRESSED,
+    COMPRESSED_AVERAGES,
+    MOST_AVERAGED,
+    MOST_HOPS,
+    MOST_PLACES,
+)
 from graphfilter.models import GROWN, SPARSE_VALUE, Sizes, Working
 from graphfilter.systems.system import System
 
@@ -84,7 +91,9 @@ def _features(system: System, sizes: Sizes) -> int:
         return plain + (SPARSE_VALUE * own if own else 12 * n * d)
     if system.view == "unit+links":
         return plain + SPARSE_VALUE * (values + sizes.n_entries)
-    if system.view == "averages":
+    if system.view in (AVERAGES, COMPRESSED_AVERAGES):
+        if system.view == COMPRESSED_AVERAGES and d > MOST_AVERAGED:
+            d = COMPRESSED
         hops = max(0, min(MOST_HOPS, MOST_AVERAGED // max(d, 1) - 1))
         return plain + AVERAGED_ENTRY * sizes.n_entries + GROWN * n * (d * (1 + hops) + 1)
     if system.view == "places":
