@@ -1,9 +1,4 @@
-"""Estimators with scikit-learn's interface: fit, predict, score, save and load.
-
-``vertex.py`` does what all of them do, through ``systems.pipeline``, ``base.py`` what classifiers
-do; ``inputs.py`` and ``targets.py`` check what users pass; ``saving.py`` writes and reads them. May
-import ``metrics`` and the rooms above it.
-"""
+"""Estimators with scikit-learn's interface: fit, predict, score, save and load."""
 
 from graphfilter.estimators.adaptive import (
     AUTO,

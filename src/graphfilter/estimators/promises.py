@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 # The outputs of each fold, and how hard vertices are.
 Folded = tuple[list[Array], Array]
 
-# Of vertices times classes: above this scores are not averaged over neighbours, which takes them
+# Above this many vertices times classes, scores are not averaged over neighbours, which needs those
 # of all vertices and for each rule.
 MOST_DIFFUSED = 2 * 10**6
 

@@ -30,7 +30,7 @@ from graphfilter.wording import count, listed
 PART_WORDS = {"train": "training", "val": "validation", "test": "test"}
 # An edge counts at both of its ends: two vertices say as much as one that is independent.
 SHARED = {DEGREE: 2, VARIATION: 2}
-# Of what has moved, on the terminal.
+# The most changes that are listed on the terminal.
 MOST_SAID = 3
 
 
