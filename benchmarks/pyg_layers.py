@@ -123,11 +123,11 @@ def run(options: argparse.Namespace, device: torch.device) -> Record:
 
 def table(record: Record) -> str:
     """Show the times and the ratios."""
-    head = ["a step", "in the place of", "theirs", "graphfilter", "ours", "theirs / ours"]
+    head = ["a step", "in the place of", "graphfilter", "theirs / ours", "theirs", "ours"]
     rows = [
         [
-            row["dataset"], row["layers"][0], show_seconds(row["theirs"]), row["layers"][1],
-            show_seconds(row["ours"]), f"**{show_ratio(row['ratio']['median'])}**",
+            row["dataset"], *row["layers"], f"**{show_ratio(row['ratio']['median'])}**",
+            show_seconds(row["theirs"]), show_seconds(row["ours"]),
         ]
         for row in record["rows"]
     ]  # fmt: skip

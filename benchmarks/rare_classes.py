@@ -13,6 +13,7 @@ the threshold that is cheapest on the validation vertices.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from graphfilter.systems.pooling import fit_pool
 from graphfilter.systems.prior import prior_weights
 from resumable import Record, make_records, parser, read_records
 
+RECORDS = Path(__file__).parent / "results" / "rare_classes.jsonl"
 N_SEEDS = 8
 MISSED = 8.0
 RARE = 0.06
@@ -146,7 +148,7 @@ def table(records: list[Record]) -> str:
 
 def main(words: list[str] | None = None) -> None:
     """Make the records that are missing, and print the table."""
-    options = parser(__doc__, "results/rare_classes.jsonl").parse_args(words)
+    options = parser(__doc__, str(RECORDS)).parse_args(words)
     n_seeds, n, settings = N_SEEDS, 1200, {"max_epochs": 200}
     if options.small:
         n_seeds, n, settings = 1, 300, {"max_epochs": 3}

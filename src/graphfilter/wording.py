@@ -28,3 +28,12 @@ def listed_names(names: Sequence[str], most: int = 10) -> str:
     """Quote names for an error: ten of them, the beginning of long ones."""
     more = f", ... ({len(names)} in all)" if len(names) > most else ""
     return ", ".join(repr(name[:80]) for name in names[:most]) + more
+
+
+def number(value: float) -> str:
+    """Write a number with four significant digits, or all those before the point.
+
+    >>> number(12345.67), number(12.345), number(0.0012)
+    ('12,346', '12.35', '0.0012')
+    """
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -152,3 +152,10 @@ def test_summary_compares_the_default_fit_turn_by_turn() -> None:
     row = {"dataset": "cora", "accuracy": 0.894, "gcn_accuracy": 0.881, "turns": turns}
     shown = summary.table({"default_fit-cpu": {"rows": [row]}})
     assert "| 5.00 s, 89.4 % right | PyG's GCN, 200 epochs: 2.00 s, 88.1 % | 0.38× |" in shown
+
+
+def test_page_of_layers_says_the_range_on_record() -> None:
+    rows = write_docs.read_records(write_docs.RESULTS)["pyg_layers-cpu"]["rows"]
+    ratios = [r["ratio"]["median"] for r in rows if r["layers"][0].startswith("ChebConv")]
+    page = (write_docs.HERE.parent / "docs" / "howto" / "pyg.md").read_text(encoding="utf-8")
+    assert f"{min(ratios):.0f} to {max(ratios):.0f} times beside `ChebConv`" in page

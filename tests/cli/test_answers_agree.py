@@ -198,8 +198,10 @@ def test_answers_on_fraud_agree(graphfilter, tmp_path: Path, words: tuple[str, .
 def test_answers_on_revenue_agree(graphfilter, tmp_path: Path) -> None:
     tables = make_revenue(120)
     files = tables.write(tmp_path / "tables")[:4]
-    assert graphfilter("inspect", *files, "--number", "revenue", "--quiet").code == 0
-    run = fit(graphfilter, files, tmp_path / "run", "--number", "revenue")
+    inspected = graphfilter("inspect", *files, "--number", "revenue")
+    assert inspected.code == 0
+    assert "no column is the label" not in inspected.err  # What is predicted was named.
+    run = fit(graphfilter, files, tmp_path / "run", "--number", "revenue", "--coverage", "0.8")
     cells = zip(tables.vertices["shop"], tables.vertices["revenue"], strict=True)
     truth = {name: float(value.lstrip("€")) for name, value in cells if value}
     said = {name: float(row["predicted"]) for name, row in run.rows.items()}
@@ -210,6 +212,13 @@ def test_answers_on_revenue_agree(graphfilter, tmp_path: Path) -> None:
         assert scores["rmse"] == pytest.approx(np.sqrt(np.square(known - answered).mean()))
     ours = run.metrics["headline"]["models"]["this model"]["value"]
     assert ours == pytest.approx(run.metrics["scores"]["test"]["rmse"])
+    seen = re.search(r"Intervals of coverage 0.8 are ([\d,]+) wide in the middle", run.page)
+    assert seen is not None
+    unseen = [row for row in run.rows.values() if row["part"] not in ("train", "val")]
+    width = np.median([float(row["high"]) - float(row["low"]) for row in unseen])
+    assert float(seen[1].replace(",", "")) == pytest.approx(width, rel=1e-3)
+    # Numbers of five digits and more are written out.
+    assert "e+0" not in " ".join(re.findall(r">([^<]*)</t[dh]>", run.page))
     assert f"typical error (RMSE) of {ours:,.0f}" in run.page
     assert f"typical error (RMSE) of {ours:,.0f}" in " ".join(run.printed.split())
     for name, part, given, predicted, error in run.table("largest-errors"):

@@ -28,6 +28,7 @@ FILES = {
     "model.safetensors",
     "config.json",
     "graph.npz",
+    "reference.safetensors",
 }
 # The paper's filter: what a run does around its model is the same for all, and this is quick.
 SGF = ("--model", "sgf")

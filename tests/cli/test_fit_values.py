@@ -17,7 +17,7 @@ from graphfilter.splits import stratified
 
 FILES = {
     "report.html", "predictions.csv", "metrics.json", "filter.png", "model.safetensors",
-    "config.json", "graph.npz",
+    "config.json", "graph.npz", "reference.safetensors",
 }  # fmt: skip
 QUICK = ("--model", "sgf", "--epochs", 30, "--layers", 4, "--quiet")
 UNKNOWN = 10

@@ -96,8 +96,9 @@ def test_predict_promises_what_the_fit_did(graphfilter, tmp_path: Path, what: st
         np.testing.assert_allclose(found["high"], high, rtol=1e-5)
         assert (found["low"] <= found["high"]).all()
         return
-    assert made.sets is not None
-    for words, row in zip(found["set"], made.sets, strict=True):
+    sets = made.sets()
+    assert sets is not None
+    for words, row in zip(found["set"], sets, strict=True):
         assert set(filter(None, words.split(";"))) == {
             n for n, i in zip(made.names, row, strict=True) if i
         }
@@ -246,3 +247,32 @@ def test_run_without_features_keeps_no_graph(graphfilter, tmp_path: Path) -> Non
     words = ("--label", "kind", "--drop", "a,b,price,lift,garden", "--keep-graph")
     assert graphfilter("fit", *tables, *words, "--out", tmp_path / "run", *QUICK).code == 0
     assert not (tmp_path / "run/graph.npz").exists()
+
+
+def test_page_says_what_moved(graphfilter, run, tmp_path: Path) -> None:
+    new, out, page = write_new(tmp_path / "new", a=9.5), tmp_path / "p.csv", tmp_path / "p.html"
+    words = ("predict", run, "--with", "run", *new, "--label", "kind")
+    result = graphfilter(*words, "--out", out, "--report", page)
+    assert result.code == 0, result.err
+    said = result.out.replace("\n", " ")
+    assert "Drift: of " in said
+    assert "of the 50 new vertices with those of the fit" in said
+    assert "'a' above " in said
+    content = page.read_text()
+    assert "&#39;a&#39; above " in content
+    assert "Graph used: the graph kept with the run (150 vertices" in content
+    assert "trained on" in content
+    for file, message in ((page, "exists"), (out, "must end in .html"), ("x/y.html", "no such")):
+        again = graphfilter(*words, "--out", tmp_path / "q.csv", "--report", file)
+        assert again.code == 2
+        assert message in again.err
+
+
+def test_damaged_reference_is_one_line(graphfilter, run, tmp_path: Path) -> None:
+    tables = write_tables(tmp_path / "small", N)
+    content = bytearray((run / "reference.safetensors").read_bytes())
+    content[-3] ^= 1
+    (run / "reference.safetensors").write_bytes(content)
+    refused = graphfilter("predict", run, *tables, "--out", tmp_path / "p.csv")
+    assert refused.code == 2
+    assert "reference.safetensors: must be as it was saved" in refused.err

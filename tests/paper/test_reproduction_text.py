@@ -94,7 +94,7 @@ def test_text_names_the_nearest_setting() -> None:
 
 
 def test_text_says_what_a_search_gives() -> None:
-    block = settings.build(RESULTS, settings.Options()).blocks[-1]
+    block = settings.TABLE.build(RESULTS, settings.Options()).blocks[-1]
     default, picked, _ = ([str(c) for c in row.cells] for row in block.rows)
     at = {d: i for i, d in enumerate(settings.DATASETS)}
 

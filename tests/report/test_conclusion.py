@@ -71,8 +71,10 @@ def test_conclusion_without_baselines_claims_nothing_of_the_graph() -> None:
     found = conclude(made_fit(truth, truth, one_hot(truth), part="val"))
     assert "no baselines" in found.headline
     assert "validation" in found.headline
-    assert found.reason == ""
+    assert found.reason == "The model ties with always answering the largest class (66.7\xa0%)."
     assert len(found.found.scores) == 2
+    many = np.tile(truth, 40)
+    assert conclude(made_fit(many, many, one_hot(many), part="val")).reason == ""
 
 
 def test_another_system_is_not_called_adaptive() -> None:

@@ -27,11 +27,13 @@ KEPT = "the graph kept with the run"
 def predict(
     given: GraphOptions,
     run: Annotated[Path, typer.Argument(help="The folder that fit wrote.", metavar="RUN")],
-    out: Annotated[Path, typer.Option(help="File for the predictions: CSV, or .parquet.")],
+    out: Annotated[
+        Path, typer.Option(help="File for the predictions: .csv or .parquet.", metavar="FILE")
+    ],
     embeddings: Annotated[
         Path | None,
         typer.Option(
-            help="Write the filtered hidden layer of every vertex to this .parquet or .csv file.",
+            help="Write embeddings, the filtered hidden layer, to this .parquet or .csv file.",
             metavar="FILE",
         ),
     ] = None,
@@ -39,19 +41,27 @@ def predict(
         str | None,
         typer.Option(
             "--with",
-            help="run: join the rows of the tables to the graph that is kept with the run, so that "
-            "new rows and their edges suffice. A row with a known id replaces its features. The "
-            "rows given are written.",
+            help="Join the rows of the tables to the graph saved with the run: new rows and their "
+            "edges are enough. A row with a known id replaces its features. Only the rows given "
+            "are written.",
             metavar="run",
             show_default=False,
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a page to this .html file: what accuracy to expect, and what has moved "
+            "since the fit.",
+            metavar="FILE",
         ),
     ] = None,
     coverage: Annotated[
         float | None,
         typer.Option(
-            help="Add a set of classes or labels, or the low and the high end of a number, that "
-            "hold the truth so often, such as 0.9; unless given, that of the fit if it had one. "
-            "The promise is for vertices exchangeable with the validation vertices of the fit.",
+            help="Coverage of prediction sets, such as 0.9: add a set of classes, or an interval "
+            "of a number, per vertex. Default: that of the fit, if any. Holds for vertices "
+            "exchangeable with the validation vertices of the fit.",
             metavar="SHARE",
             show_default=False,
         ),
@@ -74,21 +84,24 @@ def predict(
     Example:  graphfilter predict run --with run --edges new_edges.csv --vertices new.csv
     --out labels.csv
     """
-    from graphfilter.storage import check_target
-
-    check_target(out)
-    if out.exists() and not overwrite:
-        raise ConfigError(f"{out}: exists; pass --overwrite to replace it, or another --out.")
-    if not out.parent.is_dir():
-        raise ConfigError(f"{out.parent}: there is no such folder to write {out.name} to.")
+    _check_file(out, "--out", overwrite=overwrite)
+    if report is not None:
+        if report.suffix.lower() not in (".html", ".htm"):
+            raise ConfigError(f"{report}: --report must end in .html.")
+        _check_file(report, "--report", overwrite=overwrite)
+        if report.resolve() == out.resolve():
+            raise ConfigError("--report and --out must be different files.")
     from graphfilter.run_folder import (
         as_fitted,
         check_embeddings_file,
         describe_answers,
         load_run,
         predict_run,
+        read_reference,
         write_embeddings,
+        write_prediction_report,
     )
+    from graphfilter.storage import scratch_folder
 
     if embeddings is not None:
         check_embeddings_file(embeddings, overwrite=overwrite)
@@ -96,21 +109,46 @@ def predict(
     if embeddings is not None and not estimator.task_.one_class:
         raise ConfigError("--embeddings is for runs of one class per vertex; leave it out.")
     new, rows, used = _take_graph(given, run, about, encoder, with_)
-    with waiting("predicting", quiet=given.quiet):
-        prediction = predict_run(run, estimator, about, new, coverage, rows)
+    with (
+        waiting("predicting", quiet=given.quiet),
+        scratch_folder(".graphfilter-answers-", out.parent) as scratch,
+    ):
+        prediction = predict_run(run, estimator, about, new, coverage, rows, scratch)
         prediction.write(out, excel_safe=excel_safe)
+        reference = read_reference(run, about)
+        drift = None if reference is None else prediction.drift(reference)
+        known = describe_answers(prediction, _known_target(given, estimator))
         if embeddings is not None:
             graph = as_fitted(estimator, about, new)
             found = cast(Any, estimator).transform(graph=graph)
             own = found if rows is None else found[rows]
             write_embeddings(embeddings, prediction.graph, own, excel_safe=excel_safe)
-    for sentence in describe_answers(prediction, _known_target(given, estimator)):
+    for sentence in known:
         say(sentence)
     if promised := prediction.describe_promise():
         say(" ".join(promised))
+    if drift is not None:
+        say(" ".join(drift.sentences()))
+    if report is not None:
+        write_prediction_report(
+            report, prediction, drift, folder=run, out=out, used=used, known=known
+        )
     say(f"{prediction.describe_parts()} Graph used: {used}. Written to {out}.")
+    if report is not None:
+        say(f"The page is {report}: open it in a browser.")
     if embeddings is not None:
         say(f"Their embeddings are in {embeddings}.")
+
+
+def _check_file(path: Path, option: str, *, overwrite: bool) -> None:
+    """Check before any work that a file can be written."""
+    from graphfilter.storage import check_target
+
+    check_target(path)
+    if path.exists() and not overwrite:
+        raise ConfigError(f"{path}: exists; pass --overwrite to replace it, or another {option}.")
+    if not path.parent.is_dir():
+        raise ConfigError(f"{path.parent}: there is no such folder to write {path.name} to.")
 
 
 def _take_graph(

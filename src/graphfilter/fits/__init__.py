@@ -6,7 +6,9 @@
 - :mod:`.fit`: :class:`Fit`, immutable; :mod:`.training`: the one way it is made, baselines of the
   same type included; :mod:`.repeats`: the same on other splits;
 - :mod:`.yardstick`, :mod:`.comparison`: what models are judged by, and who is better;
-  :mod:`.measure`, :mod:`.channels`: the content of ``metrics.json``.
+  :mod:`.measure`, :mod:`.channels`: the content of ``metrics.json``;
+- :mod:`.reference`, :mod:`.observed`, :mod:`.drift`: what later graphs are compared with, and how
+  they differ.
 
 Nothing here knows of files: ``report`` draws a fit, ``run_folder`` writes it.
 """
@@ -15,6 +17,7 @@ from graphfilter.fits.asked import NOTHING_ASKED, Asked
 from graphfilter.fits.channels import ChannelMetrics as ChannelMetrics
 from graphfilter.fits.comparison import Comparison, Score, compare
 from graphfilter.fits.decision import plan_decision as plan_decision
+from graphfilter.fits.drift import Drift as Drift, find_drift as find_drift
 from graphfilter.fits.dry_run import DryRun, Times, baselines_fit, plan_dry_run, time_fit
 from graphfilter.fits.fit import Fit, answers_of
 from graphfilter.fits.measure import FitMetrics, measure_fit
@@ -25,6 +28,7 @@ from graphfilter.fits.promise import (
     promise_columns as promise_columns,
     with_answers as with_answers,
 )
+from graphfilter.fits.reference import Reference as Reference
 from graphfilter.fits.split_choice import STRATIFIED, SplitBy
 from graphfilter.fits.training import (
     BASELINES,
@@ -41,7 +45,6 @@ from graphfilter.fits.yardstick import (
     Ranking as Ranking,
     Said as Said,
     Yardstick as Yardstick,
-    number as number,
 )
 
 __all__ = [

@@ -15,7 +15,7 @@ from graphfilter.errors import ConfigError
 from graphfilter.estimators import VertexClassifier, VertexEstimator, VertexRegressor
 from graphfilter.fits.plan import Plan
 from graphfilter.metrics import Coverage, chance_of_coverage, coverage_by
-from graphfilter.wording import count
+from graphfilter.wording import count, number
 
 SEPARATOR = ";"
 # With so many that calibrate, coverage varies by a hundredth: more would be wasted.
@@ -148,7 +148,7 @@ class Promised:
         n = len(self.held)
         share = f"{self.coverage:.3g}"
         if self.intervals is not None:
-            said = [f"Intervals of coverage {share} are {self.size:.3g} wide in the middle."]
+            said = [f"Intervals of coverage {share} are {number(self.size)} wide in the middle."]
         elif self.plan.target.task.one_class:
             said = [
                 f"Sets of coverage {share} have {self.size:.2f} classes on average; "

@@ -27,6 +27,7 @@ from graphfilter.metrics import (
     mcnemar_test,
     wilson_interval,
 )
+from graphfilter.wording import number
 
 # From here on, two digits of a percentage are shown.
 MANY_VERTICES = 10_000
@@ -125,7 +126,9 @@ class Yardstick(ABC):
         digits = 1 if len(self.truth) < MANY_VERTICES else 2
         if not lead:
             return "0"
-        return f"{100 * lead:+.{digits}f}" if self.share else f"{lead:+.3g}"
+        if self.share:
+            return f"{100 * lead:+.{digits}f}"
+        return f"{lead:+,.0f}" if abs(lead) >= 1000 else f"{lead:+.3g}"
 
 
 class Accuracy(Yardstick):
@@ -259,12 +262,3 @@ class LabelsWrong(_MeanLoss):
 
     def losses(self, model: Said) -> NDArray[np.float64]:
         return (model.answers != (self.truth > 0.5)).mean(axis=1)
-
-
-def number(value: float) -> str:
-    """Write a number with four significant digits, or all those before the point.
-
-    >>> number(12345.67), number(12.345), number(0.0012)
-    ('12,346', '12.35', '0.0012')
-    """
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

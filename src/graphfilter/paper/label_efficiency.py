@@ -6,28 +6,22 @@ The paper leaves it open whether a filter can be adaptive and need few labels.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphfilter.bench import OnProgress, Record
+from graphfilter.bench import Pair, Record
 from graphfilter.drawing import COLOURS, MARKERS, unframe
-from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
+from graphfilter.paper.collect import pairs_of
 from graphfilter.paper.comparison import ComparedAccuracy, compare_runs
 from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import DATASET_TITLES
-from graphfilter.paper.records import read_target_records
+from graphfilter.paper.run_table import RunTable
 from graphfilter.paper.tables import Block, Rendered, Row
-from graphfilter.paper.target import Target
 from graphfilter.systems import get_system
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NAME = "label-efficiency"
-# Low, middle and high label frequency.
-DATASETS = ("cora", "citeseer", "pubmed", "actor", "chameleon", "bipartite_sparse")
-QUICK = ("cora",)
 SHARES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6)
 QUICK_SHARES = (0.01,)
 PUBLIC = ("cora", "citeseer", "pubmed")
@@ -46,26 +40,19 @@ def rules_of(dataset: str, *, quick: bool = False) -> list[str]:
     return [*shares, "public"] if dataset in PUBLIC and not quick else shares
 
 
-def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
-    """Run what is not on record; return notes on what was left out."""
-    datasets, notes = at_hand(QUICK if options.quick else DATASETS)
-    pairs = [
+def pairs(datasets: Sequence[str], options: Options) -> list[Pair]:
+    return [
         pair
         for dataset in datasets
         for rule in rules_of(dataset, quick=options.quick)
         for pair in pairs_of([dataset], SYSTEMS, options, scaling=SCALING, split_rule=rule)
     ]
-    collect_runs(folder, NAME, pairs, options, on_progress)
-    return notes
 
 
-def build(folder: Path, options: Options) -> Rendered:
-    """Draw the figure, and its numbers as tables, from the records of a folder."""
-    records = read_target_records(folder, options.file_name(NAME))
-    there = {r.dataset for r in records}
-    known = [d for d in dict.fromkeys((*DATASETS, *QUICK)) if d in there]
+def show(records: Sequence[Record], datasets: Sequence[str]) -> Rendered:
+    """Draw the figure, and show its numbers as tables."""
     blocks = []
-    for dataset in known:
+    for dataset in datasets:
         present = {r.split_rule for r in records if r.dataset == dataset}
         rules = [rule for rule in rules_of(dataset) if rule in present]
         rows = [
@@ -77,7 +64,7 @@ def build(folder: Path, options: Options) -> Rendered:
     return Rendered(
         "Label efficiency: accuracy by the share of training vertices",
         tuple(blocks),
-        draw(records, known) if known else None,
+        draw(records, datasets) if datasets else None,
         (NOTE,),
     )
 
@@ -138,6 +125,14 @@ def _cell(records: Sequence[Record], dataset: str, rule: str, system: str) -> Co
     return compare_runs(records, dataset, system, split_rule=rule, scaling=SCALING)
 
 
-TARGET = Target(
-    NAME, "accuracy with few labels (beyond the paper)", collect, build, is_variant=True
+TABLE = RunTable(
+    name="label-efficiency",
+    summary="accuracy with few labels (beyond the paper)",
+    # Low, middle and high label frequency.
+    datasets=("cora", "citeseer", "pubmed", "actor", "chameleon", "bipartite_sparse"),
+    quick=("cora",),
+    pairs=pairs,
+    show=show,
+    is_variant=True,
 )
+TARGET = TABLE.target

@@ -9,26 +9,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
-from graphfilter.bench import OnProgress, Record
+from graphfilter.bench import Pair, Record
 from graphfilter.metrics import corrected_t_test
-from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
+from graphfilter.paper.collect import pairs_of
 from graphfilter.paper.comparison import ComparedAccuracy, compare_runs, select
 from graphfilter.paper.options import Options
-from graphfilter.paper.published_accuracy import DATASET_TITLES, LOW, TABLE_2, TABLE_3, Accuracy
-from graphfilter.paper.records import read_target_records
+from graphfilter.paper.published_accuracy import LOW, TABLE_2, TABLE_3, Accuracy
+from graphfilter.paper.run_table import RunTable, titles_of
 from graphfilter.paper.tables import Block, Rendered, Row
-from graphfilter.paper.target import Target
 
-NAME = "settings"
 DATASETS = (
     *LOW, "wisconsin", "cornell_geomgcn", "texas", "chameleon", "bipartite_paper",
     "bipartite_sparse",
 )  # fmt: skip
-QUICK = ("texas",)
 DECAYS = "@filter_weight_decay=5e-05"
 BOTH = ("row", "none")
 # What to run, with which scalings; the authors' code divides features by their row's sum.
@@ -62,23 +58,19 @@ CHOICE_NOTE = (
 )
 
 
-def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
-    """Run what is not on record; return notes on what was left out."""
-    datasets, notes = at_hand(QUICK if options.quick else DATASETS)
-    pairs = []
-    for scaling in BOTH:
-        wanted = {**SETTINGS, **FURTHER} if options.variants else SETTINGS
-        names = [name for name, scalings in wanted.items() if scaling in scalings]
-        pairs += pairs_of(datasets, names, options, scaling=scaling)
-    collect_runs(folder, NAME, pairs, options, on_progress)
-    return notes
+def pairs(datasets: Sequence[str], options: Options) -> list[Pair]:
+    wanted = {**SETTINGS, **FURTHER} if options.variants else SETTINGS
+    return [
+        pair
+        for scaling in BOTH
+        for pair in pairs_of(
+            datasets, [s for s, its in wanted.items() if scaling in its], options, scaling=scaling
+        )
+    ]
 
 
-def build(folder: Path, options: Options) -> Rendered:
+def show(records: Sequence[Record], datasets: Sequence[str]) -> Rendered:
     """Compare every setting with what is printed, and a choice among them with the paper's."""
-    records = read_target_records(folder, options.file_name(NAME))
-    there = {record.dataset for record in records}
-    datasets = [d for d in dict.fromkeys((*DATASETS, *QUICK)) if d in there]
     blocks = [_compared(records, datasets, scaling) for scaling in SCALINGS]
     blocks.append(_chosen(records, datasets))
     title = "SGF in other settings of the search set, beside the printed accuracies"
@@ -103,7 +95,7 @@ def _compared(records: Sequence[Record], datasets: Sequence[str], scaling: str) 
         cells = [compare_runs(records, d, name, printed(d), scaling=scaling) for d in datasets]
         if scaling in scalings and any(cell.n for cell in cells):
             rows.append(Row(name, (*cells, _apart(cells))))
-    titles = (*(DATASET_TITLES.get(d, d) for d in datasets), "distance")
+    titles = (*titles_of(datasets), "distance")
     return Block(f"SGF, {SCALINGS[scaling]}; stratified splits", titles, tuple(rows))
 
 
@@ -131,9 +123,10 @@ def _chosen(records: Sequence[Record], datasets: Sequence[str]) -> Block:
         # 20 % of the vertices are tested by what 60 % were trained on.
         p = corrected_t_test(gaps, 1 / 3) if len(gaps) > 1 and any(gaps) else math.nan
         rows["p"].append("" if math.isnan(p) else f"{p:.2f}")
-    titles = tuple(DATASET_TITLES.get(d, d) for d in datasets)
     made = tuple(Row(label, tuple(cells)) for label, cells in rows.items())
-    return Block("A search among these settings, test accuracy", titles, made, "Setting")
+    return Block(
+        "A search among these settings, test accuracy", titles_of(datasets), made, "Setting"
+    )
 
 
 def _by_split(records: Sequence[Record]) -> dict[int, tuple[float, float]]:
@@ -149,4 +142,12 @@ def _mean(values: Sequence[float]) -> str:
     return f"{100 * np.mean(values):.2f} ± {100 * np.std(values):.2f}" if len(values) else ""
 
 
-TARGET = Target(NAME, "SGF in other settings of the search set (appendix B.2)", collect, build)
+TABLE = RunTable(
+    name="settings",
+    summary="SGF in other settings of the search set (appendix B.2)",
+    datasets=DATASETS,
+    quick=("texas",),
+    pairs=pairs,
+    show=show,
+)
+TARGET = TABLE.target

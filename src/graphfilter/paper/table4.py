@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
-from graphfilter.bench import OnProgress, Record
+from graphfilter.bench import Pair, Record
 from graphfilter.paper.accuracy_table import GEOM_GCN_SPLITS
-from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
-from graphfilter.paper.comparison import FIXED, compare_accuracy, select
+from graphfilter.paper.comparison import compare_accuracy, select
 from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import DATASET_TITLES, DEPTHS, TABLE_4
-from graphfilter.paper.records import read_target_records
+from graphfilter.paper.run_table import RunTable, with_authors_splits
 from graphfilter.paper.tables import Block, Rendered, Row
-from graphfilter.paper.target import Target
 from graphfilter.systems import System, get_system
 
-NAME = "table4"
-DATASETS = ("pubmed", "cora", "wisconsin", "cornell_geomgcn")
-QUICK = ("wisconsin",)
 HEADINGS = {"stratified": "stratified 0.6/0.2/0.2 splits", "fixed": GEOM_GCN_SPLITS}
 TIME_NOTE = (
     "#Iteration and Time are those of 64 filters. Time is an epoch's, evaluation included, as a "
@@ -44,37 +38,29 @@ def stacking_system(base: str, n_filters: int) -> System | str:
     )
 
 
-def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
-    """Run what is not on record; return notes on what was left out."""
-    datasets, notes = at_hand(QUICK if options.quick else DATASETS)
+def pairs(datasets: Sequence[str], options: Options) -> list[Pair]:
     systems = [stacking_system(base, depth) for depth in reversed(DEPTHS) for base in TABLE_4]
-    pairs = pairs_of(datasets, systems, options)
-    if options.variants:
-        authors = [d for d in datasets if d in FIXED]
-        pairs += pairs_of(authors, systems, options, split_rule="fixed")
-    collect_runs(folder, NAME, pairs, options, on_progress)
-    return notes
+    return with_authors_splits(datasets, systems, options)
 
 
-def build(folder: Path, options: Options) -> Rendered:
-    """Build the table from the records of a folder."""
-    records = read_target_records(folder, options.file_name(NAME))
+def show(records: Sequence[Record], datasets: Sequence[str]) -> Rendered:
+    """Show the accuracies by the number of filters, of each way of stacking and splitting."""
     devices = ", ".join(sorted({record.device for record in records}))
     rules = [r for r in HEADINGS if any(record.split_rule == r for record in records)]
     return Rendered(
         "Table 4: accuracy of vertical and horizontal stacking by the number of filters",
-        tuple(_block(records, base, rule) for rule in rules for base in TABLE_4),
+        tuple(_block(records, datasets, base, rule) for rule in rules for base in TABLE_4),
         notes=(TIME_NOTE.format(devices=devices),),
     )
 
 
-def _block(records: Sequence[Record], base: str, split_rule: str) -> Block:
+def _block(records: Sequence[Record], datasets: Sequence[str], base: str, split_rule: str) -> Block:
     records = [record for record in records if record.split_rule == split_rule]
     there = {record.dataset for record in records}
     columns = (*(str(depth) for depth in DEPTHS), "#Iteration", "Time")
     rows = []
     # In the paper's order.
-    for dataset in dict.fromkeys([*TABLE_4[base], *DATASETS, *QUICK]):
+    for dataset in dict.fromkeys([*TABLE_4[base], *datasets]):
         if dataset not in there:
             continue
         printed = TABLE_4[base].get(dataset)
@@ -107,4 +93,12 @@ def _beside(values: Sequence[float], unit: str, printed: float | None) -> str:
     return f"{np.mean(values):.1f}{unit}{paper}"
 
 
-TARGET = Target(NAME, "vertical and horizontal stacking (Table 4)", collect, build)
+TABLE = RunTable(
+    name="table4",
+    summary="vertical and horizontal stacking (Table 4)",
+    datasets=("pubmed", "cora", "wisconsin", "cornell_geomgcn"),
+    quick=("wisconsin",),
+    pairs=pairs,
+    show=show,
+)
+TARGET = TABLE.target

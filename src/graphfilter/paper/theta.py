@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 
-from graphfilter.bench import OnProgress
-from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
+from graphfilter.bench import Pair, Record
+from graphfilter.paper.collect import pairs_of
 from graphfilter.paper.comparison import compare_runs
 from graphfilter.paper.options import Options
-from graphfilter.paper.published_accuracy import DATASET_TITLES, LITERATURE_3
-from graphfilter.paper.records import read_target_records
+from graphfilter.paper.published_accuracy import LITERATURE_3
+from graphfilter.paper.run_table import RunTable, titles_of
 from graphfilter.paper.tables import Block, Rendered, Row
-from graphfilter.paper.target import Target
 from graphfilter.systems import get_system
 
-NAME = "theta"
 SYSTEM = "gcnii-star"
-DATASETS = ("chameleon", "wisconsin", "cornell_geomgcn", "texas")
-QUICK = ("texas",)
 SPLIT_RULE = "fixed"
 THETAS = (0.1, 0.5, 1.0, 1.5)
 
 
-def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
-    """Run what is not on record; return notes on what was left out."""
-    datasets, notes = at_hand(QUICK if options.quick else DATASETS)
-    names = [_name(theta) for theta in THETAS]
-    pairs = pairs_of(datasets, names, options, split_rule=SPLIT_RULE)
-    collect_runs(folder, NAME, pairs, options, on_progress)
-    return notes
+def pairs(datasets: Sequence[str], options: Options) -> list[Pair]:
+    return pairs_of(datasets, [_name(theta) for theta in THETAS], options, split_rule=SPLIT_RULE)
 
 
-def build(folder: Path, options: Options) -> Rendered:
-    """Build the table from the records of a folder."""
-    records = read_target_records(folder, options.file_name(NAME))
-    there = {record.dataset for record in records}
-    datasets = [d for d in dict.fromkeys((*DATASETS, *QUICK)) if d in there]
+def show(records: Sequence[Record], datasets: Sequence[str]) -> Rendered:
+    """Show the accuracies by θ, beside what is printed of the authors' own."""
     system = get_system(SYSTEM)
     own = {d: system.for_dataset(d).settings()["theta"] for d in datasets}
     rows = []
@@ -49,8 +37,8 @@ def build(folder: Path, options: Options) -> Rendered:
         ]
         rows.append(Row(f"θ = {theta:g}", tuple(cells)))
     heading = f"{system.title}, features divided by their row's sum; the Geom-GCN splits"
-    titles = tuple(DATASET_TITLES.get(d, d) for d in datasets)
-    said = ", ".join(f"{own[d]:g} on {DATASET_TITLES.get(d, d)}" for d in datasets)
+    titles = titles_of(datasets)
+    said = ", ".join(f"{own[d]:g} on {t}" for d, t in zip(datasets, titles, strict=True))
     note = f"Its authors recommend θ = {said}; all else is as they set it for the dataset."
     title = "How much the accuracy of GCNII* depends on θ (section 6.2)"
     return Rendered(title, (Block(heading, titles, tuple(rows)),), notes=(note,))
@@ -60,4 +48,13 @@ def _name(theta: float) -> str:
     return get_system(SYSTEM).with_(theta=theta).name
 
 
-TARGET = Target(NAME, "GCNII* at other θ (section 6.2)", collect, build, is_variant=True)
+TABLE = RunTable(
+    name="theta",
+    summary="GCNII* at other θ (section 6.2)",
+    datasets=("chameleon", "wisconsin", "cornell_geomgcn", "texas"),
+    quick=("texas",),
+    pairs=pairs,
+    show=show,
+    is_variant=True,
+)
+TARGET = TABLE.target

@@ -27,6 +27,7 @@ from graphfilter.report.html import (
 )
 from graphfilter.report.learned_filters import LearnedFilter, learned_filters
 from graphfilter.report.numbers import Axis, plain, spread_out
+from graphfilter.report.prediction_page import PredictionPage, write_prediction
 from graphfilter.report.ranking import listed
 from graphfilter.report.run_page import Page, describe_size, write_report
 from graphfilter.report.spread import view_spread
@@ -38,6 +39,7 @@ __all__ = [
     "Conclusion",
     "LearnedFilter",
     "Page",
+    "PredictionPage",
     "TimeTable",
     "conclude",
     "describe_shape",
@@ -62,5 +64,6 @@ __all__ = [
     "view_spread",
     "write_benchmark",
     "write_page",
+    "write_prediction",
     "write_report",
 ]

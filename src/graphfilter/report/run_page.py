@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphfilter.fits import Fit, FitMetrics, number
+from graphfilter.fits import Fit, FitMetrics
 from graphfilter.graph import Graph
 from graphfilter.metrics import Metric
 from graphfilter.report.classes import calibration_data, class_rows, confusion_data
@@ -30,7 +30,7 @@ from graphfilter.report.values import label_rows, scatter_data
 from graphfilter.report.vertices import vertex_tables
 from graphfilter.spectral import Density, Diagnosis, label_energy, spectral_density
 from graphfilter.training import REGRESSION
-from graphfilter.wording import count
+from graphfilter.wording import count, number
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,8 +82,10 @@ class Words:
     def reason(self) -> str:
         """Return whether features, graph or both carry what is known, in words."""
         named, guessing = self.found.named, self.found.guessing
+        guess = f"{self.found.yardstick.guess} ({self._write(guessing)})"
         if NO_GRAPH not in named:
-            return ""
+            does = {"worse": "does worse than", "tie": "ties with"}.get(guessing.verdict, "")
+            return f"The model {does} {guess}." if does else ""
         beaten = [named[n] for n in (LOW_PASS, TWO_STEPS) if n in named]
         beaten = [score for score in beaten if score.verdict == "worse"]
         if beaten and self.has_edges:
@@ -95,7 +97,6 @@ class Words:
                 f"{reached}: the model has not learned all there is. Train longer, or from other "
                 "seeds."
             )
-        guess = f"{self.found.yardstick.guess} ({self._write(guessing)})"
         if guessing.verdict == "worse":
             return f"The model does worse than {guess}: look at what it misses one by one."
         if guessing.verdict == "tie":

@@ -37,6 +37,11 @@ class RunDescription:
         Of the sets or intervals that were asked for.
     graph_sha256 : str
         Of the file of the graph; empty where the graph is not kept.
+    reference_sha256 : str
+        Of what later graphs are compared with; empty where there is none.
+    start_from : dict
+        The folder of the run whose weights were begun with, and the checksum of its model; empty
+        of a fresh fit.
     """
 
     command: str = ""
@@ -53,11 +58,15 @@ class RunDescription:
     decision: Decision | None = None
     coverage: float | None = None
     graph_sha256: str = ""
+    reference_sha256: str = ""
+    start_from: dict[str, str] = field(default_factory=dict)
 
 
-def describe_run(fit: Fit, *, command: str, graph_sha256: str = "") -> RunDescription:
+def describe_run(
+    fit: Fit, *, command: str, graph_sha256: str = "", reference_sha256: str = ""
+) -> RunDescription:
     """Describe the run that is being made, on this machine."""
-    plan = fit.plan
+    plan, earlier = fit.plan, fit.plan.earlier
     encoder = plan.source.encoder
     return RunDescription(
         command=command,
@@ -74,6 +83,10 @@ def describe_run(fit: Fit, *, command: str, graph_sha256: str = "") -> RunDescri
         decision=fit.asked,
         coverage=fit.coverage,
         graph_sha256=graph_sha256,
+        reference_sha256=reference_sha256,
+        start_from={}
+        if earlier is None
+        else {"run": earlier.name, "model_sha256": earlier.checksum},
     )
 
 

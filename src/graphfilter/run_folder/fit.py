@@ -34,6 +34,7 @@ from graphfilter.run_folder.layout import (
 )
 from graphfilter.run_folder.loading import save_run
 from graphfilter.run_folder.pictures import draw_channel_picture, draw_filter_picture
+from graphfilter.run_folder.reference_file import write_reference
 from graphfilter.run_folder.tables import (
     check_embeddings_file,
     write_embeddings,
@@ -85,6 +86,11 @@ def fit_folder(
     """
     estimator.check_parameters()
     estimator.choose(plan.target, plan.split)
+    if plan.earlier is not None:
+        graph = plan.graph
+        estimator.check_start(
+            plan.earlier, plan.target, plan.split, graph.n_features, graph.feature_names
+        )
     plan_decision(plan, asked)
     check_coverage_asked(plan, asked.coverage)
     if asked.embeddings is not None:
@@ -138,7 +144,11 @@ def _write_run(fit: Fit, folder: Path, command: str, asked: Asked) -> FitSummary
     if "channels" in metrics:
         draw_channel_picture(fit, metrics["channels"], folder / CHANNELS_FILE)
     kept = keep_graph(fit, folder, asked.keep_graph)
-    run = asdict(describe_run(fit, command=command, graph_sha256=kept.sha256))
+    reference = write_reference(fit, folder)
+    described = describe_run(
+        fit, command=command, graph_sha256=kept.sha256, reference_sha256=reference
+    )
+    run = asdict(described)
     write_report(folder / REPORT_FILE, Page(fit, conclusion, metrics, run, asked.title))
     if asked.embeddings is not None:
         assert isinstance(fit.estimator, VertexClassifier)

@@ -18,9 +18,11 @@ FILTER_FILE = "filter.png"
 REPORT_FILE = "report.html"
 # Where the graph is kept.
 GRAPH_FILE = "graph.npz"
+# What later graphs are compared with, where the model predicts some.
+REFERENCE_FILE = "reference.safetensors"
 RUN_FILES = (
     PREDICTIONS_FILE, METRICS_FILE, FILTER_FILE, REPORT_FILE, MODEL_FILE, CONFIG_FILE,
-    CHECKPOINT_FILE, GRAPH_FILE,
+    CHECKPOINT_FILE, GRAPH_FILE, REFERENCE_FILE,
 )  # fmt: skip
 
 # Where edges have directions or kinds: their filters.

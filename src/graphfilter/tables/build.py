@@ -279,7 +279,9 @@ def _encode(
             decimal=source.decimal, hint=source.decimal_hint, vertex_kind=columns.vertex_kind,
         )  # fmt: skip
         notes += encoder.notes
-        notes += suggest(table, encoder, source, labelled="label" in roles)
+        notes += suggest(
+            table, encoder, source, labelled=bool("label" in roles or columns.predicted)
+        )
         return encoder.transform(table, source) if encoder.columns else None, encoder
     matrix, said = encoder.encode(table, source)
     notes += said

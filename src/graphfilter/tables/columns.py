@@ -53,6 +53,8 @@ class Columns:
     kinds : tuple of (name, kind)
         What features are, where it should not be guessed: number, boolean, category, date, text
         or drop.
+    predicted : tuple of str
+        Numbers or labels that the caller reads and predicts, where no column is the label.
     unlabelled : tuple of str
         The spellings of a label that mean *unlabelled*; empty for the usual ones.
     clean_ids : bool
@@ -83,6 +85,7 @@ class Columns:
     merge: str | None = None
     edge_time: str | None = None
     clean_ids: bool = False
+    predicted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

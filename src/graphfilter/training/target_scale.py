@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from graphfilter.errors import check_name
+from graphfilter.wording import number
 
 Array = NDArray[np.float64]
 
@@ -99,7 +100,8 @@ class TargetScale:
     def words(self) -> str:
         """The scale and the range in words."""
         return (
-            f"learned {WORDS[self.name]}; answers are kept between {self.low:g} and {self.high:g}"
+            f"learned {WORDS[self.name]}; answers are kept between "
+            f"{number(self.low)} and {number(self.high)}"
         )
 
     def _forward(self, y: Array) -> Array:

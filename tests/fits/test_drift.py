@@ -1,0 +1,147 @@
+"""Drift: what moved is named, what did not raises no alarm, and what accuracy to expect is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphfilter import Graph, SGFClassifier, SGFRegressor
+from graphfilter.data import make_csbm
+from graphfilter.estimators import VertexEstimator, named_target
+from graphfilter.fits import Drift, Fit, Reference, Source, find_drift, plan_fit, train_fit
+from graphfilter.fits.observed import variation
+from graphfilter.training import MULTILABEL, REGRESSION
+
+N = 300
+
+
+def make(seed: int) -> Graph:
+    graph = make_csbm(n_vertices=N, n_features=5, frequency=0.3, mean_degree=6, seed=seed)
+    return graph.replace(feature_names=["age", "income", "c", "d", "e"])
+
+
+@pytest.fixture(scope="module")
+def fit() -> Fit:
+    estimator = SGFClassifier(max_epochs=40, n_layers=3, random_state=0)
+    return train_fit(plan_fit(Source(make(0)), 0), estimator, baselines=False)
+
+
+def drift_of(fit: Fit, graph: Graph) -> Drift:
+    outputs = fit.estimator.answers(graph=graph)
+    return find_drift(
+        Reference.of(fit), graph, fit.task, fit.names, outputs.__getitem__,
+        fit.task.decide(outputs), np.arange(graph.n_vertices), are_new=True,
+    )  # fmt: skip
+
+
+def test_graph_that_has_not_changed_raises_few_alarms(fit: Fit) -> None:
+    alarms, held = 0, 0
+    for seed in range(1, 21):
+        graph = make(seed)
+        found = drift_of(fit, graph)
+        alarms += bool(found.beyond_chance)
+        truth = (fit.estimator.answers(graph=graph).argmax(axis=1) != graph.labels).mean()
+        held += found.losses[0].expected.low <= truth <= found.losses[0].expected.high
+    assert alarms <= 2
+    assert held >= 17
+
+
+def test_no_drift_is_said_as_that(fit: Fit) -> None:
+    said = " ".join(drift_of(fit, make(1)).sentences())
+    # Five features, degrees, neighbours' answers and two classes.
+    assert said.startswith("No drift: of 9 comparisons of the 300 new vertices with those of the")
+    assert "a false alarm in at most 5% of predictions" in said
+    assert "on the test vertices of the fit it was" in said
+    assert "need not be right" not in said
+
+
+def test_column_that_moved_is_named(fit: Fit) -> None:
+    graph = make(1)
+    features = np.array(graph.features)
+    features[:, 1] += 1.5
+    found = drift_of(fit, replace(graph, features=features))
+    assert found.beyond_chance[0].what.startswith("'income' above")
+    said = " ".join(found.sentences())
+    assert said.startswith("Drift: of 9 comparisons")
+    assert "label some of these vertices to know" in said
+
+
+def test_denser_graph_is_named(fit: Fit) -> None:
+    graph = make_csbm(n_vertices=N, n_features=5, frequency=0.3, mean_degree=12, seed=1)
+    found = drift_of(fit, graph)
+    assert "degree" in {move.kind for move in found.beyond_chance}
+    (move,) = [move for move in found.moves if move.kind == "degree"]
+    assert move.what.startswith("more than ")
+    assert move.now > move.before
+
+
+def test_answers_of_one_class_bound_what_can_be_right(fit: Fit) -> None:
+    graph = make(1)
+    outputs = np.tile([0.9, 0.1], (N, 1))
+    found = find_drift(
+        Reference.of(fit), graph, fit.task, fit.names, outputs.__getitem__, outputs.argmax(axis=1),
+        np.arange(N), are_new=False,
+    )  # fmt: skip
+    unseen = np.setdiff1d(np.arange(N), fit.split.train)
+    first = float((fit.answers[unseen] == 0).mean())
+    assert found.most_right == pytest.approx(first)
+    assert f"at most {first:.1%} of the answers can be right" in " ".join(found.sentences())
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+def test_numbers_and_labels_are_compared_too(numbers: bool) -> None:
+    def values(graph: Graph) -> np.ndarray:
+        x = np.asarray(graph.features, dtype=float)
+        return np.exp(x[:, :1]) if numbers else (x[:, :2] > 0).astype(float)
+
+    graph = make(0)
+    estimator: VertexEstimator = SGFClassifier(max_epochs=30, n_layers=2, random_state=0)
+    target = named_target(MULTILABEL, values(graph), ["lift", "garden"])
+    if numbers:
+        estimator = SGFRegressor(max_epochs=30, n_layers=2, random_state=0)
+        target = named_target(REGRESSION, values(graph), ["price"])
+    fit = train_fit(plan_fit(Source(graph), 0, target=target), estimator, baselines=False)
+    other = make(1)
+    assert not drift_of(fit, other).beyond_chance
+    features = np.array(other.features)
+    features[:, 0] += 2
+    found = drift_of(fit, replace(other, features=features))
+    kinds = {move.kind for move in found.beyond_chance}
+    assert {"features", "answers"} <= kinds
+    said = " ".join(found.sentences())
+    words = "the mean error should be" if numbers else "the share of labels that are right should"
+    assert words in said
+    again = Reference.from_arrays(Reference.of(fit).to_arrays())
+    assert again.promised == pytest.approx(Reference.of(fit).promised)
+
+
+def test_variation_is_the_share_of_neighbours_that_differ() -> None:
+    star = Graph.from_edges([[0, 1], [0, 2], [0, 3], [3, 4]], 6)
+    answers = np.array([0, 1, 0, 0, 1, 1])
+    found = variation(star, answers, np.array([0, 1, 3, 5]))
+    assert found.ravel().tolist() == pytest.approx([1 / 3, 1.0, 0.5])
+    labels = np.array([[1, 0], [1, 1], [0, 1], [1, 0], [1, 0], [0, 0]])
+    found = variation(star, labels, np.array([0, 4]))
+    assert found.ravel().tolist() == pytest.approx([(0.5 + 1.0 + 0.0) / 3, 0.0])
+    numbers = np.array([[1.0], [2.0], [3.0], [7.0], [5.0], [0.0]])
+    found = variation(star, numbers, np.array([0, 3]), np.array([2.0]))
+    assert found.ravel().tolist() == pytest.approx([1.5, 2.0])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"promised": np.array([np.nan])},
+        {"promised": np.array([0.1, 0.2])},
+        {"deviation": np.array([0.0])},
+        {"part": np.array([7])},
+        {"columns.odd.n": np.array([1])},
+    ],
+)
+def test_damaged_reference_is_refused(fit: Fit, change: dict[str, Any]) -> None:
+    arrays = {**Reference.of(fit).to_arrays(), **change}
+    with pytest.raises((ValueError, KeyError, IndexError)):
+        Reference.from_arrays(arrays)
