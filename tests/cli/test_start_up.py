@@ -177,7 +177,9 @@ def test_surroundings_in_which_libraries_abort_are_one_line(
     place = tmp_path / "place"
     place.mkdir()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
-    command = f'{before.format(place)} && "{sys.executable}" -m graphfilter inspect --dataset karate'
+    command = (
+        f'{before.format(place)} && "{sys.executable}" -m graphfilter inspect --dataset karate'
+    )
     done = subprocess.run(
         ["bash", "-c", command], capture_output=True, text=True, timeout=300, env=environment
     )

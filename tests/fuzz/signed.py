@@ -35,6 +35,7 @@ from graphfilter.data import (
 from graphfilter.errors import ModelFileError
 from graphfilter.estimators import GraphClassifier, SGFClassifier, SGFRegressor
 from graphfilter.graph import Graph
+from graphfilter.run_folder.layout import GRAPH_FILE
 from graphfilter.storage import read_checked_json, read_tensors, write_checked_json
 from graphfilter.storage.json_files import CHECKSUM, checksum_of
 from graphfilter.store import hops as hop_files
@@ -58,9 +59,24 @@ def sign_model(folder: Path) -> None:
     write_checked_json(folder / "config.json", config | {"model_sha256": stated})
 
 
+def sign_kept(folder: Path) -> None:
+    """Write the checksum of the graph that is kept with a run into its config, too."""
+    sign_model(folder)
+    config = read_checked_json(folder / "config.json")
+    digest = hashlib.sha256((folder / GRAPH_FILE).read_bytes()).hexdigest()
+    write_checked_json(
+        folder / "config.json", config | {"run": config["run"] | {"graph_sha256": digest}}
+    )
+
+
+def _named(n_known: int = 24) -> Graph:
+    """The same graph with ids: those of the fit, and new ones."""
+    return tiny().replace(vertex_names=[f"v{i if i < n_known else 100 + i}" for i in range(24)])
+
+
 @cache
 def _fitted(kind: str) -> Any:
-    graph, odd = tiny(), np.arange(24) % 2
+    graph, odd = _named() if kind == "known" else tiny(), np.arange(24) % 2
     targets = {
         "numbers": np.linspace(-1, 1, 24),
         "multilabel": np.stack([odd, 1 - odd, np.arange(24) // 12], axis=1),
@@ -68,6 +84,7 @@ def _fitted(kind: str) -> Any:
     models = {
         "model": SGFClassifier(n_layers=2, hidden_size=4, n_members=2, **OPTIONS),
         "committee": GraphClassifier(**OPTIONS),
+        "known": GraphClassifier(**OPTIONS),
         "numbers": SGFRegressor(n_layers=2, hidden_size=4, **OPTIONS),
         "multilabel": SGFClassifier(n_layers=2, hidden_size=4, **OPTIONS),
     }
@@ -85,6 +102,10 @@ def model_format(kind: str, answer: Callable[[Any, Graph], Any]) -> Format:
 
 def _probabilities(model: Any, graph: Graph) -> Any:
     return model.predict_proba(graph.features, graph=graph)
+
+
+def _recognised(model: Any, graph: Graph) -> Any:
+    return model.predict_proba(graph.features, graph=_named(18))
 
 
 def _numbers(model: Any, graph: Graph) -> Any:
@@ -111,6 +132,9 @@ def _tables() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="fuzz-tables-"))
     (folder / "v.csv").write_text(VERTICES)
     (folder / "e.csv").write_text(EDGES)
+    head, first, second, *_ = VERTICES.splitlines(keepends=True)
+    (folder / "new_v.csv").write_text(head + first.replace("v0", "n0") + second)
+    (folder / "new_e.csv").write_text("source,target\nn0,v5\nv1,n0\n")
     return folder
 
 
@@ -122,26 +146,29 @@ def _command(*words: object) -> None:
         raise ModelFileError("the command ended with an error.")
 
 
-def run_format(*target: str) -> Format:
-    """Make the entry of a run folder that ``predict`` is asked of."""
+def run_format(*target: str, kept: bool = False) -> Format:
+    """Make the entry of a run folder that ``predict`` is asked of, its graph ``kept`` or not."""
     tables = ("--edges", _tables() / "e.csv", "--vertices", _tables() / "v.csv", "--quiet")
+    new = ("--edges", _tables() / "new_e.csv", "--vertices", _tables() / "new_v.csv", "--quiet")
+    asked = (*new, "--with", "run") if kept else tables
+    files = ("config.json", "model.safetensors", *([GRAPH_FILE] if kept else []))
 
     def write(folder: Path) -> None:
         made = Path(tempfile.mkdtemp(prefix="fuzz-run-")) / "run"
         short = ("--epochs", 2, "--no-baselines", "--out", made)
         _command("fit", *tables, *target, *short)
-        for name in ("config.json", "model.safetensors"):
+        for name in files:
             shutil.copy(made / name, folder)
 
     def read(folder: Path) -> Any:
         with tempfile.TemporaryDirectory(prefix="fuzz-out-") as out:
-            _command("predict", folder, *tables, "--out", Path(out) / "p.csv")
+            _command("predict", folder, *asked, "--out", Path(out) / "p.csv")
             content = (Path(out) / "p.csv").read_bytes()
         assert b"nan" not in content
         assert b"inf" not in content
         return content
 
-    return Format(write, read, sign_model)
+    return Format(write, read, sign_kept if kept else sign_model)
 
 
 def _stored() -> Graph:
@@ -243,7 +270,9 @@ SIGNED = {
     "numbers": model_format("numbers", _numbers),
     "multilabel": model_format("multilabel", _probabilities),
     "explain": model_format("committee", _explained),
+    "known": model_format("known", _recognised),
     "run": run_format("--label", "x"),
+    "kept_run": run_format("--label", "x", kept=True),
     "number_run": run_format("--number", "size"),
     "multilabel_run": run_format("--multilabel", "a,b"),
     "store": Format(
