@@ -196,3 +196,20 @@ def test_places_are_kept_with_the_model(
     again = GraphClassifier.load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict_proba(graph=GRAPH), expected)
     assert again.explain(3, graph=GRAPH).score == pytest.approx(fitted.explain(3).score, abs=1e-5)
+
+
+def test_trees_keep_the_basis_of_features_that_were_too_many(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    mixed = np.asarray(GRAPH.features) @ rng.normal(size=(5, 800))
+    wide = GRAPH.replace(features=mixed + 0.1 * rng.normal(size=(60, 800)))
+    fitted = GraphClassifier(max_epochs=2, random_state=0, device="cpu").fit(graph=wide)
+    assert "trees" in {note.name for note in fitted.member_notes_}
+    (trees,) = [m for m in fitted.fitted_members_ if m.system.name == "trees"]
+    assert (trees.system.view, trees.columns) == ("compressed averages", 59 * 4 + 1)
+    fitted.save(tmp_path / "model")
+    loaded = GraphClassifier.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(graph=wide), fitted.predict_proba())
+    other = wide.subgraph(np.arange(30))
+    np.testing.assert_array_equal(
+        loaded.predict_proba(graph=other), fitted.predict_proba(graph=other)
+    )

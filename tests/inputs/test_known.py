@@ -89,6 +89,15 @@ def test_place_of_a_new_vertex_is_that_of_a_known_one_with_the_same_neighbours()
     np.testing.assert_allclose(links[40], links[twin])
 
 
+def test_averages_of_a_new_vertex_are_of_known_neighbours_or_of_all_where_it_has_none() -> None:
+    # 0 and 1 are known; 2 is a neighbour of 1 and of 3, which knows nobody else.
+    path = Graph.from_edges([[0, 1], [1, 2], [2, 3]], features=np.array([[1.0], [2], [4], [8]]))
+    made = columns(path, "averages", {}, Known(np.array([0, 1, -1, -1]), 2))
+    np.testing.assert_allclose(made[:, 2], [2, 1, 2, 4])
+    np.testing.assert_allclose(made[:, 3], [1, 2, 1, 2])
+    np.testing.assert_allclose(made[:, 1], np.log1p([1, 1, 1, 1]), rtol=1e-6)
+
+
 def test_links_to_new_vertices_have_no_column_and_no_part_in_the_length() -> None:
     star = Graph.from_edges([[0, 1], [0, 2], [0, 3]])
     known = Known(np.array([2, -1, 0, 1]), 3)

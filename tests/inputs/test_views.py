@@ -151,3 +151,37 @@ def test_every_view_has_a_row_per_vertex_and_leaves_the_features(name: str) -> N
 def test_unknown_view_is_refused() -> None:
     with pytest.raises(ConfigError, match="did you mean 'links'"):
         see(PATH, PATH.features, "link")
+
+
+def test_compressed_averages_are_those_of_features_on_their_singular_vectors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(views, "COMPRESSED", 3)
+    graph = make_csbm(50, mean_degree=6, n_features=20)
+    features = np.asarray(graph.features)
+    # As few columns as trees can see are left as they are.
+    assert find_view(graph, features, "compressed averages") == {}
+    np.testing.assert_array_equal(
+        see(graph, features, "compressed averages"), see(graph, features, "averages")
+    )
+    monkeypatch.setattr(views, "MOST_AVERAGED", 19)
+    found = find_view(graph, features, "compressed averages")
+    made = fix_view(graph, "compressed averages", found)(features)
+    right = np.linalg.svd(features, full_matrices=False)[2][:3].T
+    np.testing.assert_allclose(np.abs(found["basis"]), np.abs(right), atol=1e-5)
+    np.testing.assert_allclose(made, averages(graph, features @ found["basis"]), atol=1e-6)
+    assert made.shape == (50, 3 * 4 + 1)
+    sparse = fix_view(graph, "compressed averages", found)(sp.csr_array(features))
+    np.testing.assert_allclose(sparse, made, atol=1e-5)
+
+
+def test_basis_of_many_vertices_is_that_of_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "MOST_AVERAGED", 4)
+    monkeypatch.setattr(views, "MOST_ROWS", 10)
+    rows = np.tile(np.random.default_rng(0).normal(size=(1, 6)), (40, 1))
+    graph = Graph.from_edges([[0, 1]], 40, features=rows)
+    basis = find_view(graph, rows, "compressed averages")["basis"]
+    assert basis.shape == (6, 5)
+    np.testing.assert_allclose(
+        np.abs(basis[:, 0]), np.abs(rows[0]) / np.linalg.norm(rows[0]), atol=1e-5
+    )

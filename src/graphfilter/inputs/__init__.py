@@ -5,6 +5,8 @@ from graphfilter.inputs.places import MOST_PLACES
 from graphfilter.inputs.scaling import SCALINGS, FeatureScaler
 from graphfilter.inputs.views import (
     AVERAGES,
+    COMPRESSED,
+    COMPRESSED_AVERAGES,
     MOST_AVERAGED,
     MOST_HOPS,
     VIEWS,
@@ -17,6 +19,8 @@ from graphfilter.inputs.views import (
 
 __all__ = [
     "AVERAGES",
+    "COMPRESSED",
+    "COMPRESSED_AVERAGES",
     "MOST_AVERAGED",
     "MOST_HOPS",
     "MOST_PLACES",

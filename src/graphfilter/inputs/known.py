@@ -85,6 +85,21 @@ class Known:
             return graph.degrees
         return graph.adjacency @ self.is_known.astype(np.float64)
 
+    def averaging(self, graph: Graph) -> tuple[sp.csr_array, NDArray[np.float64]]:
+        """Return the adjacency that averages are taken over, and its degrees.
+
+        Of the neighbours that are known, so that a known vertex has the averages it was fitted
+        with; of all for a new one that has no such neighbour.
+        """
+        if self.is_known.all():
+            return graph.adjacency, graph.degrees
+        degrees = self.degrees(graph)
+        alone = ~self.is_known & (degrees == 0)
+        adjacency = graph.adjacency
+        rows = np.repeat(np.arange(graph.n_vertices), np.diff(adjacency.indptr))
+        adjacency.data *= self.is_known[adjacency.indices] | alone[rows]
+        return adjacency, np.where(alone, graph.degrees, degrees)
+
     def shares(self, graph: Graph) -> NDArray[np.float64]:
         """Return how far what members know of vertices is to be trusted for each of them (n,).
 
@@ -94,3 +109,8 @@ class Known:
         to_known, degrees = self.degrees(graph), graph.degrees
         share = np.minimum(to_known / np.where(degrees > 0, degrees, 1.0), MOST_OF_NEW)
         return np.where(self.is_known & (to_known > 0), 1.0, share)
+
+
+def averaging(graph: Graph, known: Known | None = None) -> tuple[sp.csr_array, NDArray[np.float64]]:
+    """Return :meth:`Known.averaging`; of the fitted graph, its adjacency and degrees."""
+    return (graph.adjacency, graph.degrees) if known is None else known.averaging(graph)

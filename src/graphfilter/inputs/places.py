@@ -11,7 +11,7 @@ from scipy.sparse.linalg import svds
 
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
-from graphfilter.inputs.known import Known
+from graphfilter.inputs.known import Known, averaging
 from graphfilter.inputs.links import halves
 from graphfilter.tables import Features
 
@@ -31,12 +31,12 @@ def find_places(graph: Graph, features: Features) -> dict[str, NDArray[np.float3
     """
     links = graph.out_links().astype(np.float64)
     out, into = (np.sqrt(_inverse(links.sum(axis=side))) for side in (1, 0))
-    left, _, right = _singular(sp.csr_array(sp.diags_array(out) @ links @ sp.diags_array(into)))
+    left, _, right = singular(sp.csr_array(sp.diags_array(out) @ links @ sp.diags_array(into)))
     axes = (
         [into[:, None] * right, out[:, None] * left] if graph.directed else [into[:, None] * right]
     )
     many = features.shape[1] > MOST_PLACES
-    basis = _singular(features)[2] if many else np.zeros((0, 0))
+    basis = singular(features)[2] if many else np.zeros((0, 0))
     return {"axes": np.hstack(axes).astype(np.float32), "basis": basis.astype(np.float32)}
 
 
@@ -45,8 +45,8 @@ def fix_places(
 ) -> Callable[[Features], Features]:
     """Return what makes columns from features: on the basis, with their averages, and the places.
 
-    Averages are over neighbours and over theirs; of another graph than the fitted one over those
-    that are known, so that a known vertex has the columns it was fitted with. Dense, for trees.
+    Averages are over neighbours and over theirs; of another graph than the fitted one see
+    :meth:`Known.averaging`. Dense, for trees.
     """
     basis = found["basis"]
     # Models of earlier versions keep the places themselves, and know no other graph.
@@ -55,10 +55,7 @@ def fix_places(
         raise GraphError(
             f"places must be of the graph's {graph.n_vertices:,} vertices; got {len(places):,}."
         )
-    adjacency, degrees = graph.adjacency, graph.degrees
-    if known is not None:
-        adjacency = adjacency @ sp.diags_array(known.is_known.astype(np.float64))
-        degrees = known.degrees(graph)
+    adjacency, degrees = averaging(graph, known)
     mean = sp.csr_array(sp.diags_array(_inverse(degrees)) @ adjacency)
 
     def make(features: Features) -> Features:
@@ -92,12 +89,12 @@ def _places(graph: Graph, axes: NDArray[np.float32], known: Known | None) -> NDA
     return np.hstack(found).astype(np.float32)
 
 
-def _singular(matrix: Features) -> tuple[Array, Array, Array]:
+def singular(matrix: Features, most: int = MOST_PLACES) -> tuple[Array, Array, Array]:
     """Return the largest singular vectors of the rows, their values, and those of the columns.
 
-    As many as ``MOST_PLACES``, or all but one; each has its largest entry positive.
+    As many as ``most``, or all but one; each has its largest entry positive.
     """
-    n_found = min(MOST_PLACES, min(matrix.shape) - 1)
+    n_found = min(most, min(matrix.shape) - 1)
     if n_found < 1 or not abs(matrix).max():
         return np.zeros((matrix.shape[0], 1)), np.zeros(1), np.zeros((matrix.shape[1], 1))
     start = np.random.default_rng(0).normal(size=min(matrix.shape))

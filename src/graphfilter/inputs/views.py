@@ -15,17 +15,20 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import check_name
 from graphfilter.graph import Graph
-from graphfilter.inputs.known import Known
+from graphfilter.inputs.known import Known, averaging
 from graphfilter.inputs.links import link_features
-from graphfilter.inputs.places import find_places, fix_places
+from graphfilter.inputs.places import find_places, fix_places, singular
 from graphfilter.tables import Features, with_gaps
 
-# Of stored entries: above this share columns are stored dense.
+# Above this share of stored entries columns are stored dense.
 DENSE_ABOVE = 0.3
 # Columns of the averages: as many hops as fit, at most three.
 MOST_AVERAGED = 768
 MOST_HOPS = 3
-# Of links in two steps: of the sums to be made, and of the entries that are left.
+# Columns that trees get of more features than ``MOST_AVERAGED``, and vertices that choose them.
+COMPRESSED = 64
+MOST_ROWS = 20_000
+# Links in two steps: the most sums to compute, and the most entries that remain.
 MOST_SUMS = 2 * 10**8
 MOST_LINKS = 10**7
 
@@ -35,6 +38,8 @@ Found = Mapping[str, NDArray[np.float32]]
 Hops = Callable[[Graph, NDArray[Any], int], list[NDArray[Any]]]
 # The view of the averages, which a store may keep.
 AVERAGES = "averages"
+# The same of features that are compressed where they are too many.
+COMPRESSED_AVERAGES = "compressed averages"
 
 
 def _nothing(graph: Graph, features: Features) -> Found:
@@ -55,7 +60,8 @@ class View:
     keeps_graph : bool
         Whether columns stand for vertices of the graph.
     recognises : bool
-        Whether such columns can be made for a graph that shares vertices with the fitted one.
+        Whether columns of a graph depend on which of its vertices the fitted one had. Those that
+        stand for vertices cannot be made otherwise.
     reads_features : bool
         Whether columns depend on features at all.
     """
@@ -121,26 +127,57 @@ def two_steps_of_links(graph: Graph) -> Features:
     return beside(first, unit_rows(second))
 
 
-def averages(graph: Graph, features: Features, hops: Hops | None = None) -> Features:
+def averages(
+    graph: Graph,
+    features: Features,
+    hops: Hops | None = None,
+    found: Found | None = None,
+    known: Known | None = None,
+) -> Features:
     """Return the features, their averages over neighbours, over theirs, …, and log degrees.
 
     As many steps as keep the columns below ``MOST_AVERAGED``, at most three. Dense, for trees,
     which know gaps: a vertex's own missing values are NaN. ``hops`` gives the averages; they are
-    made by :func:`average_hops` unless given.
+    made by :func:`average_hops` unless given. Features are on the basis that was ``found`` for
+    them (:func:`find_basis`), if one was. Of a graph that is partly ``known`` see
+    :meth:`Known.averaging`.
     """
-    columns = features.toarray() if sp.issparse(features) else np.asarray(features)
+    basis = None if not found else found["basis"]
+    columns = features if basis is None else features @ basis
+    columns = columns.toarray() if sp.issparse(columns) else np.asarray(columns)
     n_hops = min(MOST_HOPS, MOST_AVERAGED // max(columns.shape[1], 1) - 1) if graph.n_edges else 0
-    own = columns if graph.feature_names is None else with_gaps(columns, graph.feature_names)
-    degrees = graph.degrees.astype(np.float64)
-    found = [own, np.log1p(degrees)[:, None].astype(np.float32)]
-    found += (hops or average_hops)(graph, columns, max(n_hops, 0))
-    return np.hstack(found).astype(np.float32)
+    names = graph.feature_names if basis is None else None
+    own = columns if names is None else with_gaps(columns, names)
+    degrees = graph.degrees
+    if known is not None:
+        degrees = known.averaging(graph)[1] / known.share_present
+    parts = [own, np.log1p(degrees)[:, None].astype(np.float32)]
+    if hops is None or known is not None:
+        parts += average_hops(graph, columns, max(n_hops, 0), known)
+    else:
+        parts += hops(graph, columns, max(n_hops, 0))
+    return np.hstack(parts).astype(np.float32)
 
 
-def average_hops(graph: Graph, columns: NDArray[Any], n_hops: int) -> list[NDArray[Any]]:
+def find_basis(graph: Graph, features: Features) -> Found:
+    """Return the largest singular vectors of features, where they are too many for trees.
+
+    Of so many vertices as say them well enough, drawn with a fixed seed.
+    """
+    n, d = features.shape
+    if d <= MOST_AVERAGED:
+        return {}
+    if n > MOST_ROWS:
+        features = features[np.sort(np.random.default_rng(0).permutation(n)[:MOST_ROWS])]
+    return {"basis": singular(features, COMPRESSED)[2].astype(np.float32)}
+
+
+def average_hops(
+    graph: Graph, columns: NDArray[Any], n_hops: int, known: Known | None = None
+) -> list[NDArray[Any]]:
     """Return the averages of columns over neighbours, over neighbours of those, and so on."""
-    degrees = graph.degrees.astype(np.float64)
-    mean = sp.csr_array(sp.diags_array(1 / _or_one(degrees)) @ graph.adjacency).astype(np.float32)
+    adjacency, degrees = averaging(graph, known)
+    mean = sp.csr_array(sp.diags_array(1 / _or_one(degrees)) @ adjacency).astype(np.float32)
     found: list[NDArray[Any]] = []
     for _ in range(n_hops):
         columns = mean @ columns
@@ -166,6 +203,10 @@ def _unit_and_links(graph: Graph, _: Found, known: Known | None) -> Make:
     return lambda features: beside(unit_rows(features), links)
 
 
+def _averages(graph: Graph, found: Found, known: Known | None) -> Make:
+    return lambda features: averages(graph, features, found=found, known=known)
+
+
 def _neighbours(graph: Graph, _: Found, known: Known | None) -> Make:
     links = link_features(graph, known)
     return lambda _: links
@@ -179,7 +220,8 @@ def _two_steps(graph: Graph, *_: object) -> Make:
 VIEWS: dict[str, View] = {
     "features": View(lambda *_: lambda features: features),
     "unit": View(lambda *_: unit_rows),
-    AVERAGES: View(lambda graph, *_: lambda features: averages(graph, features)),
+    AVERAGES: View(_averages, recognises=True),
+    COMPRESSED_AVERAGES: View(_averages, find_basis, recognises=True),
     "neighbours": View(_neighbours, keeps_graph=True, recognises=True, reads_features=False),
     "places": View(fix_places, find_places, keeps_graph=True, recognises=True),
     "links": View(_two_steps, keeps_graph=True, reads_features=False),

@@ -28,7 +28,7 @@ MOST_LEAVES = 4000
 _KEPT_NODE, _GROWING_NODE = 100, 16
 # Bytes of the trees that several threads grow at once.
 GROWING_AT_ONCE = 2**26
-# Of bytes that one tree grows in.
+# The most bytes in which one tree grows.
 MOST_GROWING = 2**30
 # What a view may find.
 _FOUND = ("axes", "places", "basis")
@@ -87,7 +87,7 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
     seen : bool Tensor (n_classes,)
         Whether a class has training vertices. Of labels (1, n_labels), of numbers (0, n_numbers).
     axes, basis : Tensors (n, k), (d, j)
-        What the view of places found; empty of another view.
+        What the view found that it sees; empty where it found nothing.
     places : Tensor (n, k)
         In place of axes, of a forest that an earlier version saved.
 
@@ -173,10 +173,10 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
             setattr(self, name, torch.from_numpy(values))
 
     def kept_view(self) -> dict[str, NDArray[np.float32]] | None:
-        found = next((name for name in ("axes", "places") if getattr(self, name).numel()), None)
-        if found is None:
+        found = [name for name in ("axes", "places") if getattr(self, name).numel()]
+        if not found and not self.basis.numel():
             return None
-        return {name: getattr(self, name).cpu().numpy() for name in (found, "basis")}
+        return {name: getattr(self, name).cpu().numpy() for name in (*found, "basis")}
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False

@@ -14,13 +14,12 @@ from torch import Tensor
 
 from graphfilter.errors import check_count, check_number
 from graphfilter.graph import Features, Graph
-from graphfilter.inputs import MOST_AVERAGED
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.memory import GROWN, Sizes, Working
 from graphfilter.models.tree_nodes import NEVER, TREES, TreeNodes, dense, within
 from graphfilter.wording import count
 
-# Of the work of boosting: training vertices × columns × classes.
+# The most work of boosting: training vertices × columns × classes.
 MOST_BOOSTED = 2 * 10**7
 
 
@@ -49,10 +48,7 @@ class TreesConfig(ModelConfig):
             check_number(name, getattr(self, name))
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
-        columns = graph.n_features
-        if columns > MOST_AVERAGED:
-            return f"{columns:,} columns are too many for trees (at most {MOST_AVERAGED:,})"
-        work = columns * n_train * graph.n_classes
+        work = graph.n_features * n_train * graph.n_classes
         return "trees would take too long" if work > MOST_BOOSTED else None
 
     @property
@@ -158,7 +154,7 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
     def _take_columns(self, models: Sequence[Any], targets: NDArray[Any]) -> None:
         """Copy the trees of one model per label or number."""
         if targets.dtype == np.bool_:
-            # Of a label that all training vertices have, or none: its odds, each way one half more.
+            # Odds of a label that all training vertices have, or none: one half added to counts.
             counts = targets.sum(axis=0)
             start = np.log(counts + 0.5) - np.log(len(targets) - counts + 0.5)
         else:
@@ -178,7 +174,7 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
         """Copy the trees of a fitted model of classes."""
         present = np.asarray(model.classes_, dtype=np.int64)
         start = np.full(self.n_classes, NEVER)
-        # Of two classes there is one row of trees, for the second.
+        # Two classes have one row of trees, for the second.
         own = present[1:] if len(present) == 2 else present
         start[present] = 0.0
         start[own] = np.ravel(model._baseline_prediction)

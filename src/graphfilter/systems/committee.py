@@ -10,6 +10,8 @@ import numpy as np
 
 from graphfilter.errors import check_name
 from graphfilter.graph import Graph
+from graphfilter.inputs import AVERAGES, COMPRESSED_AVERAGES, MOST_AVERAGED
+from graphfilter.models import ForestConfig
 from graphfilter.systems.system import System
 from graphfilter.training import TrainConfig
 
@@ -76,13 +78,14 @@ class Committee(System):
     def sitting(self, graph: Graph, n_train: int) -> tuple[System, ...]:
         """Return the members to be trained on a graph, as they are for so many labels."""
         return tuple(
-            replace(member, config=self._for_labels(member, n_train))
+            replace(_seated(member, graph), config=self._for_labels(member, n_train))
             for member in self.members
             if self.absence(member, graph, n_train) is None
         )
 
     def absence(self, member: System, graph: Graph, n_train: int) -> str | None:
         """Return why a member is not trained on a graph; None where it is."""
+        member = _seated(member, graph)
         model = member.model
         if model is None:
             return None
@@ -112,6 +115,16 @@ class Committee(System):
             filter_weight_decay=min(config.filter_weight_decay, decay),
             patience=patience,
         )
+
+
+def _seated(member: System, graph: Graph) -> System:
+    """Return a member as it is trained on a graph.
+
+    Of features that are too many for boosted trees, trees that vote see compressed ones.
+    """
+    if member.view != AVERAGES or graph.n_features <= MOST_AVERAGED:
+        return member
+    return replace(member, view=COMPRESSED_AVERAGES, model=ForestConfig())
 
 
 def in_turn(sitting: Sequence[System]) -> list[System]:

@@ -14,6 +14,7 @@ from graphfilter.errors import GraphError
 from graphfilter.graph import Features, Graph
 from graphfilter.inputs import (
     AVERAGES,
+    COMPRESSED_AVERAGES,
     FeatureScaler,
     Found,
     Known,
@@ -111,8 +112,8 @@ class Prepared:
         if made is None or not (found is None or _equal(made.found, found)):
             features = self.scaled()
             kept = find_view(self.graph, features, view) if found is None else found
-            if view == AVERAGES:
-                columns = averages(self.graph, features, kept_hops)
+            if view in (AVERAGES, COMPRESSED_AVERAGES):
+                columns = averages(self.graph, features, kept_hops, kept, self.known)
             else:
                 columns = fix_view(self.graph, view, kept, self.known)(features)
             made = self._views[view] = replace(

@@ -89,7 +89,7 @@ class System:
 
     @property
     def recognises(self) -> bool:
-        """Whether its networks keep their graph, and serve others that share vertices with it."""
+        """Whether it matters to its networks which vertices of a graph the fitted one had."""
         kept = self.model is not None and self.model.keeps_graph
         return not kept and VIEWS[self.view].recognises
 

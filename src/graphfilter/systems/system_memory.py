@@ -9,14 +9,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from graphfilter.inputs import MOST_AVERAGED, MOST_HOPS, MOST_PLACES
+from graphfilter.inputs import (
+    AVERAGES,
+    COMPRESSED,
+    COMPRESSED_AVERAGES,
+    MOST_AVERAGED,
+    MOST_HOPS,
+    MOST_PLACES,
+)
 from graphfilter.models import GROWN, SPARSE_VALUE, Sizes, Working
 from graphfilter.systems.system import System
 
 # Python, torch and their libraries, with what their threads hold; and of that what comes with the
 # report, which draws pictures, after training.
 PROGRAM, REPORT = 680 * 2**20, 150 * 2**20
-# Of a committee, scikit-learn and what the members before leave behind.
+# Memory of a committee for scikit-learn and for what earlier members leave behind.
 JOINED = 200 * 2**20
 # Bytes of each vertex and class when all are answered and reported, and of an entry of the
 # adjacency when frequencies are measured for the report.
@@ -84,7 +91,9 @@ def _features(system: System, sizes: Sizes) -> int:
         return plain + (SPARSE_VALUE * own if own else 12 * n * d)
     if system.view == "unit+links":
         return plain + SPARSE_VALUE * (values + sizes.n_entries)
-    if system.view == "averages":
+    if system.view in (AVERAGES, COMPRESSED_AVERAGES):
+        if system.view == COMPRESSED_AVERAGES and d > MOST_AVERAGED:
+            d = COMPRESSED
         hops = max(0, min(MOST_HOPS, MOST_AVERAGED // max(d, 1) - 1))
         return plain + AVERAGED_ENTRY * sizes.n_entries + GROWN * n * (d * (1 + hops) + 1)
     if system.view == "places":
