@@ -35,7 +35,7 @@ from graphfilter.data import (
 from graphfilter.errors import ModelFileError
 from graphfilter.estimators import GraphClassifier, SGFClassifier, SGFRegressor
 from graphfilter.graph import Graph
-from graphfilter.run_folder.layout import GRAPH_FILE
+from graphfilter.run_folder.layout import GRAPH_FILE, REFERENCE_FILE
 from graphfilter.storage import read_checked_json, read_tensors, write_checked_json
 from graphfilter.storage.json_files import CHECKSUM, checksum_of
 from graphfilter.store.arrays import write_array
@@ -50,24 +50,29 @@ def tiny() -> Graph:
 
 def sign_model(folder: Path) -> None:
     """Write the checksum of the tensors into the config."""
-    _, metadata = read_tensors(folder / "model.safetensors")
-    with (folder / "model.safetensors").open("rb") as stream:
-        n = int.from_bytes(stream.read(8), "little")
-        head = json.loads(stream.read(n))
-    stated = json.loads(head["__metadata__"]["graphfilter"])[CHECKSUM]
-    assert metadata
+    stated = _stated(folder / "model.safetensors")
     config = read_checked_json(folder / "config.json")
     write_checked_json(folder / "config.json", config | {"model_sha256": stated})
 
 
-def sign_kept(folder: Path) -> None:
-    """Write the checksum of the graph that is kept with a run into its config, too."""
+def sign_run(folder: Path) -> None:
+    """Write the checksums of a run's files into its config: tensors, and the graph it keeps."""
     sign_model(folder)
     config = read_checked_json(folder / "config.json")
-    digest = hashlib.sha256((folder / GRAPH_FILE).read_bytes()).hexdigest()
-    write_checked_json(
-        folder / "config.json", config | {"run": config["run"] | {"graph_sha256": digest}}
-    )
+    made = {"reference_sha256": _stated(folder / REFERENCE_FILE)}
+    if (graph := folder / GRAPH_FILE).is_file():
+        made["graph_sha256"] = hashlib.sha256(graph.read_bytes()).hexdigest()
+    write_checked_json(folder / "config.json", config | {"run": config["run"] | made})
+
+
+def _stated(path: Path) -> str:
+    """Return the checksum that a file of tensors states."""
+    _, metadata = read_tensors(path)
+    assert metadata
+    with path.open("rb") as stream:
+        n = int.from_bytes(stream.read(8), "little")
+        head = json.loads(stream.read(n))
+    return json.loads(head["__metadata__"]["graphfilter"])[CHECKSUM]
 
 
 def _named(n_known: int = 24) -> Graph:
@@ -152,7 +157,7 @@ def run_format(*target: str, kept: bool = False) -> Format:
     tables = ("--edges", _tables() / "e.csv", "--vertices", _tables() / "v.csv", "--quiet")
     new = ("--edges", _tables() / "new_e.csv", "--vertices", _tables() / "new_v.csv", "--quiet")
     asked = (*new, "--with", "run") if kept else tables
-    files = ("config.json", "model.safetensors", *([GRAPH_FILE] if kept else []))
+    files = ("config.json", "model.safetensors", REFERENCE_FILE, *([GRAPH_FILE] if kept else []))
 
     def write(folder: Path) -> None:
         made = Path(tempfile.mkdtemp(prefix="fuzz-run-")) / "run"
@@ -169,7 +174,7 @@ def run_format(*target: str, kept: bool = False) -> Format:
         assert b"inf" not in content
         return content
 
-    return Format(write, read, sign_kept if kept else sign_model)
+    return Format(write, read, sign_run)
 
 
 def _stored() -> Graph:
