@@ -101,6 +101,7 @@ def predict(
         write_embeddings,
         write_prediction_report,
     )
+    from graphfilter.storage import scratch_folder
 
     if embeddings is not None:
         check_embeddings_file(embeddings, overwrite=overwrite)
@@ -108,17 +109,20 @@ def predict(
     if embeddings is not None and not estimator.task_.one_class:
         raise ConfigError("--embeddings is for runs of one class per vertex; leave it out.")
     new, rows, used = _take_graph(given, run, about, encoder, with_)
-    with waiting("predicting", quiet=given.quiet):
-        prediction = predict_run(run, estimator, about, new, coverage, rows)
+    with (
+        waiting("predicting", quiet=given.quiet),
+        scratch_folder(".graphfilter-answers-", out.parent) as scratch,
+    ):
+        prediction = predict_run(run, estimator, about, new, coverage, rows, scratch)
         prediction.write(out, excel_safe=excel_safe)
         reference = read_reference(run, about)
         drift = None if reference is None else prediction.drift(reference)
+        known = describe_answers(prediction, _known_target(given, estimator))
         if embeddings is not None:
             graph = as_fitted(estimator, about, new)
             found = cast(Any, estimator).transform(graph=graph)
             own = found if rows is None else found[rows]
             write_embeddings(embeddings, prediction.graph, own, excel_safe=excel_safe)
-    known = describe_answers(prediction, _known_target(given, estimator))
     for sentence in known:
         say(sentence)
     if promised := prediction.describe_promise():

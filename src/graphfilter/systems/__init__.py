@@ -19,6 +19,7 @@ from graphfilter.systems.pipeline import (
     Prepared,
     is_divided as is_divided,
     learned_filters as learned_filters,
+    predict_into as predict_into,
     predict_networks,
     predict_untrained as predict_untrained,
     train_system,
