@@ -37,7 +37,8 @@ from graphfilter.estimators import GraphClassifier, SGFClassifier, SGFRegressor
 from graphfilter.graph import Graph
 from graphfilter.storage import read_checked_json, read_tensors, write_checked_json
 from graphfilter.storage.json_files import CHECKSUM, checksum_of
-from graphfilter.store import hops as hop_files
+from graphfilter.store.arrays import write_array
+from graphfilter.store.kept import keep, read_kept
 
 OPTIONS: dict[str, Any] = {"max_epochs": 2, "random_state": 0}
 
@@ -171,12 +172,18 @@ def sign_store(folder: Path, header: str = "store.json") -> None:
 
 def write_hops(folder: Path) -> None:
     x = np.asarray(tiny().features)
-    hop_files._write(folder, "made of", [np.float32(k) * x for k in (1, 2)])
+    keep(
+        folder / "hops.json",
+        "made of",
+        [(24, 4)] * 2,
+        lambda: [write_array(folder / f"hops-{k}.bin", np.float32(k) * x) for k in (1, 2)],
+        what="Hops",
+    )
 
 
 def read_hops(folder: Path) -> Any:
     try:
-        kept = hop_files.read_kept(folder / "hops.json", "made of", [(24, 4)] * 2)
+        kept = read_kept(folder / "hops.json", "made of", [(24, 4)] * 2)
     except TypeError as error:  # As kept_hops does, which makes them again.
         raise ModelFileError(str(error)) from None
     return np.stack(kept)

@@ -24,6 +24,7 @@ from graphfilter.errors import (
 )
 from graphfilter.estimators.drawing import filter_view, fitted_card
 from graphfilter.estimators.inputs import draw_seed, take_split, take_target, take_training
+from graphfilter.estimators.member_answers import MemberAnswers, in_units
 from graphfilter.estimators.members import (
     FittedMember,
     combine,
@@ -289,7 +290,8 @@ class VertexEstimator(EstimatorState):
         own = [members[i] for i in heard]
         heard_said = [said[i] for i in heard]
         self.outputs_ = self.in_units(combine(heard_said, own, target.task))
-        self.folded_ = fold_outputs(heard_said, own, target.task, fitted)
+        degrees = np.diff(fitted.indptr)
+        self.folded_ = fold_outputs(heard_said, own, target.task, degrees)
         truth = target.codes if prepared.targets is None else prepared.targets
         # The folds are those of the pools, which have the seed of the first member.
         self.promise_ = make_promise(
@@ -315,10 +317,7 @@ class VertexEstimator(EstimatorState):
 
     def in_units(self, said: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return outputs (n, C) in the units of y; probabilities are as they are."""
-        if not self.target_scales_:
-            return said
-        columns = [scale.undo(t) for scale, t in zip(self.target_scales_, said.T, strict=True)]
-        return np.column_stack(columns)
+        return in_units(said, self.target_scales_)
 
     def scales_for(
         self, prepared: Prepared | None, target: Target, split: Split
@@ -337,10 +336,7 @@ class VertexEstimator(EstimatorState):
         target, rows = take_target(self, X, graph)
         held: Folded | None = getattr(self, "folded_", None)
         if held is None or target is not self.graph_:
-            prepared = self.prepare(target)
-            members = self.members_of(prepared)
-            answers = [member.answer(prepared) for member in members]
-            held = fold_outputs(answers, members, self.task_, target, prepared.shares)
+            held = self.ask(target).folds()
         outputs, hardness = held
         return outputs, hardness, target, rows
 
@@ -376,16 +372,12 @@ class VertexEstimator(EstimatorState):
         held: NDArray[np.float64] | None = getattr(self, "outputs_", None)
         if held is not None and target is self.graph_:
             return held.copy() if rows is None else held[rows]
+        return self.ask(target).outputs(slice(None) if rows is None else rows)
+
+    def ask(self, target: Graph, folder: Path | None = None) -> MemberAnswers:
+        """Ask the members about a graph; large answers go to files, where a folder is given."""
         prepared = self.prepare(target)
-        members = self.members_of(prepared)
-        answers = [member.answer(prepared) for member in members]
-        combined = self.in_units(combine(answers, members, self.task_, prepared.shares))
-        if not np.isfinite(combined).all():
-            raise GraphFilterError(
-                "the model's answers must be finite; for these features they are not. Scale the "
-                "features, or fit again with lower learning rates."
-            )
-        return combined if rows is None else combined[rows]
+        return MemberAnswers.of(self, prepared, self.members_of(prepared), folder)
 
     def members_of(self, prepared: Prepared) -> list[FittedMember]:
         """Return the members that answer for a graph, with their weights.

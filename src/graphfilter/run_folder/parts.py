@@ -13,7 +13,7 @@ from graphfilter.run_folder.ids import id_blocks
 from graphfilter.run_folder.layout import PREDICTIONS_FILE
 from graphfilter.run_folder.tables import excel_text
 
-# Of a vertex whose id the run does not have; of all, where the run's predictions are gone.
+# The part of a vertex whose id is not in the run, and of all if its predictions are gone.
 NEW, UNKNOWN = "new", "unknown"
 
 

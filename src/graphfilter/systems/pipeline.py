@@ -20,7 +20,12 @@ from graphfilter.models import FilterNetworkConfig, Network
 from graphfilter.splits import Split
 from graphfilter.systems.committee import Committee
 from graphfilter.systems.committee_training import train_committee
-from graphfilter.systems.networks import Outcome, predict_networks, train_networks
+from graphfilter.systems.networks import (
+    Outcome,
+    predict_into as predict_into,
+    predict_networks,
+    train_networks,
+)
 from graphfilter.systems.past import answer_now, check_leaves_its_past
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.request import Request
