@@ -86,7 +86,7 @@ def with_origin(given: GraphOptions, about: RunDescription) -> GraphOptions:
     kept = {name: about.origin[name] for name in ORIGIN if name in about.origin}
     if not kept:
         raise ConfigError(
-            "the run does not say which graph it was made from; name it: --edges and --vertices, "
+            "the run does not record its graph; name it: --edges and --vertices, "
             "or --dataset NAME, or --graph FILE."
         )
     words = {"dataset", "delimiter", "encoding", "decimal"}
@@ -124,7 +124,7 @@ def _show(found: Explanation) -> None:
     if found.exact_share < 1:
         say(
             f"Single vertices and features are those of the members that are linear filters, "
-            f"{found.exact_share:.0%} of the whole by weight; the others are taken apart by "
+            f"{found.exact_share:.0%} of the whole by weight; the others are divided by "
             "distance only."
         )
 

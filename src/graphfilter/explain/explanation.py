@@ -74,7 +74,7 @@ class Explanation:
         The features that add most, by size.
     exact_share : float
         The weight of the members that are linear filters. Only they can name single vertices and
-        features; the others are taken apart by distance. Members too large for that are left out.
+        features; the others are divided by distance. Members too large for that are left out.
     unit : str
         What the score is measured in.
     """

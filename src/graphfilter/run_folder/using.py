@@ -77,7 +77,7 @@ def explain_run(
     if run.decision is not None:
         name, least = run.decision.positive, run.decision.threshold
         odds = f", log-odds {run.decision.log_odds}" if run.decision.log_odds else ""
-        notes = (f"{name} is answered from a probability of {least:.3g}{odds}.",)
+        notes = (f"{name} is predicted from a probability of {least:.3g}{odds}.",)
     if target.checksum() != run.data_checksum:
         said = "this is not the graph of the fit: the model is explained on the one given."
         notes = (*notes, said)
