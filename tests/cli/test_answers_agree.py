@@ -18,6 +18,7 @@ from tests.analyst_tables import AnalystTables, make_churn, make_fraud, make_rev
 from graphfilter.tables.formats import TABLES
 from graphfilter.tables.text_format import TextOptions
 from graphfilter.tables.text_table import TextTable
+from graphfilter.wording import number
 
 QUICK = ("--model", "sgf", "--layers", 4, "--epochs", 60, "--quiet")
 
@@ -231,7 +232,15 @@ def test_answers_on_revenue_agree(graphfilter, tmp_path: Path) -> None:
     assert graphfilter("predict", run.folder, *files, "--quiet", "--out", out).code == 0
     again = {n: float(row["predicted"]) for n, row in rows_of(out).items()}
     assert again == pytest.approx(said)
-    assert graphfilter("explain", run.folder, "--vertex", "shop 3").code == 2
+    why = tmp_path / "why.json"
+    told = graphfilter("explain", run.folder, "--vertex", "shop 3", "--quiet", "--json", why)
+    assert told.code == 0, told.err
+    (found,) = json.loads(why.read_text())
+    assert found["predicted"] == f"revenue {number(said['shop 3'])}"
+    assert found["predicted"] in told.out
+    refused = graphfilter("explain", run.folder, "--vertex", "shop 3", "--against", "north")
+    assert refused.code == 2
+    assert "--against compares classes" in refused.err
 
 
 @pytest.mark.parametrize(
