@@ -31,7 +31,7 @@ test: $(STAMP)  ## Run the tests
 coverage: $(STAMP)  ## Run the tests and print the share of lines they reach
 	$(BIN)/$(PYTEST) --cov --cov-report=term
 
-# Of damaged files, or of a soak; the next call goes on where this one ends.
+# Minutes of fuzzing or of a soak; the next call continues where this one ends.
 MINUTES ?= 30
 fuzz: $(STAMP)  ## Look for inputs that break it: a thousand per property, damaged files for half an hour
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/$(PYTEST) -m 'hypothesis or fuzz' tests

@@ -85,7 +85,7 @@ def _summary(count: int, turns: list[dict[int, list[Record]]]) -> Record:
     found: Record = {"processes": count}
     for what in ("seconds", "computing"):
         found[what] = statistics.median(slowest(done, count, what) for done in turns)
-    # Of the process that comes last, which waits least for others.
+    # The process that comes last waits least for others.
     least = [min(each["exchanging"] for each in done[count]) for done in turns]
     found["exchanging"] = statistics.median(least)
     for what in ("seconds", "computing"):

@@ -15,7 +15,7 @@ from graphfilter.systems import committee
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("README.md",)
-# Of the members and of what they are compared with, for time.
+# Few epochs of the members and of the baselines, for time.
 FEW_EPOCHS = ("--epochs", "5")
 
 

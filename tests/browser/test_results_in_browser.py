@@ -84,7 +84,7 @@ def test_reproduction_shows_the_printed_beside_ours(pages, visit) -> None:
     assert f"{ours - 58.77:+.2f}" in cells[3]
     assert row.locator("td").nth(3).get_attribute("class") == "number above"
     loaded = "[...document.images].map((i) => i.complete && i.naturalWidth > 500)"
-    # Of the committed pictures, that of the network's blocks has no records to be on the page for.
+    # The committed picture of the network's blocks has no records and is not on the page.
     assert seen.page.evaluate(loaded) == [True] * (len(list(RESULTS.glob("*.png"))) - 1)
     seen.check()
 

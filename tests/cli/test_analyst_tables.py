@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from tests.analyst_tables import make_fraud, make_revenue
 
 
@@ -49,3 +51,26 @@ def test_fit_trains_on_edges_before_a_date(graphfilter, tmp_path: Path) -> None:
     assert "name their column, --edge-time" in alone.err
     again = graphfilter("predict", tmp_path / "run", *files[:4], "--out", tmp_path / "labels.csv")
     assert again.code == 0, again.err
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (lambda label: "", "every label is blank, or is one that means unlabelled. Label some"),
+        (lambda label: label and "0", "every label is '0'. Label some vertices of another class"),
+    ],
+    ids=["blank", "one class"],
+)
+def test_labels_that_teach_nothing_are_one_line_with_the_remedy(
+    graphfilter, tmp_path: Path, cells, said: str
+) -> None:
+    made = make_fraud(60, 30)
+    spoilt = {**made.vertices, "is_fraud": [cells(label) for label in made.vertices["is_fraud"]]}
+    files = replace(made, vertices=spoilt).write(tmp_path / "tables")
+    for words in (("inspect",), ("fit", "--out", tmp_path / "run")):
+        result = graphfilter(*words, *files, "--quiet")
+        assert result.code == 2
+        assert said in result.err
+        assert "name another column with --label" in result.err
+        assert "Traceback" not in result.err
+    assert not (tmp_path / "run").exists()

@@ -96,8 +96,9 @@ def test_predict_promises_what_the_fit_did(graphfilter, tmp_path: Path, what: st
         np.testing.assert_allclose(found["high"], high, rtol=1e-5)
         assert (found["low"] <= found["high"]).all()
         return
-    assert made.sets is not None
-    for words, row in zip(found["set"], made.sets, strict=True):
+    sets = made.sets()
+    assert sets is not None
+    for words, row in zip(found["set"], sets, strict=True):
         assert set(filter(None, words.split(";"))) == {
             n for n, i in zip(made.names, row, strict=True) if i
         }

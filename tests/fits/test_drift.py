@@ -32,8 +32,8 @@ def fit() -> Fit:
 def drift_of(fit: Fit, graph: Graph) -> Drift:
     outputs = fit.estimator.answers(graph=graph)
     return find_drift(
-        Reference.of(fit), graph, fit.task, fit.names, outputs, fit.task.decide(outputs),
-        np.arange(graph.n_vertices), are_new=True,
+        Reference.of(fit), graph, fit.task, fit.names, outputs.__getitem__,
+        fit.task.decide(outputs), np.arange(graph.n_vertices), are_new=True,
     )  # fmt: skip
 
 
@@ -82,7 +82,7 @@ def test_answers_of_one_class_bound_what_can_be_right(fit: Fit) -> None:
     graph = make(1)
     outputs = np.tile([0.9, 0.1], (N, 1))
     found = find_drift(
-        Reference.of(fit), graph, fit.task, fit.names, outputs, outputs.argmax(axis=1),
+        Reference.of(fit), graph, fit.task, fit.names, outputs.__getitem__, outputs.argmax(axis=1),
         np.arange(N), are_new=False,
     )  # fmt: skip
     unseen = np.setdiff1d(np.arange(N), fit.split.train)

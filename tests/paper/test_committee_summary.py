@@ -10,7 +10,7 @@ from graphfilter.bench import Record
 from graphfilter.paper import committee_summary, committee_table
 from graphfilter.paper.records import open_records
 
-# Of every split, so that no two runs of a system are the same.
+# One per split, so that no two runs of a system are the same.
 NOISE = [0.001 * (-1) ** i for i in range(10)]
 
 

@@ -52,7 +52,7 @@ def plain_layer(conv: FilterConv, x: Tensor, edges: Tensor, weight: Tensor | Non
             total = total + theta * h
         h = total
     elif kind == "ChebyshevFilter":
-        # Of L - I = -Â, whose spectrum is [-1, 1].
+        # The matrix is L - I = -Â, whose spectrum is [-1, 1].
         before, now = start, -product(start)
         h = filter_.cheby[0] * before + filter_.cheby[1] * now
         for c in filter_.cheby[2:]:

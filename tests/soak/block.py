@@ -19,7 +19,7 @@ from tests.soak.kills import kill_bench, kill_fit
 
 from graphfilter.storage import write_json
 
-# Of each kind: how much one process does, and how. Memory that grows slowly shows over many fits
+# For each kind: how much one process does, and how. Memory that grows slowly shows over many fits
 # or requests; of the others the start of the process should not be most of the work.
 KINDS: dict[str, tuple[int, Callable[[Path, int, int], list[str]]]] = {
     "fits": (200, lambda folder, n, number: soak_fits(folder, n, MOST_GROWTH_MB)),

@@ -21,7 +21,7 @@ import numpy as np
 from tests.processes import Command
 
 N_SAMPLES = 50
-# Of memory, after the caches are filled; they need some still.
+# Growth of memory that is allowed after the caches are filled.
 MOST_GROWTH_MB = 24.0
 # A studio keeps its runs, and so their memory: a few, at the beginning.
 MOST_RUNS = 2

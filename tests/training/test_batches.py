@@ -93,7 +93,7 @@ def test_linear_network_without_hops_becomes_a_logistic_regression(graph: Graph)
     # The bias is decayed too: a column of ones without an intercept.
     ones = np.hstack([x, np.ones((120, 1))])
     weights = np.vstack([state["head.weight"].numpy(), state["head.bias"].numpy()[None]])
-    # Of two classes the penalty of ±v is 2 v², that of their difference w = 2 v is w².
+    # For two classes the penalty of ±v is 2 v², that of their difference w = 2 v is w².
     reference = LogisticRegression(C=1 / (0.05 * 120), fit_intercept=False, tol=1e-8).fit(ones, y)
     np.testing.assert_allclose(weights[:, 1] - weights[:, 0], reference.coef_[0], atol=2e-3)
 

@@ -7,7 +7,7 @@ from graphfilter.bench.tables import Block, Cell, Legend, Numbers, Row, Table
 from graphfilter.metrics import FEWEST_RUNS, METRICS, SIGNIFICANCE
 
 CUT = "cut: that many runs ended at the limit of epochs, and more training might change them."
-# Of plain text, where a blank keeps the columns in line.
+# Signs in plain text, where a blank keeps the columns aligned.
 SIGNS = {"best": "*", "tied": "≈", "": " "}
 CSV_HEADS = (
     "split_rule", "scaling", "metric", "dataset", "model", "mean", "deviation", "runs", "failed",

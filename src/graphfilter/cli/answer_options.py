@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from graphfilter.cli.help import ANSWER, SPLIT, TWO_CLASSES
 from graphfilter.cli.predicted_options import PredictedOptions
 from graphfilter.cli.sources import ExcelSafe, FitOptions
 from graphfilter.errors import ConfigError
@@ -15,9 +16,6 @@ from graphfilter.errors import ConfigError
 if TYPE_CHECKING:
     from graphfilter.data import Columns
     from graphfilter.fits import Asked, SplitBy
-
-SPLIT = "How the labelled vertices are divided (60/20/20 at random otherwise)"
-TWO_CLASSES = "Two classes: when to answer the one you look for"
 
 
 @dataclass(frozen=True)
@@ -27,9 +25,9 @@ class AnswerOptions(PredictedOptions):
     threshold: Annotated[
         str,
         typer.Option(
-            help="Probability that is enough, or what to choose it by on the validation "
-            "vertices: f1, accuracy, balanced_accuracy, mcc or cost. Otherwise the more probable "
-            "class is answered. Kept with the model and used by predict.",
+            help="Threshold: a probability, or the score that chooses it on validation vertices: "
+            "f1, accuracy, balanced_accuracy, mcc or cost. Default: the more probable class. Saved "
+            "with the model and used by predict.",
             metavar="NUMBER|METRIC",
             rich_help_panel=TWO_CLASSES,
         ),
@@ -37,8 +35,8 @@ class AnswerOptions(PredictedOptions):
     cost: Annotated[
         list[str] | None,
         typer.Option(
-            help="Of an error, as true:predicted=cost: fraud:ok=10 says that taking fraud for ok "
-            "costs ten times a false alarm. The threshold with the lowest cost is chosen.",
+            help="Cost of an error. fraud:ok=10: predicting ok for fraud costs ten times a false "
+            "alarm. The threshold with the lowest cost is chosen.",
             metavar="TRUE:PREDICTED=COST",
             rich_help_panel=TWO_CLASSES,
         ),
@@ -46,7 +44,7 @@ class AnswerOptions(PredictedOptions):
     positive: Annotated[
         str,
         typer.Option(
-            help="The class you look for; otherwise the first that --cost names, or the rarer one.",
+            help="Positive class. Default: the first that --cost names, or the rarer one.",
             metavar="CLASS",
             rich_help_panel=TWO_CLASSES,
         ),
@@ -55,18 +53,19 @@ class AnswerOptions(PredictedOptions):
     coverage: Annotated[
         float | None,
         typer.Option(
-            help="Promise: the share of vertices whose truth shall be inside, such as 0.9. "
-            "predictions.csv then has a set of classes or labels for each vertex, or the low and "
-            "the high end of its number, calibrated on the validation vertices.",
+            help="Coverage of prediction sets, such as 0.9: predictions.csv then has a set of "
+            "classes for each vertex, or an interval for its number, that holds the truth for this "
+            "share of vertices; calibrated on validation vertices.",
             metavar="SHARE",
+            rich_help_panel=ANSWER,
         ),
     ] = None
     keep_graph: Annotated[
         bool | None,
         typer.Option(
             "--keep-graph/--no-keep-graph",
-            help="Keep the graph with the run, so that predict --with run takes new rows alone; "
-            "unless given, graphs of up to 64 MiB are kept.",
+            help="Save the graph with the run, for predict --with run. Default: up to 64 MiB.",
+            rich_help_panel=ANSWER,
             show_default=False,
         ),
     ] = None
@@ -82,9 +81,10 @@ class AnswerOptions(PredictedOptions):
     embeddings: Annotated[
         Path | None,
         typer.Option(
-            help="Write the filtered hidden layer of every vertex to this .parquet or .csv file: "
-            "numbers for clustering, search or another model.",
+            help="Write embeddings, the filtered hidden layer of every vertex, to this .parquet "
+            "or .csv file.",
             metavar="FILE",
+            rich_help_panel=ANSWER,
         ),
     ] = None
 
@@ -93,22 +93,27 @@ class AnswerOptions(PredictedOptions):
     repeats: Annotated[
         int,
         typer.Option(
-            help="Train on this many splits, side by side: the report and metrics.json say how "
-            "much the scores vary. The model of the first split is kept.",
+            help="Number of splits to train on, side by side: the report and metrics.json show "
+            "how the scores vary. The model of the first split is saved.",
+            metavar="N",
             min=1,
             rich_help_panel=SPLIT,
         ),
     ] = 1
 
     title: Annotated[
-        str, typer.Option(help="Of the report; the table's name otherwise.", metavar="TEXT")
+        str,
+        typer.Option(
+            help="Title of the report. Default: the table's name.",
+            metavar="TEXT",
+            rich_help_panel=ANSWER,
+        ),
     ] = ""
     split_by: Annotated[
         str | None,
         typer.Option(
-            help="Column of dates or numbers: train on the earliest 60 %, choose the best epoch on "
-            "the next 20 %, test on the latest. For a model that will meet the future. Not a "
-            "feature.",
+            help="Split by date or number: train on the earliest 60 %, validate on the next 20 %, "
+            "test on the latest. For a model that will predict the future. Not a feature.",
             metavar="COLUMN",
             rich_help_panel=SPLIT,
         ),
@@ -116,8 +121,8 @@ class AnswerOptions(PredictedOptions):
     group: Annotated[
         str | None,
         typer.Option(
-            help="Column of groups (a household, a plant, a patient): no group is in two parts. "
-            "For a model that will meet new ones. Not a feature.",
+            help="Split by group (household, plant, patient): no group is in two parts. For a "
+            "model that will predict new groups. Not a feature.",
             metavar="COLUMN",
             rich_help_panel=SPLIT,
         ),

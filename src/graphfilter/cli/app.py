@@ -20,6 +20,7 @@ from graphfilter.cli import (
     suggest,
     table,
 )
+from graphfilter.cli.help import Command, Group
 from graphfilter.version import __version__
 
 app = typer.Typer(
@@ -30,21 +31,22 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
+    cls=Group,
 )
-app.command("demo")(demo.demo)
-app.command("fit")(fit.fit)
-app.command("predict")(predict.predict)
-app.command("serve")(serve.serve)
-app.command("explain")(explain.explain)
-app.command("suggest")(suggest.suggest)
-app.command("store")(store.store)
-app.command("inspect")(inspect.inspect)
-app.command("studio")(studio.studio)
+app.command("demo", cls=Command)(demo.demo)
+app.command("inspect", cls=Command)(inspect.inspect)
+app.command("fit", cls=Command)(fit.fit)
+app.command("explain", cls=Command)(explain.explain)
+app.command("predict", cls=Command)(predict.predict)
+app.command("suggest", cls=Command)(suggest.suggest)
+app.command("serve", cls=Command)(serve.serve)
+app.command("store", cls=Command)(store.store)
+app.command("studio", cls=Command)(studio.studio)
+app.command("table", cls=Command)(table.table)
+app.command("search", cls=Command)(search.search)
+app.command("reproduce", cls=Command)(reproduce.reproduce)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
-app.command("table")(table.table)
-app.command("search")(search.search)
-app.command("reproduce")(reproduce.reproduce)
 
 
 def _show_version(wanted: bool) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from graphfilter.cli.help import Command, Group
 from graphfilter.cli.progress import mover, progress
 from graphfilter.cli.screen import complain, end_stopped, say, show_table, tell
 from graphfilter.cli.sources import (
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
 QUICK_EPOCHS = 100
 
 app = typer.Typer(
-    help="Run models on datasets under one protocol; every run is on record.",
     rich_markup_mode="markdown",
     invoke_without_command=True,
+    cls=Group,
 )
 
 
@@ -44,43 +45,47 @@ def bench(
     datasets: Annotated[
         str,
         typer.Option(
-            help="Names or npz files, separated by commas; beside or instead of a graph of yours.",
+            help="Datasets: names or npz files, separated by commas.",
+            metavar="NAME,NAME",
             show_default=False,
         ),
     ] = "",
     models: Annotated[
         str,
         typer.Option(
-            help="Names (see graphfilter bench models) separated by commas, or all; "
-            "name@key=value trains one in another setting: sgf@weight_decay=5e-5; name*5 is the "
-            "average of five seeds.",
+            help="Models: names (see graphfilter bench models) separated by commas, or all. "
+            "sgf@weight_decay=5e-5 is another setting, sgf*5 the average of five seeds.",
+            metavar="NAME,NAME",
             show_default=False,
         ),
     ] = "",
     out: Annotated[
         Path | None,
         typer.Option(
-            help="File of records, one JSON line per run; extended if it exists. The report is "
-            "written next to it under its name: records.jsonl, records.html."
+            help="File of records (.jsonl), one line per run; extended if it exists. The report "
+            "is written beside it: records.html.",
+            metavar="FILE",
         ),
     ] = None,
-    runs: Annotated[int, typer.Option(help="Run r has seed r and split r.", min=1)] = 10,
+    runs: Annotated[
+        int, typer.Option(help="Number of runs; run r has seed r and split r.", metavar="N", min=1)
+    ] = 10,
     split_rule: SplitRule = "stratified",
     scaling: Scaling = "auto",
     metric: Metric = "accuracy",
     device: Device = "auto",
-    jobs: Annotated[int, typer.Option(help="Processes, a dataset and model each.", min=1)] = 1,
+    jobs: Annotated[int, typer.Option(help="Number of processes.", metavar="N", min=1)] = 1,
     max_epochs: Annotated[
-        int | None, typer.Option(help="Instead of each model's own.", min=1)
+        int | None, typer.Option(help="Maximum number of epochs.", metavar="N", min=1)
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help=f"At most {QUICK_EPOCHS} epochs: not to be published.")
+        bool, typer.Option("--quick", help=f"At most {QUICK_EPOCHS} epochs, for a quick look.")
     ] = False,
 ) -> None:
-    """Run models on datasets or on your own tables; every run is on record.
+    """Run models on datasets or on your own tables, and record every run.
 
-    Stop it and start it again as you like: what is on record is not run again, and what failed is
-    retried. A column named split is used with --split-rule public.
+    The same command resumes: runs on record are not repeated, and failed ones are retried. A column
+    named split is used with --split-rule public.
 
     Example:  graphfilter bench --datasets cora,texas --models sgf,mlp --out records.jsonl
     """
@@ -160,20 +165,20 @@ def _check_out(out: Path) -> None:
         raise ConfigError(f"{out}: cannot be written there; give another --out.")
 
 
-app.command("table")(table)
+app.command("table", cls=Command)(table)
 
 
-@app.command("report")
+@app.command("report", cls=Command)
 def report(
     records: Annotated[Path, typer.Argument(help="A file that graphfilter bench wrote.")],
     out: Annotated[
         Path | None,
-        typer.Option(help="The page; beside the records under their name if not given."),
+        typer.Option(help="Page to write. Default: beside the records.", metavar="FILE"),
     ] = None,
     metric: Metric = "accuracy",
     quiet: Quiet = False,
 ) -> None:
-    """Write the report of a file of records: bench does so too when it ends.
+    """Write the report of a file of records, as bench does when it ends.
 
     Example:  graphfilter bench report records.jsonl
     """
@@ -184,9 +189,12 @@ def report(
     say(f"Report in {page} (open it in a browser).")
 
 
-@app.command("models")
+@app.command("models", cls=Command)
 def models() -> None:
-    """List the models: whose setting each has, and where it comes from."""
+    """List the models, with their settings and references.
+
+    Example:  graphfilter bench models
+    """
     from graphfilter.systems import SYSTEMS
 
     rows = [[s.name, s.title, s.setting, s.reference] for s in SYSTEMS.values()]

@@ -7,22 +7,25 @@ from typing import Annotated
 
 import typer
 
+from graphfilter.cli.help import Command
 from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import say, show_table, tell, waiting
 from graphfilter.cli.sources import Quiet, listed
 from graphfilter.errors import ConfigError
 
-app = typer.Typer(help="The named datasets: list, get, write as CSV, and take to another machine.",
+app = typer.Typer(help="Named datasets: list, get, export as CSV, copy to another machine.",
                   no_args_is_help=True, rich_markup_mode="markdown")  # fmt: skip
 
 Name = Annotated[str, typer.Argument(help="A name from graphfilter data list.")]
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def list_datasets(quiet: Quiet = False) -> None:
     """List the datasets: sizes, label frequency, and where each one is.
 
     Label frequencies (signed, mean over the classes) are measured on the available datasets.
+
+    Example:  graphfilter data list
     """
     import numpy as np
 
@@ -49,9 +52,12 @@ def list_datasets(quiet: Quiet = False) -> None:
     )
 
 
-@app.command("get")
+@app.command("get", cls=Command)
 def get_dataset(name: Name, quiet: Quiet = False) -> None:
-    """Fetch a dataset, check it, and show what is known about it."""
+    """Download a dataset, check it, and describe it.
+
+    Example:  graphfilter data get cora
+    """
     from graphfilter.data import describe, load_dataset, locate
 
     entry = describe(name)
@@ -76,10 +82,12 @@ def get_dataset(name: Name, quiet: Quiet = False) -> None:
             say(f"{fact:>15}: {text}")
 
 
-@app.command("export")
+@app.command("export", cls=Command)
 def export_dataset(
     name: Name,
-    out: Annotated[Path, typer.Option(help="Folder for edges.csv and vertices.csv.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder for edges.csv and vertices.csv.", metavar="FOLDER")
+    ],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files.")] = False,
     quiet: Quiet = False,
 ) -> None:
@@ -103,11 +111,18 @@ def export_dataset(
     say(f"graphfilter fit --edges {edges} --vertices {vertices} --label label{way} --out run")
 
 
-@app.command("pack")
+@app.command("pack", cls=Command)
 def pack(
-    out: Annotated[Path, typer.Option(help="The archive, such as datasets.tar.")],
+    out: Annotated[
+        Path, typer.Option(help="Archive to write, such as datasets.tar.", metavar="FILE")
+    ],
     datasets: Annotated[
-        str, typer.Option(help="Only these, separated by commas.", show_default=False)
+        str,
+        typer.Option(
+            help="Only these datasets, separated by commas.",
+            metavar="NAME,NAME",
+            show_default=False,
+        ),
     ] = "",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the archive.")] = False,
     quiet: Quiet = False,
@@ -127,7 +142,7 @@ def pack(
     say(f"On the other machine: graphfilter data unpack {out.name}")
 
 
-@app.command("unpack")
+@app.command("unpack", cls=Command)
 def unpack(
     archive: Annotated[Path, typer.Argument(help="A file that graphfilter data pack wrote.")],
     overwrite: Annotated[

@@ -25,14 +25,18 @@ RESULTS_FILE = "results.json"
 SYSTEMS = ("committee", "sgf", "mlp", "sgc", "appnp")
 # A demo is not to be waited for: members of the committee are trained this long at most.
 SHORT = {"max_epochs": 100, "patience": 20}
-# Of an edge across the bipartite graph: near the one that the authors settled on. At the 0.05 that
+# Probability of an edge across the bipartite graph, near the authors' choice. At the 0.05 that
 # the paper describes two steps of averaging are enough, and nothing could be told apart.
 ACROSS = 0.008
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the pictures and results.")],
-    runs: Annotated[int, typer.Option(help="Splits, and seeds, from 0.", min=1)] = 1,
+    out: Annotated[
+        Path, typer.Option(help="Folder for the pictures and results.", metavar="FOLDER")
+    ],
+    runs: Annotated[
+        int, typer.Option(help="Number of splits, with seeds from 0.", metavar="N", min=1)
+    ] = 1,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an earlier demo in the folder.")
     ] = False,
@@ -45,6 +49,8 @@ def demo(
     The graphs are embedded, nothing is downloaded: handwritten digits joined to their nearest
     neighbours (neighbours agree), a random graph that says nothing about its labels, and a
     bipartite graph (neighbours always disagree) whose features say nothing.
+
+    Example:  graphfilter demo --out demo
     """
     if out.exists() and any(out.iterdir()) and not overwrite:
         raise ConfigError(f"{out}: exists and is not empty; pass --overwrite, or another --out.")

@@ -22,26 +22,30 @@ def explain(
     given: GraphOptions,
     run: Annotated[Path, typer.Argument(help="The folder that fit wrote.", metavar="RUN")],
     vertex: Annotated[
-        list[str], typer.Option(help="Id of the vertex; give it again for more.", metavar="ID")
+        list[str], typer.Option(help="Id of the vertex; repeat for others.", metavar="ID")
     ],
     against: Annotated[
         str | None,
-        typer.Option(help="Class to compare with; the second most probable otherwise."),
+        typer.Option(
+            help="Class to compare with. Default: the second most probable one.", metavar="CLASS"
+        ),
     ] = None,
-    top: Annotated[int, typer.Option(help="Vertices and features to name.", min=1)] = 10,
+    top: Annotated[
+        int, typer.Option(help="Number of vertices and features to list.", metavar="N", min=1)
+    ] = 10,
     json: Annotated[
         Path | None, typer.Option(help="Write everything to this file too.", metavar="FILE")
     ] = None,
 ) -> None:
-    """Say why a vertex was labelled as it was: by its own features, its neighbours or its place.
+    """Explain a prediction by a vertex's own features, its neighbours and its place in the graph.
 
     The score is the log-odds of the predicted class against another: 0 is undecided, 2.2 is nine
     to one. It is divided, exactly for a linear filter, into what the features of the vertex
-    itself, of its neighbours and of vertices farther away add to it, what its place in the graph
-    adds whatever the features are, and what every vertex starts from. Then come the vertices and
-    the features that add most, for (+) and against (-).
+    itself, of its neighbours and of vertices farther away contribute, what its place in the graph
+    contributes whatever the features are, and what every vertex starts from. Below it are the
+    vertices and the features that contribute most, for (+) and against (-).
 
-    Without tables, those the run was made from are read again.
+    Without tables, those of the run are read again.
 
     Example:  graphfilter explain run --vertex 17 --vertex 25
     """

@@ -7,14 +7,13 @@ from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from graphfilter.cli.fit_model import choose_model, make_estimator
+from graphfilter.cli.fit_model import choose_model, make_estimator, restarted
+from graphfilter.cli.fit_start import read_start
+from graphfilter.cli.help import ANSWER, PAPER, TRAINING
 from graphfilter.cli.sources import Device, Seed, given_words, takes
 from graphfilter.cli.target_options import TargetOptions
 from graphfilter.cli.together import join_processes
 from graphfilter.errors import ConfigError
-
-MODEL = "Model (one setting for any graph)"
-PAPER = "Of --model sgf, the paper's"
 
 
 @takes(TargetOptions)
@@ -23,126 +22,149 @@ def fit(
     context: typer.Context,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for the results; not needed with --dry-run.", metavar="FOLDER"),
+        typer.Option(
+            help="Folder for the report, the predictions and the model.", metavar="FOLDER"
+        ),
     ] = None,
     model: Annotated[
         str | None,
         typer.Option(
-            help="The committee: eight models that see the graph in different ways, weighed by "
-            "what they say of validation vertices; committee-low: its three cheapest; "
-            "committee-high: wider networks, more seeds; sgf: the paper's adaptive "
-            "filter alone. Or any system by name (graphfilter bench models lists them), in a "
-            "setting of your own after @: gcn, gcnii@n_layers=8, sgf@dropout=0.5.",
+            help="Model: committee (eight models, weighted on validation vertices), committee-low "
+            "(its three cheapest), committee-high (wider, more seeds), sgf (the paper's filter) or "
+            "any of graphfilter bench models, also in another setting: gcnii@n_layers=8.",
             metavar="NAME",
-            rich_help_panel=MODEL,
+            rich_help_panel=TRAINING,
             show_default="committee",
         ),
     ] = None,
     members: Annotated[
-        int, typer.Option(help="Networks to average.", min=1, rich_help_panel=PAPER)
+        int, typer.Option(help="Networks to average.", metavar="N", min=1, rich_help_panel=PAPER)
     ] = 1,
     layers: Annotated[
-        int, typer.Option(help="Depth of the filter.", min=1, rich_help_panel=PAPER)
+        int, typer.Option(help="Depth of the filter.", metavar="N", min=1, rich_help_panel=PAPER)
     ] = 16,
     hidden: Annotated[
-        int, typer.Option(help="Width of the hidden layer.", min=1, rich_help_panel=PAPER)
+        int,
+        typer.Option(help="Width of the hidden layer.", metavar="N", min=1, rich_help_panel=PAPER),
     ] = 64,
     operator: Annotated[
         str,
         typer.Option(
-            help="auto, augmented_adjacency, adjacency, laplacian or channels. auto is the second; "
-            "where edges have directions or kinds also the last, and validation vertices decide.",
+            help="Operator: auto, augmented_adjacency, adjacency, laplacian or channels. auto is "
+            "augmented_adjacency; where edges have directions or types, validation vertices choose "
+            "between it and channels.",
+            metavar="NAME",
             rich_help_panel=PAPER,
         ),
     ] = "auto",
     init: Annotated[
         str,
         typer.Option(
-            help="α and β at the start: a number, or uniform (drawn from -1 to 1).",
+            help="Initial α and β: a number, or uniform (drawn from -1 to 1).",
+            metavar="VALUE",
             rich_help_panel=PAPER,
         ),
     ] = "0.5",
     dropout: Annotated[
         float | None,
         typer.Option(
-            help="Rate of dropout; 0.7, or 0.2 with --number or --multilabel.",
+            help="Dropout rate. Default: 0.7, or 0.2 with --number or --multilabel.",
+            metavar="RATE",
             rich_help_panel=PAPER,
             show_default=False,
         ),
     ] = None,
     balanced: Annotated[
         bool,
-        typer.Option("--balanced", help="Weigh rare classes up.", rich_help_panel=MODEL),
+        typer.Option("--balanced", help="Give rare classes more weight.", rich_help_panel=TRAINING),
     ] = False,
     epochs: Annotated[
         int | None,
         typer.Option(
-            help="At most this many; 1500 unless given.",
+            help="Maximum number of epochs. Default: 1500.",
+            metavar="N",
             min=1,
-            rich_help_panel=MODEL,
+            rich_help_panel=TRAINING,
             show_default=False,
         ),
     ] = None,
     seconds: Annotated[
         float | None,
         typer.Option(
-            help="The committee's best answer within so many seconds, without plain models beside "
-            "it. With --resume and 0: the answer that an interrupted fit has come to.",
+            help="Time limit for the committee, without baselines. With --resume and 0: the answer "
+            "of an interrupted fit as far as it came.",
+            metavar="SECONDS",
             min=0,
-            rich_help_panel=MODEL,
+            rich_help_panel=TRAINING,
             show_default=False,
         ),
     ] = None,
     patience: Annotated[
         int | None,
         typer.Option(
-            help="Epochs without a better validation score; 40 to 120 for the committee, by the "
-            "number of labels, 200 for sgf.",
+            help="Epochs without a better validation score before training stops. Default: 40 to "
+            "120 for the committee, by the number of labels; 200 for sgf.",
+            metavar="N",
             min=1,
-            rich_help_panel=MODEL,
+            rich_help_panel=TRAINING,
             show_default=False,
         ),
     ] = None,
     monitor: Annotated[
         str | None,
         typer.Option(
-            help="The validation score that chooses the best epoch: accuracy, loss, "
-            "balanced_accuracy or macro_f1; of two classes also roc_auc and average_precision. "
-            "Unless given, accuracy, or average_precision where one of two classes is rare, or "
-            "--cost or --positive say which is looked for. Of numbers r2 (unless given) or loss; "
-            "of several labels micro_f1 (unless given), macro_f1, average_precision or loss.",
-            rich_help_panel=MODEL,
+            help="Validation score that chooses the best epoch: accuracy, loss, balanced_accuracy "
+            "or macro_f1; for two classes also roc_auc and average_precision. Default: accuracy; "
+            "average_precision where one of two classes is rare, or --cost or --positive names it. "
+            "Numbers: r2 (default) or loss. Several labels: micro_f1 (default), macro_f1, "
+            "average_precision or loss.",
+            metavar="NAME",
+            rich_help_panel=TRAINING,
             show_default=False,
         ),
     ] = None,
     scaling: Annotated[
         str,
         typer.Option(
-            help="Of the features: auto, none, row or standardise.", rich_help_panel=MODEL
+            help="Feature scaling: auto, none, row or standardise.",
+            metavar="NAME",
+            rich_help_panel=TRAINING,
         ),
     ] = "auto",
     scale: Annotated[
         str | None,
         typer.Option(
-            help="Of --number, on which scale it is learned: identity, log (of 1 + y), rank, or "
-            "auto, which asks the validation vertices; one per number, separated by commas. Unless "
-            "given, auto for the committee and identity for others.",
-            rich_help_panel=MODEL,
+            help="Scale on which --number is learned: identity, log (of 1 + y), rank, or auto, "
+            "which validation vertices choose; one per number, separated by commas. Default: auto "
+            "for the committee, identity for others.",
+            metavar="NAME",
+            rich_help_panel=TRAINING,
             show_default=False,
         ),
     ] = None,
     baselines: Annotated[
         bool,
         typer.Option(
-            help="Train an MLP and fixed low-pass filters beside it, for the report's answer."
+            help="Train an MLP and fixed low-pass filters too, to report whether the graph helps.",
+            rich_help_panel=ANSWER,
         ),
     ] = True,
+    start_from: Annotated[
+        Path | None,
+        typer.Option(
+            help="Start from the weights of this run, in a fraction of the epochs, when the graph "
+            "has grown. Model and columns are those of the run; its vertices keep their parts.",
+            metavar="RUN",
+            rich_help_panel=TRAINING,
+            show_default=False,
+        ),
+    ] = None,
     seed: Seed = 0,
     device: Device = "auto",
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Say what the fit would take, and whether it fits; train nothing."
+            "--dry-run", help="Print the memory and time that the fit would take; train nothing."
         ),
     ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
@@ -150,23 +172,26 @@ def fit(
         bool, typer.Option("--overwrite", help="Replace the run in the folder.")
     ] = False,
 ) -> None:
-    """Learn from the labelled vertices of a graph, label the rest, show the filter.
+    """Learn from the labelled vertices of a graph, label the others, show the filter.
 
-    The vertices' table has one row per vertex: an id, features, and a label where it is known. The
-    edges' table has one row per edge: two ids and, if you like, a weight. Columns are understood
-    by what they hold: numbers, dates, words, text; missing values are filled in. A column named
-    split may say train, val or test; otherwise the labelled vertices are divided 60/20/20.
+    The table of vertices has one row per vertex: an id, features, and a label where it is known.
+    The table of edges has one row per edge: two ids and, optionally, a weight. The type of each
+    column (numbers, dates, categories, text) is detected, and missing values are filled in. A
+    column named split may hold train, val or test; otherwise the labelled vertices are split
+    60/20/20 at random.
 
     Example:  graphfilter fit --edges edges.csv --vertices vertices.csv --label kind --out run
     """
     given.check_target()
-    chosen = choose_model(model, set(given_words(context)), of_values=given.of_values)
+    words = set(given_words(context))
+    chosen = choose_model(model, words, of_values=given.of_values)
     if scale is not None and not given.number:
         raise ConfigError("--scale is of --number; leave it out.")
     if out is None and not dry_run:
         raise ConfigError("fit needs a folder for the results: --out FOLDER.")
     group = join_processes()
-    found = given.read()
+    start = None if start_from is None else read_start(start_from, given)
+    found = given.read() if start is None else start.read(given)
     shared: dict[str, Any] = {
         "max_epochs": epochs,
         "patience": patience,
@@ -190,9 +215,12 @@ def fit(
         chosen, shared, of_sgf, seconds=seconds, numbers=bool(given.number), class_weight=weight,
         scale=None if scale is None else _one_or_several(scale),
     )  # fmt: skip
+    if start is not None:
+        estimator = restarted(start.estimator, estimator, words)
     run_fit(
         given, found, estimator, out, seed=seed, dry_run=dry_run, resume=resume,
         overwrite=overwrite, baselines=baselines and seconds is None, group=group,
+        earlier=None if start is None else start.earlier,
     )  # fmt: skip
 
 

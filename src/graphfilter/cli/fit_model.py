@@ -88,6 +88,25 @@ def make_estimator(
     return kind(model=model, n_members=of_sgf["n_members"], **given)
 
 
+def restarted(old: VertexEstimator, made: VertexEstimator, words: set[str]) -> VertexEstimator:
+    """Return the estimator of an earlier run, to be fitted again, with the options given now."""
+    from graphfilter.run_folder import OPTIONS
+
+    before, own = old.get_params(deep=False), made.get_params(deep=False)
+    other = any(own.get(name) != before.get(name) for name in ("model", "effort"))
+    if "--model" in words and (other or type(made) is not type(old)):
+        raise ConfigError(
+            f"--model must be that of the run to start from, a {type(old).__name__} of "
+            f"{old.system_.title}. Leave it out, or fit without --start-from."
+        )
+    given = {name for name, word in OPTIONS.items() if word in words} | {"random_state", "device"}
+    given |= {"class_weight"} if "--balanced" in words else set()
+    changed = {name: own[name] for name in given if name in own}
+    if "seconds" in before:
+        changed["seconds"] = own.get("seconds")
+    return type(old)(**{**before, **changed})
+
+
 def _efforts() -> dict[str, str]:
     from graphfilter.estimators import EFFORTS
 

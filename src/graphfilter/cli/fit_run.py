@@ -17,7 +17,7 @@ from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.cli.target_options import TargetOptions
-    from graphfilter.estimators import VertexEstimator
+    from graphfilter.estimators import Earlier, VertexEstimator
     from graphfilter.fits import Plan, Source
     from graphfilter.metrics import Metric
     from graphfilter.run_folder import FitSummary
@@ -38,6 +38,7 @@ def run_fit(
     overwrite: bool,
     baselines: bool,
     group: Group | None = None,
+    earlier: Earlier | None = None,
 ) -> None:
     """Fit an estimator and show its scores; of a dry run, show what that would take."""
     from graphfilter.fits import baselines_fit, plan_dry_run, plan_fit
@@ -46,7 +47,7 @@ def run_fit(
 
     quiet = given.quiet
     target = given.read_target() if given.of_values else None
-    plan = plan_fit(found, seed, given.split_rule(), target)
+    plan = plan_fit(found, seed, given.split_rule(), target, earlier)
     costs = plan_dry_run(plan, estimator)
     if dry_run:
         from graphfilter.cli.dry_run import show_dry_run

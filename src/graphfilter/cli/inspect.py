@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graphfilter.cli.predicted_options import PredictedOptions
-from graphfilter.cli.screen import say, show_table, waiting
+from graphfilter.cli.screen import say, show_table, tell, waiting
 from graphfilter.cli.sources import takes
 from graphfilter.errors import ConfigError, GraphError
 
@@ -23,14 +23,16 @@ def inspect(
     given: PredictedOptions,
     picture: Annotated[
         Path | None,
-        typer.Option(help="Draw label energy and spectral density to this file (.png)."),
+        typer.Option(
+            help="Draw label energy and spectral density to this .png file.", metavar="FILE"
+        ),
     ] = None,
 ) -> None:
-    """Show what frequencies the labels have, and which kind of model they need.
+    """Show the frequencies of the labels, and which type of model they need.
 
-    A label's frequency runs from 0 (neighbours share it) over 1 (neighbours say nothing) to 2
+    A label's frequency runs from 0 (neighbours share it) over 1 (neighbours are unrelated) to 2
     (neighbours never share it). Low-pass models such as GCN need low frequencies; an adaptive
-    filter takes any. --number and --multilabel say the same of numbers and of several labels.
+    filter fits any. --number and --multilabel show the same for numbers and for several labels.
 
     Example:  graphfilter inspect --dataset texas --picture texas.png
     """
@@ -45,6 +47,9 @@ def inspect(
     found, quiet = given.read().graph, given.quiet
     if found.labels is None:
         raise GraphError("there are no labels to inspect; name their column with --label.")
+    from graphfilter.fits import check_classes
+
+    tell(check_classes(found), quiet=quiet)
     with waiting("measuring frequencies", quiet=quiet):
         diagnosis = diagnose(found)
     _show(diagnosis, found.name)

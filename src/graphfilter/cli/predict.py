@@ -28,11 +28,13 @@ KEPT = "the graph kept with the run"
 def predict(
     given: GraphOptions,
     run: Annotated[Path, typer.Argument(help="The folder that fit wrote.", metavar="RUN")],
-    out: Annotated[Path, typer.Option(help="File for the predictions: CSV, or .parquet.")],
+    out: Annotated[
+        Path, typer.Option(help="File for the predictions: .csv or .parquet.", metavar="FILE")
+    ],
     embeddings: Annotated[
         Path | None,
         typer.Option(
-            help="Write the filtered hidden layer of every vertex to this .parquet or .csv file.",
+            help="Write embeddings, the filtered hidden layer, to this .parquet or .csv file.",
             metavar="FILE",
         ),
     ] = None,
@@ -40,9 +42,9 @@ def predict(
         str | None,
         typer.Option(
             "--with",
-            help="run: join the rows of the tables to the graph that is kept with the run, so that "
-            "new rows and their edges suffice. A row with a known id replaces its features. The "
-            "rows given are written.",
+            help="Join the rows of the tables to the graph saved with the run: new rows and their "
+            "edges are enough. A row with a known id replaces its features. Only the rows given "
+            "are written.",
             metavar="run",
             show_default=False,
         ),
@@ -58,9 +60,9 @@ def predict(
     coverage: Annotated[
         float | None,
         typer.Option(
-            help="Add a set of classes or labels, or the low and the high end of a number, that "
-            "hold the truth so often, such as 0.9; unless given, that of the fit if it had one. "
-            "The promise is for vertices exchangeable with the validation vertices of the fit.",
+            help="Coverage of prediction sets, such as 0.9: add a set of classes, or an interval "
+            "of a number, per vertex. Default: that of the fit, if any. Holds for vertices "
+            "exchangeable with the validation vertices of the fit.",
             metavar="SHARE",
             show_default=False,
         ),
@@ -108,6 +110,7 @@ def predict(
         write_embeddings,
         write_prediction_report,
     )
+    from graphfilter.storage import scratch_folder
 
     if embeddings is not None:
         check_embeddings_file(embeddings, overwrite=overwrite)
@@ -117,11 +120,15 @@ def predict(
     if embeddings is not None and not estimator.task_.one_class:
         raise ConfigError("--embeddings is for runs of one class per vertex; leave it out.")
     new, rows, used = _take_graph(given, run, about, encoder, with_)
-    with waiting("predicting", quiet=given.quiet):
-        prediction = predict_run(run, estimator, about, new, coverage, rows)
+    with (
+        waiting("predicting", quiet=given.quiet),
+        scratch_folder(".graphfilter-answers-", out.parent) as scratch,
+    ):
+        prediction = predict_run(run, estimator, about, new, coverage, rows, scratch)
         prediction.write(out, excel_safe=excel_safe)
         reference = read_reference(run, about)
         drift = None if reference is None else prediction.drift(reference)
+        known = describe_answers(prediction, _known_target(given, estimator))
         if embeddings is not None:
             graph = as_fitted(estimator, about, new)
             found = cast(Any, estimator).transform(graph=graph)
@@ -129,7 +136,6 @@ def predict(
             write_embeddings(embeddings, prediction.graph, own, excel_safe=excel_safe)
     for sentence in prediction.describe_recognised():
         say(in_options(sentence))
-    known = describe_answers(prediction, _known_target(given, estimator))
     for sentence in known:
         say(sentence)
     if promised := prediction.describe_promise():

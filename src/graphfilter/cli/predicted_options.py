@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphfilter.cli.sources import COLUMNS, FitOptions, listed
+from graphfilter.cli.help import TARGET
+from graphfilter.cli.sources import FitOptions, listed
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,19 +23,19 @@ class PredictedOptions(FitOptions):
     number: Annotated[
         str,
         typer.Option(
-            help="Predict this column of numbers instead of a label; empty cells are unknown. "
-            "Several, separated by commas, share a model.",
+            help="Predict numbers instead of a label; empty cells are unknown. Several columns, "
+            "separated by commas, share a model.",
             metavar="COLUMN,COLUMN",
-            rich_help_panel=COLUMNS,
+            rich_help_panel=TARGET,
         ),
     ] = ""
     multilabel: Annotated[
         str,
         typer.Option(
-            help="Predict these columns of yes and no, separated by commas: a vertex may have any "
-            "of the labels. Rows with all of them empty are unknown.",
+            help="Predict several labels per vertex: columns of yes and no, separated by commas. "
+            "Rows with all of them empty are unknown.",
             metavar="COLUMN,COLUMN",
-            rich_help_panel=COLUMNS,
+            rich_help_panel=TARGET,
         ),
     ] = ""
 
@@ -51,7 +52,7 @@ class PredictedOptions(FitOptions):
             if name in chosen.features:
                 raise ConfigError(f"{name!r} is to be predicted: leave it out of --features.")
         dropped = (*chosen.drop, *(n for n in targets if n not in chosen.drop))
-        return replace(chosen, drop=dropped, predicted=tuple(targets) or chosen.predicted)
+        return replace(chosen, drop=dropped, predicted=tuple(targets))
 
     def read_target(self) -> Target:
         """Read what is to be predicted, one row per vertex."""

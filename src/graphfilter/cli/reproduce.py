@@ -18,42 +18,52 @@ if TYPE_CHECKING:
     from graphfilter.paper import Options, Rendered, Target
 
 REPORT_FILE = "report.html"
-OUT, RUNNING = "What to leave", "How to run"
-# What says how to run, where nothing is run.
+OUT, RUNNING = "Output", "Running"
+# Options of running, refused with --from-records.
 RUN_OPTIONS = ("--runs", "--jobs", "--device", "--gzip")
 
 
 def reproduce(
     context: typer.Context,
-    target: Annotated[str, typer.Argument(help="See --list; all does one after the other.")] = "",
+    target: Annotated[
+        str, typer.Argument(help="Table or figure: see --list; all for every one.")
+    ] = "",
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for records, tables and figures, and report.html, which shows all "
-            "targets on record there; it resumes from the records.",
+            help="Folder for records, tables, figures and report.html; resumes from its records.",
+            metavar="FOLDER",
             rich_help_panel=OUT,
         ),
     ] = None,
     from_records: Annotated[
         Path | None,
         typer.Option(
-            help="Rebuild from the records (.jsonl or .jsonl.gz) of this folder; nothing is run.",
+            help="Rebuild from the records (.jsonl or .jsonl.gz) of this folder; run nothing.",
+            metavar="FOLDER",
             rich_help_panel=OUT,
         ),
     ] = None,
     gzip: Annotated[
         bool,
-        typer.Option("--gzip", help="Leave the records compressed.", rich_help_panel=OUT),
+        typer.Option("--gzip", help="Compress the records.", rich_help_panel=OUT),
     ] = False,
     runs: Annotated[
-        int, typer.Option(help="Run r has seed r and split r.", min=1, rich_help_panel=RUNNING)
+        int,
+        typer.Option(
+            help="Number of runs; run r has seed r and split r.",
+            metavar="N",
+            min=1,
+            rich_help_panel=RUNNING,
+        ),
     ] = 10,
     jobs: Annotated[
         int,
-        typer.Option(help="Processes, a dataset and model each.", min=1, rich_help_panel=RUNNING),
+        typer.Option(help="Number of processes.", metavar="N", min=1, rich_help_panel=RUNNING),
     ] = 1,
     device: Annotated[
-        str, typer.Option(help="auto, cpu or cuda.", rich_help_panel=RUNNING)
+        str,
+        typer.Option(help="Device: auto, cpu or cuda.", metavar="NAME", rich_help_panel=RUNNING),
     ] = "auto",
     literature: Annotated[
         bool,
@@ -76,16 +86,16 @@ def reproduce(
         bool,
         typer.Option(
             "--quick",
-            help="Few runs, epochs and datasets: not to be published.",
+            help="Few runs, epochs and datasets, for a quick look.",
             rich_help_panel=RUNNING,
         ),
     ] = False,
-    show_list: Annotated[bool, typer.Option("--list", help="Name the targets.")] = False,
+    show_list: Annotated[bool, typer.Option("--list", help="List the targets.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure a table or figure of the paper again, next to the published values.
+    """Measure a table or figure of the paper again, beside the published values.
 
-    Stop it and start it again as you like: it resumes where it was.
+    The same command resumes an interrupted one.
 
     Example:  graphfilter reproduce table2 --out results --jobs 8
     """  # fmt: skip

@@ -20,29 +20,35 @@ if TYPE_CHECKING:
 @takes(FeatureOptions)
 def search(
     given: FeatureOptions,
-    model: Annotated[str, typer.Option(help="See graphfilter bench models.")] = "sgf",
+    model: Annotated[
+        str, typer.Option(help="Model: see graphfilter bench models.", metavar="NAME")
+    ] = "sgf",
     trials: Annotated[
-        int, typer.Option(help="In all, those already in the storage included.", min=1)
+        int,
+        typer.Option(
+            help="Number of trials, those already in the storage included.", metavar="N", min=1
+        ),
     ] = 50,
     storage: Annotated[
-        Path | None, typer.Option(help="SQLite file: a search resumes from what it holds.")
+        Path | None,
+        typer.Option(help="SQLite file of trials, from which a search resumes.", metavar="FILE"),
     ] = None,
     split_rule: SplitRule = "stratified",
-    split: Annotated[int, typer.Option(help="Which split of the rule.", min=0)] = 0,
+    split: Annotated[int, typer.Option(help="Number of the split.", metavar="N", min=0)] = 0,
     scaling: Scaling = "auto",
     seed: Seed = 0,
     device: Device = "auto",
     max_epochs: Annotated[
-        int | None, typer.Option(help="Instead of the model's own.", min=1)
+        int | None, typer.Option(help="Maximum number of epochs.", metavar="N", min=1)
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help=f"At most {QUICK_EPOCHS} epochs per trial.")
     ] = False,
 ) -> None:
-    """Search the paper's set of settings on one split of a graph; validation vertices choose.
+    """Search the paper's set of settings on one split of a graph, by validation score.
 
-    The first trial is the model's own setting. The test vertices are looked at once, at the end,
-    for that setting and the best one.
+    The first trial is the model's own setting. The test vertices are used once, at the end, for
+    that setting and the best one.
 
     Example:  graphfilter search --edges edges.csv --vertices vertices.csv --label kind --trials 50
     """

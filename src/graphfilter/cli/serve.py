@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from graphfilter.graph import Graph
     from graphfilter.run_folder import RunDescription
 
-LIMITS = "Limits"
+LIMITS = "More: limits"
 
 
 @takes(GraphOptions)
@@ -25,30 +25,40 @@ def serve(
     run: Annotated[Path, typer.Argument(help="The folder that fit wrote.", metavar="RUN")],
     host: Annotated[
         str,
-        typer.Option(help="Address to listen on; any but this machine's own asks for a token."),
+        typer.Option(
+            help="Address to listen on. Requests from other machines need a token.",
+            metavar="ADDRESS",
+        ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="0 takes any that is free.", min=0, max=65535)] = 8000,
+    port: Annotated[int, typer.Option(
+            help="Port; 0 for any free one.", metavar="N", min=0, max=65535
+        )] = 8000,
     token_file: Annotated[
         Path | None,
         typer.Option(
-            help="File with the token that requests must carry; made and printed where one is "
-            "needed.",
+            help="File with the token that requests must carry. Default: one is made and printed "
+            "if needed.",
             metavar="FILE",
         ),
     ] = None,
     most_vertices: Annotated[
-        int, typer.Option(help="Vertices per request.", min=1, rich_help_panel=LIMITS)
+        int, typer.Option(help="Vertices per request.", metavar="N", min=1, rich_help_panel=LIMITS)
     ] = 1000,
     most_mb: Annotated[
-        int, typer.Option(help="MB per request.", min=1, rich_help_panel=LIMITS)
+        int, typer.Option(help="MB per request.", metavar="N", min=1, rich_help_panel=LIMITS)
     ] = 1,
     seconds: Annotated[
-        float, typer.Option(help="For a request with new vertices.", rich_help_panel=LIMITS)
+        float, typer.Option(
+            help="Time for a request with new vertices.",
+            metavar="SECONDS",
+            rich_help_panel=LIMITS,
+        )
     ] = 30.0,
     most_waiting: Annotated[
         int,
         typer.Option(
-            help="Requests with new vertices at a time, computed one after another.", min=1,
+            help="Requests with new vertices at a time, computed one after another.",
+            metavar="N", min=1,
             rich_help_panel=LIMITS,
         ),
     ] = 64,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from graphfilter.cli.help import COLUMNS, OTHER, TABLES, TEXT
 from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import tell, waiting
 from graphfilter.cli.words import in_options
@@ -25,24 +26,30 @@ if TYPE_CHECKING:
     from graphfilter.graph import Graph, Joined
     from graphfilter.tables import TableSource
 
-TABLES = "Your own graph"
-OTHER = "Other graphs"
-COLUMNS = "Columns (guessed where not given, and said)"
-TEXT = "Text files (found out where not given, and said)"
 
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no notes.")]
-Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
-Seed = Annotated[int, typer.Option(help="Same seed, same result.", min=0, max=2**32 - 1)]
-Scaling = Annotated[str, typer.Option(help="Of the features: auto, none, row or standardise.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print no progress and no notes.")]
+Device = Annotated[str, typer.Option(help="Device: auto, cpu or cuda.", metavar="NAME")]
+Seed = Annotated[
+    int,
+    typer.Option(
+        help="Seed: the same one gives the same result.", metavar="N", min=0, max=2**32 - 1
+    ),
+]
+Scaling = Annotated[
+    str, typer.Option(help="Feature scaling: auto, none, row or standardise.", metavar="NAME")
+]
 SplitRule = Annotated[
-    str, typer.Option(help="stratified, per_class, fixed, public, or fraction:0.1.")
+    str,
+    typer.Option(
+        help="Split rule: stratified, per_class, fixed, public, or fraction:0.1.", metavar="RULE"
+    ),
 ]
 ExcelSafe = Annotated[
     bool,
     typer.Option(
         "--excel-safe",
-        help="In CSV files, write ids and labels that begin with =, +, -, @, a tab or a carriage "
-        "return with an apostrophe in front: Excel would run them as formulas.",
+        help="Protect Excel: in CSV files, ids and labels that it would run as formulas get an "
+        "apostrophe in front.",
     ),
 ]
 
@@ -53,8 +60,8 @@ ORIGIN = (
 )  # fmt: skip
 
 
-def _option(*names: str, help: str, panel: str) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=panel)
+def _option(*names: str, help: str, panel: str, metavar: str = "COLUMN") -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=panel, metavar=metavar)
 
 
 @dataclass(frozen=True)
@@ -63,11 +70,19 @@ class GraphOptions:
 
     edges: Annotated[
         Path | None,
-        _option(help="Table of edges: CSV, TSV, TXT (or .gz), Excel or Parquet.", panel=TABLES),
+        _option(
+            help="Table of edges: CSV, TSV, TXT (or .gz), Excel or Parquet.",
+            panel=TABLES,
+            metavar="FILE",
+        ),
     ] = None
     vertices: Annotated[
         Path | None,
-        _option(help="Table of vertices: an id, features, and a label where known.", panel=TABLES),
+        _option(
+            help="Table of vertices: an id, features, and a label where known.",
+            panel=TABLES,
+            metavar="FILE",
+        ),
     ] = None
     allow_missing: Annotated[
         bool,
@@ -75,69 +90,87 @@ class GraphOptions:
             "--allow-missing",
             help="Leave out edges to vertices that are not in the table, instead of stopping.",
             panel=TABLES,
+            metavar="",
         ),
     ] = False
     directed: Annotated[
         bool,
-        _option("--directed", help="Edges go from the source to the target.", panel=TABLES),
+        _option(
+            "--directed",
+            help="Keep directions: edges go from the source to the target.",
+            panel=TABLES,
+            metavar="",
+        ),
     ] = False
     dataset: Annotated[
-        str | None, _option(help="A named dataset: see graphfilter data list.", panel=OTHER)
+        str | None,
+        _option(help="Named dataset: see graphfilter data list.", panel=OTHER, metavar="NAME"),
     ] = None
     graph: Annotated[
         Path | None,
         _option(
-            help="A file: the package's npz, MatrixMarket, GraphML, GML or an edge list; or a "
-            "store (see graphfilter store).",
+            help="Graph in one file: npz, MatrixMarket, GraphML, GML or an edge list; or a store "
+            "(see graphfilter store).",
             panel=OTHER,
+            metavar="FILE",
         ),
     ] = None
     label: Annotated[
-        str | None, _option(help="Label; empty cells are unlabelled.", panel=COLUMNS)
+        str | None, _option(help="Column of labels; empty cells are unlabelled.", panel=COLUMNS)
     ] = None
     unlabelled: Annotated[
         str,
         _option(
-            help="Labels that mean unlabelled, separated by commas, instead of NA, N/A, NaN, null, "
-            "none, ? and -1; empty cells always do.",
+            help="Labels that mean unlabelled, separated by commas. Default: NA, N/A, NaN, null, "
+            "none, ? and -1; empty cells always.",
             panel=COLUMNS,
+            metavar="LABEL,LABEL",
         ),
     ] = ""
-    id: Annotated[str | None, _option(help="Vertex id.", panel=COLUMNS)] = None
-    source: Annotated[str | None, _option(help="One end of an edge.", panel=COLUMNS)] = None
-    target: Annotated[str | None, _option(help="The other end.", panel=COLUMNS)] = None
-    weight: Annotated[str | None, _option(help="Edge weight, not negative.", panel=COLUMNS)] = None
+    id: Annotated[str | None, _option(help="Ids of the vertices.", panel=COLUMNS)] = None
+    source: Annotated[str | None, _option(help="Ids of one end of the edges.", panel=COLUMNS)] = (
+        None
+    )
+    target: Annotated[str | None, _option(help="Ids of the other end.", panel=COLUMNS)] = None
+    weight: Annotated[str | None, _option(help="Edge weights, not negative.", panel=COLUMNS)] = None
     edge_kind: Annotated[
         str | None,
-        _option(
-            "--edge-kind", help="Kind of an edge: each has a filter of its own.", panel=COLUMNS
-        ),
+        _option("--edge-kind", help="Edge types: each has a filter of its own.", panel=COLUMNS),
     ] = None
     merge: Annotated[
         str | None,
         _option(
-            help="What the rows of one edge weigh together: sum, mean, max or last. Amounts, "
-            "minutes and counts are added up where nothing is said.",
+            help="How rows of the same edge are merged: sum, mean, max or last. Default: amounts, "
+            "minutes and counts are added up.",
             panel=COLUMNS,
+            metavar="NAME",
         ),
     ] = None
     clean_ids: Annotated[
         bool,
         _option(
             "--clean-ids",
-            help="Read ids without blanks around them and characters of no width, and in one "
-            "Unicode form, in both tables.",
+            help="Clean ids in both tables: strip blanks and characters without width, and use "
+            "one Unicode form.",
             panel=COLUMNS,
+            metavar="",
         ),
     ] = False
     delimiter: Annotated[
         str | None,
-        _option(help="Between columns: comma, semicolon, tab, pipe, space or a sign.", panel=TEXT),
+        _option(
+            help="Separator: comma, semicolon, tab, pipe, space or a character.",
+            panel=TEXT,
+            metavar="NAME",
+        ),
     ] = None
     encoding: Annotated[
-        str | None, _option(help="utf-8, utf-16, cp1252, latin-1, ...", panel=TEXT)
+        str | None,
+        _option(help="Encoding: utf-8, utf-16, cp1252, latin-1, ...", panel=TEXT, metavar="NAME"),
     ] = None
-    decimal: Annotated[str | None, _option(help="Decimal sign: . or ,", panel=TEXT)] = None
+    decimal: Annotated[
+        str | None, _option(help="Decimal sign: . or ,", panel=TEXT, metavar="SIGN")
+    ] = None
     quiet: Quiet = False
 
     def words(self) -> tuple[str, ...]:
@@ -186,6 +219,7 @@ class GraphOptions:
         if chosen["unlabelled"]:
             chosen["unlabelled"] = ("", *chosen["unlabelled"])
         chosen["kinds"] = tuple(_split_kind(word) for word in getattr(self, "column", None) or ())
+        chosen["predicted"] = ()
         # Not the label: the table to predict may have none.
         for name in (
             "id", "source", "target", "weight", "unlabelled", "edge_kind", "directed", "merge",
@@ -339,26 +373,37 @@ class FeatureOptions(GraphOptions):
     """Say which columns are features, and how they are read."""
 
     features: Annotated[
-        str, _option(help="Use only these, separated by commas.", panel=COLUMNS)
+        str,
+        _option(
+            help="Use only these features, separated by commas.",
+            panel=COLUMNS,
+            metavar="COLUMN,COLUMN",
+        ),
     ] = ""
     categorical: Annotated[
-        str, _option(help="One-hot encode these though they look like numbers.", panel=COLUMNS)
+        str,
+        _option(
+            help="One-hot encode these columns of numbers.", panel=COLUMNS, metavar="COLUMN,COLUMN"
+        ),
     ] = ""
-    drop: Annotated[str, _option(help="Leave these out.", panel=COLUMNS)] = ""
+    drop: Annotated[
+        str, _option(help="Leave these columns out.", panel=COLUMNS, metavar="COLUMN,COLUMN")
+    ] = ""
     column: Annotated[
         list[str] | None,
         _option(
-            help="NAME=KIND: read a column as number, boolean, category, date, text or drop. "
-            "Repeat for others.",
+            help="Read a column as number, boolean, category, date, text or drop. Repeat for "
+            "others.",
             panel=COLUMNS,
+            metavar="NAME=KIND",
         ),
     ] = None
     vertex_kind: Annotated[
         str | None,
         _option(
             "--vertex-kind",
-            help="Kind of a vertex (account, device): a column that a kind never has is not "
-            "missing on it.",
+            help="Vertex types (account, device): a column that a type never has is not missing "
+            "on its vertices.",
             panel=COLUMNS,
         ),
     ] = None
@@ -368,15 +413,15 @@ class FeatureOptions(GraphOptions):
 class FitOptions(FeatureOptions):
     """Say which vertices train, too."""
 
-    split: Annotated[str | None, _option(help="train, val or test per vertex.", panel=COLUMNS)] = (
-        None
-    )
+    split: Annotated[
+        str | None, _option(help="Parts: train, val or test per vertex.", panel=COLUMNS)
+    ] = None
     edge_time: Annotated[
         str | None,
         _option(
             "--edge-time",
-            help="When an edge came to be: with --as-of, or --split-by, no later edge is trained "
-            "with; all are predicted with.",
+            help="Times of the edges. With --as-of or --split-by, later edges are left out of "
+            "training; predictions use all.",
             panel=COLUMNS,
         ),
     ] = None
@@ -386,6 +431,7 @@ class FitOptions(FeatureOptions):
             "--as-of",
             help="Train with the edges before this date only (or number, as --edge-time has them).",
             panel=COLUMNS,
+            metavar="DATE",
         ),
     ] = None
 

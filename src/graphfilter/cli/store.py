@@ -29,7 +29,7 @@ def store(
             help="Table of edges: CSV, TSV, TXT (.gz) or Parquet; or the folder of an OGB dataset."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder for the store.")],
+    out: Annotated[Path, typer.Option(help="Folder for the store.", metavar="FOLDER")],
     vertices: Annotated[
         Path | None,
         typer.Argument(
@@ -37,7 +37,7 @@ def store(
             "vertices are the ids that the edges name, sorted."
         ),
     ] = None,
-    memory: Annotated[str, typer.Option(help="Memory that the build may take.")] = "4GB",
+    memory: Annotated[str, typer.Option(help="Memory limit of the build.", metavar="SIZE")] = "4GB",
     like: Annotated[
         Path | None,
         typer.Option(
@@ -48,10 +48,10 @@ def store(
         bool, typer.Option("--overwrite", help="Replace the store in the folder.")
     ] = False,
 ) -> None:
-    """Build a graph store, for graphs that do not fit in memory: --graph STORE then takes it.
+    """Build a graph store on disk, for graphs that do not fit in memory; use it with --graph.
 
-    The graph is the one that fit would make of the same tables. A build that was stopped goes on
-    where it was when the same command is given again.
+    The graph is the one that fit would read from the same tables. The same command resumes an
+    interrupted build.
 
     Example:  graphfilter store edges.csv vertices.csv --label kind --out kinds --memory 4GB
     """

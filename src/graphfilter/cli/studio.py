@@ -13,14 +13,16 @@ from graphfilter.cli.sources import GraphOptions, takes
 @takes(GraphOptions)
 def studio(
     given: GraphOptions,
-    port: Annotated[int, typer.Option(help="0 takes any that is free.", min=0, max=65535)] = 0,
+    port: Annotated[
+        int, typer.Option(help="Port; 0 for any free one.", metavar="N", min=0, max=65535)
+    ] = 0,
     upload_limit: Annotated[
         int | None,
-        typer.Option(help="Largest table to upload, in MB.", min=1, show_default="64"),
+        typer.Option(help="Largest table to upload, in MB.", metavar="N", min=1, show_default="64"),
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
 ) -> None:
-    """Train filters on a page of your own machine, and watch them take shape.
+    """Train filters on a local web page, and watch them while they learn.
 
     Choose an embedded dataset, or upload two tables; compare runs with other operators, depths
     and starting values; download them as graphfilter fit would have written them. Nothing leaves

@@ -17,19 +17,19 @@ from graphfilter.cli.sources import ExcelSafe, GraphOptions, takes
 def suggest(
     given: GraphOptions,
     run: Annotated[Path, typer.Argument(help="The folder that fit wrote.", metavar="RUN")],
-    n: Annotated[int, typer.Option("--n", help="Vertices to name.", min=1)] = 20,
+    n: Annotated[int, typer.Option("--n", help="Number of vertices.", metavar="N", min=1)] = 20,
     csv: Annotated[
         Path | None, typer.Option(help="Write them to this file too.", metavar="FILE")
     ] = None,
     excel_safe: ExcelSafe = False,
 ) -> None:
-    """Name the unlabelled vertices whose label would teach the model most, each with its reason.
+    """List the unlabelled vertices whose labels would improve the model most, with reasons.
 
-    A label teaches where the members of the model disagree, and where many unsure vertices depend
-    on the vertex through the learned filter. No two of those named are neighbours, as long as there
-    are others. Label them, add the labels to the table, and fit again.
+    A label improves the model where its members disagree, and where many uncertain vertices depend
+    on the vertex through the learned filter. No two of the vertices listed are neighbours, as long
+    as there are others. Label them, add the labels to the table, and fit again.
 
-    Without tables, those the run was made from are read again.
+    Without tables, those of the run are read again.
 
     Example:  graphfilter suggest run --n 20
     """

@@ -22,8 +22,9 @@ SHORT = {"md": "markdown", "tex": "latex", "txt": "text"}
 Metric = Annotated[
     str,
     typer.Option(
-        help="accuracy, balanced_accuracy, macro_f1, log_loss or calibration_error; of two "
-        "classes also roc_auc and average_precision."
+        help="Score: accuracy, balanced_accuracy, macro_f1, log_loss or calibration_error; for two "
+        "classes also roc_auc and average_precision.",
+        metavar="NAME",
     ),
 ]
 
@@ -32,28 +33,28 @@ def table(
     sources: Annotated[
         list[Path],
         typer.Argument(
-            help="Files of records (.jsonl, .jsonl.gz), whose runs are put together, or folders "
-            "that graphfilter fit wrote."
+            help="Files of records (.jsonl, .jsonl.gz), which are combined, or folders of fits."
         ),
     ],
     format: Annotated[
         str,
         typer.Option(
-            help="text, markdown (md), csv or latex (tex); by the name of --out if not given.",
+            help="Format: text, markdown (md), csv or latex (tex). Default: by the name of --out.",
+            metavar="NAME",
             show_default=False,
         ),
     ] = "",
     metric: Metric = "accuracy",
     out: Annotated[
-        Path | None, typer.Option(help="Write to this file instead of printing.")
+        Path | None, typer.Option(help="Write to this file instead of printing.", metavar="FILE")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make the table of any records: of benchmarks, of the paper, of fits.
+    """Make a table of records: of benchmarks, of the paper, or of fits.
 
-    Runs of a benchmark are summarised, one table for each split rule and feature scaling; of other
-    records each is a row.
+    Runs of a benchmark are summarised in one table per split rule and feature scaling; other
+    records have a row each.
 
     Example:  graphfilter table records.jsonl --format latex
     """

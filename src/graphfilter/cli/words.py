@@ -41,6 +41,7 @@ OPTIONS = {
     "source": "--source",
     "split": "--split",
     "split_by": "--split-by",
+    "start_from": "--start-from",
     "target": "--target",
     "threshold": "--threshold",
     "vertex_kind": "--vertex-kind",

@@ -154,12 +154,22 @@ class SetCalibration:
         """Whether some fold averages scores over neighbours."""
         return any(fold.rule.diffusion > 0 for fold in self.folds)
 
-    def p_values(self, outputs: Sequence[Array], average: Average | None = None) -> Array:
+    def draws(self, n: int) -> Array:
+        """Return the draws u of the vertices of a graph."""
+        return _draws(self.seed, n)
+
+    def p_values(
+        self,
+        outputs: Sequence[Array],
+        average: Average | None = None,
+        draws: Array | None = None,
+    ) -> Array:
         """Return how well every class fits every vertex: p-values (n, C).
 
-        ``outputs`` are those of each fold, as in :meth:`fit`, of any graph.
+        ``outputs`` are those of each fold, as in :meth:`fit`, of any graph; ``draws`` those of the
+        vertices where they are some of a graph's.
         """
-        draws = _draws(self.seed, len(outputs[0]))
+        draws = self.draws(len(outputs[0])) if draws is None else draws
         at_least = np.ones(outputs[0].shape)
         for p, fold in zip(outputs, self.folds, strict=True):
             scores = _scores(p, fold.rule, draws, average, self.several)

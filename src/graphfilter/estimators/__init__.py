@@ -1,9 +1,4 @@
-"""Estimators with scikit-learn's interface: fit, predict, score, save and load.
-
-``vertex.py`` does what all of them do, through ``systems.pipeline``, ``base.py`` what classifiers
-do; ``inputs.py`` and ``targets.py`` check what users pass; ``saving.py`` writes and reads them. May
-import ``metrics`` and the rooms above it.
-"""
+"""Estimators with scikit-learn's interface: fit, predict, score, save and load."""
 
 from graphfilter.estimators.adaptive import (
     AUTO,
@@ -27,6 +22,11 @@ from graphfilter.estimators.graph import (
 )
 from graphfilter.estimators.graph_regressor import GraphRegressor
 from graphfilter.estimators.inputs import draw_seed as draw_seed
+from graphfilter.estimators.member_answers import (
+    ALL as ALL,
+    MemberAnswers as MemberAnswers,
+    Rows as Rows,
+)
 from graphfilter.estimators.members import FittedMember as FittedMember, combine as combine
 from graphfilter.estimators.promises import check_promise as check_promise
 from graphfilter.estimators.regressor import SGFRegressor, VertexRegressor
@@ -36,6 +36,7 @@ from graphfilter.estimators.saving import (
     MODEL_FILE as MODEL_FILE,
 )
 from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.estimators.starting import Earlier as Earlier
 from graphfilter.estimators.suggesting import suggest_labels as suggest_labels
 from graphfilter.estimators.system import SystemClassifier, SystemRegressor
 from graphfilter.estimators.targets import Target, named_target

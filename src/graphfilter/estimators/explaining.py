@@ -16,7 +16,7 @@ from graphfilter.graph import Graph
 from graphfilter.runtime import own_torch_state
 from graphfilter.systems import Prepared
 
-# Of more names, the nearest takes too long to find.
+# Among more names, finding the nearest takes too long.
 _MOST_NAMES = 20_000
 
 

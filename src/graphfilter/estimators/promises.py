@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 # The outputs of each fold, and how hard vertices are.
 Folded = tuple[list[Array], Array]
 
-# Of vertices times classes: above this scores are not averaged over neighbours, which takes them
+# Above this many vertices times classes, scores are not averaged over neighbours, which needs those
 # of all vertices and for each rule.
 MOST_DIFFUSED = 2 * 10**6
 
@@ -59,11 +59,20 @@ class Promise:
         """How many vertices calibrate."""
         return (self.sets or self.intervals[0]).n_vertices
 
-    def p_values(self, outputs: Sequence[Array], graph: Graph) -> Array:
-        """Return the p-value of every class of every vertex (n, C)."""
+    @property
+    def is_diffused(self) -> bool:
+        """Whether the set of a vertex depends on what is said of its neighbours."""
+        return self.sets is not None and self.sets.is_diffused
+
+    def p_values(self, outputs: Sequence[Array], graph: Graph, rows: Any = slice(None)) -> Array:
+        """Return the p-value of every class (m, C) of the vertices in ``rows``, whose outputs are.
+
+        Where scores are averaged over neighbours it must be all.
+        """
         assert self.sets is not None
-        average = neighbour_average(graph) if self.sets.is_diffused else None
-        return self.sets.p_values(_repeated(outputs, len(self.sets.folds)), average)
+        average = neighbour_average(graph) if self.is_diffused else None
+        draws = self.sets.draws(graph.n_vertices)[rows]
+        return self.sets.p_values(_repeated(outputs, len(self.sets.folds)), average, draws)
 
     def bounds(self, outputs: Sequence[Array], hardness: Array, coverage: float) -> Array:
         """Return the ends (n, T, 2) of the interval of every number, on its scale."""
@@ -192,21 +201,21 @@ def fold_outputs(
     answers: Sequence[Array],
     members: Sequence[FittedMember],
     task: Task,
-    graph: Graph,
+    degrees: NDArray[Any],
     shares: Array | None = None,
 ) -> Folded:
-    """Return the outputs of each fold, and how hard the vertices are.
+    """Return the outputs of each fold, and how hard the vertices of these degrees are.
 
     ``shares`` as in :func:`~graphfilter.estimators.members.combine`.
     """
     outputs = combine_folds(answers, members, task, shares)
     if task is not REGRESSION:
         return outputs, np.zeros((len(outputs[0]), 0, 0))
-    return outputs, number_hardness(answers, [m.share for m in members], outputs[0], graph)
+    return outputs, number_hardness(answers, [m.share for m in members], outputs[0], degrees)
 
 
 def number_hardness(
-    answers: Sequence[Array], shares: Sequence[float], said: Array, graph: Graph
+    answers: Sequence[Array], shares: Sequence[float], said: Array, degrees: NDArray[Any]
 ) -> Array:
     """Return what may tell how far a number is from its answer: (n, 3, T).
 
@@ -216,8 +225,8 @@ def number_hardness(
     stacked = np.stack(answers)
     mean = np.einsum("m,mnt->nt", weights / weights.sum(), stacked)
     variance = np.einsum("m,mnt->nt", weights / weights.sum(), np.square(stacked - mean))
-    degrees = np.log1p(np.diff(graph.indptr))[:, None] + np.zeros_like(said)
-    return np.stack([0.5 * np.log(variance + 1e-6), said, degrees], axis=1)
+    near = np.log1p(degrees)[:, None] + np.zeros_like(said)
+    return np.stack([0.5 * np.log(variance + 1e-6), said, near], axis=1)
 
 
 def check_promise(promise: Promise | None) -> Promise:

@@ -20,7 +20,7 @@ SKETCH = 4
 # Features have changed where they are more than half as far from what they were as those of two
 # vertices are from each other: of squared distances.
 CHANGED = 0.25
-# Of the known vertices: from this share on it is not chance that features have changed.
+# From this share of the known vertices on, changed features are not chance.
 MANY_CHANGED = 0.01
 # Pairs of vertices whose distance is the measure.
 _PAIRS = 10_000

@@ -25,7 +25,7 @@ from graphfilter.training import SCALES, TASKS, TargetScale
 # What a committee keeps of its pools, as tensors of all members.
 POOLS = ("coefficients", "coefficients_elsewhere", "folds", "growing")
 CLASS_DTYPES = ("object", "int64", "int32", "float64", "float32", "bool")
-# Of a member's weight: validation vertices give no more.
+# The largest weight of a member that validation vertices can give.
 _MOST_WEIGHT = 1e6
 # Which tensors a scaling has.
 _SCALER_PARTS = {
@@ -141,7 +141,7 @@ class SavedConfig:
     def target(self, tensors: Mapping[str, Tensor]) -> tuple[TargetScale, ...]:
         """Return the scales of the numbers that are predicted."""
         n = len(self.classes.names)
-        if "target.mean" in tensors:  # Of a model whose numbers were standardised and not cut.
+        if "target.mean" in tensors:  # A model whose numbers were standardised and not bounded.
             mean, scale = (_vector(tensors, f"target.{name}", n) for name in ("mean", "scale"))
             ends = [(-math.inf, math.inf)] * n
             numbers = [(m, s, *end) for m, s, end in zip(mean, scale, ends, strict=True)]

@@ -98,4 +98,4 @@ class EstimatorState(CommonParameters):
         if self.filters_:
             self.filter_ = self.filters_[0]
         elif hasattr(self, "filter_"):
-            del self.filter_  # Of an earlier fit of another system.
+            del self.filter_  # It is of an earlier fit of another system.

@@ -24,6 +24,7 @@ from graphfilter.errors import (
 )
 from graphfilter.estimators.drawing import filter_view, fitted_card
 from graphfilter.estimators.inputs import draw_seed, take_split, take_target, take_training
+from graphfilter.estimators.member_answers import MemberAnswers, in_units
 from graphfilter.estimators.members import (
     FittedMember,
     combine,
@@ -38,6 +39,7 @@ from graphfilter.estimators.recognition import (
     named,
 )
 from graphfilter.estimators.saving import load_estimator, save_estimator
+from graphfilter.estimators.starting import Earlier
 from graphfilter.estimators.state import EstimatorState
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph, links_checksum
@@ -136,6 +138,7 @@ class VertexEstimator(EstimatorState):
         checkpoint: str | Path | None = None,
         resume: bool = False,
         on_epoch: OnEpoch | None = None,
+        start_from: Any = None,
         **others: Any,
     ) -> Self:
         """Learn from the labelled vertices.
@@ -164,27 +167,56 @@ class VertexEstimator(EstimatorState):
             Keep the state of training in a file, and resume from it.
         on_epoch : callable, optional
             Told of the :class:`~graphfilter.training.Progress` after every epoch.
+        start_from : fitted estimator, optional
+            Of an earlier state of the graph, with the same parameters, columns and classes:
+            networks begin with its weights and wait a quarter of their patience for a better
+            score; features are scaled as they were. Vertices that are known by their ids, or
+            numbers where there are none, stay in their part; the others are divided. Models
+            without epochs are fitted anew.
         """
         if others:
             raise TypeError(_unknown_argument(type(self).__name__, next(iter(others))))
         self.check_parameters()
+        earlier = Earlier.of(start_from)
+        if earlier is not None and self.graph is not None:
+            raise ConfigError("`start_from` is for fit(X, y, graph=...), not for a bound graph.")
         seed = draw_seed(self.random_state)
         with _as_it_was_on_error(self):
             fitted, target = take_training(self, X, y, graph, vertices)
             self.check_target(target)
-            split = take_split(split, fitted, graph) or self._draw_split(target.codes, seed)
+            split = take_split(split, fitted, graph)
+            split = split or self._draw_split(fitted, target.codes, seed, earlier)
+            if earlier is not None:
+                names = getattr(self, "feature_names_in_", None)
+                self.check_start(earlier, target, split, self.n_features_in_, names)
+                earlier.check_split(split, fitted)
             prepared = Prepared.of(
                 # Not Graph.replace, which would renumber the classes.
                 dataclasses.replace(fitted, labels=target.codes.copy(), classes=target.names),
-                scaling=self.feature_scaling,
+                scaling=self.feature_scaling if earlier is None else earlier.estimator.scaler_,
                 device=pick_device(self.device),
                 task=self.task_for(target),
                 targets=target.learned(self.scales_for(None, target, split)),
             )
             return self.fit_prepared(
                 prepared, fitted, target, split, seed=seed, checkpoint=checkpoint, resume=resume,
-                on_epoch=on_epoch,
+                on_epoch=on_epoch, earlier=earlier,
             )  # fmt: skip
+
+    def check_start(
+        self,
+        earlier: Earlier,
+        target: Target,
+        split: Split,
+        n_features: int,
+        feature_names: Sequence[str] | None,
+    ) -> None:
+        """Raise unless the weights of an earlier fit can be begun with."""
+        chosen = self.choose(target, split)
+        if getattr(self, "operator", None) == "auto":  # Then either one is trained.
+            chosen["operator"] = earlier.estimator.system_.operator
+        system = self.build_system(**chosen)
+        earlier.check(self, system, target, n_features, feature_names)
 
     def fit_prepared(
         self,
@@ -197,6 +229,7 @@ class VertexEstimator(EstimatorState):
         checkpoint: str | Path | None = None,
         resume: bool = False,
         on_epoch: OnEpoch | None = None,
+        earlier: Earlier | None = None,
     ) -> Self:
         """Learn from a graph that has been made ready, for this estimator or for another one."""
         seeds = np.random.SeedSequence(seed).generate_state(self.n_members).tolist()
@@ -204,17 +237,22 @@ class VertexEstimator(EstimatorState):
         if self.calibration_fraction:
             val, aside = set_aside(split.val, self.calibration_fraction, seeds[0])
             split = dataclasses.replace(split, val=val)
-        scales = self.scales_for(prepared, target, split)
+        scales = (
+            self.scales_for(prepared, target, split)
+            if earlier is None
+            else earlier.estimator.target_scales_
+        )
         if scales:
             prepared = dataclasses.replace(prepared, targets=target.learned(scales))
         chosen = self.choose(target, split)
+        start = None if earlier is None else earlier.start(fitted)
         weights = self.class_weights(target, split)
         self.notes_ = ()
         watching = self.watching(on_epoch)
         with logged_progress(watching) if self.verbose else nullcontext(watching) as report:
             trained = self.train_on(
                 prepared, split, seeds, chosen, class_weight=weights, on_epoch=report,
-                checkpoint=checkpoint, resume=resume,
+                checkpoint=checkpoint, resume=resume, start=start,
             )  # fmt: skip
         outcomes = trained.outcomes
         members, said = fitted_members(outcomes, prepared.past)
@@ -245,13 +283,16 @@ class VertexEstimator(EstimatorState):
         knows = prepared.past is prepared and any(member.knows_vertices for member in members)
         self.known_ = KnownVertices.of(fitted, prepared.scaler) if knows else None
         self.take_outcomes(outcomes)
+        if earlier is not None and start is not None:
+            self.notes_ = (*self.notes_, earlier.note(members, start))
         self.filter_results_ = [results[i] for i in self.drawn_members_]
         self.history_ = (self.filter_results_ or results)[0].history
         heard = [i for i, member in enumerate(members) if member.weight > 0]
         own = [members[i] for i in heard]
         heard_said = [said[i] for i in heard]
         self.outputs_ = self.in_units(combine(heard_said, own, target.task))
-        self.folded_ = fold_outputs(heard_said, own, target.task, fitted)
+        degrees = np.diff(fitted.indptr)
+        self.folded_ = fold_outputs(heard_said, own, target.task, degrees)
         truth = target.codes if prepared.targets is None else prepared.targets
         # The folds are those of the pools, which have the seed of the first member.
         self.promise_ = make_promise(
@@ -277,10 +318,7 @@ class VertexEstimator(EstimatorState):
 
     def in_units(self, said: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return outputs (n, C) in the units of y; probabilities are as they are."""
-        if not self.target_scales_:
-            return said
-        columns = [scale.undo(t) for scale, t in zip(self.target_scales_, said.T, strict=True)]
-        return np.column_stack(columns)
+        return in_units(said, self.target_scales_)
 
     def scales_for(
         self, prepared: Prepared | None, target: Target, split: Split
@@ -299,10 +337,7 @@ class VertexEstimator(EstimatorState):
         target, rows = take_target(self, X, graph)
         held: Folded | None = getattr(self, "folded_", None)
         if held is None or target is not self.graph_:
-            prepared = self.prepare(target)
-            members = self.members_of(prepared)
-            answers = [member.answer(prepared) for member in members]
-            held = fold_outputs(answers, members, self.task_, target, prepared.shares)
+            held = self.ask(target).folds()
         outputs, hardness = held
         return outputs, hardness, target, rows
 
@@ -338,16 +373,12 @@ class VertexEstimator(EstimatorState):
         held: NDArray[np.float64] | None = getattr(self, "outputs_", None)
         if held is not None and target is self.graph_:
             return held.copy() if rows is None else held[rows]
+        return self.ask(target).outputs(slice(None) if rows is None else rows)
+
+    def ask(self, target: Graph, folder: Path | None = None) -> MemberAnswers:
+        """Ask the members about a graph; large answers go to files, where a folder is given."""
         prepared = self.prepare(target)
-        members = self.members_of(prepared)
-        answers = [member.answer(prepared) for member in members]
-        combined = self.in_units(combine(answers, members, self.task_, prepared.shares))
-        if not np.isfinite(combined).all():
-            raise GraphFilterError(
-                "the model's answers must be finite; for these features they are not. Scale the "
-                "features, or fit again with lower learning rates."
-            )
-        return combined if rows is None else combined[rows]
+        return MemberAnswers.of(self, prepared, self.members_of(prepared), folder)
 
     def members_of(self, prepared: Prepared) -> list[FittedMember]:
         """Return the members that answer for a graph, with their weights.
@@ -504,10 +535,14 @@ class VertexEstimator(EstimatorState):
         tags.input_tags.sparse = True
         return tags
 
-    def _draw_split(self, codes: NDArray[np.int64], seed: int) -> Split:
+    def _draw_split(
+        self, graph: Graph, codes: NDArray[np.int64], seed: int, earlier: Earlier | None
+    ) -> Split:
         share = self.validation_fraction
         if not 0 <= check_number("validation_fraction", share) < 1:
             raise ConfigError(f"validation_fraction must be in [0, 1); got {share}.")
+        if earlier is not None:
+            return earlier.draw_split(graph, codes, seed, (1 - share, share, 0.0))
         return stratified(codes, seed, (1 - share, share, 0.0))
 
     def settled_parameters(self) -> dict[str, Any]:
@@ -539,4 +574,5 @@ def _unknown_argument(name: str, given: str) -> str:
     said = f"{name}.fit() takes no {given}"
     if given == "sample_weight":
         return f"{said}: all labelled vertices count the same. Weigh classes with class_weight."
-    return f"{said}; it takes X, y, graph, split, vertices, checkpoint, resume and on_epoch."
+    taken = "X, y, graph, split, vertices, checkpoint, resume, on_epoch and start_from"
+    return f"{said}; it takes {taken}."

@@ -1,8 +1,9 @@
-"""Graph filters: functions f(λ) of a graph's frequencies, one per file.
+"""Graph filters: functions f(λ) of a graph's frequencies, as PyTorch modules.
 
-A filter states its polynomial (``base.py`` has the contract), and the base applies it to columns.
-To add one, write a file here; response, gradients, plots and training follow. May import
-``operators`` and the rooms above it; knows no network.
+A filter is a polynomial of an operator, applied to columns: ``filter(operator, x)``.
+Its coefficients are learned (:class:`StackedFilter`, :class:`HorizontalFilter`,
+:class:`ChebyshevFilter`) or fixed (:class:`PowerFilter`, :class:`PageRankFilter`). Every filter has
+a ``response`` to draw, and exact gradients in memory that does not grow with its degree.
 """
 
 from graphfilter.filters.base import (

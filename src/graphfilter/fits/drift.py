@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ from graphfilter.wording import count, listed
 PART_WORDS = {"train": "training", "val": "validation", "test": "test"}
 # An edge counts at both of its ends: two vertices say as much as one that is independent.
 SHARED = {DEGREE: 2, VARIATION: 2}
-# Of what has moved, on the terminal.
+# The most changes that are listed on the terminal.
 MOST_SAID = 3
 
 
@@ -182,7 +182,7 @@ def find_drift(
     graph: Graph,
     task: Task,
     names: Sequence[str],
-    outputs: Any,
+    outputs: Callable[[NDArray[np.int64]], NDArray[np.float64]],
     answers: NDArray[Any],
     rows: NDArray[np.int64],
     *,
@@ -195,8 +195,10 @@ def find_drift(
     ----------
     graph : Graph
         With features as the model takes them.
-    outputs, answers : arrays (n, C) and (n,) or (n, C)
-        Of all its vertices; outputs are only read by rows.
+    outputs : callable
+        Gives those (m, C) of some of its vertices.
+    answers : array (n,) or (n, C)
+        Of all of them.
     rows : int array
         The vertices to compare.
     are_new : bool
@@ -204,7 +206,7 @@ def find_drift(
     """
     seen = sample(rows, graph.n_features, seed)
     said = sample(rows, len(names), seed)
-    own = outputs[said]
+    own = outputs(said)
     columns: dict[str, Any] = {
         DEGREE: np.diff(graph.indptr)[seen, None],
         VARIATION: variation(graph, answers, said, reference.deviation),

@@ -33,7 +33,7 @@ from graphfilter.training import Progress
 ERROR = 0.2
 # Vertices of the random graph that an epoch is timed on, and epochs.
 TIMED_VERTICES, TIMED_EPOCHS = 20_000, 3
-# Of one that a model without epochs is timed on.
+# Vertices of the graph that a model without epochs is timed on.
 FITTED_VERTICES = 2000
 # Bytes of a row of predictions: the id, the label, and what each class's probability takes.
 _ROW_BYTES, _CELL_BYTES = 40, 9

@@ -14,7 +14,7 @@ from graphfilter.wording import count
 
 # Labels that lie on one side by chance would do so with probability 2^-k.
 LEAST_EVIDENCE = 10
-# Of features, vertices times columns, that are looked at.
+# The most features, vertices times columns, to compare.
 MOST_COMPARED = 10**8
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from graphfilter.data import Columns
 from graphfilter.errors import GraphError
-from graphfilter.estimators import Target
+from graphfilter.estimators import Earlier, Target
 from graphfilter.fits.labelled_side import Side, labelled_side
 from graphfilter.fits.split_choice import STRATIFIED, SplitBy, choose_split, without_future
 from graphfilter.graph import Graph
@@ -50,7 +50,8 @@ class Source:
 class Plan:
     """A graph made ready for fitting, what is to be learned of it, and what a user should know.
 
-    The labels of ``graph`` are the codes of ``target``, its classes their names.
+    The labels of ``graph`` are the codes of ``target``, its classes their names. ``earlier`` is a
+    fit whose weights are begun with.
     """
 
     source: Source
@@ -61,6 +62,7 @@ class Plan:
     notes: tuple[str, ...]
     has_features: bool = True
     by: SplitBy = STRATIFIED
+    earlier: Earlier | None = None
 
     @property
     def names(self) -> list[str]:
@@ -107,7 +109,11 @@ class Plan:
 
 
 def plan_fit(
-    source: Source, seed: int, by: SplitBy = STRATIFIED, target: Target | None = None
+    source: Source,
+    seed: int,
+    by: SplitBy = STRATIFIED,
+    target: Target | None = None,
+    earlier: Earlier | None = None,
 ) -> Plan:
     """Check a graph for fitting and choose its split; nothing is written.
 
@@ -123,10 +129,10 @@ def plan_fit(
         notes += _check_target(graph, target)
         # Not Graph.replace, which would renumber the classes.
         graph = dataclasses.replace(graph, labels=target.codes.copy(), classes=target.names)
-    split, split_notes = choose_split(graph, seed, by)
+    split, split_notes = choose_split(graph, seed, by, earlier)
     graph, time_notes = without_future(graph, split, by)
     said = (*graph.notes, *notes, *split_notes, *time_notes)
-    return Plan(source, graph, target, split, seed, said, not feature_notes, by)
+    return Plan(source, graph, target, split, seed, said, not feature_notes, by, earlier)
 
 
 def with_features(graph: Graph) -> tuple[Graph, tuple[str, ...]]:
@@ -147,10 +153,18 @@ def check_classes(graph: Graph) -> tuple[str, ...]:
         counts = np.bincount(graph.labels[graph.labels >= 0], minlength=graph.n_classes)
     n_present = int(np.count_nonzero(counts))
     if n_present == 0:
-        raise GraphError("no vertex is labelled; name the column of the labels with `label`.")
+        if graph.labels is None:
+            raise GraphError("no vertex is labelled; name the column of the labels with `label`.")
+        raise GraphError(
+            "no vertex is labelled: every label is blank, or is one that means unlabelled. Label "
+            "some vertices of two classes, or name another column with `label`."
+        )
     if n_present == 1:
         only = graph.classes[int(counts.argmax())]
-        raise GraphError(f"there must be at least two classes; every label is {str(only)!r}.")
+        raise GraphError(
+            f"there must be at least two classes; every label is {str(only)!r}. Label some "
+            "vertices of another class, or name another column with `label`."
+        )
     return tuple(
         f"class {str(name)!r} has one labelled vertex: it is trained on and cannot be tested."
         for name, n in zip(graph.classes, counts, strict=True)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, GraphError
+from graphfilter.estimators import Earlier
 from graphfilter.graph import Graph
 from graphfilter.splits import Split, by_group, by_time, stratified
 from graphfilter.wording import count
@@ -66,11 +67,18 @@ def without_future(graph: Graph, split: Split, by: SplitBy) -> tuple[Graph, tupl
 
 
 def choose_split(
-    graph: Graph, seed: int, by: SplitBy = STRATIFIED
+    graph: Graph, seed: int, by: SplitBy = STRATIFIED, earlier: Earlier | None = None
 ) -> tuple[Split, tuple[str, ...]]:
-    """Divide by a column if asked to, take the split of the tables, or draw the paper's."""
+    """Divide by a column if asked to, take the split of the tables, or draw the paper's.
+
+    Vertices of an ``earlier`` fit whose weights are begun with keep their part in a drawn split;
+    another one must not judge by those that it was trained on.
+    """
     assert graph.labels is not None
     given = next((s for s in graph.splits if s.rule == "given"), None)
+    if by is STRATIFIED and given is None and earlier is not None:
+        split = earlier.draw_split(graph, graph.labels, seed, (0.6, 0.2, 0.2))
+        return split, (f"split: {_sizes(split)} ({split.rule}, seed {seed}).",)
     if by is STRATIFIED and given is None:
         split = stratified(graph.labels, seed)
         return split, (f"split drawn: {_sizes(split)} ({split.rule}, seed {seed}).",)
@@ -88,6 +96,8 @@ def choose_split(
         assert by.groups is not None
         split = by_group(graph.labels, by.groups, seed)
         said = f"split by the groups of {by.column!r}, none in two parts: {_sizes(split)}."
+    if earlier is not None:
+        earlier.check_split(split, graph)
     return split, (said, *_left_out(graph, split))
 
 

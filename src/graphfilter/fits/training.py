@@ -67,7 +67,7 @@ def train_fit(
         estimator.positive = plan.target.names[rule.positive]
     estimator.fit(
         graph=plan.graph, y=plan.target, split=plan.split, checkpoint=checkpoint, resume=resume,
-        on_epoch=on_epoch,
+        on_epoch=on_epoch, start_from=plan.earlier,
     )  # fmt: skip
     fit = _make_fit(plan, estimator, rule, estimator.outputs_, estimator.seconds_)
     notes = (*plan.notes, *estimator.notes_, *filter(None, [plan.side.note]))

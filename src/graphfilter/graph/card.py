@@ -7,7 +7,7 @@ import numpy as np
 from graphfilter.drawing import bar, card
 from graphfilter.graph.arrays import GraphArrays
 
-# Of the classes and of the notes, so many are shown.
+# The largest number of classes, and of notes, that are shown.
 _MOST = 12
 
 

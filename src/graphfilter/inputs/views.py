@@ -20,15 +20,15 @@ from graphfilter.inputs.links import link_features
 from graphfilter.inputs.places import find_places, fix_places, singular
 from graphfilter.tables import Features, with_gaps
 
-# Of stored entries: above this share columns are stored dense.
+# Above this share of stored entries columns are stored dense.
 DENSE_ABOVE = 0.3
 # Columns of the averages: as many hops as fit, at most three.
 MOST_AVERAGED = 768
 MOST_HOPS = 3
-# Columns that trees see of more features than ``MOST_AVERAGED``, and vertices that say which.
+# Columns that trees get of more features than ``MOST_AVERAGED``, and vertices that choose them.
 COMPRESSED = 64
 MOST_ROWS = 20_000
-# Of links in two steps: of the sums to be made, and of the entries that are left.
+# Links in two steps: the most sums to compute, and the most entries that remain.
 MOST_SUMS = 2 * 10**8
 MOST_LINKS = 10**7
 

@@ -1,8 +1,7 @@
 """How good predictions are, and whether one system is better than another.
 
-``scores`` holds what is computed from probabilities and labels, ``significance`` the tests and
-intervals. A new metric goes into ``scores.score`` and ``scores.METRICS``. Numbers in, numbers out:
-beyond ``errors`` and ``splits``, nothing of this package is imported.
+Scores are computed from probabilities and labels; tests and intervals say whether a difference may
+be chance.
 """
 
 from graphfilter.metrics.bootstrap import (

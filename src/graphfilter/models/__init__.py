@@ -1,7 +1,8 @@
-"""Networks that label the vertices of a graph, one per file, each with a typed config.
+"""Networks that label the vertices of a graph, each with a typed config.
 
-``base.py`` has the contract; FilterNetwork takes any filter, the others are peers of another form,
-many of them on PyTorch Geometric's layers (``pyg.py``). May import ``filters`` and the rooms above.
+:class:`FilterNetwork` is an encoder, any filter, and a head. The others are networks of other
+papers, many of them on PyTorch Geometric's layers, and the members of the committee. A network is
+called with an operator and the features: ``network(operator, x)`` returns the logits.
 """
 
 from graphfilter.models.base import (

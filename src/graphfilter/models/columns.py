@@ -34,11 +34,11 @@ from graphfilter.models.layers import (
 from graphfilter.operators import Basis, Operator, apply_polynomial
 from graphfilter.runtime import gpu_memory, memory_of_process
 
-# Of a hidden column in a training step in float32, at its peak, per vertex: benchmarks/blocks.py.
+# Peak memory of a hidden column in a training step, per vertex, in float32: benchmarks/blocks.py.
 BYTES_PER_ENTRY = 32
 # Blocks are multiples of so many columns: the compiled kernel pads them, so fewer cost the same.
 LANES = 16
-# Of the graph and its operator, of the features and their copies, and of Python and torch.
+# Memory of the graph and its operator, of features and their copies, of Python and torch.
 BYTES_PER_EDGE_ENTRY, BYTES_PER_VERTEX = 20, 200
 BYTES_PER_FEATURE, BYTES_PER_SPARSE_FEATURE = 8, 32
 BYTES_OF_PROCESS = 500 * 2**20

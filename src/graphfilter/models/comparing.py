@@ -6,7 +6,7 @@ import numpy as np
 
 from graphfilter.graph import Graph
 
-# Of training vertices that are compared with all vertices, and of common neighbours.
+# The most training vertices to compare with all vertices, and the most common neighbours.
 MOST_COMPARED, MOST_SHARED = 50_000, 10**9
 
 

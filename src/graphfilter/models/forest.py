@@ -28,7 +28,7 @@ MOST_LEAVES = 4000
 _KEPT_NODE, _GROWING_NODE = 100, 16
 # Bytes of the trees that several threads grow at once.
 GROWING_AT_ONCE = 2**26
-# Of bytes that one tree grows in.
+# The most bytes in which one tree grows.
 MOST_GROWING = 2**30
 # What a view may find.
 _FOUND = ("axes", "places", "basis")

@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 # How strongly the answers are drawn to the mean; leaving one out chooses.
 RIDGES = (0.03, 0.1, 0.3, 1.0)
-# Of a logit for one unit of score.
+# Bounds of the logit per unit of score.
 SHARPNESS = (1.0, 50.0)
 # Rows that are compared with all landmarks at once.
 ROWS = 4096

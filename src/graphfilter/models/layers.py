@@ -16,9 +16,9 @@ Draws = torch.Generator | None
 Generators = Sequence[Draws]
 Input = Tensor | SparseFeatures
 
-# Of a dense product: fewer are multiplied transposed.
+# Fewer columns than this are multiplied transposed.
 FEW_COLUMNS = 16
-# Of long sums, enough to keep a GPU busy.
+# Pieces of long sums, enough to keep a GPU busy.
 PIECES_ON_A_GPU = 256
 
 

@@ -161,7 +161,7 @@ class FilterNetwork(SideBySide[FilterNetworkConfig]):
     torch.Size([3, 2])
     """
 
-    # Of the hidden layer, those that this network has; None where it has all of them.
+    # The columns of the hidden layer that this network has; None for all of them.
     columns: Columns | None = None
 
     def __init__(

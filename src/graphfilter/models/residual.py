@@ -26,7 +26,7 @@ from graphfilter.operators import (
     takes_residual,
 )
 
-# Of bytes that are kept for the gradient.
+# The most bytes that are kept for the gradient.
 MOST_KEPT = 4 * 2**30
 # Bytes of each vertex and column that are held in each layer while it is trained.
 DEEP = 41

@@ -19,7 +19,7 @@ from graphfilter.models.memory import GROWN, Sizes, Working
 from graphfilter.models.tree_nodes import NEVER, TREES, TreeNodes, dense, within
 from graphfilter.wording import count
 
-# Of the work of boosting: training vertices × columns × classes.
+# The most work of boosting: training vertices × columns × classes.
 MOST_BOOSTED = 2 * 10**7
 
 
@@ -154,7 +154,7 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
     def _take_columns(self, models: Sequence[Any], targets: NDArray[Any]) -> None:
         """Copy the trees of one model per label or number."""
         if targets.dtype == np.bool_:
-            # Of a label that all training vertices have, or none: its odds, each way one half more.
+            # Odds of a label that all training vertices have, or none: one half added to counts.
             counts = targets.sum(axis=0)
             start = np.log(counts + 0.5) - np.log(len(targets) - counts + 0.5)
         else:
@@ -174,7 +174,7 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
         """Copy the trees of a fitted model of classes."""
         present = np.asarray(model.classes_, dtype=np.int64)
         start = np.full(self.n_classes, NEVER)
-        # Of two classes there is one row of trees, for the second.
+        # Two classes have one row of trees, for the second.
         own = present[1:] if len(present) == 2 else present
         start[present] = 0.0
         start[own] = np.ravel(model._baseline_prediction)

@@ -1,6 +1,7 @@
-"""Graph operators and what runs on them: products, polynomials, sparse features, kernels.
+"""Operators: matrices of a graph that filters are functions of, and sparse features.
 
-Takes a :class:`~graphfilter.graph.Graph`, knows no filter and no network.
+``operator @ x`` multiplies with compiled code on a CPU and with Triton kernels on a GPU, where they
+are available, and with torch otherwise.
 """
 
 from graphfilter.operators.channels import (

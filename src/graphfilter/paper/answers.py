@@ -124,7 +124,7 @@ def in_words(runs: list[Measured], system: str) -> str:
     same = [one for one in tested if one.cell.mark == "≈"]
     best = same[0] if same else min(tested, key=lambda one: abs(one.cell.difference or 0.0))
     apart = f", {best.cell.difference:+.1f}" if not same else ""
-    # Of the same system the setting says it all.
+    # For the same system the setting is enough.
     named = best.system and system and best.system != system
     setting = f"{best.system}, {best.setting}" if named else best.setting
     return f"{best.cell.mark} {best.cell.mean:.1f}{apart} ({setting})"

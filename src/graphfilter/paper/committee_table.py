@@ -33,7 +33,7 @@ STRATIFIED = (
 FIXED = ("chameleon_filtered", "squirrel_filtered", "minesweeper", "tolokers")
 DATASETS = {**dict.fromkeys(STRATIFIED, "stratified"), **dict.fromkeys(FIXED, "fixed")}
 QUICK = {"cora": "stratified"}
-# Of two classes, one of them rare.
+# Datasets of two classes, one of them rare.
 BY_AUC = ("minesweeper", "tolokers")
 SCALING = "auto"
 SCORES = ("Committee", "Best other system", "SGF, as printed", "Low effort")

@@ -196,7 +196,7 @@ TABLE_5 = {
     },
 }
 
-# Of the two runs whose dynamics are drawn (appendix A.3).
+# Accuracies of the two runs whose dynamics are drawn (appendix A.3).
 RANDOM_DYNAMICS = {"cora": 89.7, "wisconsin": 92.0}
 
 # The search set, and the values the paper reports with.

@@ -1,9 +1,8 @@
 """Pictures with matplotlib: axes in, axes out.
 
-Each function draws on the axes it is given and returns them; without any it makes a figure of
-pyplot's, which notebooks show. Nothing else is touched, no setting of matplotlib's among it, and
-pyplot is imported only then. ``report`` draws whole figures with the same parts. May import
-``spectral`` and the rooms above it.
+Each function draws on the axes it is given and returns them; without axes it makes a figure of
+pyplot's, which notebooks show. No setting of matplotlib is changed, and pyplot is imported only
+when it is needed.
 """
 
 from graphfilter.plot.axes import (

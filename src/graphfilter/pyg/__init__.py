@@ -1,8 +1,7 @@
 """Graph filters for users of PyTorch Geometric, with its calling convention.
 
 A layer here takes the place of one of its convolutions: ``conv(x, edge_index, edge_weight)``. It is
-a plain ``torch.nn.Module``, so that nothing here needs ``torch_geometric`` to be installed. May
-import ``filters`` and the rooms above it.
+a plain ``torch.nn.Module``, and ``torch_geometric`` need not be installed.
 
 ===================================  ==================================================
 in the place of                      a layer

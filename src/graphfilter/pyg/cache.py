@@ -59,7 +59,7 @@ class OperatorCache:
 
         ``setting`` is what else it is made from.
         """
-        # Of tensors made in inference mode torch counts no writes.
+        # torch does not count writes to tensors that were made in inference mode.
         countable = not any(tensor.is_inference() for tensor in tensors)
         entry = self._entry
         if (

@@ -14,7 +14,7 @@ from graphfilter.fits import Comparison, Fit, Said, Yardstick, answers_of
 from graphfilter.systems import GROUPS
 from graphfilter.wording import count
 
-# Of a p-value: below it a difference is more than chance.
+# Below this p-value a difference is more than chance.
 CLEAR = 0.05
 
 

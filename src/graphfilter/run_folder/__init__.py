@@ -11,11 +11,12 @@ What belongs here is whatever writes or reads such a folder; what is in it is de
 - :mod:`.tables`, :mod:`.pictures`, :mod:`.score_table`: its files, and their scores as a table;
 - :mod:`.loading`: the model on file; :mod:`.using`, :mod:`.predicting`: explaining and predicting
   with it; :mod:`.parts`, :mod:`.new_labels`: what vertices were in the run, and how right it is on
-  labels it has not seen.
+  labels it has not seen; :mod:`.starting`: another fit that begins with its weights.
 
 It may import everything but the studio and the command line, which both fit through it.
 """
 
+from graphfilter.run_folder.command import OPTIONS as OPTIONS
 from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.fit import FitSummary, fit_folder, take_part
 from graphfilter.run_folder.kept_graph import read_kept_graph
@@ -32,6 +33,7 @@ from graphfilter.run_folder.predicting import Prediction, predict_run
 from graphfilter.run_folder.prediction_report import write_prediction_report
 from graphfilter.run_folder.reference_file import read_reference
 from graphfilter.run_folder.score_table import make_score_table
+from graphfilter.run_folder.starting import read_earlier as read_earlier
 from graphfilter.run_folder.suggesting import suggest_run as suggest_run
 from graphfilter.run_folder.tables import (
     check_embeddings_file,

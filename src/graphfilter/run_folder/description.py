@@ -39,6 +39,9 @@ class RunDescription:
         Of the file of the graph; empty where the graph is not kept.
     reference_sha256 : str
         Of what later graphs are compared with; empty where there is none.
+    start_from : dict
+        The folder of the run whose weights were begun with, and the checksum of its model; empty
+        of a fresh fit.
     """
 
     command: str = ""
@@ -56,13 +59,14 @@ class RunDescription:
     coverage: float | None = None
     graph_sha256: str = ""
     reference_sha256: str = ""
+    start_from: dict[str, str] = field(default_factory=dict)
 
 
 def describe_run(
     fit: Fit, *, command: str, graph_sha256: str = "", reference_sha256: str = ""
 ) -> RunDescription:
     """Describe the run that is being made, on this machine."""
-    plan = fit.plan
+    plan, earlier = fit.plan, fit.plan.earlier
     encoder = plan.source.encoder
     return RunDescription(
         command=command,
@@ -80,6 +84,9 @@ def describe_run(
         coverage=fit.coverage,
         graph_sha256=graph_sha256,
         reference_sha256=reference_sha256,
+        start_from={}
+        if earlier is None
+        else {"run": earlier.name, "model_sha256": earlier.checksum},
     )
 
 

@@ -86,6 +86,11 @@ def fit_folder(
     """
     estimator.check_parameters()
     estimator.choose(plan.target, plan.split)
+    if plan.earlier is not None:
+        graph = plan.graph
+        estimator.check_start(
+            plan.earlier, plan.target, plan.split, graph.n_features, graph.feature_names
+        )
     plan_decision(plan, asked)
     check_coverage_asked(plan, asked.coverage)
     if asked.embeddings is not None:

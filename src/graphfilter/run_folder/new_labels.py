@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from graphfilter.estimators import Target
 from graphfilter.run_folder.predicting import Prediction
-from graphfilter.training import Task
 from graphfilter.wording import count, listed_names, number
 
 # What the model has learned from, and what chose its epochs and weights.
@@ -24,9 +23,9 @@ def describe_answers(prediction: Prediction, target: Target | None = None) -> li
     The model knows them, so they are counted apart.
     """
     graph, task, parts = prediction.graph, prediction.estimator.task_, prediction.parts
-    outputs, answers = prediction.outputs, prediction.answers
+    answers = prediction.answers
     if not task.one_class:
-        return [] if target is None else _say_scores(task, outputs, answers, target, parts)
+        return [] if target is None else _say_scores(prediction, answers, target)
     if graph.labels is None or not (graph.labels >= 0).any():
         return []
     known = graph.labels >= 0
@@ -36,15 +35,9 @@ def describe_answers(prediction: Prediction, target: Target | None = None) -> li
     return [*_say_accuracy(right, parts[known]), *_say_new_classes(truth, names)]
 
 
-def _say_scores(
-    task: Task,
-    outputs: NDArray[np.float64],
-    answers: NDArray[Any],
-    target: Target,
-    parts: NDArray[np.str_],
-) -> list[str]:
-    known = target.codes >= 0
-    new = np.flatnonzero(known & ~np.isin(parts, (TRAIN, VAL)))
+def _say_scores(prediction: Prediction, answers: NDArray[Any], target: Target) -> list[str]:
+    task, known = prediction.estimator.task_, target.codes >= 0
+    new = np.flatnonzero(known & ~np.isin(prediction.parts, (TRAIN, VAL)))
     if not len(new):
         if not known.any():
             return []
@@ -53,7 +46,7 @@ def _say_scores(
             "score."
         ]
     assert target.values is not None
-    scores = task.measure(outputs[new], target.values[new], answers[new])
+    scores = task.measure(prediction.outputs(new), target.values[new], answers[new])
     where = f"{count(len(new), 'vertex', 'vertices')} with a known value and not trained on"
     shown = list(task.metrics.items())[:2]
     told = [

@@ -13,7 +13,7 @@ from graphfilter.run_folder.ids import id_blocks
 from graphfilter.run_folder.layout import PREDICTIONS_FILE
 from graphfilter.run_folder.tables import excel_text
 
-# Of a vertex whose id the run does not have; of all, where the run's predictions are gone.
+# The part of a vertex whose id is not in the run, and of all if its predictions are gone.
 NEW, UNKNOWN = "new", "unknown"
 
 
@@ -26,7 +26,7 @@ def parts_in_run(folder: str | Path, graph: Graph) -> NDArray[np.str_]:
     import pyarrow as pa
     from pyarrow import compute as pc
 
-    found = _read_parts(Path(folder) / PREDICTIONS_FILE)
+    found = read_parts(folder)
     if found is None:
         return np.full(graph.n_vertices, UNKNOWN, dtype="<U10")
     known, parts = found
@@ -43,7 +43,7 @@ def parts_in_run(folder: str | Path, graph: Graph) -> NDArray[np.str_]:
     return made
 
 
-def _read_parts(path: Path) -> tuple[Any, Any] | None:
+def read_parts(folder: str | Path) -> tuple[Any, Any] | None:
     """Return the ids of a run and their parts, as Arrow arrays; None where they cannot be read."""
     import pyarrow as pa
     from pyarrow import csv
@@ -53,6 +53,7 @@ def _read_parts(path: Path) -> tuple[Any, Any] | None:
     )
     parsing = csv.ParseOptions(newlines_in_values=True)
     try:
+        path = Path(folder) / PREDICTIONS_FILE
         with csv.open_csv(path, convert_options=only, parse_options=parsing) as reader:
             table = reader.read_all()
     except (pa.ArrowException, OSError):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from graphfilter.conformal import check_coverage, fewest_for
 from graphfilter.errors import ChangedVerticesWarning
 from graphfilter.estimators import (
-    VertexClassifier,
+    ALL,
+    MemberAnswers,
+    Rows,
     VertexEstimator,
     VertexRegressor,
     check_promise,
@@ -31,9 +33,13 @@ from graphfilter.fits import (
 from graphfilter.graph import Graph
 from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.parts import NEW, UNKNOWN, parts_in_run
-from graphfilter.run_folder.tables import write_predictions
+from graphfilter.run_folder.tables import prediction_columns, write_rows
 from graphfilter.run_folder.using import as_fitted
+from graphfilter.training import REGRESSION
 from graphfilter.wording import count, listed, number
+
+# Vertices whose probabilities are in memory together.
+GROUP = 1 << 15
 
 EXCHANGEABLE = (
     "The promise holds only for vertices that are exchangeable with the validation vertices of the "
@@ -49,6 +55,8 @@ PART_TITLES = {
 class Prediction:
     """What the model of a run says of the vertices of a graph.
 
+    Probabilities are made of what members say for some vertices at a time.
+
     Attributes
     ----------
     graph : Graph
@@ -57,15 +65,18 @@ class Prediction:
     run : RunDescription
     whole : Graph
         The graph they are predicted on, with features as the model takes them.
-    rows : int array
+    rows : int array (n,)
         Where they are in it.
-    said : float array (N, C)
-        Of all vertices of that graph: probabilities, or numbers in their units.
+    said : MemberAnswers
+        Of that graph.
+    every_answer : array (N,) or (N, C)
+        Of all its vertices: class numbers, labels of 0 and 1, or numbers.
     parts : text array (n,)
         What each vertex was in the run: see :func:`~graphfilter.run_folder.parts_in_run`.
     coverage : float or None
         Of sets or intervals, where there are some.
-    sets : bool array (n, C), optional
+    packed_sets : uint8 array (n, ...), optional
+        A bit per class.
     intervals : array (n, T, 2), optional
     """
 
@@ -74,10 +85,11 @@ class Prediction:
     run: RunDescription
     whole: Graph
     rows: NDArray[np.int64]
-    said: NDArray[np.float64]
+    said: MemberAnswers
+    every_answer: NDArray[Any]
     parts: NDArray[np.str_]
     coverage: float | None = None
-    sets: NDArray[np.bool_] | None = None
+    packed_sets: NDArray[np.uint8] | None = None
     intervals: NDArray[np.float64] | None = None
 
     @property
@@ -85,35 +97,44 @@ class Prediction:
         """The classes, the labels, or what the numbers are called."""
         return [str(name) for name in self.estimator.target_names_]
 
-    @cached_property
-    def outputs(self) -> NDArray[np.float64]:
-        """Of the vertices that are asked for (n, C)."""
-        return self.said[self.rows]
-
-    @cached_property
+    @property
     def answers(self) -> NDArray[Any]:
         """What is answered: class numbers (n,), labels (n, L) of 0 and 1, or numbers (n, T)."""
-        return answers_of(self.estimator.task_, self.outputs, self.names, self.run.decision)
+        return self.every_answer[self.rows]
+
+    def outputs(self, rows: Rows = ALL) -> NDArray[np.float64]:
+        """Return what is said of some of the vertices (m, C)."""
+        return self.said.outputs(self.rows[rows])
+
+    def sets(self, rows: Rows = ALL) -> NDArray[np.bool_] | None:
+        """Return the sets of some of the vertices (m, C), where there are some."""
+        if self.packed_sets is None:
+            return None
+        return np.unpackbits(self.packed_sets[rows], axis=1, count=len(self.names)).astype(bool)
 
     def drift(self, reference: Reference) -> Drift:
         """Compare the vertices that are new to the run with its own; all, where none is new."""
         new = self.rows[self.parts == NEW]
-        task = self.estimator.task_
         return find_drift(
-            reference, self.whole, task, self.names, self.said,
-            answers_of(task, self.said, self.names, self.run.decision),
-            new if len(new) else self.rows, are_new=bool(len(new)), seed=self.run.seed,
+            reference, self.whole, self.estimator.task_, self.names, self.said.outputs,
+            self.every_answer, new if len(new) else self.rows, are_new=bool(len(new)),
+            seed=self.run.seed,
         )  # fmt: skip
 
     def write(self, path: str | PathLike[str], *, excel_safe: bool = False) -> None:
         """Write a row per vertex as CSV or Parquet: see :func:`write_predictions`."""
-        promised = {}
-        if self.coverage is not None:
-            promised = promise_columns(self.names, self.sets, self.intervals)
-        write_predictions(
-            path, self.graph, self.estimator.task_, self.names, self.outputs, self.answers,
-            self.parts, promised, excel_safe=excel_safe,
-        )  # fmt: skip
+
+        def columns(rows: slice) -> dict[str, Any]:
+            promised = {}
+            if self.coverage is not None:
+                ends = None if self.intervals is None else self.intervals[rows]
+                promised = promise_columns(self.names, self.sets(rows), ends)
+            return prediction_columns(
+                self.estimator.task_, self.names, self.outputs(rows),
+                self.every_answer[self.rows[rows]], self.parts[rows], promised,
+            )  # fmt: skip
+
+        write_rows(path, self.graph, columns, excel_safe=excel_safe)
 
     def count_parts(self) -> dict[str, int]:
         """Count the vertices by what they were in the run, in words."""
@@ -144,8 +165,8 @@ class Prediction:
             width = float(np.median(np.diff(self.intervals[:, 0], axis=1)))
             said = [f"Intervals of coverage {share} are {number(width)} wide in the middle."]
         else:
-            assert self.sets is not None
-            size = float(self.sets.sum(axis=1).mean())
+            assert self.packed_sets is not None
+            size = float(np.bitwise_count(self.packed_sets).sum(axis=1).mean())
             of = "classes" if self.estimator.task_.one_class else "labels"
             said = [f"Sets of coverage {share} have {size:.2f} {of} on average."]
         n = check_promise(self.estimator.promise_).n_vertices
@@ -164,6 +185,7 @@ def predict_run(
     graph: Graph,
     coverage: float | None = None,
     rows: NDArray[np.int64] | None = None,
+    scratch: Path | None = None,
 ) -> Prediction:
     """Predict the vertices of a graph with the model of a run.
 
@@ -173,6 +195,8 @@ def predict_run(
         Of sets or intervals; where None, that of the fit if it had one.
     rows : int array, optional
         The vertices that are asked for; all otherwise.
+    scratch : Path, optional
+        A folder for what members say, where that is large.
     """
     target = as_fitted(estimator, run, graph)
     asked = graph if rows is None else graph.subgraph(rows)
@@ -184,25 +208,34 @@ def predict_run(
     with warnings.catch_warnings():
         # Told by describe_recognised.
         warnings.simplefilter("ignore", ChangedVerticesWarning)
-        return _predict_target(estimator, run, asked, target, rows, parts, coverage)
-
-
-def _predict_target(
-    estimator: VertexEstimator,
-    run: RunDescription,
-    asked: Graph,
-    target: Graph,
-    rows: NDArray[np.int64],
-    parts: NDArray[np.str_],
-    coverage: float | None,
-) -> Prediction:
-    said = estimator.answers(graph=target)
-    made = Prediction(asked, estimator, run, target, rows, said, parts, coverage)
+        said = estimator.ask(target, scratch)
+    every = _every_answer(estimator, run, said, graph.n_vertices)
+    made = Prediction(asked, estimator, run, target, rows, said, every, parts, coverage)
     if coverage is None:
         return made
     if isinstance(estimator, VertexRegressor):
-        ends = estimator.predict_interval(graph=target, coverage=coverage)
-        return replace(made, intervals=(ends if ends.ndim == 3 else ends[:, None])[rows])
-    assert isinstance(estimator, VertexClassifier)
-    sets = estimator.predict_set(graph=target, coverage=coverage)[rows]
-    return replace(made, sets=with_answers(sets, made.answers))
+        ends = [said.intervals(own, coverage) for own in _in_groups(rows)]
+        return replace(made, intervals=np.concatenate(ends))
+    packed = [
+        np.packbits(with_answers(said.sets(own, coverage), every[own]), axis=1)
+        for own in _in_groups(rows)
+    ]
+    return replace(made, packed_sets=np.concatenate(packed))
+
+
+def _every_answer(
+    estimator: VertexEstimator, run: RunDescription, said: MemberAnswers, n: int
+) -> NDArray[Any]:
+    """Return what is answered of every vertex: class numbers in few bytes, bits of labels."""
+    task, names = estimator.task_, [str(name) for name in estimator.target_names_]
+    kind = np.float64 if task is REGRESSION else np.int32 if task.one_class else np.int8
+    found = [
+        answers_of(task, said.outputs(slice(at, at + GROUP)), names, run.decision).astype(kind)
+        for at in range(0, n, GROUP)
+    ]
+    return np.concatenate(found)
+
+
+def _in_groups(rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    for at in range(0, len(rows), GROUP):
+        yield rows[at : at + GROUP]

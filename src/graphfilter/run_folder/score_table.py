@@ -14,7 +14,7 @@ from graphfilter.run_folder.layout import METRICS_FILE
 from graphfilter.storage import matches, read_json
 
 PARTS = {"train": "training", "val": "validation", "test": "test"}
-# Of use beside another score only.
+# Scores that are useful beside another one only.
 NOT_SHOWN = ("calibration_by_chance",)
 _METRICS = {**NUMBER_METRICS, **LABEL_METRICS, **METRICS}
 CSV_HEADS = ("run", "part", "metric", "value")

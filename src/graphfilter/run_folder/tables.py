@@ -89,16 +89,27 @@ def write_predictions(
     """
 
     def columns(rows: slice) -> Columns:
-        found: Columns = {
-            name: _text(values) if values.dtype == object else values
-            for name, values in (
-                *task.columns(outputs[rows], answers[rows], names).items(),
-                *((name, values[rows]) for name, values in (promised or {}).items()),
-            )
-        }
-        return found if parts is None else found | {"part": _text(parts[rows])}
+        own = {name: values[rows] for name, values in (promised or {}).items()}
+        part = None if parts is None else parts[rows]
+        return prediction_columns(task, names, outputs[rows], answers[rows], part, own)
 
     write_rows(path, graph, columns, excel_safe=excel_safe)
+
+
+def prediction_columns(
+    task: Task,
+    names: list[str],
+    outputs: NDArray[np.float64],
+    answers: NDArray[Any],
+    parts: NDArray[np.str_] | None = None,
+    promised: Mapping[str, NDArray[Any]] | None = None,
+) -> Columns:
+    """Return the columns of :func:`write_predictions` for some vertices."""
+    every = {**task.columns(outputs, answers, names), **(promised or {})}
+    found: Columns = {
+        name: _text(values) if values.dtype == object else values for name, values in every.items()
+    }
+    return found if parts is None else found | {"part": _text(parts)}
 
 
 def check_embeddings_file(path: Path, *, overwrite: bool) -> None:

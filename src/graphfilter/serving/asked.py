@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from graphfilter.serving.limits import Limits, RequestError
 
 _EXAMPLE = '{"ids": ["7"]}, or {"vertices": [{"features": {...}, "neighbours": ["7"]}]}'
-# Of an error message: an id or a name that a sender made up may be of any length.
+# The longest id or name in an error message: a sender may have made up any length.
 _LONGEST = 80
 
 

@@ -40,6 +40,7 @@ from graphfilter.storage.lines import (
     unpack_lines,
 )
 from graphfilter.storage.locks import in_use, locked
+from graphfilter.storage.rows import RowsFile
 from graphfilter.storage.scratch import scratch_folder
 from graphfilter.storage.tensors import read_tensors, write_tensors
 
@@ -51,6 +52,7 @@ __all__ = [
     "AnyPath",
     "Budget",
     "LinesFile",
+    "RowsFile",
     "append_lines",
     "atomic_file",
     "check_target",

@@ -15,16 +15,18 @@ _LOCK_FILE = ".lock"
 
 
 @contextmanager
-def scratch_folder(prefix: str) -> Generator[Path]:
+def scratch_folder(prefix: str, place: Path | None = None) -> Generator[Path]:
     """Yield a new folder that is removed with everything in it when the block ends.
+
+    It lies in ``place``, or where temporary files do.
 
     A killed process cannot remove its own: the next one that asks for the same prefix does. The
     lock in each folder, which ends with its process, tells which are in use.
     """
-    place = Path(tempfile.gettempdir())
+    place = Path(tempfile.gettempdir()) if place is None else place
     for left in place.glob(f"{prefix}*"):
         _remove_unused(left)
-    folder, descriptor = _create(prefix)
+    folder, descriptor = _create(prefix, place)
     try:
         yield folder
     finally:
@@ -32,9 +34,9 @@ def scratch_folder(prefix: str) -> Generator[Path]:
         os.close(descriptor)
 
 
-def _create(prefix: str) -> tuple[Path, int]:
+def _create(prefix: str, place: Path) -> tuple[Path, int]:
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=prefix))
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
         descriptor = os.open(folder / _LOCK_FILE, os.O_CREAT | os.O_RDWR, 0o600)
         lock(descriptor, wait=True)
         # Another process may have removed the folder between its creation and its lock.

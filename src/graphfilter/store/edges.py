@@ -23,7 +23,7 @@ from graphfilter.tables import EdgeRoles, TableSource, check_ends, note_rows, re
 # An entry (u, v) as one number that sorts as the pair does: u, then v, then whether the file lists
 # it in this direction (1) or it is the mirror image of one that it lists (0).
 _SHIFT, _LOW = 32, (1 << 32) - 2
-# Of the ids, those that a spelling mistake is looked for in.
+# The most ids in which a similar spelling is searched.
 _LOOKED_AT = 1_000_000
 
 
@@ -196,7 +196,7 @@ class _Block:
         return int(np.count_nonzero(both & (self.there != self.back)))
 
 
-# Of sorted entries: their keys, their weights so far, and how many rows have been merged into each;
+# Sorted entries: their keys, their weights so far, and how many rows have been merged into each;
 # where the last row counts, its number in the table plus 1.
 _Sorted = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 

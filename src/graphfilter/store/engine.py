@@ -17,7 +17,7 @@ from graphfilter.errors import ConfigError, DataFileError, GraphFilterError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Of the memory that a build may take; the rest is for the pieces of tables on their way.
+# The engine's share of a build's memory; the rest is for the pieces of tables in flight.
 ENGINE_SHARE = 0.6
 LEAST_MEMORY = 512 << 20
 ROWS_AT_ONCE = 1 << 20

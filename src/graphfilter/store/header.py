@@ -14,7 +14,7 @@ from graphfilter.version import __version__
 
 HEADER_FILE = "store.json"
 BUILD_FOLDER = "building"
-# Of the folder's layout. A version that changes it counts up, and reads the earlier ones.
+# Version of the folder's layout: a change counts up, and earlier ones are still read.
 FORMAT = 1
 REBUILD = "Build it again with graphfilter store."
 

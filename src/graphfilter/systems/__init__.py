@@ -1,9 +1,8 @@
-"""Systems: named, trainable methods, and the one pipeline that prepares, trains and predicts.
+"""Systems: named, trainable methods, and the pipeline that prepares, trains and predicts.
 
-A system is a model config, an operator and a training config (``system.py``). Those that are
-FilterNetworks stand in ``filter_systems.py``, the others in ``peer_systems.py``, and those in their
-authors' own setting in ``author_systems.py``: add yours there.
-``pipeline.py`` runs any of them on a graph. May import ``training`` and the rooms above it.
+A system is a model's config, an operator and a training config: ``get_system("gcn")``, or in
+another setting ``get_system("sgf@dropout=0.5")``. :func:`train_system` trains any of them on a
+prepared graph.
 """
 
 from graphfilter.systems.committee import (
@@ -20,6 +19,7 @@ from graphfilter.systems.pipeline import (
     Prepared,
     is_divided as is_divided,
     learned_filters as learned_filters,
+    predict_into as predict_into,
     predict_networks,
     predict_untrained as predict_untrained,
     train_system,
@@ -33,6 +33,7 @@ from graphfilter.systems.pooling import (
 from graphfilter.systems.pools import pooling_of as pooling_of
 from graphfilter.systems.registry import SYSTEMS, find_system, get_system
 from graphfilter.systems.scale_choice import find_scale as find_scale
+from graphfilter.systems.start import Start as Start
 from graphfilter.systems.system import PAPER, System
 
 __all__ = [

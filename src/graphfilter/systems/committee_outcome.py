@@ -98,7 +98,7 @@ def weigh_parts(
     logits = pooling.read([part.probabilities for part in parts])
     options: dict[str, Any] = {} if class_weight is None else {"class_weight": class_weight}
     prior = np.ones(len(parts))
-    if prepared.targets is None:  # Of classes it is known which frequencies they have.
+    if prepared.targets is None:  # The frequencies of classes are known.
         prior = prior_weights([part.system for part in parts], prepared.graph, split)
 
     def fit(

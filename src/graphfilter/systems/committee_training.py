@@ -29,11 +29,11 @@ from graphfilter.systems.request import Request
 from graphfilter.systems.system import System
 from graphfilter.training import ASKED, REGRESSION, SUPERFLUOUS, Task, shared
 
-# Of the loss on validation vertices: what a member must add to be trained on.
+# The share of the validation loss that a member must remove to be trained further.
 WORTH = 0.003
 DIVERGED = "training diverged before anything was learned"
 
-# Of one member on every split; a reason where it failed, nothing where it was not reached.
+# One member on every split: a reason where it failed, None where it was not reached.
 Standings = list[Standing | None] | str
 
 
@@ -60,7 +60,7 @@ def train_committee(request: Request) -> list[CommitteeOutcome]:
     if not sitting:
         raise ConfigError(f"no member of {committee.name} can be trained on this graph.")
     training = _Training(request, sitting, committee.least_repeats)
-    # Of classes it is known what a member adds.
+    # What a member adds is measured for classes only.
     rounds = committee.rounds if prepared.targets is None else ()
     most = max(system.config.max_epochs for system in sitting)
     for until in (*takewhile(lambda epochs: epochs < most, rounds), most):

@@ -14,7 +14,7 @@ from graphfilter.systems.pooling import (
     vertex_weights,
 )
 
-# Of vertices that judge: more would not decide otherwise, and take longer.
+# The most vertices that members are judged on: more take longer and decide the same.
 MOST_JUDGES = 3000
 
 

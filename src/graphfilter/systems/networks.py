@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphfilter.graph import Features
-from graphfilter.models import Fitted, HopNetworkConfig, Network, SideBySide
-from graphfilter.operators import SparseFeatures, to_tensor
+from graphfilter.models import Fitted, HopNetwork, HopNetworkConfig, Network, SideBySide
+from graphfilter.operators import Operator, SparseFeatures, to_tensor
 from graphfilter.runtime import own_torch_state, threads_for
 from graphfilter.splits import Split
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.request import Request
+from graphfilter.systems.start import PATIENCE_PART
 from graphfilter.systems.system import System
 from graphfilter.training import (
     REGRESSION,
@@ -31,6 +32,9 @@ from graphfilter.training import (
     multiplications,
     runs_in_a_cohort,
 )
+
+# Vertices whose logits become answers at a time.
+ROWS_AT_ONCE = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,13 +92,17 @@ class NetworkTraining:
         self._operator = prepared.operator(system.operator)
         with own_torch_state(gradients=True):
             self._networks = [system.build(seen.graph, seed).to(device) for seed in request.seeds]
+            config, start = system.config, request.start
+            n_begun = 0 if start is None else start.begin(prepared, system, self._networks)
+            if n_begun == len(self._networks):
+                config = replace(config, patience=max(config.patience // PATIENCE_PART, 1))
             self._training = Training(
                 self._networks,
                 self._operator,
                 inputs_of(seen, system),
                 torch.tensor(targets, device=device),
                 request.splits,
-                system.config,
+                config,
                 seeds=request.seeds,
                 class_weight=None
                 if weight is None
@@ -236,23 +244,67 @@ def predict_networks(
     >>> bool((again == outcome.probabilities).all())
     True
     """
-    kept = networks[0].kept_view() if isinstance(networks[0], Fitted) else None
-    prepared = prepared.seen_as(system.view, kept)
-    operator, x = prepared.operator(system.operator), inputs_of(prepared, system)
-    asked = slice(None) if rows is None else torch.from_numpy(rows).to(prepared.device)
+    ready = _Ready.of(prepared, system, networks)
+    x, asked = ready.x, slice(None)
     if rows is not None and system.is_fitted:  # Its answers depend on the row alone.
-        x, asked = _rows(x, rows), slice(None)
+        x = _rows(x, rows)
+    elif rows is not None:
+        asked = torch.from_numpy(rows).to(prepared.device)
     predicted = []
-    work = multiplications(networks, operator, x)
-    if prepared.task is REGRESSION and isinstance(x, Tensor):
-        # Numbers are read to more digits than float32 gives alike for one vertex and for many.
-        operator = operator.to(dtype=torch.float64)
-        # Hops may be larger than memory: the network converts those it reads.
-        x = x if x.ndim == 3 else x.double()
-        networks = [copy.deepcopy(network).double() for network in networks]
-    with own_torch_state(gradients=False), threads_for(work):
-        for network in networks:
-            logits = network.eval()(operator, x, None)
+    with own_torch_state(gradients=False), threads_for(ready.work):
+        for network in ready.networks:
+            logits = network.eval()(ready.operator, x, None)
             own = logits.double()[asked]
             predicted.append(prepared.task.answers(own).cpu().numpy())
     return predicted
+
+
+def predict_into(
+    prepared: Prepared,
+    system: System,
+    network: Network[Any],
+    write: Callable[[NDArray[np.float64]], None],
+) -> None:
+    """Give what a network says of every vertex to ``write``, some rows after another.
+
+    The answers of all vertices are never in memory; their logits are, in float32, unless the
+    network reads vertices one by one.
+    """
+    ready = _Ready.of(prepared, system, [network])
+    with own_torch_state(gradients=False), threads_for(ready.work):
+        for logits in _logits_in_groups(ready.networks[0].eval(), ready.operator, ready.x):
+            write(prepared.task.answers(logits.double()).cpu().numpy())
+
+
+def _logits_in_groups(
+    network: Network[Any], operator: Operator, x: Tensor | SparseFeatures
+) -> Iterator[Tensor]:
+    if isinstance(network, HopNetwork) and isinstance(x, Tensor) and x.ndim == 3:
+        for start in range(0, len(x), network.rows_at_once):
+            yield network.rows(x[start : start + network.rows_at_once])
+        return
+    yield from network(operator, x, None).split(ROWS_AT_ONCE)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ready:
+    """Networks of a system and what they read of a graph, in the precision of the task."""
+
+    operator: Operator
+    x: Tensor | SparseFeatures
+    networks: Sequence[Network[Any]]
+    work: int
+
+    @classmethod
+    def of(cls, prepared: Prepared, system: System, networks: Sequence[Network[Any]]) -> _Ready:
+        kept = networks[0].kept_view() if isinstance(networks[0], Fitted) else None
+        prepared = prepared.seen_as(system.view, kept)
+        operator, x = prepared.operator(system.operator), inputs_of(prepared, system)
+        work = multiplications(networks, operator, x)
+        if prepared.task is REGRESSION and isinstance(x, Tensor):
+            # Numbers are read to more digits than float32 gives alike for one vertex and for many.
+            operator = operator.to(dtype=torch.float64)
+            # Hops may be larger than memory: the network converts those it reads.
+            x = x if x.ndim == 3 else x.double()
+            networks = [copy.deepcopy(network).double() for network in networks]
+        return cls(operator, x, networks, work)

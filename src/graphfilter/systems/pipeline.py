@@ -20,10 +20,16 @@ from graphfilter.models import FilterNetworkConfig, Network
 from graphfilter.splits import Split
 from graphfilter.systems.committee import Committee
 from graphfilter.systems.committee_training import train_committee
-from graphfilter.systems.networks import Outcome, predict_networks, train_networks
+from graphfilter.systems.networks import (
+    Outcome,
+    predict_into as predict_into,
+    predict_networks,
+    train_networks,
+)
 from graphfilter.systems.past import answer_now, check_leaves_its_past
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.request import Request
+from graphfilter.systems.start import Start
 from graphfilter.systems.system import System
 from graphfilter.training import OnEpoch, shared
 
@@ -47,6 +53,7 @@ def train_system(
     on_epoch: OnEpoch | None = None,
     checkpoint: str | Path | None = None,
     resume: bool = False,
+    start: Start | None = None,
 ) -> Sequence[Outcome]:
     """Train a system once per split and seed, and predict every vertex with its best weights.
 
@@ -54,6 +61,8 @@ def train_system(
     ----------
     class_weight : array (n_classes,), optional
     on_epoch, checkpoint, resume : as for :func:`graphfilter.training.train`
+    start : Start, optional
+        Weights of an earlier fit, which networks of the same config begin with.
 
     Of a graph with a past (:meth:`graphfilter.Graph.as_of`), all that is trained, chosen and
     weighed knows that past only; the vertices are predicted with all edges.
@@ -74,7 +83,7 @@ def train_system(
     """
     check_leaves_its_past(prepared, system)
     request = Request(
-        prepared.past, system, splits, seeds, class_weight, on_epoch, checkpoint, resume
+        prepared.past, system, splits, seeds, class_weight, on_epoch, checkpoint, resume, start
     )
 
     def work(_: int = 0) -> Sequence[Outcome]:

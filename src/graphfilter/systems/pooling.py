@@ -13,7 +13,7 @@ from scipy.special import log_softmax, logsumexp, softmax
 
 Array = NDArray[np.float64]
 
-# Of a temperature: colder or warmer than this a member is always sure or never.
+# Bounds of a temperature: beyond them a member is always certain, or never.
 TEMPERATURES = (0.05, 20.0)
 # How strongly weights are drawn to the prior, and temperatures to 1: as much as a few vertices
 # can say, so that 37 do not decide too much.

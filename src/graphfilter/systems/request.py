@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from graphfilter.splits import Split
 from graphfilter.systems.prepared import Prepared
+from graphfilter.systems.start import Start
 from graphfilter.systems.system import System
 from graphfilter.training import OnEpoch
 
@@ -20,7 +21,7 @@ class Request:
     """A system to be trained on a prepared graph, once per split and seed.
 
     ``class_weight`` is an array (n_classes,); ``on_epoch``, ``checkpoint`` and ``resume`` are as
-    for :func:`graphfilter.training.train`.
+    for :func:`graphfilter.training.train`. ``start`` holds weights to begin with.
     """
 
     prepared: Prepared
@@ -31,3 +32,4 @@ class Request:
     on_epoch: OnEpoch | None = None
     checkpoint: str | Path | None = None
     resume: bool = False
+    start: Start | None = None

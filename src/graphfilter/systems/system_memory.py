@@ -23,7 +23,7 @@ from graphfilter.systems.system import System
 # Python, torch and their libraries, with what their threads hold; and of that what comes with the
 # report, which draws pictures, after training.
 PROGRAM, REPORT = 680 * 2**20, 150 * 2**20
-# Of a committee, scikit-learn and what the members before leave behind.
+# Memory of a committee for scikit-learn and for what earlier members leave behind.
 JOINED = 200 * 2**20
 # Bytes of each vertex and class when all are answered and reported, and of an entry of the
 # adjacency when frequencies are measured for the report.

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 # Probabilities are at least so far from 0 and 1.
 SUREST = 1e-6
-# Of a spread, in deviations of the target: nobody is righter than this.
+# The smallest spread of a member, in deviations of the target.
 LEAST_SPREAD = 1e-3
 
 

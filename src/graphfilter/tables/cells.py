@@ -36,7 +36,7 @@ def as_text(column: Any, *, trim: bool = False) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    # Of text without gaps nothing is to be done: a table of very many columns asks for it often.
+    # Text without gaps needs nothing; tables of very many columns call this often.
     text = column if column.type == pa.string() else column.cast(pa.string())
     text = text.fill_null("") if text.null_count else text
     return pc.call_function("utf8_trim_whitespace", [text]) if trim else text

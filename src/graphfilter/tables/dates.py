@@ -39,7 +39,7 @@ TIME = "time"
 DAY_FIRST = {"%d/%m/%Y": "%m/%d/%Y", "%d/%m/%y": "%m/%d/%y", "%d-%m-%Y": "%m-%d-%Y"}
 _MONTH_FIRST = {month: day for day, month in DAY_FIRST.items()}
 _SECONDS_PER_DAY = 86_400
-# Of the years that have four digits, in days since 1970.
+# The first and the last day of years with four digits, in days since 1970.
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 # The spelling is chosen on so many different words.
 _SAMPLE = 1000

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _REMEDY = "Save it again as .xlsx, or as .csv."
-# Of XML unpacked, and of cells as Python objects.
+# Memory per byte of unpacked XML, and per cell as a Python object.
 _BYTES_PER_BYTE = 4
 _BYTES_PER_CELL = 64
 

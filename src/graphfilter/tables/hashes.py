@@ -17,7 +17,7 @@ _MIXED_BYTES = 512
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _OTHER_ODD = np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
-# Of a word, the bytes that belong to a text of which so many are left.
+# Masks of the bytes of an 8-byte word that still belong to the text, by how many are left.
 _MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
 
 

@@ -142,7 +142,7 @@ def _guess_id(
     rest = table.read(more) if more else cells
     columns_by_name = {name: (rest if name in more else cells)[name] for name in free}
     shares = {name: _share_in(table, column, ends) for name, column in columns_by_name.items()}
-    # Of equals, an index that pandas wrote comes last: the other was meant to be there.
+    # Among equals, an index that pandas wrote comes last: the other column was intended.
     best = max(free, key=lambda name: (shares[name], not is_index(name)))
     if shares[best] >= _MATCH:
         return [Guess("id", best, f"its values are in {edges.name}"), *others]

@@ -18,7 +18,7 @@ from graphfilter.tables.source import TableSource, at_row, reading_table
 from graphfilter.tables.text_format import TextOptions
 from graphfilter.tables.words import read_truths
 
-# Of numbers to be learned: the squares of so many can be added up.
+# The largest number to be learned: squares of such numbers can still be summed.
 LARGEST_TARGET = 1e150
 
 

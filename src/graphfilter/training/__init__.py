@@ -1,6 +1,7 @@
-"""The one training loop: one run or many side by side, stopped early, resumable to the bit.
+"""The training loop: one run or many side by side, stopped early, resumable to the bit.
 
-Takes any network of ``models``; knows no system, no dataset and no estimator.
+:func:`train` takes networks, an operator, features, labels, splits and a :class:`TrainConfig`, and
+returns one result per run.
 """
 
 from graphfilter.training.cohorts import multiplications as multiplications, runs_in_a_cohort

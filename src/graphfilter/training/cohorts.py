@@ -11,7 +11,7 @@ from torch import Tensor
 from graphfilter.models import HopNetwork, Network, SideBySide
 from graphfilter.operators import NativeKernel, Operator, SparseFeatures
 
-# Of runs side by side on a CPU: more make it wait for memory, fewer for Python.
+# Vertices of runs side by side on a CPU: more wait for memory, fewer for Python.
 VERTICES_IN_CACHE = 4096
 
 

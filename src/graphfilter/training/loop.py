@@ -28,7 +28,7 @@ from graphfilter.training.run import FitResult, Run
 from graphfilter.training.task import Task
 from graphfilter.training.tasks import CLASSIFICATION
 
-# Of seconds: whoever is killed early finds something to resume, too.
+# Seconds until the first checkpoint: a run that is killed early can be resumed, too.
 FIRST_CHECKPOINT = 1.0
 
 

@@ -13,15 +13,15 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-# Of any task; each knows its own.
+# The monitors of all tasks; each task has its own.
 Monitor = Literal[
     "accuracy", "loss", "balanced_accuracy", "macro_f1", "roc_auc", "average_precision", "micro_f1",
     "r2",
 ]  # fmt: skip
 MONITORS: tuple[str, ...] = get_args(Monitor)
 
-# Of outputs (m, R, C), targets, which vertices count (bool: m, R), class weights (C,) and the class
-# that each run looks for (R,): (R,).
+# From outputs (m, R, C), targets, which vertices count (bool: m, R), class weights (C,) and the
+# positive class of each run (R,) to scores (R,).
 Score = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
 
 

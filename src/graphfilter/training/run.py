@@ -154,7 +154,7 @@ class Run:
             return False
         self.learning = self.learning or train_score > self.chance
         if monitored:
-            # Of rare classes a ranking is learned long before any vertex is called one.
+            # A ranking of rare classes is learned long before any vertex is predicted as one.
             self.learning = self.learning or monitored[0] > self.monitored_chance
         better = improved = False
         score, tie_break = self._score(val_loss, *(monitored or [val_score]))

@@ -100,7 +100,7 @@ class WebServer:
         try:
             self._server.run(sockets=[self._listener])
         except Exception:
-            # Of a server that was told to end, in the middle of whatever it did, nobody need know.
+            # A server that was told to stop may fail in the middle of its work, unreported.
             if not self._server.should_exit:
                 raise
 

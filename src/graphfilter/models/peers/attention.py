@@ -10,7 +10,7 @@ from torch import Tensor
 from graphfilter.operators import Operator
 
 SLOPE = 0.2
-# Of the entries of messages that are held at a time: more columns are done in turn.
+# The most entries of messages in memory: further columns are computed in turn.
 MOST_MESSAGES = 2**29
 
 

@@ -156,7 +156,7 @@ class BlockGNN(DegreeNetwork[BlockGNNConfig], config=BlockGNNConfig):
         if config.aggregation == "gcn":
             return operator @ x
         if config.aggregation == "sage":
-            # Of P = D^-1/2 A D^-1/2.
+            # The operator is P = D^-1/2 A D^-1/2.
             root = self.degrees.sqrt()
             mean = self.inverse_degrees() * root * (operator @ (root * x))
             return torch.cat([x, mean], dim=2)

@@ -9,7 +9,7 @@ from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
 from graphfilter.splits import Split
 
-# Of the authors' code (CUAI/CorrectAndSmooth: outcome_correlation.py).
+# From the authors' code (CUAI/CorrectAndSmooth: outcome_correlation.py).
 STEPS = 50
 MOST_SCALE = 1000.0
 

@@ -175,7 +175,7 @@ class _Pieces:
         self.first = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
         number = torch.repeat_interleave(torch.arange(self.n_rows, device=offsets.device), counts)
         place = torch.arange(len(number), device=offsets.device) - self.first[number]
-        # Of the offsets' own type: programs read both in the same place.
+        # In the type of the offsets: programs read both from the same place.
         self.starts = offsets[self.rows[number]] + (place * LONGEST).to(offsets.dtype)
         self.ends = torch.minimum(self.starts + LONGEST, offsets[self.rows[number] + 1])
 

@@ -1,0 +1,127 @@
+"""What the members of an estimator say of a graph, put together for some vertices at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.conformal import sets_at
+from graphfilter.errors import GraphFilterError
+from graphfilter.estimators.members import FittedMember, combine
+from graphfilter.estimators.promises import Folded, check_promise, fold_outputs
+from graphfilter.estimators.state import EstimatorState
+from graphfilter.graph import Graph
+from graphfilter.storage import RowsFile
+from graphfilter.systems import Prepared, predict_into
+from graphfilter.training import TargetScale
+
+Array = NDArray[np.float64]
+Rows = slice | NDArray[np.int64]
+
+ALL = slice(None)
+# What members say is kept in memory up to this many bytes.
+IN_MEMORY = 1 << 26
+
+
+@dataclass(frozen=True, eq=False)
+class MemberAnswers:
+    """What members say of every vertex, in memory or on disk, and how it is put together.
+
+    Attributes
+    ----------
+    estimator : EstimatorState
+    graph : Graph
+    members : sequence of FittedMember
+    said : sequence of (n, C)
+        What each says.
+    shares : array (n,) or None
+        How much is known of each vertex, where the graph is partly known.
+    """
+
+    estimator: EstimatorState
+    graph: Graph
+    members: Sequence[FittedMember]
+    said: Sequence[Any]
+    shares: Array | None
+
+    @classmethod
+    def of(
+        cls,
+        estimator: EstimatorState,
+        prepared: Prepared,
+        members: Sequence[FittedMember],
+        folder: Path | None = None,
+    ) -> MemberAnswers:
+        """Ask every member; where a folder is given, what is large is written to files in it."""
+        n, width = prepared.graph.n_vertices, len(estimator.target_names_)
+        large = folder is not None and 8 * n * width * len(members) > IN_MEMORY
+        said: list[Any] = []
+        for i, member in enumerate(members):
+            if folder is None or not large:
+                said.append(member.answer(prepared))
+                continue
+            rows = RowsFile(folder / f"member{i}")
+            network = member.network_on(prepared.device)
+            predict_into(prepared, member.system, network, rows.append)
+            said.append(rows)
+        return cls(estimator, prepared.graph, members, said, prepared.shares)
+
+    def outputs(self, rows: Rows = ALL) -> Array:
+        """Return what they say together (m, C), in the units of y."""
+        combined = combine(self._of(rows), self.members, self.estimator.task_, self._shares(rows))
+        found = in_units(combined, self.estimator.target_scales_)
+        if not np.isfinite(found).all():
+            raise GraphFilterError(
+                "the model's answers must be finite; for these features they are not. Scale the "
+                "features, or fit again with lower learning rates."
+            )
+        return found
+
+    def folds(self, rows: Rows = ALL) -> Folded:
+        """Return the outputs of each fold, and how hard vertices are."""
+        degrees = np.diff(self.graph.indptr)[rows]
+        return fold_outputs(
+            self._of(rows), self.members, self.estimator.task_, degrees, self._shares(rows)
+        )
+
+    def sets(self, rows: Rows, coverage: float) -> NDArray[np.bool_]:
+        """Return which classes or labels are in the set of each vertex (m, C)."""
+        promise = check_promise(self.estimator.promise_)
+        if promise.is_diffused:
+            p_values = self._diffused[rows]
+        else:
+            p_values = promise.p_values(self.folds(rows)[0], self.graph, rows)
+        several = not self.estimator.task_.one_class
+        return sets_at(p_values, self.outputs(rows), coverage, several=several)
+
+    def intervals(self, rows: Rows, coverage: float) -> Array:
+        """Return the ends (m, T, 2) of the interval of each number."""
+        found = check_promise(self.estimator.promise_).bounds(*self.folds(rows), coverage)
+        scaled = zip(self.estimator.target_scales_, np.moveaxis(found, 1, 0), strict=True)
+        return np.stack([scale.undo_bounds(t) for scale, t in scaled], axis=1)
+
+    @cached_property
+    def _diffused(self) -> Array:
+        """P-values of all vertices (n, C): the scores of neighbours count, wherever they are."""
+        promise = check_promise(self.estimator.promise_)
+        return promise.p_values(self.folds()[0], self.graph)
+
+    def _of(self, rows: Rows) -> list[Array]:
+        return [said[rows] for said in self.said]
+
+    def _shares(self, rows: Rows) -> Array | None:
+        return None if self.shares is None else self.shares[rows]
+
+
+def in_units(said: Array, scales: Sequence[TargetScale]) -> Array:
+    """Return outputs (n, C) in the units of y; probabilities are as they are."""
+    if not scales:
+        return said
+    columns = [scale.undo(t) for scale, t in zip(scales, said.T, strict=True)]
+    return np.column_stack(columns)

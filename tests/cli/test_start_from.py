@@ -1,0 +1,128 @@
+"""graphfilter fit --start-from: next month's graph, beginning with last month's weights."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.processes import Command
+
+N, N_OLD = 150, 110
+QUICK = ("--epochs", 10, "--no-baselines", "--quiet")
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> dict[str, tuple[str, ...]]:
+    """Write the tables of two months: the second has more rows, and words that are new."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(N, 2)).round(3)
+    vertices = pd.DataFrame({"id": [f"v{i}" for i in range(N)], "age": x[:, 0], "size": x[:, 1]})
+    vertices["colour"] = rng.choice(["red", "blue"], N)
+    vertices["drink"] = np.where(x[:, 0] > 0, "tea", "coffee")
+    vertices.loc[N - 1, "colour"] = "mauve"
+    ends = rng.integers(0, N, (400, 2))
+    found = {}
+    for name, n in (("old", N_OLD), ("new", N)):
+        own = ends[(ends < n).all(axis=1) & (ends[:, 0] != ends[:, 1])]
+        edges = pd.DataFrame([[f"v{a}", f"v{b}"] for a, b in own], columns=["from", "to"])
+        edges.to_csv(tmp_path / f"{name}_edges.csv", index=False)
+        vertices[:n].sample(frac=1, random_state=1).to_csv(tmp_path / f"{name}.csv", index=False)
+        files = (tmp_path / f"{name}_edges.csv", tmp_path / f"{name}.csv")
+        found[name] = ("--edges", str(files[0]), "--vertices", str(files[1]), "--label", "drink")
+    return found
+
+
+@pytest.fixture
+def run(graphfilter, tables, tmp_path: Path) -> Path:
+    words = ("--model", "sgf", "--layers", 3, "--out", tmp_path / "run")
+    done = graphfilter("fit", *tables["old"], *words, *QUICK)
+    assert done.code == 0, done.err
+    return tmp_path / "run"
+
+
+def parts(run: Path) -> dict[str, str]:
+    table = pd.read_csv(run / "predictions.csv")
+    return dict(zip(table["id"], table["part"], strict=True))
+
+
+def test_run_begins_with_the_model_columns_and_parts_of_another(
+    graphfilter, tables, run: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "next"
+    words = ("--start-from", run, "--out", out, "--no-baselines")
+    done = graphfilter("fit", *tables["new"], *words)
+    assert done.code == 0, done.err
+    assert "1 of 1 network began with the earlier weights" in done.err
+    config, before = (json.loads((folder / "config.json").read_text()) for folder in (out, run))
+    start = config["run"]["start_from"]
+    assert start == {"run": str(run), "model_sha256": before["model_sha256"]}
+    assert before["run"]["start_from"] == {}
+    assert config["parameters"]["n_layers"] == 3
+    assert config["feature_names"] == before["feature_names"]
+    assert f"--start-from {run}" in config["run"]["command"]
+    old, new = parts(run), parts(out)
+    assert all(new[id] == part for id, part in old.items())
+    assert {new[id] for id in new.keys() - old.keys()} == {"train", "val", "test"}
+    # The command that repeats it is one that runs, and gives the same.
+    repeat = config["run"]["command"].split()[1:-1]
+    assert graphfilter(*repeat, tmp_path / "again").code == 0
+    first, second = ((f / "predictions.csv").read_bytes() for f in (out, tmp_path / "again"))
+    assert first == second
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")
+def test_killed_fit_resumes_to_the_same_bytes(
+    graphfilter, tables, run: Path, tmp_path: Path
+) -> None:
+    words = [*tables["new"], "--start-from", run, "--epochs", 3000, "--patience", 4000]
+    words += ["--no-baselines", "--quiet"]
+    with Command(["fit", *words, "--out", tmp_path / "cut"], tmp_path / "said") as fit:
+        fit.wait_for(tmp_path / "cut" / "checkpoint.safetensors")
+        fit.send(signal.SIGKILL)
+        assert fit.wait()
+    for out, more in (("cut", ["--resume"]), ("whole", [])):
+        done = graphfilter("fit", *words, "--out", tmp_path / out, *more)
+        assert done.code == 0, done.err
+    cut, whole = ((tmp_path / n / "predictions.csv").read_bytes() for n in ("cut", "whole"))
+    assert cut == whole
+
+
+def test_what_cannot_be_started_from_is_one_line(
+    graphfilter, tables, run: Path, tmp_path: Path
+) -> None:
+    new, vertices = tables["new"], Path(tables["new"][3])
+    frame = pd.read_csv(vertices)
+    frame.rename(columns={"age": "years"}).to_csv(tmp_path / "years.csv", index=False)
+    frame.assign(drink=frame["drink"].replace("tea", "milk")).to_csv(
+        tmp_path / "milk.csv", index=False
+    )
+    frame.assign(split="test").assign(
+        split=np.where(frame["id"].str.len() == 2, "train", "test")
+    ).to_csv(tmp_path / "split.csv", index=False)
+    for words, said in (
+        ((*new, "--model", "gcn"), "--model must be that of the run"),
+        ((*new, "--model", "sgf", "--layers", 5), "of the model to be fitted"),
+        ((*new, "--drop", "size"), "--drop must be as in the run"),
+        ((*new, "--repeats", 2), "leave it out with --start-from"),
+        ((*new[:3], tmp_path / "years.csv", *new[4:]), "'age'"),
+        ((*new[:3], tmp_path / "milk.csv", *new[4:]), "it predicts 'coffee', 'tea'"),
+        ((*new[:3], tmp_path / "split.csv", *new[4:]), "keep their parts"),
+        (("--dataset", "karate"), "the same kind of graph"),
+    ):
+        out = tmp_path / "out"
+        done = graphfilter("fit", *words, "--start-from", run, "--out", out, "--quiet")
+        assert done.code == 2, words
+        assert said in done.err
+        assert len(done.err.strip().splitlines()) == 1, done.err
+        assert not out.exists()
+    missing = graphfilter("fit", *new, "--start-from", tmp_path / "none", "--out", tmp_path / "o")
+    assert missing.code == 2
+    (run / "predictions.csv").unlink()
+    gone = graphfilter("fit", *new, "--start-from", run, "--out", tmp_path / "o", "--quiet")
+    assert gone.code == 2
+    assert "predictions.csv" in gone.err

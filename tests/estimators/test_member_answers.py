@@ -1,0 +1,71 @@
+"""Answers that are put together for some vertices at a time are those of all at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graphfilter as gf
+from graphfilter.data import make_csbm
+from graphfilter.estimators import (
+    VertexClassifier,
+    VertexEstimator,
+    VertexRegressor,
+    member_answers,
+)
+from graphfilter.storage import RowsFile
+from graphfilter.systems import networks
+
+N = 120
+ESTIMATORS: dict[str, VertexEstimator] = {
+    "sgf": gf.SGFClassifier(n_layers=2, max_epochs=8, n_members=2, random_state=0),
+    "hops": gf.SystemClassifier(model="hop-mlp", max_epochs=8, random_state=0),
+    "committee": gf.GraphClassifier(effort="low", max_epochs=8, random_state=0),
+    "labels": gf.SGFClassifier(n_layers=2, max_epochs=8, random_state=0),
+    "numbers": gf.SGFRegressor(n_layers=2, max_epochs=8, scale="log", random_state=0),
+}
+
+
+def target_of(name: str, graph: gf.Graph) -> Any:
+    x = np.asarray(graph.features, dtype=float)
+    return {"labels": (x[:, :3] > 0).astype(int), "numbers": np.exp(x[:, :2])}.get(
+        name, graph.labels
+    )
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_answers_on_disk_are_those_in_memory(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, other = (make_csbm(n_vertices=N, n_features=5, seed=seed) for seed in (0, 1))
+    estimator = ESTIMATORS[name].fit(graph.features, target_of(name, graph), graph=graph)
+    # As it is loaded: the fitted graph is not at hand.
+    estimator.save(tmp_path / "model")
+    loaded = type(estimator).load(tmp_path / "model")
+    whole = loaded.answers(graph=other)
+    monkeypatch.setattr(member_answers, "IN_MEMORY", 0)
+    monkeypatch.setattr(networks, "ROWS_AT_ONCE", 7)
+    said = loaded.ask(other, tmp_path)
+    assert all(isinstance(rows, RowsFile) for rows in said.said)
+    parts = [slice(at, at + 50) for at in range(0, N, 50)]
+    np.testing.assert_array_equal(np.concatenate([said.outputs(p) for p in parts]), whole)
+    some = np.array([100, 3, 3, 77])
+    np.testing.assert_array_equal(said.outputs(some), whole[some])
+    if isinstance(loaded, VertexRegressor):
+        ends = np.concatenate([said.intervals(p, 0.8) for p in parts])
+        np.testing.assert_array_equal(ends, loaded.predict_interval(graph=other, coverage=0.8))
+        return
+    assert isinstance(loaded, VertexClassifier)
+    sets = np.concatenate([said.sets(p, 0.8) for p in parts])
+    np.testing.assert_array_equal(sets, loaded.predict_set(graph=other, coverage=0.8))
+
+
+def test_small_answers_stay_in_memory(tmp_path: Path) -> None:
+    graph = make_csbm(n_vertices=N, n_features=5, seed=0)
+    estimator = gf.SGFClassifier(n_layers=2, max_epochs=2, random_state=0).fit(graph=graph)
+    said = estimator.ask(graph.replace(name="other"), tmp_path)
+    assert all(isinstance(rows, np.ndarray) for rows in said.said)
+    assert not any(tmp_path.iterdir())
