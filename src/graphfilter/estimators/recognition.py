@@ -113,7 +113,7 @@ def describe_changed(n_changed: int, n_known: int) -> str:
     return (
         f"the features of {n_changed:,} of {count(n_known, 'known vertex', 'known vertices')} are "
         "far from what they were when the model was fitted: their ids may mean others by now. If "
-        "so, forget the ids (forget_ids()): all vertices then count as new."
+        "so, forget the ids with `forget_ids`: all vertices then count as new."
     )
 
 
