@@ -14,6 +14,7 @@ from graphfilter.estimators.explaining import (
     explain_graph as explain_graph,
     find_vertex as find_vertex,
 )
+from graphfilter.estimators.explaining_outputs import explain_output as explain_output
 from graphfilter.estimators.graph import (
     EFFORTS as EFFORTS,
     GraphClassifier,

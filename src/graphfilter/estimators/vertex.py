@@ -24,7 +24,7 @@ from graphfilter.errors import (
 )
 from graphfilter.estimators.drawing import filter_view, fitted_card
 from graphfilter.estimators.inputs import draw_seed, take_split, take_target, take_training
-from graphfilter.estimators.member_answers import MemberAnswers, in_units
+from graphfilter.estimators.member_answers import MemberAnswers, in_units, outputs_of
 from graphfilter.estimators.members import (
     FittedMember,
     combine,
@@ -348,6 +348,7 @@ class VertexEstimator(EstimatorState):
         vertices: Any = None,
         *,
         vertex_ids: Sequence[Any] | None = None,
+        only: NDArray[np.int64] | None = None,
     ) -> NDArray[np.float64]:
         """Return what the task's outputs say (n, C), of all members together, in the units of y.
 
@@ -366,13 +367,20 @@ class VertexEstimator(EstimatorState):
             The id of every vertex, by which a committee recognises those it was fitted on; those of
             a graph or DataFrame that names its vertices otherwise. Where the fit named none, the
             number of the vertex then.
+        only : int array, optional
+            The vertices to answer for; models whose answers depend on one row save the others.
         """
         check_is_fitted(self)
         target, rows = take_target(self, X, graph, vertices)
         target = named(target, vertex_ids)
         held: NDArray[np.float64] | None = getattr(self, "outputs_", None)
+        if only is not None:
+            rows = only if rows is None else rows[only]
         if held is not None and target is self.graph_:
             return held.copy() if rows is None else held[rows]
+        if only is not None and rows is not None:
+            prepared = self.prepare(target)
+            return outputs_of(self, prepared, self.members_of(prepared), rows)
         return self.ask(target).outputs(slice(None) if rows is None else rows)
 
     def ask(self, target: Graph, folder: Path | None = None) -> MemberAnswers:
