@@ -35,9 +35,11 @@ from graphfilter.data import (
 from graphfilter.errors import ModelFileError
 from graphfilter.estimators import GraphClassifier, SGFClassifier, SGFRegressor
 from graphfilter.graph import Graph
+from graphfilter.run_folder.layout import GRAPH_FILE, REFERENCE_FILE
 from graphfilter.storage import read_checked_json, read_tensors, write_checked_json
 from graphfilter.storage.json_files import CHECKSUM, checksum_of
-from graphfilter.store import hops as hop_files
+from graphfilter.store.arrays import write_array
+from graphfilter.store.kept import keep, read_kept
 
 OPTIONS: dict[str, Any] = {"max_epochs": 2, "random_state": 0}
 
@@ -48,19 +50,39 @@ def tiny() -> Graph:
 
 def sign_model(folder: Path) -> None:
     """Write the checksum of the tensors into the config."""
-    _, metadata = read_tensors(folder / "model.safetensors")
-    with (folder / "model.safetensors").open("rb") as stream:
-        n = int.from_bytes(stream.read(8), "little")
-        head = json.loads(stream.read(n))
-    stated = json.loads(head["__metadata__"]["graphfilter"])[CHECKSUM]
-    assert metadata
+    stated = _stated(folder / "model.safetensors")
     config = read_checked_json(folder / "config.json")
     write_checked_json(folder / "config.json", config | {"model_sha256": stated})
 
 
+def sign_run(folder: Path) -> None:
+    """Write the checksums of a run's files into its config: tensors, and the graph it keeps."""
+    sign_model(folder)
+    config = read_checked_json(folder / "config.json")
+    made = {"reference_sha256": _stated(folder / REFERENCE_FILE)}
+    if (graph := folder / GRAPH_FILE).is_file():
+        made["graph_sha256"] = hashlib.sha256(graph.read_bytes()).hexdigest()
+    write_checked_json(folder / "config.json", config | {"run": config["run"] | made})
+
+
+def _stated(path: Path) -> str:
+    """Return the checksum that a file of tensors states."""
+    _, metadata = read_tensors(path)
+    assert metadata
+    with path.open("rb") as stream:
+        n = int.from_bytes(stream.read(8), "little")
+        head = json.loads(stream.read(n))
+    return json.loads(head["__metadata__"]["graphfilter"])[CHECKSUM]
+
+
+def _named(n_known: int = 24) -> Graph:
+    """The same graph with ids: those of the fit, and new ones."""
+    return tiny().replace(vertex_names=[f"v{i if i < n_known else 100 + i}" for i in range(24)])
+
+
 @cache
 def _fitted(kind: str) -> Any:
-    graph, odd = tiny(), np.arange(24) % 2
+    graph, odd = _named() if kind == "known" else tiny(), np.arange(24) % 2
     targets = {
         "numbers": np.linspace(-1, 1, 24),
         "multilabel": np.stack([odd, 1 - odd, np.arange(24) // 12], axis=1),
@@ -68,6 +90,7 @@ def _fitted(kind: str) -> Any:
     models = {
         "model": SGFClassifier(n_layers=2, hidden_size=4, n_members=2, **OPTIONS),
         "committee": GraphClassifier(**OPTIONS),
+        "known": GraphClassifier(**OPTIONS),
         "numbers": SGFRegressor(n_layers=2, hidden_size=4, **OPTIONS),
         "multilabel": SGFClassifier(n_layers=2, hidden_size=4, **OPTIONS),
     }
@@ -85,6 +108,10 @@ def model_format(kind: str, answer: Callable[[Any, Graph], Any]) -> Format:
 
 def _probabilities(model: Any, graph: Graph) -> Any:
     return model.predict_proba(graph.features, graph=graph)
+
+
+def _recognised(model: Any, graph: Graph) -> Any:
+    return model.predict_proba(graph.features, graph=_named(18))
 
 
 def _numbers(model: Any, graph: Graph) -> Any:
@@ -111,6 +138,9 @@ def _tables() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="fuzz-tables-"))
     (folder / "v.csv").write_text(VERTICES)
     (folder / "e.csv").write_text(EDGES)
+    head, first, second, *_ = VERTICES.splitlines(keepends=True)
+    (folder / "new_v.csv").write_text(head + first.replace("v0", "n0") + second)
+    (folder / "new_e.csv").write_text("source,target\nn0,v5\nv1,n0\n")
     return folder
 
 
@@ -122,26 +152,29 @@ def _command(*words: object) -> None:
         raise ModelFileError("the command ended with an error.")
 
 
-def run_format(*target: str) -> Format:
-    """Make the entry of a run folder that ``predict`` is asked of."""
+def run_format(*target: str, kept: bool = False) -> Format:
+    """Make the entry of a run folder that ``predict`` is asked of, its graph ``kept`` or not."""
     tables = ("--edges", _tables() / "e.csv", "--vertices", _tables() / "v.csv", "--quiet")
+    new = ("--edges", _tables() / "new_e.csv", "--vertices", _tables() / "new_v.csv", "--quiet")
+    asked = (*new, "--with", "run") if kept else tables
+    files = ("config.json", "model.safetensors", REFERENCE_FILE, *([GRAPH_FILE] if kept else []))
 
     def write(folder: Path) -> None:
         made = Path(tempfile.mkdtemp(prefix="fuzz-run-")) / "run"
         short = ("--epochs", 2, "--no-baselines", "--out", made)
         _command("fit", *tables, *target, *short)
-        for name in ("config.json", "model.safetensors"):
+        for name in files:
             shutil.copy(made / name, folder)
 
     def read(folder: Path) -> Any:
         with tempfile.TemporaryDirectory(prefix="fuzz-out-") as out:
-            _command("predict", folder, *tables, "--out", Path(out) / "p.csv")
+            _command("predict", folder, *asked, "--out", Path(out) / "p.csv")
             content = (Path(out) / "p.csv").read_bytes()
         assert b"nan" not in content
         assert b"inf" not in content
         return content
 
-    return Format(write, read, sign_model)
+    return Format(write, read, sign_run)
 
 
 def _stored() -> Graph:
@@ -171,12 +204,18 @@ def sign_store(folder: Path, header: str = "store.json") -> None:
 
 def write_hops(folder: Path) -> None:
     x = np.asarray(tiny().features)
-    hop_files._write(folder, "made of", [np.float32(k) * x for k in (1, 2)])
+    keep(
+        folder / "hops.json",
+        "made of",
+        [(24, 4)] * 2,
+        lambda: [write_array(folder / f"hops-{k}.bin", np.float32(k) * x) for k in (1, 2)],
+        what="Hops",
+    )
 
 
 def read_hops(folder: Path) -> Any:
     try:
-        kept = hop_files.read_kept(folder / "hops.json", "made of", [(24, 4)] * 2)
+        kept = read_kept(folder / "hops.json", "made of", [(24, 4)] * 2)
     except TypeError as error:  # As kept_hops does, which makes them again.
         raise ModelFileError(str(error)) from None
     return np.stack(kept)
@@ -243,7 +282,9 @@ SIGNED = {
     "numbers": model_format("numbers", _numbers),
     "multilabel": model_format("multilabel", _probabilities),
     "explain": model_format("committee", _explained),
+    "known": model_format("known", _recognised),
     "run": run_format("--label", "x"),
+    "kept_run": run_format("--label", "x", kept=True),
     "number_run": run_format("--number", "size"),
     "multilabel_run": run_format("--multilabel", "a,b"),
     "store": Format(

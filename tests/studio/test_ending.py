@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import json
 import signal
+import socket
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from tests.processes import Command
@@ -49,6 +53,30 @@ def test_signal_ends_the_studio_and_leaves_no_files(
         assert command.code == code
         assert "Traceback" not in command.err
     assert studio_folders(tmp_path) == []
+
+
+def test_signal_while_a_table_is_read_is_no_traceback(tmp_path: Path, connect: Callable) -> None:
+    n = 30_000
+    vertices = "id,kind,x\n" + "".join(f"v{i},{i % 2},a{i % 99} b{i % 7}\n" for i in range(n))
+    edges = "u,v\n" + "".join(f"v{i},v{(i + 1) % n}\n" for i in range(n))
+    with started(tmp_path) as (command, url):
+        client = connect(url)
+        sent = [
+            client("POST", "api/uploads", body=text.encode(), headers={"X-File-Name": name})
+            for name, text in (("e.csv", edges), ("v.csv", vertices))
+        ]
+        keys = dict(zip(("edges", "vertices"), (one.json["key"] for one in sent), strict=True))
+        place = urlsplit(url)
+        with socket.create_connection((place.hostname, place.port)) as connection:
+            body = json.dumps(keys)
+            head = f"POST {place.path}api/graphs HTTP/1.1\r\nHost: {place.netloc}\r\n"
+            connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+            time.sleep(0.2)
+            command.send(signal.SIGTERM)
+            assert command.wait()
+        assert command.code == 143
+        assert "Traceback" not in command.err
+        assert "Error" not in command.err
 
 
 def test_files_of_a_killed_studio_are_removed_by_the_next(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import gzip
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +19,7 @@ from graphfilter.graph import Graph
 from graphfilter.splits import Split
 from graphfilter.tables.labels import UNLABELLED, encode_labels
 from graphfilter.tables.parquet_footer import read_chunks
-from graphfilter.tables.source import MOST_COLUMNS, check_width
+from graphfilter.tables.source import MOST_COLUMNS, check_width, reading_table
 
 VERTICES = "id,label,age\na,x,1\nb,y,2\nc,,3\n"
 EDGES = "source,target\na,b\nb,c\n"
@@ -543,3 +544,20 @@ def test_table_of_too_many_columns_is_refused() -> None:
     check_width("t.parquet", MOST_COLUMNS)
     with pytest.raises(DataFileError, match=r"t.parquet: .*at most 100,000 columns; got 100,001"):
         check_width("t.parquet", MOST_COLUMNS + 1)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), "does not fit in memory"),
+        (pa.ArrowException("Cannot allocate memory"), "does not fit in memory"),
+        (pa.ArrowMemoryError("malloc of size 7 failed"), "does not fit in memory"),
+        (OSError(errno.EMFILE, "Too many open files"), r"ulimit -n"),
+        (OSError(errno.EIO, "Input/output error"), "Check the file and the disk"),
+        (pa.ArrowInvalid("CSV parse error"), "encoding"),
+    ],
+)
+def test_what_the_system_refuses_is_not_blamed_on_the_encoding(error, said) -> None:
+    with pytest.raises(DataFileError, match=said) as raised, reading_table("t.csv"):
+        raise error
+    assert ("encoding" in str(raised.value)) == (said == "encoding")

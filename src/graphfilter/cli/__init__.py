@@ -18,13 +18,19 @@ def main() -> NoReturn:
     """Run a command; bad input ends in one line on standard error and exit code 2."""
     from graphfilter.cli.screen import complain, end_stopped, prepare_streams, tell
     from graphfilter.errors import GraphFilterError, ProcessError
-    from graphfilter.runtime import common_exit, launched, prepare_threads
+    from graphfilter.runtime import (
+        check_surroundings,
+        common_exit,
+        launched,
+        prepare_threads,
+    )
 
     prepare_streams()
     if not launched().is_first and sys.argv[1:2] != ["fit"]:
         sys.exit(0)  # Work for one process: the first does it.
     code = EXIT_BAD_INPUT
     try:
+        check_surroundings()
         # Before torch loads, which reads it once.
         prepare_threads()
         code = _run(sys.argv[1:])
@@ -35,17 +41,11 @@ def main() -> NoReturn:
         code = 1 if isinstance(error, ProcessError) else code
     except KeyboardInterrupt as stop:
         code = end_stopped(stop)
-    except MemoryError as error:
-        tell(getattr(error, "__notes__", ()))
-        complain(NO_MEMORY)
-        code = 1
-    except (RuntimeError, ImportError) as error:
-        # What torch, and a library that cannot be loaded, say in place of a MemoryError.
-        if not says_no_memory(error):
+    except (MemoryError, RuntimeError, ImportError) as error:
+        # The last two are what torch, and a library that cannot be loaded, say in its place.
+        if not isinstance(error, MemoryError) and not says_no_memory(error):
             raise
-        tell(getattr(error, "__notes__", ()))
-        complain(NO_MEMORY)
-        code = 1
+        code = _end_without_memory(error)
     except BrokenPipeError:
         # The reader has closed the pipe. Nothing is left to flush into it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -53,7 +53,7 @@ def main() -> NoReturn:
     except OSError as error:
         tell(getattr(error, "__notes__", ()))
         where = f"{error.filename}: " if error.filename else ""
-        complain(f"{where}{error.strerror or error}.")
+        complain(f"{where}{error.strerror or error}.{_remedy(error)}")
     code = common_exit(code)
     if launched().size > 1:
         # At once. While Python shuts down, torchrun would end a failed process by a signal, and a
@@ -62,6 +62,26 @@ def main() -> NoReturn:
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
+
+
+def _end_without_memory(error: BaseException) -> int:
+    """Say that memory is spent, in whatever is left of it; return the exit code."""
+    from graphfilter.cli.screen import complain, tell
+
+    try:
+        tell(getattr(error, "__notes__", ()))
+        complain(NO_MEMORY)
+    except MemoryError:
+        os.write(2, f"error: {NO_MEMORY}\n".encode())
+    return 1
+
+
+def _remedy(error: OSError) -> str:
+    import errno
+
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return " Let it open more (ulimit -n)."
+    return ""
 
 
 def says_no_memory(error: Exception) -> bool:

@@ -60,8 +60,8 @@ class Yardstick(ABC):
     name: ClassVar[str]
     lower_is_better: ClassVar[bool] = False
     share: ClassVar[bool] = True
-    interval_by: ClassVar[str] = "drawing the vertices again 2,000 times (bootstrap)"
-    test: ClassVar[str] = "the same drawings of the vertices (paired bootstrap)"
+    interval_by: ClassVar[str]
+    test: ClassVar[str]
     guess: ClassVar[str]
     guess_title: ClassVar[str]
 
@@ -80,31 +80,13 @@ class Yardstick(ABC):
     def value(self, number: int) -> float:
         """Return the score of a model."""
 
+    @abstractmethod
     def interval(self, number: int) -> tuple[float, float]:
         """Return the 95 % interval of its score."""
-        return drawn_interval(self.drawn[number])
 
+    @abstractmethod
     def p_value(self, first: int, second: int) -> float:
         """Return the two-sided p-value of two models being equally good."""
-        return drawn_p_value(self.drawn[first], self.drawn[second])
-
-    @cached_property
-    def drawn(self) -> NDArray[np.float64]:
-        """Scores of every model on drawings of the vertices (K, B)."""
-        return draw_scores(self.measures(), len(self.truth), strata=self.strata())
-
-    def measures(self) -> list[Measure]:
-        """Return what measures the score of each model in drawings; means of vertices' losses."""
-        every = [self.losses(model) for model in self.models]
-        return [lambda drawn, own=losses: drawn @ own / len(own) for losses in every]
-
-    def losses(self, model: Said) -> NDArray[np.float64]:
-        """Return what is averaged over the vertices (m,)."""
-        raise NotImplementedError
-
-    def strata(self) -> NDArray[np.int64] | None:
-        """Return the groups whose sizes drawings keep; None where they need not."""
-        return None
 
     def beats(self, first: int, second: int) -> bool:
         """Return whether one model is clearly better than another."""
@@ -153,7 +135,33 @@ class Accuracy(Yardstick):
         return self.models[number].answers == self.truth
 
 
-class Ranking(Yardstick):
+class Drawn(Yardstick):
+    """A score whose interval and test come from drawings of the vertices."""
+
+    interval_by = "drawing the vertices again 2,000 times (bootstrap)"
+    test = "the same drawings of the vertices (paired bootstrap)"
+
+    def interval(self, number: int) -> tuple[float, float]:
+        return drawn_interval(self.drawn[number])
+
+    def p_value(self, first: int, second: int) -> float:
+        return drawn_p_value(self.drawn[first], self.drawn[second])
+
+    @cached_property
+    def drawn(self) -> NDArray[np.float64]:
+        """Scores of every model on drawings of the vertices (K, B)."""
+        return draw_scores(self.measures(), len(self.truth), strata=self.strata())
+
+    @abstractmethod
+    def measures(self) -> list[Measure]:
+        """Return what measures the score of each model in drawings."""
+
+    def strata(self) -> NDArray[np.int64] | None:
+        """Return the groups whose sizes drawings keep; None where they need not."""
+        return None
+
+
+class Ranking(Drawn):
     """Average precision of the class that is looked for."""
 
     key, name = "average_precision", "average precision"
@@ -182,11 +190,27 @@ class Ranking(Yardstick):
         return low, high
 
 
-class MeanCost(Yardstick):
+class MeanLoss(Drawn):
+    """A mean of what each vertex costs."""
+
+    lower_is_better = True
+
+    def value(self, number: int) -> float:
+        return float(self.losses(self.models[number]).mean())
+
+    def measures(self) -> list[Measure]:
+        every = [self.losses(model) for model in self.models]
+        return [lambda drawn, own=losses: drawn @ own / len(own) for losses in every]
+
+    @abstractmethod
+    def losses(self, model: Said) -> NDArray[np.float64]:
+        """Return what is averaged over the vertices (m,)."""
+
+
+class MeanCost(MeanLoss):
     """What the errors of two classes cost, per vertex."""
 
-    key, name = "cost", "mean cost"
-    lower_is_better, share = True, False
+    key, name, share = "cost", "mean cost", False
     guess, guess_title = "always giving the cheaper answer", "cheaper answer"
 
     def __init__(
@@ -194,9 +218,6 @@ class MeanCost(Yardstick):
     ) -> None:
         super().__init__(truth, models)
         self.positive, self.costs = positive, costs
-
-    def value(self, number: int) -> float:
-        return float(self.losses(self.models[number]).mean())
 
     def losses(self, model: Said) -> NDArray[np.float64]:
         wrong = model.answers != self.truth
@@ -216,14 +237,13 @@ class MeanCost(Yardstick):
         return low, high
 
 
-class _MeanLoss(Yardstick):
+class _Paired(MeanLoss):
     """Something whose loss per vertex is averaged, and tested by its differences."""
 
-    lower_is_better = True
     test = "a paired t-test on the same vertices"
 
     def value(self, number: int) -> float:
-        return float(self.of_mean(self.losses(self.models[number]).mean()))
+        return float(self.of_mean(super().value(number)))
 
     def p_value(self, first: int, second: int) -> float:
         if len(self.truth) < 2:
@@ -240,7 +260,7 @@ class _MeanLoss(Yardstick):
         return loss
 
 
-class TypicalError(_MeanLoss):
+class TypicalError(_Paired):
     """The root of the mean squared error of numbers."""
 
     key, name, share = "rmse", "typical error (RMSE)", False
@@ -254,7 +274,7 @@ class TypicalError(_MeanLoss):
         return float(np.sqrt(loss))
 
 
-class LabelsWrong(_MeanLoss):
+class LabelsWrong(_Paired):
     """The share of labels that are wrong, where a vertex may have several."""
 
     key, name = "labels_wrong", "labels wrong"

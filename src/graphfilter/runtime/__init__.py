@@ -16,6 +16,7 @@ from graphfilter.runtime.launched import Launched, common_exit, launched, may_sp
 from graphfilter.runtime.memory import gpu_memory, memory_of_process
 from graphfilter.runtime.pace import Pace
 from graphfilter.runtime.package import content_hash
+from graphfilter.runtime.surroundings import check_surroundings
 from graphfilter.runtime.threads import (
     compiled_threads,
     prepare_threads,
@@ -46,6 +47,7 @@ __all__ = [
     "Launched",
     "Pace",
     "alone",
+    "check_surroundings",
     "common_exit",
     "compiled_threads",
     "content_hash",

@@ -63,6 +63,8 @@ def unwritable(path: str | os.PathLike[str], error: OSError) -> DataFileError:
     reason = os.strerror(error.errno) if error.errno else error
     if error.errno == errno.ENOENT:
         remedy = "Give a folder that exists."
+    elif error.errno in (errno.EMFILE, errno.ENFILE):
+        remedy = "Let it open more (ulimit -n); what was there before is unchanged."
     elif error.errno in (errno.EEXIST, errno.ENOTDIR):
         remedy = "Give the name of a folder."
     else:

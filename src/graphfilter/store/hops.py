@@ -1,51 +1,29 @@
 """Averages of features over neighbours, over theirs, …, kept beside the arrays of a store.
 
 They are made when they are first needed, and read by whoever needs the same again: the next fit,
-prediction, a report. What is kept has the bits of what would be made. ``hops.json`` says of which
-edges and columns they are, and holds the checksum of every file; it is written last.
+prediction, a report. What is kept has the bits of what would be made; ``hops.json`` is its header.
 """
 
 from __future__ import annotations
 
 import hashlib
-import logging
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphfilter.errors import DataFileError, ModelFileError
+from graphfilter.errors import DataFileError
 from graphfilter.graph import Graph
 from graphfilter.inputs import average_hops
-from graphfilter.storage import convert, read_checked_json, write_checked_json
-from graphfilter.store.arrays import (
-    StoredArray,
-    map_array,
-    mapped_file,
-    verify_array,
-    write_array,
-)
-from graphfilter.store.checks import check_values
+from graphfilter.store.arrays import StoredArray, mapped_file, write_array
 from graphfilter.store.header import HEADER_FILE, read_header
+from graphfilter.store.kept import Array, keep
 
 HOPS_FILE = "hops.json"
 # Fewer multiplications take less time than keeping what they give.
 WORTH_KEEPING = 10**8
 
-log_warning = logging.getLogger("graphfilter").warning
 STRUCTURE = ("indptr", "indices", "weights")
-
-Array = NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class KeptHops:
-    """What ``hops.json`` holds: the checksum of what they were made of, and the arrays."""
-
-    made_of: str = ""
-    arrays: list[StoredArray] = field(default_factory=list)
 
 
 def kept_hops(graph: Graph, columns: Array, n_hops: int) -> list[Array]:
@@ -58,18 +36,16 @@ def kept_hops(graph: Graph, columns: Array, n_hops: int) -> list[Array]:
     work = len(graph.indices) * columns.shape[1] * n_hops
     if folder is None or work < WORTH_KEEPING or columns.dtype != np.float32:
         return average_hops(graph, columns, n_hops)
+    made: list[Array] = []
+
+    def write() -> list[StoredArray]:
+        made.extend(average_hops(graph, columns, n_hops))
+        return [write_array(folder / f"hops-{k}.bin", hop) for k, hop in enumerate(made, 1)]
+
     made_of = _checksum(folder, columns, n_hops)
-    try:
-        if (folder / HOPS_FILE).exists():
-            return read_kept(folder / HOPS_FILE, made_of, [columns.shape] * n_hops)
-    except (DataFileError, ModelFileError, TypeError) as error:
-        log_warning("Averages of neighbours are made again: %s", error)
-    made = average_hops(graph, columns, n_hops)
-    try:
-        _write(folder, made_of, made)
-    except DataFileError as error:
-        log_warning("Averages of neighbours are not kept: %s", error)
-    return made
+    shapes = [columns.shape] * n_hops
+    kept = keep(folder / HOPS_FILE, made_of, shapes, write, what="Averages of neighbours")
+    return made if kept is None else kept
 
 
 def store_of(graph: Graph) -> Path | None:
@@ -107,27 +83,3 @@ def edges_of(folder: Path, roles: tuple[str, ...] = STRUCTURE) -> list[str]:
     """Return the checksums of a store's edges, from its header."""
     arrays = read_header(folder).arrays
     return [arrays[role].sha256 for role in roles if role in arrays]
-
-
-def read_kept(path: Path, made_of: str, shapes: list[tuple[int, ...]]) -> list[Array]:
-    """Map the arrays of a header; raise where they are of something else, or damaged."""
-    kept = convert(KeptHops, read_checked_json(path))
-    if kept.made_of != made_of:
-        raise DataFileError(path, "is of other features, edges or steps.")
-    if [(array.dtype, array.shape) for array in kept.arrays] != [("<f4", s) for s in shapes]:
-        raise DataFileError(path, f"must name {len(shapes)} arrays of the shape {shapes[:1]}.")
-    hops = [map_array(path.parent, array) for array in kept.arrays]
-    for array in kept.arrays:
-        verify_array(path.parent, array)
-    try:
-        for hop in hops:
-            check_values({"features": hop})
-    except ValueError as error:
-        raise DataFileError(path, f"{error}.") from None
-    return hops
-
-
-def _write(folder: Path, made_of: str, hops: list[Array]) -> None:
-    # Until the last line the header is that of the files before, whose checksums then differ.
-    arrays = [write_array(folder / f"hops-{k}.bin", hop) for k, hop in enumerate(hops, 1)]
-    write_checked_json(folder / HOPS_FILE, asdict(KeptHops(made_of, arrays)))

@@ -1,31 +1,28 @@
 """Hops P^k X of every vertex, kept beside the arrays of a store and mapped from there.
 
 ``powers.bin`` holds the K + 1 hops of one vertex after another, so that some vertices are read in
-one piece; ``powers.json`` says what they were made of, and is written last.
+one piece; ``powers.json`` is its header.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import DataFileError, ModelFileError
-from graphfilter.storage import write_checked_json
-from graphfilter.store.arrays import StoredArray, map_array, writing_array
-from graphfilter.store.hops import KeptHops, log_warning, read_kept
+from graphfilter.store.arrays import StoredArray, writing_array
+from graphfilter.store.kept import Array, keep
 
 POWERS_FILE, POWERS_ARRAY = "powers.json", "powers.bin"
 # Smaller ones are made in less time than they are read and checked.
 WORTH_KEEPING = 1 << 25
 _PIECE_BYTES = 4 << 20
 
-Array = NDArray[np.float32]
 Shape = tuple[int, int, int]
 
 
@@ -60,18 +57,9 @@ def kept_powers(folder: Path, recipe: Recipe) -> Array | None:
     Both are logged.
     """
     n, n_parts, d = recipe.shape
-    try:
-        if (folder / POWERS_FILE).exists():
-            found = read_kept(folder / POWERS_FILE, recipe.made_of, [(n, n_parts * d)])
-            return found[0].reshape(recipe.shape)
-    except (DataFileError, ModelFileError, TypeError) as error:
-        log_warning("Hops are made again: %s", error)
-    try:
-        stored = _write(folder, recipe)
-    except (DataFileError, OSError) as error:
-        log_warning("Hops are not kept: %s", error)
-        return None
-    return map_array(folder, stored).reshape(recipe.shape)
+    path, shapes = folder / POWERS_FILE, [(n, n_parts * d)]
+    kept = keep(path, recipe.made_of, shapes, lambda: [_write(folder, recipe)], what="Hops")
+    return None if kept is None else kept[0].reshape(recipe.shape)
 
 
 def _write(folder: Path, recipe: Recipe) -> StoredArray:
@@ -85,7 +73,6 @@ def _write(folder: Path, recipe: Recipe) -> StoredArray:
             for start in range(0, n, step):
                 rows = scratch.read(start, min(start + step, n))
                 writer.append(rows.reshape(len(rows), -1))
-    write_checked_json(folder / POWERS_FILE, asdict(KeptHops(recipe.made_of, [writer.result])))
     return writer.result
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
 _TEXT = re.compile(r"\.(csv|tsv|txt)(\.gz)?$", re.IGNORECASE)
 # The beginning of a table: enough to see which columns fit those of the other.
 _PEEK_ROWS = 10_000
+_NO_MEMORY = "what it describes does not fit in memory."
+_REMEDIES = {
+    errno.EMFILE: "Let the process open more files (ulimit -n)",
+    errno.ENFILE: "Close other programs, which have too many open",
+    errno.EACCES: "Ask for permission to read it",
+}
 # Each is understood by itself, in half a millisecond.
 MOST_COLUMNS = 100_000
 
@@ -141,9 +149,17 @@ def reading_table(where: str | PathLike[str]) -> Generator[None]:
     except GraphError as error:
         raise DataFileError(where, str(error)) from error
     except MemoryError:
-        raise DataFileError(where, "what it describes does not fit in memory.") from None
+        raise DataFileError(where, _NO_MEMORY) from None
     except (pa.ArrowException, OSError, UnicodeError) as error:
         text = " ".join(str(error).split())[:200]
+        number = error.errno if isinstance(error, OSError) else None
+        if number == errno.ENOMEM or "allocate memory" in text:
+            raise DataFileError(where, _NO_MEMORY) from None
+        if number is not None:
+            # Of the system, not of what the file holds.
+            remedy = _REMEDIES.get(number, "Check the file and the disk")
+            problem = f"cannot be read: {os.strerror(number)}. {remedy}."
+            raise DataFileError(where, problem) from None
         row = re.search(r"Row #(\d+): ", text)
         problem = f"cannot be read ({text}). Fix it, or name its `encoding` or `delimiter`."
         problem = "the file is empty; it must have columns." if "Empty CSV" in text else problem

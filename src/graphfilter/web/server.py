@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
+import logging
 import os
 import signal
 import socket
@@ -72,6 +74,7 @@ class WebServer:
             timeout_keep_alive=min(SECONDS_IDLE, seconds_to_send),
             timeout_graceful_shutdown=seconds_to_end or None,
         )  # fmt: skip
+        logging.getLogger("uvicorn.error").addFilter(_is_no_end)
         self._listener = listener
         self._patient = seconds_to_end > 0
         self._server: Any = uvicorn.Server(config)
@@ -103,6 +106,11 @@ class WebServer:
             # A server that was told to stop may fail in the middle of its work, unreported.
             if not self._server.should_exit:
                 raise
+
+
+def _is_no_end(record: logging.LogRecord) -> bool:
+    """Return whether a line of the log is of anything but a request that the end cut off."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 def serve(service: Service, on_start: Callable[[], None] | None = None) -> None:

@@ -1,0 +1,41 @@
+"""Where a process was started: what would make libraries abort is said beforehand."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from graphfilter.errors import ConfigError
+
+# With less than this libraries abort while they load or start threads; with more, what does not
+# fit is an error that can be caught.
+LEAST_ADDRESSES = 1100 << 20
+# Of the files that a command has open at a time; streams and those of libraries are among them.
+LEAST_OPEN_FILES = 16
+
+
+def check_surroundings() -> None:
+    """Raise where the working folder is gone, or a limit of the shell is too low to load torch."""
+    try:
+        Path.cwd()
+    except OSError:
+        raise ConfigError(
+            "the folder that this was started in is gone. Change to another: cd FOLDER."
+        ) from None
+    if sys.platform == "win32":
+        return
+    import resource
+
+    addresses, files = (
+        resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_NOFILE)
+    )
+    if 0 <= addresses < LEAST_ADDRESSES:
+        raise ConfigError(
+            f"the memory of a process must not be limited to less than {LEAST_ADDRESSES >> 20:,} "
+            f"MiB, which its libraries take; got {addresses >> 20:,}. Raise it: ulimit -v."
+        )
+    if 0 <= files < LEAST_OPEN_FILES:
+        raise ConfigError(
+            f"a process must be allowed {LEAST_OPEN_FILES} open files; got {files}. Raise it: "
+            "ulimit -n."
+        )
