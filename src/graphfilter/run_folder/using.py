@@ -23,10 +23,16 @@ from graphfilter.run_folder.description import RunDescription
 
 
 def predict_graph(
-    estimator: VertexEstimator, run: RunDescription, graph: Graph
+    estimator: VertexEstimator,
+    run: RunDescription,
+    graph: Graph,
+    only: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return what the model of a run says of another graph (n, C): probabilities, or numbers."""
-    return estimator.answers(graph=as_fitted(estimator, run, graph))
+    """Return what the model of a run says of another graph (n, C): probabilities, or numbers.
+
+    ``only`` are the vertices to answer for; all unless given.
+    """
+    return estimator.answers(graph=as_fitted(estimator, run, graph), only=only)
 
 
 def as_fitted(estimator: VertexEstimator, run: RunDescription, graph: Graph) -> Graph:
