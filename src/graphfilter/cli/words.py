@@ -27,6 +27,7 @@ OPTIONS = {
     "embeddings": "--embeddings",
     "encoding": "--encoding",
     "features": "--features",
+    "forget_ids": "--forget-ids",
     "hidden_size": "--hidden",
     "id": "--id",
     "keep_graph": "--keep-graph",

@@ -35,6 +35,7 @@ from graphfilter.estimators.recognition import (
     MANY_CHANGED,
     KnownVertices,
     describe_changed,
+    describe_known,
     named,
 )
 from graphfilter.estimators.saving import load_estimator, save_estimator
@@ -420,8 +421,8 @@ class VertexEstimator(EstimatorState):
         if held is not None and target is self.graph_ and held.device == device:
             return held
         known = self.recognise(target)
-        if known is not None:
-            self._check_unchanged(target, known)
+        if known is not None and (changed := self._changed(target, known)):
+            warnings.warn(changed, ChangedVerticesWarning, stacklevel=3)
         return Prepared.of(
             target, scaling=self.scaler_, device=device, task=self.task_, known=known
         )
@@ -441,13 +442,24 @@ class VertexEstimator(EstimatorState):
         check_is_fitted(self)
         self.known_ = None
 
-    def _check_unchanged(self, target: Graph, known: Known) -> None:
+    def describe_recognised(self, target: Graph) -> list[str]:
+        """Say which vertices of a graph are known, and how many have changed; nothing otherwise.
+
+        Nothing of the fitted graph itself, and of a model that has no use for ids.
+        """
+        if self.known_ is None or self._is_fitted_graph(target):
+            return []
+        known = self.known_.recognise(target)
+        changed = "" if known is None else self._changed(target, known)
+        return [describe_known(known), *([f"{changed[0].upper()}{changed[1:]}"] if changed else [])]
+
+    def _changed(self, target: Graph, known: Known) -> str:
+        """Return what is to be said of known vertices whose features have changed, if so."""
         assert self.known_ is not None
         n_known = int(known.is_known.sum())
         n_changed = self.known_.n_changed(target, known, self.scaler_)
-        if n_changed >= max(1, MANY_CHANGED * n_known):
-            message = describe_changed(n_changed, n_known)
-            warnings.warn(message, ChangedVerticesWarning, stacklevel=4)
+        many = n_changed >= max(1, MANY_CHANGED * n_known)
+        return describe_changed(n_changed, n_known) if many else ""
 
     def _is_fitted_graph(self, target: Graph) -> bool:
         return self.links_checksum_ in ("", links_checksum(target))

@@ -154,5 +154,7 @@ def _write_run(fit: Fit, folder: Path, command: str, asked: Asked) -> FitSummary
         assert isinstance(fit.estimator, VertexClassifier)
         embedding = fit.estimator.transform()
         write_embeddings(asked.embeddings, fit.graph, embedding, excel_safe=asked.excel_safe)
+    if asked.forget_ids:
+        fit.estimator.forget_ids()
     save_run(fit.estimator, folder, run)
     return FitSummary(fit, metrics, conclusion, folder, tuple(filter(None, [kept.said])))
