@@ -139,10 +139,13 @@ def _bytes_per_entry(dtype: np.dtype[Any]) -> int:
 
 
 def check_text(names: Iterable[Any], what: str) -> None:
-    """Require names that can be written: text without lone surrogates."""
+    """Require names that can be written: without lone surrogates, or signs beyond Unicode.
+
+    The latter come out of damaged arrays of text; Python writes them, and cannot read them.
+    """
     try:
-        "".join(name for name in names if isinstance(name, str)).encode()
-    except UnicodeEncodeError as error:
+        "".join(name for name in names if isinstance(name, str)).encode().decode()
+    except (UnicodeEncodeError, UnicodeDecodeError) as error:
         got = repr(error.object[max(0, error.start - 10) : error.end + 10])
         raise GraphError(
             f"{what} must be valid text; got {got}, which cannot be written."
