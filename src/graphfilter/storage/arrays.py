@@ -5,6 +5,7 @@ from __future__ import annotations
 import lzma
 import math
 import struct
+import sys
 import tokenize
 import warnings
 import zipfile
@@ -128,6 +129,11 @@ def _read_array(archive: zipfile.ZipFile, key: str, budget: Budget) -> NDArray[A
         array: NDArray[Any] = np.lib.format.read_array(member, allow_pickle=False)
         if member.read(1):
             raise GraphError(f"{key!r} must be as long as its shape says; it is longer.")
+    if array.dtype.kind == "U" and array.size and array.dtype.itemsize:
+        signs = np.ascontiguousarray(array).reshape(-1).view(array.dtype.byteorder + "u4")
+        if signs.max() > sys.maxunicode:
+            # numpy would make text of it that Python can neither show nor read.
+            raise GraphError(f"{key!r} must be valid text; got signs beyond Unicode.")
     return array
 
 
@@ -139,13 +145,10 @@ def _bytes_per_entry(dtype: np.dtype[Any]) -> int:
 
 
 def check_text(names: Iterable[Any], what: str) -> None:
-    """Require names that can be written: without lone surrogates, or signs beyond Unicode.
-
-    The latter come out of damaged arrays of text; Python writes them, and cannot read them.
-    """
+    """Require names that can be written: text without lone surrogates."""
     try:
-        "".join(name for name in names if isinstance(name, str)).encode().decode()
-    except (UnicodeEncodeError, UnicodeDecodeError) as error:
+        "".join(name for name in names if isinstance(name, str)).encode()
+    except UnicodeEncodeError as error:
         got = repr(error.object[max(0, error.start - 10) : error.end + 10])
         raise GraphError(
             f"{what} must be valid text; got {got}, which cannot be written."
