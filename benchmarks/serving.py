@@ -40,15 +40,16 @@ from harness import Record, main, markdown, option_parser, stage, three_digits
 
 N_CLIENTS = 50
 # Requests of all clients together.
-N_KNOWN, N_NEW = 20_000, 1_000
+N_KNOWN, N_NEW = 10_000, 500
 MODELS = {"SGF": SGFClassifier, "committee": GraphClassifier}
 ASKED = {"known": "one vertex by id", "new": "one new vertex"}
 
 
 def read_graph(name: str) -> Graph:
-    if name == "made":
-        return make_csbm(n_vertices=200, n_features=8, frequency=0.3)
-    return load_dataset(name)
+    """Return a graph whose vertices have ids."""
+    made = name == "made"
+    graph = make_csbm(n_vertices=200, n_features=8, frequency=0.3) if made else load_dataset(name)
+    return graph.replace(vertex_names=[str(i) for i in range(graph.n_vertices)])
 
 
 def serve(dataset: str, model: str, pipe: Connection) -> None:
@@ -56,7 +57,7 @@ def serve(dataset: str, model: str, pipe: Connection) -> None:
     graph = read_graph(dataset)
     estimator = MODELS[model](max_epochs=10, random_state=0).fit(graph=graph)
     scorer = Scorer(estimator, RunDescription(), None, graph)
-    with Endpoint(scorer, limits=Limits(waiting=2 * N_CLIENTS)) as endpoint:
+    with Endpoint(scorer, limits=Limits(waiting=2 * N_CLIENTS, seconds=120)) as endpoint:
         pipe.send(endpoint.url)
         pipe.recv()
 

@@ -21,6 +21,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$\n?|^<!-- show: (\S+) -->$", re.S | re.M)
+# On a terminal these lines are a bar that goes away.
+PROGRESS = re.compile(r"(training|comparing): |.*: \d+/\d+ (runs|trials)\b")
 WIDTH = "92"
 QUIET = {"COLUMNS": WIDTH, "PYTHONWARNINGS": "ignore", "MPLBACKEND": "agg", "NO_COLOR": "1"}
 
@@ -64,7 +66,8 @@ def _command(line: str) -> str:
     )
     if done.returncode:
         raise RuntimeError(f"{line}\n{done.stdout}")
-    return "\n".join(line.rstrip() for line in done.stdout.strip("\n").splitlines())
+    lines = [line.rstrip() for line in done.stdout.strip("\n").splitlines()]
+    return "\n".join(line for line in lines if not PROGRESS.match(line))
 
 
 def _figures() -> list[str]:

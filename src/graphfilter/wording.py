@@ -37,3 +37,12 @@ def number(value: float) -> str:
     ('12,346', '12.35', '0.0012')
     """
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def signed(value: float) -> str:
+    """Write a difference with its sign.
+
+    >>> signed(-12345.67), signed(0.5)
+    ('-12,346', '+0.50')
+    """
+    return f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.2f}"

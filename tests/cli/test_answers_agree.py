@@ -18,6 +18,7 @@ from tests.analyst_tables import AnalystTables, make_churn, make_fraud, make_rev
 from graphfilter.tables.formats import TABLES
 from graphfilter.tables.text_format import TextOptions
 from graphfilter.tables.text_table import TextTable
+from graphfilter.wording import number
 
 QUICK = ("--model", "sgf", "--layers", 4, "--epochs", 60, "--quiet")
 
@@ -184,7 +185,7 @@ def test_answers_on_fraud_agree(graphfilter, tmp_path: Path, words: tuple[str, .
     if words:
         threshold = run.metrics["decision"]["threshold"]
         odds = np.log(threshold / (1 - threshold))
-        assert f"“1” is answered where its log-odds are {odds:+.2f} or more" in run.page
+        assert f"“1” is predicted where its log-odds are {odds:+.2f} or more" in run.page
         assert "sets hold a class more, which the threshold answers" in run.page
     assert run.data["training"]["monitored"]["name"] == "average precision"
     assert "<dt>pairs with a common neighbour within a class</dt>" in run.page
@@ -231,7 +232,15 @@ def test_answers_on_revenue_agree(graphfilter, tmp_path: Path) -> None:
     assert graphfilter("predict", run.folder, *files, "--quiet", "--out", out).code == 0
     again = {n: float(row["predicted"]) for n, row in rows_of(out).items()}
     assert again == pytest.approx(said)
-    assert graphfilter("explain", run.folder, "--vertex", "shop 3").code == 2
+    why = tmp_path / "why.json"
+    told = graphfilter("explain", run.folder, "--vertex", "shop 3", "--quiet", "--json", why)
+    assert told.code == 0, told.err
+    (found,) = json.loads(why.read_text())
+    assert found["predicted"] == f"revenue {number(said['shop 3'])}"
+    assert found["predicted"] in told.out
+    refused = graphfilter("explain", run.folder, "--vertex", "shop 3", "--against", "north")
+    assert refused.code == 2
+    assert "--against compares classes" in refused.err
 
 
 @pytest.mark.parametrize(

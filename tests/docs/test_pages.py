@@ -26,7 +26,9 @@ def run_command(line: str, monkeypatch, capfd) -> None:
     words = shlex.split(line.removeprefix("$ "))
     assert words[0] == "graphfilter"
     if words[1] == "fit":
-        words += QUICKLY if "--model" in words else (*QUICKLY, "--model", "sgf")
+        # --seconds is for a committee.
+        named = {"--model", "--seconds"} & {*words}
+        words += QUICKLY if named else (*QUICKLY, "--model", "sgf")
     monkeypatch.setattr(sys, "argv", words)
     with pytest.raises(SystemExit) as stop:
         main()

@@ -14,6 +14,7 @@ from graphfilter.paper import (
     filter_dynamics,
     label_efficiency,
     last_epoch,
+    new_vertices,
     options,
     peer_table,
     settings,
@@ -40,7 +41,9 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(committee, "MOST_REPEATS", 1)
     for module in (figure2, filter_dynamics):
         monkeypatch.setattr(module, "QUICK", ("karate",))
-    of_runs = (table4, table5, figure3, figure3_seeds, label_efficiency, settings, theta)
+    of_runs = (
+        table4, table5, figure3, figure3_seeds, label_efficiency, new_vertices, settings, theta,
+    )  # fmt: skip
     tables = [replace(module.TABLE, quick=("karate",)) for module in of_runs]
     tables += [
         replace(table, quick=("karate",), beside=("karate",))

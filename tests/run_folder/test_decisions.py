@@ -101,7 +101,7 @@ def test_decision_is_kept_with_the_run_and_followed(graph: Graph, tmp_path: Path
     lines = (tmp_path / "predictions.csv").read_text().splitlines()[1:]
     assert [line.split(",")[1].strip('"') for line in lines] == expected
     page = (tmp_path / "report.html").read_text()
-    assert "When to answer “fraud”" in page
+    assert "When to predict “fraud”" in page
     assert "the lowest cost on the validation vertices" in page
 
 
@@ -112,7 +112,7 @@ def test_without_a_wish_the_more_probable_class_is_answered(graph: Graph, tmp_pa
     found = json.loads((tmp_path / "metrics.json").read_text())["decision"]
     assert found["scores"] == found["at_one_half"]
     assert (
-        "is answered where it is the more probable class" in (tmp_path / "report.html").read_text()
+        "is predicted where it is the more probable class" in (tmp_path / "report.html").read_text()
     )
 
 
@@ -144,4 +144,4 @@ def test_explanation_is_of_the_class_that_is_answered(graph: Graph, tmp_path: Pa
     found, notes = explain_run(loaded, about, graph, [str(unlikely)])
     assert (found[0].predicted, found[0].against) == ("fraud", "ok")
     assert found[0].score < 0
-    assert "fraud is answered from a probability of 0.001, log-odds -6.91." in notes
+    assert "fraud is predicted from a probability of 0.001, log-odds -6.91." in notes

@@ -137,6 +137,16 @@ def test_features_without_a_table_are_a_list_and_edges_have_weights(graph: gf.Gr
     assert list(found["probabilities"].values()) == clf.predict_proba(graph=grown)[50].tolist()
 
 
+def test_committee_says_of_some_vertices_what_it_says_of_all(graph: gf.Graph) -> None:
+    """Of those that it recognises by id, and of new ones, weighed by what is known of them."""
+    named = graph.replace(vertex_names=[f"v{i}" for i in range(50)])
+    clf = gf.GraphClassifier(max_epochs=5, random_state=0).fit(graph=named.subgraph(range(40)))
+    some = np.array([49, 3, 41])
+    expected = clf.answers(graph=named)[some]
+    np.testing.assert_allclose(clf.answers(graph=named, only=some), expected, atol=1e-6)
+    assert (clf.answers(only=some[1:2]) == clf.answers()[some[1:2]]).all()
+
+
 def test_numbers_and_several_labels_have_answers_of_their_own(graph: gf.Graph) -> None:
     from graphfilter.serving import Scorer
 

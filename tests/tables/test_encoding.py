@@ -38,7 +38,7 @@ def test_numbers_of_every_kind_are_taken_as_they_are() -> None:
     encoder = fit(**columns)
     assert encoder.feature_names == tuple(columns)
     assert encoder.notes == (
-        "2 columns read as numbers ('text', 'packed'); otherwise: name their kinds with `kinds`.",
+        "2 columns read as numbers ('text', 'packed'); otherwise: `kinds=(('NAME', 'category'),)`.",
     )
     expected = [[1, 1, 1, 1, 1, 7], [-25, 2, 2, 0, 0, 8], [3, 3, 3, 1, 1, 7]]
     np.testing.assert_array_equal(encode(encoder, **columns), expected)

@@ -10,7 +10,8 @@ from typing import Any
 import torch
 
 from graphfilter.bench.averages import divide_name, train_average
-from graphfilter.bench.protocol import GraphLoader, draw_split, split_index
+from graphfilter.bench.new_vertices import train_without
+from graphfilter.bench.protocol import NEW, GraphLoader, draw_split, split_index
 from graphfilter.bench.record import Record
 from graphfilter.graph import Graph
 from graphfilter.metrics import score_parts
@@ -152,6 +153,10 @@ def run_pair(pair: Pair, load: GraphLoader, emit: Emit) -> None:
         for record, split in runs:
             emit(_predicted(record, system, graph, split))
         return
+    if pair.split_rule.startswith(f"{NEW}:"):
+        for record, split in runs:
+            emit(_run_new(record, split, system, graph, pair, emit))
+        return
     try:
         prepared = Prepared.of(graph, scaling=pair.scaling, device=pair.device)
     except Exception as error:
@@ -171,6 +176,22 @@ def _predicted(record: Record, system: System, graph: Graph, split: Split) -> Re
     except Exception as error:
         return _failed(record, error)
     return replace(record, scores=scores, seconds=seconds)
+
+
+def _run_new(
+    record: Record, split: Split, system: System, graph: Graph, pair: Pair, emit: Emit
+) -> Record:
+    """Return the record of a run whose test vertices are not there until it is trained."""
+    try:
+        outcome = train_without(
+            graph, system, split, record.seed, scaling=pair.scaling, device=pair.device,
+            on_epoch=_news(emit),
+        )  # fmt: skip
+        assert graph.labels is not None
+        # What members alone would say of the whole graph is another question.
+        return _scored(record, split, outcome, graph.labels, with_members=False)
+    except Exception as error:
+        return _failed(record, error)
 
 
 def _run_group(
@@ -221,7 +242,9 @@ def _records(
     ]
 
 
-def _scored(record: Record, split: Split, outcome: Outcome, labels: Any) -> Record:
+def _scored(
+    record: Record, split: Split, outcome: Outcome, labels: Any, *, with_members: bool = True
+) -> Record:
     result = outcome.result
     return replace(
         record,
@@ -233,7 +256,7 @@ def _scored(record: Record, split: Split, outcome: Outcome, labels: Any) -> Reco
         seconds_per_epoch=outcome.seconds / max(outcome.n_epochs, 1),
         side_by_side=outcome.side_by_side,
         filter=_learned_scalars(outcome),
-        members=_members(outcome, split, labels),
+        members=_members(outcome, split, labels) if with_members else {},
     )
 
 

@@ -5,15 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphfilter.data import describe, load_dataset, read_npz
 from graphfilter.errors import ConfigError, GraphError, GraphFilterError, check_name
 from graphfilter.graph import Graph
 from graphfilter.splits import Split, few, fraction, per_class, stratified
 
-SPLIT_RULES = ("stratified", "per_class", "fixed", "public", "fraction:0.1", "few:0.01")
-# Those that take the share of training vertices.
-_SHARED = {"fraction": fraction, "few": few}
+SPLIT_RULES = (
+    "stratified", "per_class", "fixed", "public", "fraction:0.1", "few:0.01", "seen:0.2", "new:0.2",
+)  # fmt: skip
+# Those that take the share of training vertices, or of test vertices.
+NEW = "new"
+
+
+def _held_out(labels: NDArray[np.int64], seed: int, share: float) -> Split:
+    """Test on a share of the vertices; train on three quarters of the others."""
+    return stratified(labels, seed, (0.75 * (1 - share), 0.25 * (1 - share), share))
+
+
+_SHARED = {"fraction": fraction, "few": few, "seen": _held_out, NEW: _held_out}
 
 
 def dataset_name(dataset: str | Path) -> str:
@@ -66,7 +77,7 @@ def check_split_rule(rule: str) -> str:
     except ValueError:
         share = np.nan
     if not 0 < share < 1:
-        raise ConfigError(f"the training fraction must be in (0, 1); got {rule!r}.")
+        raise ConfigError(f"the share of a split must be in (0, 1); got {rule!r}.")
     return f"{name}:{share:g}"
 
 
@@ -80,7 +91,9 @@ def draw_split(graph: Graph, rule: str, index: int) -> Split:
 
     Rules: ``stratified`` (60/20/20 of every class, the paper's), ``per_class`` (GPR-GNN and
     later), ``fixed`` and ``public`` (those that come with the data), ``fraction:0.1`` (that
-    share for training), ``few:0.01`` (that share for training, and as much for validation).
+    share for training), ``few:0.01`` (that share for training, and as much for validation),
+    ``seen:0.2`` (that share for test, a quarter of the rest for validation) and ``new:0.2`` (the
+    same, and the test vertices are not there until the system is trained).
     """
     rule = check_split_rule(rule)
     if graph.labels is None:

@@ -69,6 +69,15 @@ class AnswerOptions(PredictedOptions):
             show_default=False,
         ),
     ] = None
+    forget_ids: Annotated[
+        bool,
+        typer.Option(
+            "--forget-ids",
+            help="Leave the ids of the vertices, which are kept as hashes, out of the model: "
+            "predict then knows none of them again, and is less accurate on a graph that has "
+            "grown.",
+        ),
+    ] = False
     embeddings: Annotated[
         Path | None,
         typer.Option(
@@ -155,5 +164,5 @@ class AnswerOptions(PredictedOptions):
 
         return Asked(
             self.threshold, tuple(self.cost or ()), self.positive, self.embeddings, self.repeats,
-            self.title, self.coverage, self.keep_graph, self.excel_safe,
+            self.title, self.coverage, self.keep_graph, self.excel_safe, self.forget_ids,
         )  # fmt: skip

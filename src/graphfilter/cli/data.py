@@ -165,4 +165,4 @@ def unpack(
     new, same = states.count("new"), states.count("same")
     say(f"Files of datasets: {new} unpacked to {cache_folder()}, {same} there already.")
     if other := [file.name for file in done if file.state == "other"]:
-        say(f"Left as they are, of other content: {', '.join(other)}. Replace them: --overwrite.")
+        say(f"Unchanged, with other content: {', '.join(other)}. To replace them: --overwrite.")

@@ -57,7 +57,7 @@ def show_dry_run(
     say(f"Disk: about {say_bytes(found.disk)} for the run folder.")
     if cost.kept:
         said = say_bytes(cost.kept)
-        say(f"The store keeps {said} of hops, and twice as much while they are made.")
+        say(f"The store keeps {said} of hops, and needs twice as much while they are computed.")
     if found.fits:
         with waiting("timing an epoch on a smaller graph", quiet=quiet):
             times = time_fit(plan, estimator, place.size, baselines=baselines)
@@ -66,7 +66,7 @@ def show_dry_run(
             f"An epoch takes about {_seconds(times.epoch)}{without}; there are at most "
             f"{found.max_epochs:,}, mostly fewer."
         )
-        what = "the plain models beside it included" if baselines else "no plain models beside it"
+        what = "baselines included" if baselines else "without baselines"
         say(
             f"The whole fit takes about {_seconds(times.least)}, where the first epochs are the "
             f"best, to {_seconds(times.most)}, where all are trained; {what}."

@@ -30,6 +30,14 @@ def explain(
             help="Class to compare with. Default: the second most probable one.", metavar="CLASS"
         ),
     ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            help="Label or number to explain, of several. Default: the most probable label, or "
+            "the first number.",
+            metavar="NAME",
+        ),
+    ] = None,
     top: Annotated[
         int, typer.Option(help="Number of vertices and features to list.", metavar="N", min=1)
     ] = 10,
@@ -40,10 +48,12 @@ def explain(
     """Explain a prediction by a vertex's own features, its neighbours and its place in the graph.
 
     The score is the log-odds of the predicted class against another: 0 is undecided, 2.2 is nine
-    to one. It is divided, exactly for a linear filter, into what the features of the vertex
-    itself, of its neighbours and of vertices farther away contribute, what its place in the graph
-    contributes whatever the features are, and what every vertex starts from. Below it are the
-    vertices and the features that contribute most, for (+) and against (-).
+    to one. Of several labels it is the log-odds of having one; of a number the number itself, or
+    its logarithm where it was learned so. It is divided, exactly for a linear filter, into what
+    the features of the vertex itself, of its neighbours and of vertices farther away contribute,
+    what its place in the graph contributes whatever the features are, and what every vertex
+    starts from. Below it are the vertices and the features that contribute most, for (+) and
+    against (-).
 
     Without tables, those of the run are read again.
 
@@ -58,7 +68,9 @@ def explain(
     classifier, about, encoder = load_run(run)
     new = with_origin(given, about).read(encoder=encoder, like=about.columns).graph
     with waiting("explaining", quiet=given.quiet):
-        found, notes = explain_run(classifier, about, new, vertex, against=against, most=top)
+        found, notes = explain_run(
+            classifier, about, new, vertex, against=against, output=output, most=top
+        )
     tell(notes, quiet=given.quiet)
     for explanation in found:
         _show(explanation)
@@ -74,7 +86,7 @@ def with_origin(given: GraphOptions, about: RunDescription) -> GraphOptions:
     kept = {name: about.origin[name] for name in ORIGIN if name in about.origin}
     if not kept:
         raise ConfigError(
-            "the run does not say which graph it was made from; name it: --edges and --vertices, "
+            "the run does not record its graph; name it: --edges and --vertices, "
             "or --dataset NAME, or --graph FILE."
         )
     words = {"dataset", "delimiter", "encoding", "decimal"}
@@ -90,25 +102,33 @@ def with_origin(given: GraphOptions, about: RunDescription) -> GraphOptions:
 
 def _show(found: Explanation) -> None:
     say(f"Vertex {found.vertex}: {found.sentence}")
-    rows = [[name, f"{value:+.3f}"] for name, value in found.parts]
-    rows.append([f"together: {found.predicted} against {found.against}", f"{found.score:+.3f}"])
-    title = f"{found.predicted} with probability {found.probability:.1%}"
-    show_table(["what adds to the score", "log-odds"], rows, title=title)
+    rows = [[name, _signed(value)] for name, value in found.parts]
+    together = f"{found.predicted} against {found.against}" if found.against else found.predicted
+    rows.append([f"together: {together}", _signed(found.score)])
+    title = found.predicted
+    if found.probability is not None:
+        title += f" with probability {found.probability:.1%}"
+    show_table(["what adds to the score", found.unit], rows, title=title)
     if found.speakers:
         speakers = [
-            [s.vertex, s.steps, s.label or "–", f"{s.contribution:+.3f}"] for s in found.speakers
+            [s.vertex, s.steps, s.label or "–", _signed(s.contribution)] for s in found.speakers
         ]
-        heads = ["vertices that add most", "steps away", "label", "log-odds"]
+        heads = ["vertices that add most", "steps away", "label", found.unit]
         show_table(heads, speakers, text_columns=3)
     if found.features:
         features = [
-            [f.name, f"{f.value:g}", f"{f.own:+.3f}", f"{f.others:+.3f}"] for f in found.features
+            [f.name, f"{f.value:g}", _signed(f.own), _signed(f.others)] for f in found.features
         ]
         heads = ["features that add most", "value", "its own", "of others"]
         show_table(heads, features)
     if found.exact_share < 1:
         say(
             f"Single vertices and features are those of the members that are linear filters, "
-            f"{found.exact_share:.0%} of the whole by weight; the others are taken apart by "
+            f"{found.exact_share:.0%} of the whole by weight; the others are divided by "
             "distance only."
         )
+
+
+def _signed(value: float) -> str:
+    """Write a share of a score: three digits, or all those before the point."""
+    return f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.3f}"

@@ -186,7 +186,7 @@ def fit(
     words = set(given_words(context))
     chosen = choose_model(model, words, of_values=given.of_values)
     if scale is not None and not given.number:
-        raise ConfigError("--scale is of --number; leave it out.")
+        raise ConfigError("--scale applies to --number only; leave it out.")
     if out is None and not dry_run:
         raise ConfigError("fit needs a folder for the results: --out FOLDER.")
     group = join_processes()

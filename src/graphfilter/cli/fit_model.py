@@ -37,16 +37,16 @@ def choose_model(model: str | None, words: set[str], *, of_values: bool) -> str:
         raise ConfigError("--balanced is for one class per vertex; leave it out.")
     model = DEFAULT if model is None else model
     if "--seconds" in words and model not in _efforts():
-        raise ConfigError("--seconds is of a committee; give --epochs instead.")
+        raise ConfigError("--seconds applies to a committee only; give --epochs instead.")
     if model == SGF:
         return model
     if "--members" in words and model.partition("@")[0] in _efforts():
         raise ConfigError("a committee has its own members; leave --members out.")
     for word in sorted(words & _OF_SGF.keys()):
         if model == DEFAULT:
-            raise ConfigError(f"{word} is of the paper's filter alone; add --model sgf.")
+            raise ConfigError(f"{word} applies to the paper's filter only; add --model sgf.")
         raise ConfigError(
-            f"{word} is of --model sgf; for another write the setting after its name: "
+            f"{word} applies to --model sgf only; for another write the setting after its name: "
             f"--model {model}@{_OF_SGF[word]}=... where it has one."
         )
     return model

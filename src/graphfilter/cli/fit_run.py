@@ -170,7 +170,7 @@ def _show_decision(found: dict[str, Any]) -> None:
     if found["metric"] != "given":
         chosen = f"{extreme} {found['metric']} on the validation vertices"
     say(
-        f"{found['positive']} is answered from a probability of {found['threshold']:.3g} "
+        f"{found['positive']} is predicted from a probability of {found['threshold']:.3g} "
         f"({chosen}): {scores['found']} of {scores['found'] + scores['missed']} {part} vertices "
         f"found, {count(scores['false_alarms'], 'false alarm')}, mean cost {scores['cost']:.3g}."
     )

@@ -29,7 +29,7 @@ PANELS = (
 
 FIRST = {
     "fit": ("edges", "vertices", "label", "out", "dataset", "model", "seconds", "resume"),
-    "predict": ("edges", "vertices", "out", "with_", "coverage", "overwrite"),
+    "predict": ("edges", "vertices", "out", "with_", "report", "coverage", "overwrite"),
     "bench": ("datasets", "models", "out", "runs", "edges", "vertices", "label", "quick"),
     "explain": ("vertex", "against", "top", "json"),
     "suggest": ("n", "csv"),

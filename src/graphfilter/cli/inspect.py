@@ -141,7 +141,7 @@ def _show_cost(graph: Graph, n_labelled: int) -> None:
     cost = estimate_cost(get_system("committee"), with_features(graph)[0], n_train, available)
     say(
         f"Training the committee takes about {say_bytes(cost.memory.peak)} of memory, of "
-        f"{say_bytes(available)}; graphfilter fit --dry-run says more."
+        f"{say_bytes(available)}; graphfilter fit --dry-run shows more."
     )
 
 

@@ -9,6 +9,7 @@ import typer
 
 from graphfilter.cli.screen import say, waiting
 from graphfilter.cli.sources import ExcelSafe, GraphOptions, takes
+from graphfilter.cli.words import in_options
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -66,6 +67,14 @@ def predict(
             show_default=False,
         ),
     ] = None,
+    forget_ids: Annotated[
+        bool,
+        typer.Option(
+            "--forget-ids",
+            help="Take every vertex for new, whatever its id: where ids mean others than in the "
+            "fit.",
+        ),
+    ] = False,
     excel_safe: ExcelSafe = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files.")] = False,
 ) -> None:
@@ -106,6 +115,8 @@ def predict(
     if embeddings is not None:
         check_embeddings_file(embeddings, overwrite=overwrite)
     estimator, about, encoder = load_run(run)
+    if forget_ids:
+        estimator.forget_ids()
     if embeddings is not None and not estimator.task_.one_class:
         raise ConfigError("--embeddings is for runs of one class per vertex; leave it out.")
     new, rows, used = _take_graph(given, run, about, encoder, with_)
@@ -123,6 +134,8 @@ def predict(
             found = cast(Any, estimator).transform(graph=graph)
             own = found if rows is None else found[rows]
             write_embeddings(embeddings, prediction.graph, own, excel_safe=excel_safe)
+    for sentence in prediction.describe_recognised():
+        say(in_options(sentence))
     for sentence in known:
         say(sentence)
     if promised := prediction.describe_promise():

@@ -190,7 +190,7 @@ def mover(move: Move) -> Callable[[BenchProgress], None]:
 
 
 def _note(told: BenchProgress) -> str:
-    notes = [f"{told.skipped} were there"] if told.skipped else []
+    notes = [f"{told.skipped} already recorded"] if told.skipped else []
     notes += [f"{told.failed} failed"] if told.failed else []
     if told.seconds_left is not None and told.done < told.total:
         notes.append(f"about {duration(told.seconds_left)} left")

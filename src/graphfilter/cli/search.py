@@ -101,7 +101,7 @@ def _show(result: SearchResult, name: str) -> None:
     heads = ["", *(axis.replace("_", " ") for axis in axes), "validation", "test"]
     show_table(heads, rows)
     gain = result.best.test_accuracy - result.default.test_accuracy
-    say(f"Gain on the test vertices, which chose nothing: {100 * gain:+.1f} points.")
+    say(f"Gain on the test vertices, which were not used to choose: {100 * gain:+.1f} points.")
 
 
 def _row(title: str, found: Found, axes: list[str]) -> list[str]:

@@ -91,7 +91,7 @@ def serve(
         say(f"Serving {run} at {running.url}")
         if running.token is not None and token is None:
             say(f"Requests must carry the header Authorization: Bearer {running.token}")
-        notes = [f"{running.url}/docs says how to ask.", "press Ctrl-C to end it."]
+        notes = [f"{running.url}/docs describes the requests.", "press Ctrl-C to end it."]
         tell(notes, quiet=given.quiet)
 
     serve_until_stopped(running, announce)

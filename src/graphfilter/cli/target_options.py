@@ -22,7 +22,7 @@ class TargetOptions(AnswerOptions):
             return
         word = "--number" if self.number else "--multilabel"
         if self.number and self.multilabel:
-            raise ConfigError("--number and --multilabel each say what to predict: choose one.")
+            raise ConfigError("--number and --multilabel each name what to predict: choose one.")
         if self.vertices is None:
             raise ConfigError(f"{word} names columns of a table (--vertices); there is none.")
         if self.multilabel and len(listed(self.multilabel)) < 2:

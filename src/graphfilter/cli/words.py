@@ -12,6 +12,7 @@ import shlex
 
 # The options of arguments that messages name.
 OPTIONS = {
+    "against": "--against",
     "allow_missing": "--allow-missing",
     "as_of": "--as-of",
     "categorical": "--categorical",
@@ -26,6 +27,7 @@ OPTIONS = {
     "embeddings": "--embeddings",
     "encoding": "--encoding",
     "features": "--features",
+    "forget_ids": "--forget-ids",
     "hidden_size": "--hidden",
     "id": "--id",
     "keep_graph": "--keep-graph",
@@ -35,6 +37,7 @@ OPTIONS = {
     "merge": "--merge",
     "model": "--model",
     "number": "--number",
+    "output": "--output",
     "overwrite": "--overwrite",
     "resume": "--resume",
     "source": "--source",

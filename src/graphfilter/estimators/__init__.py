@@ -14,6 +14,7 @@ from graphfilter.estimators.explaining import (
     explain_graph as explain_graph,
     find_vertex as find_vertex,
 )
+from graphfilter.estimators.explaining_outputs import explain_output as explain_output
 from graphfilter.estimators.graph import (
     EFFORTS as EFFORTS,
     GraphClassifier,
@@ -27,7 +28,11 @@ from graphfilter.estimators.member_answers import (
     MemberAnswers as MemberAnswers,
     Rows as Rows,
 )
-from graphfilter.estimators.members import FittedMember as FittedMember, combine as combine
+from graphfilter.estimators.members import (
+    FittedMember as FittedMember,
+    combine as combine,
+    fitted_members as fitted_members,
+)
 from graphfilter.estimators.promises import check_promise as check_promise
 from graphfilter.estimators.regressor import SGFRegressor, VertexRegressor
 from graphfilter.estimators.saving import (

@@ -15,6 +15,7 @@ from graphfilter.conformal import sets_at
 from graphfilter.errors import ConfigError, GraphError, check_name
 from graphfilter.estimators.alignment import align_target
 from graphfilter.estimators.explaining import class_number, explain_graph, find_vertex, members_of
+from graphfilter.estimators.explaining_outputs import explain_output
 from graphfilter.estimators.inputs import take_target
 from graphfilter.estimators.promises import check_promise
 from graphfilter.estimators.state import parameters
@@ -178,7 +179,14 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         return self.fit(X, y, **arguments).transform()
 
     def explain(
-        self, vertex: Any, X: Any = None, graph: Any = None, *, against: Any = None, most: int = 10
+        self,
+        vertex: Any,
+        X: Any = None,
+        graph: Any = None,
+        *,
+        against: Any = None,
+        output: Any = None,
+        most: int = 10,
     ) -> Explanation:
         """Say why a vertex is labelled as it is.
 
@@ -189,6 +197,8 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         X, graph : as in `predict_proba`, optional
         against : class, optional
             Compare the predicted class with this one; with the second most probable otherwise.
+        output : label, optional
+            Of several labels, the one to explain; the most probable one otherwise.
         most : int
             Vertices and features to name.
 
@@ -209,7 +219,14 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         """
         check_is_fitted(self)
         if not self.task_.one_class:
-            raise ConfigError("explain compares classes; this model predicts several labels.")
+            if against is not None:
+                raise ConfigError("against is a class; of several labels, name one as output.")
+            target, _ = take_target(self, X if self.graph is None else None, graph)
+            said = self.answers(X if self.graph is None else None, graph)
+            own = [find_vertex(target, vertex)]
+            return explain_output(self, self.prepare(target), said, own, output, most=most)[0]
+        if output is not None:
+            raise ConfigError("output is one of several labels; here a vertex has one class.")
         target, _ = take_target(self, X if self.graph is None else None, graph)
         number = find_vertex(target, vertex)
         prepared = self.prepare(target)

@@ -20,13 +20,17 @@ from graphfilter.systems import Prepared
 _MOST_NAMES = 20_000
 
 
-class Explained(Protocol):
+class HasMembers(Protocol):
+    """A fitted estimator that says who answers for a graph."""
+
+    def members_of(self, prepared: Prepared) -> list[FittedMember]: ...
+
+
+class Explained(HasMembers, Protocol):
     """What an explanation takes of a fitted classifier."""
 
     @property
     def classes_(self) -> NDArray[Any]: ...
-
-    def members_of(self, prepared: Prepared) -> list[FittedMember]: ...
 
     def as_members(self, prepared: Prepared) -> list[Member]: ...
 
@@ -79,8 +83,8 @@ def explain_graph(
         ]
 
 
-def members_of(classifier: Explained, prepared: Prepared) -> list[Member]:
-    """Return the networks of a classifier as they predict, with what each sees and counts."""
+def members_of(estimator: HasMembers, prepared: Prepared) -> list[Member]:
+    """Return the networks of an estimator as they predict, with what each sees and counts."""
     views: dict[str, LastColumns] = {}
     return [
         member_of(
@@ -91,7 +95,7 @@ def members_of(classifier: Explained, prepared: Prepared) -> list[Member]:
             temperature=member.temperature,
             views=views,
         )
-        for member in classifier.members_of(prepared)
+        for member in estimator.members_of(prepared)
     ]
 
 

@@ -74,14 +74,7 @@ class MemberAnswers:
 
     def outputs(self, rows: Rows = ALL) -> Array:
         """Return what they say together (m, C), in the units of y."""
-        combined = combine(self._of(rows), self.members, self.estimator.task_, self._shares(rows))
-        found = in_units(combined, self.estimator.target_scales_)
-        if not np.isfinite(found).all():
-            raise GraphFilterError(
-                "the model's answers must be finite; for these features they are not. Scale the "
-                "features, or fit again with lower learning rates."
-            )
-        return found
+        return _put_together(self.estimator, self.members, self._of(rows), self._shares(rows))
 
     def folds(self, rows: Rows = ALL) -> Folded:
         """Return the outputs of each fold, and how hard vertices are."""
@@ -117,6 +110,37 @@ class MemberAnswers:
 
     def _shares(self, rows: Rows) -> Array | None:
         return None if self.shares is None else self.shares[rows]
+
+
+def outputs_of(
+    estimator: EstimatorState,
+    prepared: Prepared,
+    members: Sequence[FittedMember],
+    rows: NDArray[np.int64],
+) -> Array:
+    """Return what members say together of a few vertices (m, C), in the units of y.
+
+    Models whose answer depends on one row alone do not read those of the others.
+    """
+    said = [member.answer(prepared, rows) for member in members]
+    shares = None if prepared.shares is None else prepared.shares[rows]
+    return _put_together(estimator, members, said, shares)
+
+
+def _put_together(
+    estimator: EstimatorState,
+    members: Sequence[FittedMember],
+    said: Sequence[Array],
+    shares: Array | None,
+) -> Array:
+    combined = combine(said, members, estimator.task_, shares)
+    found = in_units(combined, estimator.target_scales_)
+    if not np.isfinite(found).all():
+        raise GraphFilterError(
+            "the model's answers must be finite; for these features they are not. Scale the "
+            "features, or fit again with lower learning rates."
+        )
+    return found
 
 
 def in_units(said: Array, scales: Sequence[TargetScale]) -> Array:

@@ -95,10 +95,12 @@ class FittedMember:
         """Return the network on a device; a copy where it must move, so that the fitted stays."""
         return self.network if device == "cpu" else copy.deepcopy(self.network).to(device)
 
-    def answer(self, prepared: Prepared) -> NDArray[np.float64]:
-        """Return what it says of every vertex (n, C)."""
+    def answer(
+        self, prepared: Prepared, only: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return what it says of every vertex (n, C), or of some."""
         network = self.network_on(prepared.device)
-        return predict_networks(prepared, self.system, [network])[0]
+        return predict_networks(prepared, self.system, [network], rows=only)[0]
 
 
 def fitted_members(

@@ -95,12 +95,25 @@ class KnownVertices:
         return cls(ids, sketch, bool(directed[0]))
 
 
+def describe_known(known: Known | None) -> str:
+    """Return how many vertices of a graph a model knows, that would know some."""
+    if known is None:
+        return (
+            "No vertex is known by its id from the fit: the members that know vertices have no say."
+        )
+    n_known = int(known.is_known.sum())
+    n = len(known.numbers)
+    gone = known.n_fitted - n_known
+    lost = f"; {count(gone, 'vertex', 'vertices')} of the fit are gone" if gone else ""
+    return f"{n_known:,} of {count(n, 'vertex is', 'vertices are')} known by id from the fit{lost}."
+
+
 def describe_changed(n_changed: int, n_known: int) -> str:
     """Return what is to be said of ids whose features have changed."""
     return (
         f"the features of {n_changed:,} of {count(n_known, 'known vertex', 'known vertices')} are "
         "far from what they were when the model was fitted: their ids may mean others by now. If "
-        "so, forget the ids (forget_ids()): all vertices then count as new."
+        "so, forget the ids with `forget_ids`: all vertices then count as new."
     )
 
 

@@ -13,10 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from graphfilter.errors import ConfigError, GraphError, check_name
 from graphfilter.estimators.adaptive import AUTO, AdaptiveEstimator
 from graphfilter.estimators.alignment import align_target
+from graphfilter.estimators.explaining import find_vertex
+from graphfilter.estimators.explaining_outputs import explain_output
+from graphfilter.estimators.inputs import take_target
 from graphfilter.estimators.promises import check_promise
 from graphfilter.estimators.state import parameters
 from graphfilter.estimators.targets import Target, number_target
 from graphfilter.estimators.vertex import VertexEstimator
+from graphfilter.explain import Explanation
 from graphfilter.splits import Split
 from graphfilter.systems import Prepared, find_scale
 from graphfilter.training import SCALES, TargetScale
@@ -91,6 +95,43 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
         check_is_fitted(self)
         values = self.answers(X, graph, vertices, vertex_ids=vertex_ids)
         return values[:, 0] if self.is_column_ else values
+
+    def explain(
+        self, vertex: Any, X: Any = None, graph: Any = None, *, output: Any = None, most: int = 10
+    ) -> Explanation:
+        """Say what a predicted number is made of.
+
+        Parameters
+        ----------
+        vertex : str or int
+            Its name, or its number in a graph without names.
+        X, graph : as in `predict`, optional
+        output : name, optional
+            Of several numbers, the one to explain; the first otherwise.
+        most : int
+            Vertices and features to name.
+
+        Returns
+        -------
+        Explanation
+            Its parts add up to the number or, where that was learned on another scale (``unit``),
+            to the number on that scale.
+
+        Examples
+        --------
+        >>> import graphfilter as gf
+        >>> g = gf.data.make_csbm(n_vertices=60, n_features=3)
+        >>> y = g.adjacency @ g.features[:, 0]
+        >>> model = gf.SGFRegressor(max_epochs=30, random_state=0).fit(g.features, y, graph=g)
+        >>> why = model.explain(5)
+        >>> abs(why.score - model.predict()[5]) < 1e-3
+        True
+        """
+        check_is_fitted(self)
+        given = X if self.graph is None else None
+        target, _ = take_target(self, given, graph)
+        said, own = self.answers(given, graph), [find_vertex(target, vertex)]
+        return explain_output(self, self.prepare(target), said, own, output, most=most)[0]
 
     def predict_interval(
         self, X: Any = None, graph: Any = None, *, coverage: float = 0.9

@@ -24,7 +24,7 @@ from graphfilter.errors import (
 )
 from graphfilter.estimators.drawing import filter_view, fitted_card
 from graphfilter.estimators.inputs import draw_seed, take_split, take_target, take_training
-from graphfilter.estimators.member_answers import MemberAnswers, in_units
+from graphfilter.estimators.member_answers import MemberAnswers, in_units, outputs_of
 from graphfilter.estimators.members import (
     FittedMember,
     combine,
@@ -35,6 +35,7 @@ from graphfilter.estimators.recognition import (
     MANY_CHANGED,
     KnownVertices,
     describe_changed,
+    describe_known,
     named,
 )
 from graphfilter.estimators.saving import load_estimator, save_estimator
@@ -347,6 +348,7 @@ class VertexEstimator(EstimatorState):
         vertices: Any = None,
         *,
         vertex_ids: Sequence[Any] | None = None,
+        only: NDArray[np.int64] | None = None,
     ) -> NDArray[np.float64]:
         """Return what the task's outputs say (n, C), of all members together, in the units of y.
 
@@ -365,13 +367,20 @@ class VertexEstimator(EstimatorState):
             The id of every vertex, by which a committee recognises those it was fitted on; those of
             a graph or DataFrame that names its vertices otherwise. Where the fit named none, the
             number of the vertex then.
+        only : int array, optional
+            The vertices to answer for; models whose answers depend on one row save the others.
         """
         check_is_fitted(self)
         target, rows = take_target(self, X, graph, vertices)
         target = named(target, vertex_ids)
         held: NDArray[np.float64] | None = getattr(self, "outputs_", None)
+        if only is not None:
+            rows = only if rows is None else rows[only]
         if held is not None and target is self.graph_:
             return held.copy() if rows is None else held[rows]
+        if only is not None and rows is not None:
+            prepared = self.prepare(target)
+            return outputs_of(self, prepared, self.members_of(prepared), rows)
         return self.ask(target).outputs(slice(None) if rows is None else rows)
 
     def ask(self, target: Graph, folder: Path | None = None) -> MemberAnswers:
@@ -412,8 +421,8 @@ class VertexEstimator(EstimatorState):
         if held is not None and target is self.graph_ and held.device == device:
             return held
         known = self.recognise(target)
-        if known is not None:
-            self._check_unchanged(target, known)
+        if known is not None and (changed := self._changed(target, known)):
+            warnings.warn(changed, ChangedVerticesWarning, stacklevel=3)
         return Prepared.of(
             target, scaling=self.scaler_, device=device, task=self.task_, known=known
         )
@@ -433,13 +442,24 @@ class VertexEstimator(EstimatorState):
         check_is_fitted(self)
         self.known_ = None
 
-    def _check_unchanged(self, target: Graph, known: Known) -> None:
+    def describe_recognised(self, target: Graph) -> list[str]:
+        """Say which vertices of a graph are known, and how many have changed; nothing otherwise.
+
+        Nothing of the fitted graph itself, and of a model that has no use for ids.
+        """
+        if self.known_ is None or self._is_fitted_graph(target):
+            return []
+        known = self.known_.recognise(target)
+        changed = "" if known is None else self._changed(target, known)
+        return [describe_known(known), *([f"{changed[0].upper()}{changed[1:]}"] if changed else [])]
+
+    def _changed(self, target: Graph, known: Known) -> str:
+        """Return what is to be said of known vertices whose features have changed, if so."""
         assert self.known_ is not None
         n_known = int(known.is_known.sum())
         n_changed = self.known_.n_changed(target, known, self.scaler_)
-        if n_changed >= max(1, MANY_CHANGED * n_known):
-            message = describe_changed(n_changed, n_known)
-            warnings.warn(message, ChangedVerticesWarning, stacklevel=4)
+        many = n_changed >= max(1, MANY_CHANGED * n_known)
+        return describe_changed(n_changed, n_known) if many else ""
 
     def _is_fitted_graph(self, target: Graph) -> bool:
         return self.links_checksum_ in ("", links_checksum(target))

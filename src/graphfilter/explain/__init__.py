@@ -15,7 +15,12 @@ from graphfilter.explain.embedding import embed_members
 from graphfilter.explain.explanation import Explanation, FeatureShare, Speaker, StepShare
 from graphfilter.explain.leaving_out import explain_by_leaving_out
 from graphfilter.explain.linear import explain_linear
-from graphfilter.explain.members import Member, explain_members, explain_vertices
+from graphfilter.explain.members import (
+    Member,
+    explain_members,
+    explain_vertices,
+    name_parts as name_parts,
+)
 from graphfilter.explain.suggestions import (
     Suggestion as Suggestion,
     class_disagreement as class_disagreement,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from graphfilter.wording import count
+from graphfilter.wording import count, listed, number, signed
 
+LOG_ODDS = "log-odds"
+STARTS_FROM = "what every vertex starts from"
 _AWAY = {"2": "two steps away", "3": "three steps away", "farther": "farther away"}
 
 
@@ -44,17 +46,20 @@ class FeatureShare:
 
 @dataclass(frozen=True)
 class Explanation:
-    r"""Why a vertex is given its class and not another.
+    r"""Why a vertex is given its class and not another, a label or not, or its number.
 
     The score is the log-odds of the two classes, :math:`\log p_\mathrm{predicted} /
-    p_\mathrm{against}`, of one network; of several, their sum by weight. It is the sum of
-    ``base``, ``structure`` and the contributions of ``steps``.
+    p_\mathrm{against}`, of one network; of several, their sum by weight. Of a label it is the
+    log-odds of having it, or not. Of a number it is the number itself or, where that was learned
+    on another scale, the number on that scale. It is the sum of ``base``, ``structure`` and the
+    contributions of ``steps``.
 
     Attributes
     ----------
     vertex, predicted, against : str
-    probability : float
-        Of the predicted class.
+        ``against`` is empty of a number.
+    probability : float or None
+        Of the predicted class or label; None of a number.
     score : float
         Positive where the network prefers the predicted class.
     base : float
@@ -69,13 +74,15 @@ class Explanation:
         The features that add most, by size.
     exact_share : float
         The weight of the members that are linear filters. Only they can name single vertices and
-        features; the others are taken apart by distance. Members too large for that are left out.
+        features; the others are divided by distance. Members too large for that are left out.
+    unit : str
+        What the score is measured in.
     """
 
     vertex: str
     predicted: str
     against: str
-    probability: float
+    probability: float | None
     score: float
     base: float
     structure: float
@@ -83,6 +90,7 @@ class Explanation:
     speakers: tuple[Speaker, ...] = ()
     features: tuple[FeatureShare, ...] = ()
     exact_share: float = 1.0
+    unit: str = LOG_ODDS
 
     @property
     def parts(self) -> tuple[tuple[str, float], ...]:
@@ -91,7 +99,7 @@ class Explanation:
         every = [
             *named,
             ("its place in the graph", self.structure),
-            ("what every vertex starts from", self.base),
+            (STARTS_FROM, self.base),
         ]
         return tuple((name, value) for name, value in every if value)
 
@@ -114,20 +122,26 @@ class Explanation:
         'a rather than b (log-odds +2.00): mostly its own features (+1.50), then its 4 neighbours \
 (+0.90); against it speak 9 vertices two steps away (-0.40).'
         """
-        least = 0.05 * max((abs(value) for _, value in self.parts), default=0.0)
-        said = [(name, value) for name, value in self.parts if abs(value) >= least]
+        of_number = not self.against
+        parts = [p for p in self.parts if not (of_number and p[0] == STARTS_FROM)]
+        least = 0.05 * max((abs(value) for _, value in parts), default=0.0)
+        said = [(name, value) for name, value in parts if abs(value) >= least]
         said = sorted(said, key=lambda part: -abs(part[1]))
-        helping = [f"{name} ({value:+.2f})" for name, value in said if value > 0][:3]
-        opposing = [f"{name} ({value:+.2f})" for name, value in said if value < 0][:3]
-        text = f"{self.predicted} rather than {self.against} (log-odds {self.score:+.2f})"
+        helping = [f"{name} ({signed(value)})" for name, value in said if value > 0][:3]
+        opposing = [f"{name} ({signed(value)})" for name, value in said if value < 0][:3]
+        if of_number:
+            # The same number twice would say no more.
+            same = self.predicted.endswith(f" {number(self.score)}")
+            shown = "" if same else f" ({self.unit} {number(self.score)})"
+            text = f"{self.predicted}{shown}: every vertex starts from {number(self.base)}"
+            text += f"; raised by {listed(helping)}" if helping else ""
+            return f"{text}; lowered by {listed(opposing)}." if opposing else f"{text}."
+        text = f"{self.predicted} rather than {self.against} ({self.unit} {self.score:+.2f})"
         if helping:
             text += f": mostly {helping[0]}"
         if helping[1:]:
             text += f", then {' and '.join(helping[1:])}"
-        if opposing:
-            rest = f"{', '.join(opposing[:-1])} and " if opposing[1:] else ""
-            text += f"; against it speak {rest}{opposing[-1]}"
-        return f"{text}."
+        return f"{text}; against it speak {listed(opposing)}." if opposing else f"{text}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""

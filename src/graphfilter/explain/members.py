@@ -123,28 +123,43 @@ def explain_vertices(
     for row, (predicted, other) in zip(directions, pairs, strict=True):
         row[predicted], row[other] = 1.0, -1.0
     explained = explain_members(members, graph, numbers, directions)
-    total = sum(m.weight for m in members)
-    exact = sum(m.weight for m in members if m.terms) / total
-    made = []
-    for i, (vertex, (predicted, other)) in enumerate(zip(numbers, pairs, strict=True)):
-        sums = explained[i]
-        distance = steps_from(graph, vertex)
-        made.append(
-            Explanation(
-                vertex=_name(graph, vertex),
-                predicted=str(classes[predicted]),
-                against=str(classes[other]),
-                probability=float(probabilities[vertex, predicted]),
-                score=sums.score,
-                base=sums.base,
-                structure=sums.structure,
-                steps=_steps(sums, distance),
-                speakers=_speakers(sums, graph, vertex, distance, most),
-                features=_features(sums, graph, vertex, most),
-                exact_share=exact,
-            )
+    return [
+        name_parts(
+            sums,
+            members,
+            graph,
+            vertex,
+            most,
+            predicted=str(classes[predicted]),
+            against=str(classes[other]),
+            probability=float(probabilities[vertex, predicted]),
         )
-    return made
+        for vertex, (predicted, other), sums in zip(numbers, pairs, explained, strict=True)
+    ]
+
+
+def name_parts(
+    sums: Contributions,
+    members: Sequence[Member],
+    graph: Graph,
+    vertex: int,
+    most: int,
+    **said: Any,
+) -> Explanation:
+    """Return the contributions to a vertex's score with names; ``said`` is what is predicted."""
+    distance = steps_from(graph, vertex)
+    exact = sum(m.weight for m in members if m.terms) / sum(m.weight for m in members)
+    return Explanation(
+        vertex=_name(graph, vertex),
+        score=sums.score,
+        base=sums.base,
+        structure=sums.structure,
+        steps=_steps(sums, distance),
+        speakers=_speakers(sums, graph, vertex, distance, most),
+        features=_features(sums, graph, vertex, most),
+        exact_share=exact,
+        **said,
+    )
 
 
 def explain_members(

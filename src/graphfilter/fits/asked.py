@@ -32,6 +32,8 @@ class Asked:
         Whether to keep the graph with the run; where None, if it is small.
     excel_safe : bool
         Whether text that a spreadsheet would run as a formula is written with an apostrophe.
+    forget_ids : bool
+        Whether to leave the ids of the vertices out of the model.
     """
 
     threshold: str = ""
@@ -43,6 +45,7 @@ class Asked:
     coverage: float | None = None
     keep_graph: bool | None = None
     excel_safe: bool = False
+    forget_ids: bool = False
 
 
 NOTHING_ASKED = Asked()

@@ -1,4 +1,4 @@
-"""What a fit will take, said before anything of its size is made; and no for an answer."""
+"""What memory and time a fit will take, estimated before anything of its size is allocated."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from graphfilter.systems import (
 )
 from graphfilter.training import Progress
 
-# Refused is what takes more than there is even if the estimate is this much too high.
+# A fit is refused if it needs more memory than there is even if the estimate is this much too high.
 ERROR = 0.2
 # Vertices of the random graph that an epoch is timed on, and epochs.
 TIMED_VERTICES, TIMED_EPOCHS = 20_000, 3

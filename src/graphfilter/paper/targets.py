@@ -18,6 +18,7 @@ from graphfilter.paper import (
     figures6_7,
     label_efficiency,
     last_epoch,
+    new_vertices,
     peer_table,
     settings,
     table1,
@@ -51,5 +52,6 @@ TARGETS = {
         committee_table,
         peer_table,
         label_efficiency,
+        new_vertices,
     )
 }

@@ -19,7 +19,7 @@ CHOSEN_BY = {
     "mcc": "the best Matthews correlation on the validation vertices",
     "cost": "the lowest cost on the validation vertices",
     "given": "as given",
-    "default": "the more probable class is answered",
+    "default": "the more probable class is predicted",
 }
 
 
@@ -101,10 +101,10 @@ def _sentence(measured: Mapping[str, Any], scores: Mapping[str, Any], part: str)
     found = f"{scores['found']:,} of the {n_positive:,} are found" if n_positive else ""
     alarms = count(scores["false_alarms"], "false alarm")
     if measured["metric"] == "default":
-        start = f"“{measured['positive']}” is answered where it is the more probable class"
+        start = f"“{measured['positive']}” is predicted where it is the more probable class"
     else:
         start = (
-            f"“{measured['positive']}” is answered from a probability of "
+            f"“{measured['positive']}” is predicted from a probability of "
             f"{measured['threshold']:.3g} ({CHOSEN_BY[measured['metric']]})"
         )
     right = ""

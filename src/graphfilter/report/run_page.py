@@ -121,7 +121,7 @@ def section_title(name: str, fit: Fit) -> str:
         "classes": "The classes",
         "labels": "The labels",
         "numbers": "The numbers",
-        "decision": f"When to answer “{positive}”",
+        "decision": f"When to predict “{positive}”",
         "vertices": "The vertices",
         "made": "How it was made",
     }[name]

@@ -115,7 +115,7 @@ def _of_classes(fit: Fit) -> list[VertexTable]:
         VertexTable(
             "possible-label-errors",
             "Possible label errors",
-            "Labelled vertices that are answered otherwise, the least probable label first, those "
+            "Labelled vertices that are predicted otherwise, the least probable label first, those "
             f"it was trained on included{_cut(doubted)}.",
             *_listed(fit, doubted),
             tuple(explain_rows(fit, doubted, against_given=True)),

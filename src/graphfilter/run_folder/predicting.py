@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.conformal import check_coverage, fewest_for
+from graphfilter.errors import ChangedVerticesWarning
 from graphfilter.estimators import (
     ALL,
     MemberAnswers,
@@ -150,6 +152,10 @@ class Prediction:
             return f"{said}, all new to the run."
         return f"{said}: {listed([f'{n:,} {title}' for title, n in found.items()])}."
 
+    def describe_recognised(self) -> list[str]:
+        """Say which vertices the model knows by their ids, where it can make use of that."""
+        return self.estimator.describe_recognised(self.whole)
+
     def describe_promise(self) -> list[str]:
         """Say how large sets or intervals are, and of which vertices the promise is."""
         if self.coverage is None:
@@ -199,7 +205,10 @@ def predict_run(
     coverage = run.coverage if coverage is None else check_coverage(coverage)
     if coverage is not None:
         check_promise(estimator.promise_)
-    said = estimator.ask(target, scratch)
+    with warnings.catch_warnings():
+        # Told by describe_recognised.
+        warnings.simplefilter("ignore", ChangedVerticesWarning)
+        said = estimator.ask(target, scratch)
     every = _every_answer(estimator, run, said, graph.n_vertices)
     made = Prediction(asked, estimator, run, target, rows, said, every, parts, coverage)
     if coverage is None:

@@ -13,6 +13,7 @@ from graphfilter.estimators import (
     VertexEstimator,
     class_number,
     explain_graph,
+    explain_output,
     find_vertex,
 )
 from graphfilter.explain import Explanation
@@ -22,10 +23,16 @@ from graphfilter.run_folder.description import RunDescription
 
 
 def predict_graph(
-    estimator: VertexEstimator, run: RunDescription, graph: Graph
+    estimator: VertexEstimator,
+    run: RunDescription,
+    graph: Graph,
+    only: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return what the model of a run says of another graph (n, C): probabilities, or numbers."""
-    return estimator.answers(graph=as_fitted(estimator, run, graph))
+    """Return what the model of a run says of another graph (n, C): probabilities, or numbers.
+
+    ``only`` are the vertices to answer for; all unless given.
+    """
+    return estimator.answers(graph=as_fitted(estimator, run, graph), only=only)
 
 
 def as_fitted(estimator: VertexEstimator, run: RunDescription, graph: Graph) -> Graph:
@@ -54,11 +61,21 @@ def explain_run(
     vertices: Sequence[str],
     *,
     against: str | None = None,
+    output: str | None = None,
     most: int = 10,
 ) -> tuple[list[Explanation], tuple[str, ...]]:
-    """Explain the vertices of these ids; return notes too."""
-    if not isinstance(classifier, VertexClassifier) or not classifier.task_.one_class:
-        raise ConfigError("explain compares classes; this run predicts something else.")
+    """Explain the vertices of these ids; return notes too.
+
+    ``against`` is the class to compare with; ``output`` the label or number of several.
+    """
+    of_classes = isinstance(classifier, VertexClassifier) and classifier.task_.one_class
+    if against is not None and not of_classes:
+        raise ConfigError(
+            "`against` compares classes; this run predicts something else. Name what to explain "
+            "with `output`, or leave it out."
+        )
+    if output is not None and of_classes:
+        raise ConfigError("`output` is one of several labels or numbers; this run has classes.")
     numbers = [find_vertex(graph, vertex) for vertex in vertices]
     probabilities = predict_graph(classifier, run, graph)
     target = with_features(graph)[0]
@@ -66,11 +83,15 @@ def explain_run(
     if run.decision is not None:
         name, least = run.decision.positive, run.decision.threshold
         odds = f", log-odds {run.decision.log_odds}" if run.decision.log_odds else ""
-        notes = (f"{name} is answered from a probability of {least:.3g}{odds}.",)
+        notes = (f"{name} is predicted from a probability of {least:.3g}{odds}.",)
     if target.checksum() != run.data_checksum:
         said = "this is not the graph of the fit: the model is explained on the one given."
         notes = (*notes, said)
     prepared = classifier.prepare(target)
+    if not of_classes:
+        found = explain_output(classifier, prepared, probabilities, numbers, output, most=most)
+        return found, notes
+    assert isinstance(classifier, VertexClassifier)
     other = None if against is None else class_number(classifier, against)
     names = [str(name) for name in classifier.classes_]
     answered = answers_of(classifier.task_, probabilities, names, run.decision)[numbers]

@@ -37,7 +37,8 @@ class Scorer:
     Known vertices are scored once, when the scorer is made: exactly what ``graphfilter predict``
     says of the graph. For new vertices the model is evaluated on the graph with them and their
     edges appended, as a whole and without approximation: what ``graphfilter predict`` says of that
-    graph. Nothing of it is kept, so that no request depends on another one.
+    graph. Models whose answer depends on one row alone read those of the new vertices only, which
+    changes nothing. Nothing of it is kept, so that no request depends on another one.
 
     Parameters
     ----------
@@ -99,10 +100,11 @@ class Scorer:
         features, notes = self.columns.encode(vertices)
         grown = self._grown(vertices, features)
         try:
-            outputs = predict_graph(self.estimator, self.run, grown)
+            own = np.arange(self.graph.n_vertices, grown.n_vertices)
+            outputs = predict_graph(self.estimator, self.run, grown, own)
         except GraphFilterError as error:
             raise RequestError(422, str(error), "Compare with the features of the fit.") from None
-        return Scores(self._described(ids, outputs[-len(ids) :], new=True), notes)
+        return Scores(self._described(ids, outputs, new=True), notes)
 
     def _grown(self, vertices: Sequence[NewVertex], features: Any) -> Graph:
         n = self.graph.n_vertices

@@ -128,7 +128,7 @@ class TableEncoder:
             if column is not None:
                 columns.append(column)
             elif told.get(name) != "drop" and (name in required or name in told):
-                remedy = "Say what it is with `kinds`, or leave it out with `drop`."
+                remedy = "Say what it is with `kinds=(('NAME', 'KIND'),)`, or `drop` it."
                 raise DataFileError(path, f"{note} It was asked for. {remedy}")
             if note:
                 notes.append(note)
@@ -139,7 +139,7 @@ class TableEncoder:
         ]
         if plain:
             many = f"{count(len(plain), 'column')} read as numbers ({listed_names(plain)})"
-            notes.append(f"{many}; otherwise: name their kinds with `kinds`.")
+            notes.append(f"{many}; otherwise: `kinds=(('NAME', 'category'),)`.")
         if gaps := [column.name for column in columns if column.marks_missing]:
             many = count(len(gaps), "column has", "columns have")
             notes.append(
