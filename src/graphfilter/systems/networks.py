@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphfilter.graph import Features
-from graphfilter.models import Fitted, HopNetwork, HopNetworkConfig, Network, SideBySide
+from graphfilter.models import (
+    FilterNetwork,
+    Fitted,
+    HopNetwork,
+    HopNetworkConfig,
+    Network,
+    SideBySide,
+)
 from graphfilter.operators import Operator, SparseFeatures, to_tensor
 from graphfilter.runtime import own_torch_state, threads_for
 from graphfilter.splits import Split
@@ -33,8 +40,8 @@ from graphfilter.training import (
     runs_in_a_cohort,
 )
 
-# Vertices whose logits become answers at a time.
-ROWS_AT_ONCE = 1 << 15
+# Vertices whose logits become answers at a time, and columns that are filtered at a time.
+ROWS_AT_ONCE, COLUMNS_AT_ONCE = 1 << 13, 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,10 +287,15 @@ def _logits_in_groups(
     network: Network[Any], operator: Operator, x: Tensor | SparseFeatures
 ) -> Iterator[Tensor]:
     if isinstance(network, HopNetwork) and isinstance(x, Tensor) and x.ndim == 3:
-        for start in range(0, len(x), network.rows_at_once):
-            yield network.rows(x[start : start + network.rows_at_once])
+        for start in range(0, len(x), ROWS_AT_ONCE):
+            yield network.rows(x[start : start + ROWS_AT_ONCE])
         return
-    yield from network(operator, x, None).split(ROWS_AT_ONCE)
+    # Not of a class that is derived from it, whose forward is another.
+    if type(network) is FilterNetwork and isinstance(x, Tensor):
+        logits = network.logits_in_pieces(operator, x, ROWS_AT_ONCE, COLUMNS_AT_ONCE)
+    else:
+        logits = network(operator, x, None)
+    yield from logits.split(ROWS_AT_ONCE)
 
 
 @dataclass(frozen=True, eq=False)
