@@ -27,6 +27,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+import attack_runs
 import graphfilter
 from graphfilter.data import make_csbm
 from graphfilter.filters import StackedFilter
@@ -195,7 +196,11 @@ def falls(series: Sequence[Measurement]) -> set[tuple[int, str]]:
     return found
 
 
-def page(series: Sequence[Measurement], runs: Sequence[SuiteRun] = ()) -> str:
+def page(
+    series: Sequence[Measurement],
+    runs: Sequence[SuiteRun] = (),
+    attacks: Sequence[attack_runs.AttackRun] = (),
+) -> str:
     """Return docs/benchmark-history.md: the latest first, what fell in bold."""
     marked = falls(series)
     rows = []
@@ -219,13 +224,14 @@ def page(series: Sequence[Measurement], runs: Sequence[SuiteRun] = ()) -> str:
         chip = about.pop("device")
         versions = ", ".join(f"{name} {version}" for name, version in about.items())
         lines += [f"Made by `make bench-history`; the latest on {chip}; {versions}.", ""]
-    return "\n".join([*lines, *section(runs)])
+    return "\n".join([*lines, *section(runs), *attack_runs.section(attacks)])
 
 
 def draw() -> None:
     """Write docs/benchmark-history.md of what is on record."""
     with atomic_file(PAGE) as temporary:
-        temporary.write_text(page(read_series(), read_runs()), encoding="utf-8")
+        text = page(read_series(), read_runs(), attack_runs.read_attacks())
+        temporary.write_text(text, encoding="utf-8")
 
 
 def this_commit() -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import torch
 
 import history
+from attack_runs import AttackRun, read_attacks, read_summary
 from graphfilter.data import make_karate
 from graphfilter.filters import StackedFilter
 from graphfilter.operators import augmented_adjacency
@@ -65,13 +67,27 @@ def test_page_shows_the_latest_first_and_marks_falls() -> None:
 def test_committed_page_is_that_of_the_series() -> None:
     series = history.read_series()
     assert series
-    assert history.PAGE.read_text(encoding="utf-8") == history.page(series, read_runs())
+    assert history.PAGE.read_text(encoding="utf-8") == history.page(
+        series, read_runs(), read_attacks()
+    )
 
 
 def test_page_shows_runs_on_a_gpu_and_on_real_data() -> None:
     run = SuiteRun("abc1234", "2030-01-31", "gpu", 15, 0, 2, {"device": "a GPU"})
     shown = history.page([], [run])
     assert "| `abc1234` | 2030-01-31 | a CUDA GPU | 15 | 0 | 2 | a GPU |" in shown
+
+
+def test_page_shows_what_attacks_did(tmp_path: Path) -> None:
+    summary = tmp_path / "summary.json"
+    formats = {"csv": {"mutants": 3000, "blocks": []}, "npz": {"mutants": 1000, "blocks": []}}
+    summary.write_text(json.dumps({"formats": formats, "findings": ["one"]}))
+    assert read_summary(summary) == ({"damaged files of 2 formats": 4000}, 1)
+    done = {"fits": {"0": 200, "1": 50}, "kills of fit": {"0": 10}}
+    summary.write_text(json.dumps({"done": done, "problems": []}))
+    run = AttackRun("abc1234", "2030-01-31", *read_summary(summary), {"device": "a CPU"})
+    shown = history.page([], [], [run])
+    assert "| `abc1234` | 2030-01-31 | 250 fits, 10 kills of fit | 0 | a CPU |" in shown
 
 
 def test_tests_are_counted_from_their_report(tmp_path: Path) -> None:

@@ -276,3 +276,13 @@ def test_damaged_reference_is_one_line(graphfilter, run, tmp_path: Path) -> None
     refused = graphfilter("predict", run, *tables, "--out", tmp_path / "p.csv")
     assert refused.code == 2
     assert "reference.safetensors: must be as it was saved" in refused.err
+
+
+def test_ids_that_are_forgotten_are_in_no_graph(graphfilter, tmp_path: Path) -> None:
+    tables = write_tables(tmp_path / "small", N)
+    fit = ("fit", *tables, *TARGETS["kind"], "--out", tmp_path / "run", *QUICK, "--forget-ids")
+    refused = graphfilter(*fit, "--keep-graph")
+    assert refused.code == 2
+    assert "--keep-graph keeps the ids of the vertices, which --forget-ids leaves" in refused.err
+    assert graphfilter(*fit).code == 0
+    assert not (tmp_path / "run/graph.npz").exists()

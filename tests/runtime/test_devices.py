@@ -22,7 +22,7 @@ def test_auto_takes_a_gpu_where_there_is_one(n_gpus: int) -> None:
     assert pick_device("cpu") == "cpu"
 
 
-@pytest.mark.parametrize("device", ["gpu", "", "mps", "cuda:x", None, 1.5])
+@pytest.mark.parametrize("device", ["gpu", "", "mps", "cuda:x", None, 1.5, 2**63])
 def test_device_must_be_a_name_of_one(n_gpus: int, device: object) -> None:
     with pytest.raises(ConfigError, match="must be auto, cpu, cuda or cuda:N"):
         pick_device(device)  # pyright: ignore

@@ -212,3 +212,10 @@ def test_dates_beyond_the_calendar_are_left_out() -> None:
     assert encoder.feature_names == ("x",)
     assert "'day' left out: its dates must be of the years 1 to 9999" in " ".join(encoder.notes)
     assert TableEncoder.from_dict(encoder.to_dict()) == encoder
+
+
+def test_a_missing_column_without_a_name_is_said() -> None:
+    encoder = TableEncoder.fit(pa.table({"": [1, 2]}), "t")
+    assert encoder.transform(pa.table({"": [1, 2]}), "t").shape == (2, 1)
+    with pytest.raises(DataFileError, match="there is no column ''"):
+        encoder.transform(pa.table({"age": [1, 2]}), "t")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from graphfilter.errors import ConfigError
 from graphfilter.estimators import VertexClassifier, VertexEstimator
 from graphfilter.fits import (
     NOTHING_ASKED,
@@ -93,6 +94,10 @@ def fit_folder(
         )
     plan_decision(plan, asked)
     check_coverage_asked(plan, asked.coverage)
+    if asked.keep_graph and asked.forget_ids:
+        raise ConfigError(
+            "`keep_graph` keeps the ids of the vertices, which `forget_ids` leaves out: choose one."
+        )
     if asked.embeddings is not None:
         check_embeddings_file(asked.embeddings, overwrite=overwrite or resume)
     command = repeat_command(
@@ -143,7 +148,7 @@ def _write_run(fit: Fit, folder: Path, command: str, asked: Asked) -> FitSummary
     draw_filter_picture(fit, conclusion, folder / FILTER_FILE)
     if "channels" in metrics:
         draw_channel_picture(fit, metrics["channels"], folder / CHANNELS_FILE)
-    kept = keep_graph(fit, folder, asked.keep_graph)
+    kept = keep_graph(fit, folder, False if asked.forget_ids else asked.keep_graph)
     reference = write_reference(fit, folder)
     described = describe_run(
         fit, command=command, graph_sha256=kept.sha256, reference_sha256=reference

@@ -18,7 +18,7 @@ def pick_device(device: str) -> str:
         return "cuda" if n_gpus else "cpu"
     try:
         found = torch.device(device)
-    except (RuntimeError, TypeError):
+    except (RuntimeError, TypeError, ValueError):  # The last of numbers beyond 64 bits.
         found = None
     if found is None or found.type not in ("cpu", "cuda"):
         raise ConfigError(f"device must be auto, cpu, cuda or cuda:N; got {device!r}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import lzma
 import math
 import struct
+import sys
 import tokenize
 import warnings
 import zipfile
@@ -128,6 +129,11 @@ def _read_array(archive: zipfile.ZipFile, key: str, budget: Budget) -> NDArray[A
         array: NDArray[Any] = np.lib.format.read_array(member, allow_pickle=False)
         if member.read(1):
             raise GraphError(f"{key!r} must be as long as its shape says; it is longer.")
+    if array.dtype.kind == "U" and array.size and array.dtype.itemsize:
+        signs = np.ascontiguousarray(array).reshape(-1).view(array.dtype.byteorder + "u4")
+        if signs.max() > sys.maxunicode:
+            # numpy would make text of it that Python can neither show nor read.
+            raise GraphError(f"{key!r} must be valid text; got signs beyond Unicode.")
     return array
 
 

@@ -164,8 +164,9 @@ class TableEncoder:
         parts: list[Entries] = []
         notes: list[str] = []
         names = dict.fromkeys(table.column_names)
-        for name in (*(column.name for column in self.columns), self.vertex_kind):
-            if name and name not in names:
+        kind = [self.vertex_kind] if self.vertex_kind else []
+        for name in (*(column.name for column in self.columns), *kind):
+            if name not in names:
                 raise missing_column(path, name, list(names))
         kinds = table.column(self.vertex_kind) if self.vertex_kind else None
         for column in self.columns:
