@@ -7,6 +7,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from graphfilter.errors import ModelFileError
 from graphfilter.models import Forest, ForestConfig, forest
+from graphfilter.models.memory import Sizes
 
 
 def fitted(n_classes: int = 3, n_trees: int = 30) -> tuple[Forest, np.ndarray, np.ndarray]:
@@ -112,7 +113,7 @@ def test_threads_grow_the_same_trees(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("n_train", "n_classes"), [(60, 2), (300, 40), (1000, 150)])
-def test_forest_bytes_bound_what_a_forest_takes(n_train: int, n_classes: int) -> None:
+def test_memory_bounds_what_a_forest_takes(n_train: int, n_classes: int) -> None:
     """Both what scikit-learn takes for a tree and what is kept of all of them."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(n_train, 4)).astype(np.float32)
@@ -120,11 +121,11 @@ def test_forest_bytes_bound_what_a_forest_takes(n_train: int, n_classes: int) ->
     labels[:n_classes] = np.arange(n_classes)
     tree = forest._grow(x, labels, None, 0)
     assert tree.value.nbytes <= forest.growing_bytes(n_train, n_classes)
-    n_trees = 10
-    found = Forest(4, n_classes, ForestConfig(n_trees=n_trees))
+    config = ForestConfig(n_trees=10)
+    found = Forest(4, n_classes, config)
     found.fit(x, labels, seed=1)
     kept = sum(part.nbytes for part in found.state_dict().values())
-    most = forest.forest_bytes(n_train, n_classes, n_trees)
+    most = config.memory(Sizes(n_train, 0, 4, 0, n_classes, n_train), 1 << 30).hidden
     assert kept <= most - forest.growing_bytes(n_train, n_classes)
     # And not by a bound so large that every plan of memory would fail.
     assert most <= 20 * (kept + tree.value.nbytes)

@@ -29,5 +29,5 @@ def test_table_has_seen_and_new_side_by_side() -> None:
         "5 %, seen", "5 %, new", "20 %, seen", "20 %, new", "50 %, seen", "50 %, new",
     )  # fmt: skip
     cells = [cell for cell in block.rows[0].cells if isinstance(cell, ComparedAccuracy)]
-    assert [round(cell.mean) for cell in cells] == [50, 55, 60, 65, 70, 75]
+    assert [round(float(cell.mean)) for cell in cells] == [50, 55, 60, 65, 70, 75]
     assert rendered.figure is not None

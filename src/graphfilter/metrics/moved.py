@@ -101,8 +101,10 @@ class ColumnSummary:
         counts = np.zeros(self.counts.shape, dtype=np.int64)
         for at, block in _blocks(values):
             counts[at] = _count(block, self.thresholds[at])
-        independent = (a // shared for a in (counts, self.counts, m, self.n))
-        p_values = np.where(there, _fisher(*independent), 1.0)
+        independent = _fisher(
+            counts // shared, self.counts // shared, m // shared, self.n // shared
+        )
+        p_values = np.where(there, independent, 1.0)
         corrected = np.minimum(1.0, p_values.min(axis=1) * there.sum(axis=1))
         before, now = 1 - self.counts / self.n, 1 - counts / m
         most = np.where(there, abs(now - before), -1.0).argmax(axis=1)
