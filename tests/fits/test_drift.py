@@ -16,6 +16,8 @@ from graphfilter.fits.observed import variation
 from graphfilter.training import MULTILABEL, REGRESSION
 
 N = 300
+KNOWN = 60
+FEATURES = np.random.default_rng(0).normal(size=(KNOWN, 2))
 
 
 def make(seed: int) -> Graph:
@@ -145,3 +147,15 @@ def test_damaged_reference_is_refused(fit: Fit, change: dict[str, Any]) -> None:
     arrays = {**Reference.of(fit).to_arrays(), **change}
     with pytest.raises((ValueError, KeyError, IndexError)):
         Reference.from_arrays(arrays)
+
+
+def test_fewer_neighbours_than_any_had_are_named() -> None:
+    ring = Graph.from_edges([[i, (i + 1) % KNOWN] for i in range(KNOWN)], features=FEATURES)
+    alone = Graph.from_edges(np.empty((0, 2), int), KNOWN, features=FEATURES)
+    estimator = SGFClassifier(max_epochs=2, n_layers=2, random_state=0)
+    labelled = ring.replace(labels=np.arange(KNOWN) % 2)
+    own = train_fit(plan_fit(Source(labelled), 0), estimator, baselines=False)
+    (move,) = [m for m in drift_of(own, alone).moves if m.kind == "degree"]
+    assert move.sentence == (
+        "fewer than 2 neighbours, the least at the fit: 0.0% at the fit, 100.0% now"
+    )

@@ -285,6 +285,8 @@ def _describe(
         return subject, before, now
     if t == limits[0]:
         least = np.nextafter(t, np.inf)
+        if kind == DEGREE:
+            return f"fewer than {least:.0f} neighbours, the least at the fit", 1 - before, 1 - now
         return f"{subject} below {least:.4g}, the least at the fit", 1 - before, 1 - now
     if kind == DEGREE:
         return f"more than {t:.0f} neighbours", before, now
