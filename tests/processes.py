@@ -5,6 +5,7 @@ Together as torchrun starts them, but without its start, or each with a command 
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
 import pickle
@@ -165,8 +166,15 @@ def _run_alone(environment: dict[str, str], words: list[str], folder: str) -> No
 
 def peaks_of_fits(fits: list[tuple[str, int]]) -> list[int]:
     """Fit networks of some widths to stores; return the most bytes of memory so far after each."""
-    # Set here: the process is forked from one that may have begun before the test.
+    # Freed memory goes back to the system, also where the process is forked from one that keeps it.
     os.environ["MALLOC_TRIM_THRESHOLD_"] = str(2**17)
+    from graphfilter.runtime.allocator import MMAP_THRESHOLD, TRIM_THRESHOLD
+
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):
+        for threshold in (MMAP_THRESHOLD, TRIM_THRESHOLD):
+            library.mallopt(threshold, 2**17)
+        library.malloc_trim(0)
     import graphfilter as gf
 
     peaks = []

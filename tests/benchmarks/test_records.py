@@ -17,6 +17,7 @@ import huge
 import layer
 import loading
 import memory
+import pyg_layers
 import summary
 import turns
 import write_docs
@@ -32,6 +33,7 @@ def run_small(name: str, monkeypatch: pytest.MonkeyPatch) -> harness.Record:
     monkeypatch.setitem(layer.SIZES, "small", (50, 400))
     monkeypatch.setitem(huge.SIZES, "small", (300, 3000))
     monkeypatch.setattr(loading, "DATASETS", ())
+    monkeypatch.setattr(pyg_layers, "DATASETS", ("karate",))
     monkeypatch.setattr(loading, "apart", lambda call, *arguments: call(*arguments))
     monkeypatch.setattr(layer, "copy_bandwidth", lambda device, n_bytes: 1e10)
     if name == "memory":

@@ -163,7 +163,7 @@ def test_predict_without_the_target_needs_no_value(graphfilter, tables, tmp_path
         (("--multilabel", "lift,garden", "--monitor", "accuracy"), "must be one of micro_f1"),
         (("--number", "price", "--scale", "square"), "unknown scale"),
         (("--number", "price", "--coverage", "90"), "coverage must be between 0 and 1; got 90"),
-        (("--multilabel", "lift,garden", "--scale", "log"), "--scale is of --number"),
+        (("--multilabel", "lift,garden", "--scale", "log"), "--scale applies to --number only"),
     ],
 )
 def test_fit_explains_a_bad_target_and_writes_nothing(

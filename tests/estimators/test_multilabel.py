@@ -105,8 +105,6 @@ def test_labels_refuse_what_is_of_classes(
 ) -> None:
     with pytest.raises(ConfigError, match="class_weight must be None"):
         quick(class_weight="balanced").fit(graph.features, labels, graph=graph)
-    with pytest.raises(ConfigError, match="explain compares classes"):
-        fitted.explain(0)
     with pytest.raises(GraphError, match="by 0 and 1; got 2"):
         quick().fit(graph.features, labels + 1, graph=graph)
     with pytest.raises(GraphError, match="table of 0 and 1"):

@@ -124,7 +124,7 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
         >>> y = g.adjacency @ g.features[:, 0]
         >>> model = gf.SGFRegressor(max_epochs=30, random_state=0).fit(g.features, y, graph=g)
         >>> why = model.explain(5)
-        >>> abs(why.score - model.predict()[5]) < 1e-3
+        >>> bool(abs(why.score - model.predict()[5]) < 1e-3)
         True
         """
         check_is_fitted(self)

@@ -49,7 +49,7 @@ class LossBins:
     >>> import numpy as np
     >>> sure = np.linspace(0, 1, 200)
     >>> bins = LossBins.of(sure, wrong := (sure < 0.25).astype(float))
-    >>> abs(bins.expect(sure, is_share=True).value - wrong.mean()) < 0.01
+    >>> bool(abs(bins.expect(sure, is_share=True).value - wrong.mean()) < 0.01)
     True
     """
 

@@ -132,7 +132,7 @@ function chooseDataset() {
 function tablePlace(message) {
   const named = Object.keys(COLUMNS).filter((id) => message.startsWith(at(id).files[0]?.name));
   if (named.length === 1) {
-    return COLUMNS[named[0]].find((role) => message.includes(`--${role}`)) ?? named[0];
+    return COLUMNS[named[0]].find((role) => message.includes(`\`${role}\``)) ?? named[0];
   }
   return /\b(label|class)/.test(message) ? "label" : "upload";
 }
