@@ -85,7 +85,8 @@ def main() -> None:
     )
     options = parser.parse_args()
     done, found = read_summary(options.summary)
-    made = AttackRun(*(options.commit or this_commit()), done, found, machine(torch.device("cpu")))
+    commit, date = options.commit or this_commit()
+    made = AttackRun(commit, date, done, found, machine(torch.device("cpu")))
     append_lines(RUNS, [json.dumps(asdict(made))])
     draw()
 
