@@ -56,6 +56,7 @@ def repeated(estimator: VertexEstimator, *words: str, baselines: bool = True) ->
     "estimator",
     [
         GraphClassifier(random_state=7),
+        GraphClassifier(seconds=20.0, random_state=7),
         GraphClassifier(effort="low", max_epochs=9, class_weight="balanced", random_state=7),
         SGFClassifier(random_state=7),
         SGFClassifier(

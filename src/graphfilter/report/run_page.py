@@ -136,22 +136,20 @@ def describe_size(graph: Graph, fit: Fit | None = None) -> str:
     """Return how large a graph is, and what of it was fitted, in words.
 
     >>> describe_size(Graph.from_edges([[0, 1], [1, 2]]))
-    '3 vertices, 2 edges, 0 features, 0 classes'
+    '3 vertices, 2 edges, 0 features'
     """
-    what = count(graph.n_classes, "class", "classes")
+    what = count(graph.n_classes, "class", "classes") if graph.n_classes else ""
     if fit is not None and not fit.task.one_class:
         what = f"predicting {count(len(fit.names), 'label')}"
         if fit.task is REGRESSION:
             numbers = ", ".join(repr(name) for name in fit.names)
             what = f"predicting {'the number' if len(fit.names) == 1 else 'the numbers'} {numbers}"
-    return ", ".join(
-        (
-            count(graph.n_vertices, "vertex", "vertices"),
-            count(graph.n_edges, "edge"),
-            count(graph.n_features, "feature"),
-            what,
-        )
+    sizes = (
+        count(graph.n_vertices, "vertex", "vertices"),
+        count(graph.n_edges, "edge"),
+        count(graph.n_features, "feature"),
     )
+    return ", ".join((*sizes, what) if what else sizes)
 
 
 def _filters_heard(fit: Fit) -> bool:

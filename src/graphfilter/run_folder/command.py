@@ -28,6 +28,7 @@ OPTIONS = {
     "feature_scaling": "--scaling",
     "scale": "--scale",
     "device": "--device",
+    "seconds": "--seconds",
 }
 # Said elsewhere, or of no consequence.
 _ELSEWHERE = {"graph", "random_state", "verbose", "effort", "model", "positive", "class_weight"}
