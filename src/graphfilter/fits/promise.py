@@ -125,10 +125,14 @@ class Promised:
         return {n: Coverage.of(own) for n, own in zip(self.plan.names, columns, strict=True)}
 
     @property
+    def unseen(self) -> NDArray[np.bool_]:
+        """Which vertices were neither trained nor validated on."""
+        return ~np.isin(self.plan.parts, ("train", "val"))
+
+    @property
     def size(self) -> float:
         """How many classes a set has on average, or how wide intervals are in the middle."""
-        answered = ~np.isin(self.plan.parts, ("train", "val"))
-        rows = answered if answered.any() else np.ones(len(answered), dtype=bool)
+        rows = self.unseen if self.unseen.any() else np.ones_like(self.unseen)
         if self.sets is not None:
             return float(self.sets[rows].sum(axis=1).mean())
         assert self.intervals is not None
@@ -147,12 +151,13 @@ class Promised:
         """Say how large sets or intervals are, and whether they kept the promise."""
         n = len(self.held)
         share = f"{self.coverage:.3g}"
+        unseen = " on unseen vertices" if self.unseen.any() else ""
         if self.intervals is not None:
             said = [f"Intervals of coverage {share} are {number(self.size)} wide in the middle."]
         elif self.plan.target.task.one_class:
             said = [
-                f"Sets of coverage {share} have {self.size:.2f} classes on average; "
-                f"{self.n_sure:,} of {n:,} vertices have one class."
+                f"Sets of coverage {share} have {self.size:.2f} classes on average{unseen}; "
+                f"{self.n_sure:,} of all {n:,} vertices have one class."
             ]
         else:
             said = [f"Sets that hold all labels with coverage {share} have {self.size:.2f} labels."]
