@@ -193,7 +193,7 @@ def test_answers_on_fraud_agree(graphfilter, tmp_path: Path, words: tuple[str, .
     lists = ("most-likely", "least-sure", "possible-label-errors")
     listed = [row[0] for id in lists for row in run.table(id)]
     assert not [name for name in listed if name.startswith("D")]
-    assert "never has a label are left out of the lists" in run.page
+    assert "without any label are omitted from the lists" in run.page
 
 
 def test_answers_on_revenue_agree(graphfilter, tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_answers_on_revenue_agree(graphfilter, tmp_path: Path) -> None:
         assert scores["rmse"] == pytest.approx(np.sqrt(np.square(known - answered).mean()))
     ours = run.metrics["headline"]["models"]["this model"]["value"]
     assert ours == pytest.approx(run.metrics["scores"]["test"]["rmse"])
-    seen = re.search(r"Intervals of coverage 0.8 are ([\d,]+) wide in the middle", run.page)
+    seen = re.search(r"Intervals with coverage 0.8 have a median width of ([\d,]+)", run.page)
     assert seen is not None
     unseen = [row for row in run.rows.values() if row["part"] not in ("train", "val")]
     width = np.median([float(row["high"]) - float(row["low"]) for row in unseen])

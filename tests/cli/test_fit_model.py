@@ -62,7 +62,7 @@ def test_report_of_another_model_names_it_and_speaks_of_no_filter(
     assert "the adaptive one" not in done.out
     page = (run / "report.html").read_text()
     assert "GCN" in page
-    assert "The filter that was learned" not in page
+    assert "The learned filter" not in page
     assert 'id="filter-plot"' not in page
     assert 'id="training-plot"' in page
 

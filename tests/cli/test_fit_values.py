@@ -152,7 +152,7 @@ def test_predict_without_the_target_needs_no_value(graphfilter, tables, tmp_path
     [
         (("--number", "prize"), "there is no column 'prize'"),
         (("--number", "lift"), "is not a number"),
-        (("--multilabel", "lift,price"), "by 1 and 0 or yes and no; got"),
+        (("--multilabel", "lift,price"), "1 and 0, or yes and no, for whether"),
         (("--multilabel", "lift"), "two columns or more"),
         (("--number", "price", "--multilabel", "lift,garden"), "choose one"),
         (("--number", "price", "--balanced"), "--balanced is for one class"),

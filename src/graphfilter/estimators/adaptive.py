@@ -73,7 +73,7 @@ class AdaptiveEstimator(VertexEstimator):
         chosen: dict[str, Any],
         **options: Any,
     ) -> Trained:
-        """Train the filter; where edges have directions or kinds, with and without them.
+        """Train the filter; where edges have directions or types, with and without them.
 
         The operator 'auto' uses them where that is better on the validation vertices.
         """
@@ -119,12 +119,12 @@ class AdaptiveEstimator(VertexEstimator):
 
 
 def has_channels(graph: Graph) -> bool:
-    """Return whether the edges of a graph have directions or kinds."""
+    """Return whether the edges of a graph have directions or types."""
     return graph.directed or graph.kinds is not None
 
 
 def channels_file(checkpoint: str | Path) -> Path:
-    """Return where the training with directions and kinds keeps its state."""
+    """Return where the training with directions and edge types keeps its state."""
     path = Path(checkpoint)
     return path.with_name(f"{path.stem}-{CHANNELS}{path.suffix}")
 

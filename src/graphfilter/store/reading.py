@@ -73,7 +73,7 @@ def open_store(path: str | PathLike[str], *, verify: bool | None = None) -> Grap
     except (
         GraphFilterError, KeyError, ValueError, TypeError, IndexError, OverflowError
     ) as error:  # fmt: skip
-        raise DataFileError(folder, f"its parts do not fit together ({error}). {REBUILD}") from None
+        raise DataFileError(folder, f"its parts do not match ({error}). {REBUILD}") from None
 
 
 @contextmanager
@@ -88,7 +88,9 @@ def _not_replaced(folder: Path) -> Generator[None]:
         after = _status(folder / HEADER_FILE)
         if before and (after is None or not os.path.samestat(before, after)):
             problem = "another process began to replace it while it was opened"
-            raise DataFileError(folder, f"{problem}. Open it again when that has ended.") from None
+            raise DataFileError(
+                folder, (f"{problem}. Open it again when that process has finished.")
+            ) from None
 
     try:
         yield
