@@ -78,7 +78,7 @@ def test_model_that_is_built_on_its_graph_leaves_all_but_itself(
     assert not (run / "model.safetensors").exists()
     done = graphfilter("predict", run, *tables, "--out", tmp_path / "p.csv")
     assert done.code == 2
-    assert "is built on its graph" in done.err
+    assert "is bound to its graph" in done.err
     assert graphfilter(*fit).code == 2  # a finished run is not written over
 
 

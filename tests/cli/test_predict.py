@@ -60,7 +60,7 @@ def test_part_says_what_a_vertex_was_in_the_run(graphfilter, tmp_path: Path) -> 
     assert f"on the {counts['train']} trained on" in said
     assert f"on the {counts['val']} validated on" in said
     # A tenth of the 50 new vertices has no label.
-    assert f"Accuracy on the {counts['test'] + 45} labelled vertices not trained on" in said
+    assert f"Accuracy on the {counts['test'] + 45} labelled vertices not used for training" in said
     assert f"200 vertices predicted: 50 new, {counts['train']} trained on" in said
 
 
@@ -225,13 +225,13 @@ def test_graph_is_kept_where_it_is_small_or_asked_for(
     tables = write_tables(tmp_path / "small", N)
     fit = ("fit", *tables, *TARGETS["kind"], *QUICK[:-1], "--overwrite", "--out", tmp_path / "run")
     said = graphfilter(*fit).err.replace("\n", " ")
-    assert "more than 1.0 KiB, and is not kept with the run; with --keep-graph it is" in said
+    assert "more than 1.0 KiB, and is not saved with the run. With --keep-graph it is" in said
     assert not (tmp_path / "run/graph.npz").exists()
     refused = graphfilter(
         "predict", tmp_path / "run", "--with", "run", *tables, "--out", tmp_path / "p.csv"
     )
     assert refused.code == 2
-    assert "the run does not keep its graph. Fit again with --keep-graph" in refused.err
+    assert "the run has no saved graph. Fit again with --keep-graph" in refused.err
     assert graphfilter(*fit, "--keep-graph").code == 0
     assert (tmp_path / "run/graph.npz").exists()
     assert "--keep-graph" in load_run(tmp_path / "run")[1].command

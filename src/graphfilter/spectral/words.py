@@ -154,7 +154,8 @@ def describe_confidence(low: float, high: float, confidence: str) -> str:
     if confidence == "exact":
         return "Every label is known, so this is exact."
     if np.isnan(low) or np.isnan(high):
-        return "This is uncertain: the labels are too few to estimate their frequency."
+        few = "the labels are too few to estimate their frequency"
+        return f"This is uncertain: {few}. More labels would help."
     interval = f"{low:.2f} to {high:.2f}"
     if confidence == "sure":
         return f"The mean label frequency lies in {interval} (95 %), within one range."

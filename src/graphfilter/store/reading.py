@@ -73,7 +73,7 @@ def open_store(path: str | PathLike[str], *, verify: bool | None = None) -> Grap
     except (
         GraphFilterError, KeyError, ValueError, TypeError, IndexError, OverflowError
     ) as error:  # fmt: skip
-        raise DataFileError(folder, f"its parts do not match ({error}). {REBUILD}") from None
+        raise DataFileError(folder, f"its parts do not fit together ({error}). {REBUILD}") from None
 
 
 @contextmanager
