@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax, logsumexp
+from scipy.special import log_softmax
 
 from graphfilter.systems.pooling import (
     STRENGTH,
     Array,
     fit_temperature,
     fit_weights,
+    log_sum,
     vertex_weights,
+    weighted_sum,
 )
 
 # The most vertices that members are judged on: more take longer and decide the same.
@@ -64,9 +66,9 @@ class CrossFit:
             w = fit_weights(
                 said[:, fitted], self._labels[fitted], centre, self._weight[fitted], STRENGTH
             )
-            z = np.tensordot(w, said[:, ~fitted], axes=1)
+            z = weighted_sum(w, said[:, ~fitted])
             own = np.take_along_axis(z, self._labels[~fitted][:, None], axis=1)[:, 0]
-            found[~fitted] = logsumexp(z, axis=1) - own
+            found[~fitted] = log_sum(z) - own
         return self._weight * found
 
 
