@@ -48,7 +48,7 @@ ROWS_AT_ONCE, COLUMNS_AT_ONCE = 1 << 13, 16
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What one run ended with: its best network, and what it says of every vertex.
+    """The result of one run: its best network, and its outputs for every vertex.
 
     ``seconds`` is its share, by epochs, of the time of all the runs; ``side_by_side`` of them at a
     time shared their tensors.
@@ -140,7 +140,7 @@ class NetworkTraining:
         self._training.stop(runs, why)
 
     def outcomes(self) -> list[Outcome]:
-        """Return what every run says with its best weights so far."""
+        """Return the outputs of every run with its best weights so far."""
         if self._ended is None:
             found = self._outcomes()
             if not self.ended:
@@ -236,7 +236,7 @@ def predict_networks(
     *,
     rows: NDArray[np.int64] | None = None,
 ) -> list[NDArray[np.float64]]:
-    """Return what each network says of every vertex: class probabilities (n, n_classes).
+    """Return the outputs of each network for every vertex: class probabilities (n, n_classes).
 
     Of another task, the probability of every label, or values. Of some vertices only where ``rows``
     are given.
@@ -275,7 +275,7 @@ def predict_into(
     write: Callable[[NDArray[np.float64]], None],
     folder: Path,
 ) -> None:
-    """Give what a network says of every vertex to ``write``, some rows after another.
+    """Pass the outputs of a network for every vertex to ``write``, block by block.
 
     The answers of all vertices are never in memory. Neither are the logits of a network that reads
     vertices one by one, nor those of one filter, which are put in files in ``folder``.
