@@ -93,11 +93,13 @@ def predict(
     Example:  graphfilter predict run --with run --edges new_edges.csv --vertices new.csv
     --out labels.csv
     """
-    _check_file(out, "--out", overwrite=overwrite)
+    from graphfilter.storage import check_file, scratch_folder
+
+    check_file(out, overwrite=overwrite)
     if report is not None:
         if report.suffix.lower() not in (".html", ".htm"):
             raise ConfigError(f"{report}: --report must end in .html.")
-        _check_file(report, "--report", overwrite=overwrite)
+        check_file(report, overwrite=overwrite)
         if report.resolve() == out.resolve():
             raise ConfigError("--report and --out must be different files.")
     from graphfilter.run_folder import (
@@ -110,7 +112,6 @@ def predict(
         write_embeddings,
         write_prediction_report,
     )
-    from graphfilter.storage import scratch_folder
 
     if embeddings is not None:
         check_embeddings_file(embeddings, overwrite=overwrite)
@@ -151,17 +152,6 @@ def predict(
         say(f"The page is {report}: open it in a browser.")
     if embeddings is not None:
         say(f"Their embeddings are in {embeddings}.")
-
-
-def _check_file(path: Path, option: str, *, overwrite: bool) -> None:
-    """Check before any work that a file can be written."""
-    from graphfilter.storage import check_target
-
-    check_target(path)
-    if path.exists() and not overwrite:
-        raise ConfigError(f"{path}: exists; pass --overwrite to replace it, or another {option}.")
-    if not path.parent.is_dir():
-        raise ConfigError(f"{path.parent}: there is no such folder to write {path.name} to.")
 
 
 def _take_graph(
