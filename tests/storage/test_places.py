@@ -20,7 +20,7 @@ def test_file_in_the_way_is_replaced_only_if_asked(tmp_path: Path) -> None:
 
 
 def test_file_needs_a_folder_and_a_name_of_its_own(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no such folder to write x.csv to"):
+    with pytest.raises(ConfigError, match="no such folder to write"):
         check_file(tmp_path / "missing" / "x.csv", overwrite=True)
     with pytest.raises(DataFileError, match="it is a folder"):
         check_file(tmp_path, overwrite=True)

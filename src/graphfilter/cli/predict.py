@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from graphfilter.cli.predicted_options import read_values
 from graphfilter.cli.screen import say, waiting
 from graphfilter.cli.sources import ExcelSafe, GraphOptions, takes
 from graphfilter.cli.words import in_options
@@ -195,17 +196,9 @@ def _remedy(about: RunDescription) -> str:
 
 def _known_target(given: GraphOptions, estimator: VertexEstimator) -> Target | None:
     """Return what a table says of numbers or several labels; None where it has no such columns."""
-    if estimator.task_.one_class:
-        return None
-    from graphfilter.estimators import named_target
-    from graphfilter.tables import has_columns, read_label_columns, read_number_column
-    from graphfilter.training import REGRESSION
-
     names = [str(name) for name in estimator.target_names_]
-    if given.vertices is None or not has_columns(given.vertex_table, names):
+    if estimator.task_.one_class or given.vertices is None:
         return None
-    if estimator.task_ is not REGRESSION:
-        values = read_label_columns(given.vertex_table, names)
-    else:
-        values = read_number_column(given.vertex_table, names[0], to_learn=False)[:, None]
-    return named_target(estimator.task_, values, names)
+    if not set(names) <= set(given.vertex_table.names):
+        return None
+    return read_values(given.vertex_table, estimator.task_, names, to_learn=False)
