@@ -127,9 +127,9 @@ class GraphOptions:
     source: Annotated[str | None, _option(COLUMNS, "Ids of one end of the edges.")] = None
     target: Annotated[str | None, _option(COLUMNS, "Ids of the other end.")] = None
     weight: Annotated[str | None, _option(COLUMNS, "Edge weights, not negative.")] = None
-    edge_kind: Annotated[
-        str | None, _option(COLUMNS, "Edge types: each has a filter of its own.")
-    ] = None
+    edge_kind: Annotated[str | None, _option(COLUMNS, "Edge types: each has its own filter.")] = (
+        None
+    )
     merge: Annotated[
         str | None,
         _option(
@@ -273,7 +273,7 @@ class GraphOptions:
             if getattr(self, name) is not None:
                 raise ConfigError(
                     f"--with joins tables of new rows to a graph; leave it out with --{name}, "
-                    "which is a whole graph."
+                    "which names a whole graph."
                 )
         if self.vertices is None:
             raise ConfigError("--with needs a table of new rows: --vertices, and --edges if any.")
@@ -314,7 +314,7 @@ class GraphOptions:
                 "it with graphfilter store ... --like RUN."
             )
         if self.directed and not found.directed:
-            raise ConfigError(f"{folder}: it holds no directions. Leave out --directed.")
+            raise ConfigError(f"{folder}: it has no directions. Leave out --directed.")
         columns = None if header.columns is None else convert(Columns, header.columns)
         return found, encoder, columns
 
@@ -338,14 +338,14 @@ class GraphOptions:
                 )
             if others and others[0] in ("--edge-time", "--as-of"):
                 raise ConfigError(
-                    f"{others[0]} is for tables (--edges and --vertices): --{named[0]} keeps no "
+                    f"{others[0]} is for tables (--edges and --vertices): --{named[0]} has no "
                     "times of edges. Train on a table or store of the earlier edges, and predict "
                     "one of all."
                 )
             if others:
                 raise ConfigError(
                     f"{others[0]} is for tables (--edges and --vertices); leave it out with "
-                    f"--{named[0]}, which knows its own."
+                    f"--{named[0]}, which has its own."
                 )
         elif self.edges is None or self.vertices is None:
             missing = "--edges" if self.edges is None else "--vertices"
@@ -392,15 +392,15 @@ class FitOptions(FeatureOptions):
         str | None,
         _option(
             COLUMNS,
-            "Times of the edges. With --as-of or --split-by, later edges are left out of "
-            "training; predictions use all.",
+            "Times of the edges. With --as-of or --split-by, training leaves later edges "
+            "out; predictions use all.",
         ),
     ] = None
     as_of: Annotated[
         str | None,
         _option(
             COLUMNS,
-            "Train with the edges before this date only (or number, as --edge-time has them).",
+            "Train only with the edges before this date (or number, like --edge-time).",
             metavar="DATE",
         ),
     ] = None

@@ -58,7 +58,7 @@ class AskedEstimator(EstimatorState):
         vertex_ids: Sequence[Any] | None = None,
         only: NDArray[np.int64] | None = None,
     ) -> NDArray[np.float64]:
-        """Return what the task's outputs say (n, C), of all members together, in the units of y.
+        """Return the task's outputs (n, C) of all members combined, in the units of y.
 
         Of the fitted graph it is what training ended with.
 
@@ -92,13 +92,14 @@ class AskedEstimator(EstimatorState):
 
         As fitted, whatever ``set_params`` has changed since. On another graph than the fitted one
         those that know its vertices fall away, and the others have weights of their own; where the
-        graph shares vertices with the fitted one all are heard, each vertex with weights by what is
+        graph shares vertices with the fitted one all are used, each vertex with weights by what is
         known of it (:meth:`~graphfilter.estimators.members.FittedMember.at`).
         """
         target = prepared.graph
         if self.system_.keeps_graph and target.checksum() != self.graph_.checksum():
             raise GraphError(
-                "this network is built on the graph it was fitted on and predicts no other one."
+                "this network is bound to the graph it was fitted on and cannot predict another "
+                "one."
             )
         if prepared.known is not None:
             grown = (m for m in self.fitted_members_ if m.growing is not None and m.growing.any())
@@ -108,8 +109,8 @@ class AskedEstimator(EstimatorState):
         heard = [member for member in members if member.weight > 0]
         if not heard:
             raise GraphError(
-                "every member of this model knows the vertices of the graph it was fitted on; it "
-                "predicts no other one."
+                "every member of this model is bound to the vertices of the graph it was fitted "
+                "on; it cannot predict another graph."
             )
         return heard
 

@@ -135,7 +135,7 @@ class VertexEstimator(AskedEstimator):
         X : array, DataFrame or sparse matrix (n, d)
             Features of all vertices, labelled or not. None takes those of ``graph``. The rows of
             a DataFrame are matched with the vertices of a graph that names them (networkx) by its
-            index; other rows stand in the order of the vertices. Words, dates and gaps in a
+            index; other rows are in the order of the vertices. Words, dates and gaps in a
             DataFrame are encoded as :func:`~graphfilter.read_tables` does; ``encoder_`` keeps how.
             For an estimator bound to a graph: the numbers of the vertices whose labels ``y``
             holds, or features of some vertices, as a step of a pipeline has them: with these
@@ -159,7 +159,7 @@ class VertexEstimator(AskedEstimator):
             networks begin with its weights and wait a quarter of their patience for a better
             score; features are scaled as they were. Vertices that are known by their ids, or
             numbers where there are none, stay in their part; the others are divided. Models
-            without epochs are fitted anew.
+            without epochs are fitted again.
         """
         if others:
             raise TypeError(_unknown_argument(type(self).__name__, next(iter(others))))
@@ -328,13 +328,13 @@ class VertexEstimator(AskedEstimator):
         check_is_fitted(self)
         if self.build_system(**self._still_chosen()) != self.system_:
             raise ConfigError(
-                "parameters must be those of the fit to be saved; they were changed since. "
-                "Fit again, or set them back."
+                "parameters must be those of the fit to be saved; they were changed since. Fit "
+                "again, or restore them."
             )
         if self.system_.keeps_graph:
             raise ConfigError(
-                "a network that is built on its graph cannot be saved without it; those of most "
-                "systems can: sgf, mlp, sgc, appnp, gcn, gat, gcnii, ..."
+                "a network that is bound to its graph cannot be saved without it; most others "
+                "can be: sgf, mlp, sgc, appnp, gcn, gat, gcnii, ..."
             )
         if run is None and (Path(folder) / "metrics.json").exists():
             raise ConfigError(f"{folder}: holds a run of graphfilter fit; save to another folder.")
