@@ -20,7 +20,7 @@ from graphfilter.storage.arrays import (
     open_member,
     reading,
 )
-from graphfilter.storage.atomic import atomic_file, make_folder
+from graphfilter.storage.atomic import atomic_file, check_target, make_folder
 from graphfilter.storage.convert import convert, matches, to_plain
 from graphfilter.storage.json_files import (
     CHECKSUM,
@@ -59,6 +59,7 @@ __all__ = [
     "append_lines",
     "atomic_file",
     "check_file",
+    "check_target",
     "check_text",
     "checksum_of",
     "convert",
