@@ -9,20 +9,18 @@ more, with all that it has done.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from graphfilter.storage import append_lines, convert, read_lines
-from harness import machine, markdown
+from harness import machine
+from series import FOLDER, append, commit_parser, read_series, table_of_runs, this_commit
 
-ROOT = Path(__file__).resolve().parents[1]
-RUNS = ROOT / "benchmarks" / "history" / "attacks.jsonl"
+RUNS = FOLDER / "attacks.jsonl"
 
 
 @dataclass(frozen=True)
@@ -53,41 +51,32 @@ def _sum(entries: dict[str, dict[str, Any]], name: str) -> int:
 
 def read_attacks(path: Path = RUNS) -> list[AttackRun]:
     """Return what is on record."""
-    if not path.exists():
-        return []
-    return read_lines(path, lambda line: convert(AttackRun, json.loads(line)), "an attack")[0]
+    return read_series(path, AttackRun, "an attack")
 
 
 def section(runs: Sequence[AttackRun]) -> list[str]:
     """Return the lines of docs/benchmark-history.md on these runs, the latest first."""
-    rows = [
-        [f"`{r.commit}`", r.date, ", ".join(f"{n:,} {kind}" for kind, n in r.done.items()),
-         str(r.found), str(r.measured_with.get("device", ""))]
-        for r in reversed(runs)
-    ]  # fmt: skip
+    cells = [
+        [", ".join(f"{n:,} {kind}" for kind, n in run.done.items()), str(run.found)] for run in runs
+    ]
     return [
         "## Damaged files, kills and long runs", "",
         "What `make fuzz` and `make soak` did, and how much they found; what was found was mended",
         "afterwards, with a test.", "",
-        markdown(["commit", "date", "done", "found", "machine"], rows) if rows else "None yet.", "",
+        table_of_runs(runs, ["done", "found"], cells, "None yet."), "",
     ]  # fmt: skip
 
 
 def main() -> None:
-    from history import draw, this_commit
+    from history import draw
 
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = commit_parser(__doc__)
     parser.add_argument("summary", type=Path)
-    parser.add_argument(
-        "--commit", nargs=2, metavar=("NAME", "DATE"), help="of the code that was run"
-    )
     options = parser.parse_args()
     done, found = read_summary(options.summary)
     commit, date = options.commit or this_commit()
     made = AttackRun(commit, date, done, found, machine(torch.device("cpu")))
-    append_lines(RUNS, [json.dumps(asdict(made))])
+    append(made, RUNS)
     draw()
 
 

@@ -12,12 +12,9 @@ marks what fell by a fifth or more below the median of the five measurements bef
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
-import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +33,14 @@ from graphfilter.models import FilterNetwork
 from graphfilter.operators import Operator, augmented_adjacency, to_tensor
 from graphfilter.runtime.package import content_hash
 from graphfilter.splits import stratified
-from graphfilter.storage import append_lines, atomic_file, convert, read_lines
+from graphfilter.storage import atomic_file
 from graphfilter.training import TrainConfig, train
 from harness import machine, markdown, seconds_of, stage
 from peers import PygNetwork, pyg_epoch
+from series import FOLDER, ROOT, append, commit_parser, read_series, this_commit
 from suite_runs import SuiteRun, read_runs, section
 
-ROOT = Path(__file__).resolve().parents[1]
-SERIES = ROOT / "benchmarks" / "history" / "cpu.jsonl"
+SERIES = FOLDER / "cpu.jsonl"
 PAGE = ROOT / "docs" / "benchmark-history.md"
 CPU = torch.device("cpu")
 N_VERTICES, N_LAYERS, COLUMNS = 4000, 16, 64
@@ -173,14 +170,8 @@ def measure(
     return Measurement(commit, date, graphfilter.__version__, content_hash(), machine(CPU), pairs)
 
 
-def append(made: Measurement, path: Path = SERIES) -> None:
-    append_lines(path, [json.dumps(asdict(made))])
-
-
-def read_series(path: Path = SERIES) -> list[Measurement]:
-    if not path.exists():
-        return []
-    return read_lines(path, lambda line: convert(Measurement, json.loads(line)), "a measurement")[0]
+def read_measurements(path: Path = SERIES) -> list[Measurement]:
+    return read_series(path, Measurement, "a measurement")
 
 
 def falls(series: Sequence[Measurement]) -> set[tuple[int, str]]:
@@ -230,36 +221,17 @@ def page(
 def draw() -> None:
     """Write docs/benchmark-history.md of what is on record."""
     with atomic_file(PAGE) as temporary:
-        text = page(read_series(), read_runs(), attack_runs.read_attacks())
+        text = page(read_measurements(), read_runs(), attack_runs.read_attacks())
         temporary.write_text(text, encoding="utf-8")
 
 
-def this_commit() -> tuple[str, str]:
-    """Return the name and the date of the commit; a + where the files differ from it."""
-
-    def git(*words: str) -> str:
-        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True)
-        return done.stdout.strip()
-
-    changed = git("status", "--porcelain", "--", "src")
-    return git("rev-parse", "--short=7", "HEAD") + "+" * bool(changed), git(
-        "show", "-s", "--format=%cs"
-    )
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = commit_parser(__doc__)
     parser.add_argument("--draw", action="store_true", help="measure nothing")
-    parser.add_argument(
-        "--commit", nargs=2, metavar=("NAME", "DATE"), help="of the code on the path"
-    )
     options = parser.parse_args()
     if not options.draw:
         torch.set_num_threads(1)
-        made = measure(*(options.commit or this_commit()))
-        append(made)
+        append(measure(*(options.commit or this_commit())), SERIES)
     draw()
 
 

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import resumable
 from graphfilter import Graph, GraphClassifier, load_dataset
 from graphfilter.data import make_csbm
 from graphfilter.estimators import suggest_labels
-from resumable import Record, make_records, parser, read_records
+from resumable import Record
 
 DATASETS = ("cora", "citeseer", "photo", "chameleon", "wisconsin", "actor")
 N_SEEDS, N_ROUNDS, N_LABELS = 10, 5, 20
@@ -88,24 +89,22 @@ def table(records: list[Record]) -> str:
     return "\n".join(lines)
 
 
-def main(words: list[str] | None = None) -> None:
-    """Make the records that are missing, and print the table."""
-    options = parser(__doc__, "results/next-labels.jsonl").parse_args(words)
+def list_tasks(small: bool) -> dict[str, Any]:
+    """Return what is fitted, by its key."""
     names, n, n_rounds, quick = DATASETS, N_SEEDS, N_ROUNDS, {}
-    if options.small:
+    if small:
         names, n, n_rounds, quick = ("made",), 1, 1, {"max_epochs": 5}
-    tasks = {
+    return {
         f"{name}/{seed}/{way}": (name, seed, way, n_rounds, quick)
         for seed in range(n)
         for name in names
         for way in WAYS
     }
-    if not options.table:
-        left = make_records(
-            tasks, measure, options.records, jobs=options.jobs, seconds=options.seconds
-        )
-        print(f"{left} runs are left.")
-    print(table(read_records(options.records)))
+
+
+def main(words: list[str] | None = None) -> None:
+    """Make the records that are missing, and print the table."""
+    resumable.main(__doc__, "results/next-labels.jsonl", list_tasks, measure, table, words)
 
 
 if __name__ == "__main__":

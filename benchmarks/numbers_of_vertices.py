@@ -23,11 +23,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+import resumable
 from graphfilter import Graph, GraphRegressor, SGFRegressor, SystemRegressor, load_dataset
 from graphfilter.data import make_bipartite, make_csbm
 from graphfilter.inputs.views import averages
 from graphfilter.splits import Split, stratified
-from resumable import Record, make_records, parser, read_records
+from resumable import Record
 
 Array = NDArray[np.float64]
 Task = tuple[Graph, Array]
@@ -188,24 +189,22 @@ def table(records: list[Record]) -> str:
     return "\n".join([*lines, f"| mean rank | {' | '.join(shown)} |"])
 
 
-def main(words: list[str] | None = None) -> None:
-    """Make the records that are missing, and print the table."""
-    options = parser(__doc__, "results/numbers.jsonl").parse_args(words)
+def list_tasks(small: bool) -> dict[str, Any]:
+    """Return what is fitted, by its key."""
     names, models, n, quick = [g for g in GRAPHS if g != "made"], MODELS, N_SPLITS, {}
-    if options.small:
+    if small:
         names, models, n, quick = ["made"], ("trees", "trees-log", "sgf"), 1, {"max_epochs": 5}
-    tasks = {
+    return {
         f"{name}/{model}/{seed}": (name, model, seed, quick)
         for seed in range(n)
         for name in names
         for model in models
     }
-    if not options.table:
-        left = make_records(
-            tasks, measure, options.records, jobs=options.jobs, seconds=options.seconds
-        )
-        print(f"{left} fits are left.")
-    print(table(read_records(options.records)))
+
+
+def main(words: list[str] | None = None) -> None:
+    """Make the records that are missing, and print the table."""
+    resumable.main(__doc__, "results/numbers.jsonl", list_tasks, measure, table, words)
 
 
 if __name__ == "__main__":

@@ -17,13 +17,14 @@ from typing import Any
 
 import numpy as np
 
+import resumable
 from graphfilter import Graph, GraphClassifier, load_dataset
 from graphfilter.data import make_csbm
 from graphfilter.fits.promise import calibration_share
 from graphfilter.metrics import chance_of_coverage
 from graphfilter.paper.committee_table import DATASETS
 from graphfilter.splits import stratified
-from resumable import Record, make_records, parser, read_records
+from resumable import Record
 
 COVERAGES = (0.8, 0.9, 0.95)
 N_SPLITS = 10
@@ -84,19 +85,17 @@ def table(records: list[Record]) -> str:
     return "\n".join(lines)
 
 
+def list_tasks(small: bool) -> dict[str, Any]:
+    """Return what is fitted, by its key."""
+    names, n, quick = list(DATASETS), N_SPLITS, {}
+    if small:
+        names, n, quick = ["made"], 2, {"effort": "low", "max_epochs": 5}
+    return {f"{name}/{seed}": (name, seed, quick) for seed in range(n) for name in names}
+
+
 def main(words: list[str] | None = None) -> None:
     """Make the records that are missing, and print the table."""
-    options = parser(__doc__, "results/promises.jsonl").parse_args(words)
-    names, n, quick = list(DATASETS), N_SPLITS, {}
-    if options.small:
-        names, n, quick = ["made"], 2, {"effort": "low", "max_epochs": 5}
-    tasks = {f"{name}/{seed}": (name, seed, quick) for seed in range(n) for name in names}
-    if not options.table:
-        left = make_records(
-            tasks, measure, options.records, jobs=options.jobs, seconds=options.seconds
-        )
-        print(f"{left} fits are left.")
-    print(table(read_records(options.records)))
+    resumable.main(__doc__, "results/promises.jsonl", list_tasks, measure, table, words)
 
 
 if __name__ == "__main__":

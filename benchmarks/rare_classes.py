@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import resumable
 from graphfilter import Graph
 from graphfilter.metrics import Costs, choose_threshold, score_decision
 from graphfilter.splits import Split, stratified
 from graphfilter.systems import CommitteeOutcome, Pool, Prepared, get_system, train_system
 from graphfilter.systems.pooling import fit_pool
 from graphfilter.systems.prior import prior_weights
-from resumable import Record, make_records, parser, read_records
+from resumable import Record
 
 RECORDS = Path(__file__).parent / "results" / "rare_classes.jsonl"
 N_SEEDS = 8
@@ -146,21 +147,19 @@ def table(records: list[Record]) -> str:
     return "\n".join(lines)
 
 
-def main(words: list[str] | None = None) -> None:
-    """Make the records that are missing, and print the table."""
-    options = parser(__doc__, str(RECORDS)).parse_args(words)
+def list_tasks(small: bool) -> dict[str, Any]:
+    """Return what is fitted, by its key."""
     n_seeds, n, settings = N_SEEDS, 1200, {"max_epochs": 200}
-    if options.small:
+    if small:
         n_seeds, n, settings = 1, 300, {"max_epochs": 3}
-    tasks = {
+    return {
         f"{name}/{seed}": (name, seed, n, settings) for seed in range(n_seeds) for name in GRAPHS
     }
-    if not options.table:
-        left = make_records(
-            tasks, measure, options.records, jobs=options.jobs, seconds=options.seconds
-        )
-        print(f"{left} fits are left.")
-    print(table(read_records(options.records)))
+
+
+def main(words: list[str] | None = None) -> None:
+    """Make the records that are missing, and print the table."""
+    resumable.main(__doc__, RECORDS, list_tasks, measure, table, words)
 
 
 if __name__ == "__main__":

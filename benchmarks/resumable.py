@@ -10,7 +10,7 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from multiprocessing import get_context
 from pathlib import Path
@@ -23,7 +23,29 @@ Record = dict[str, Any]
 Work = Callable[[Any], Record]
 
 
-def parser(description: str | None, out: str) -> argparse.ArgumentParser:
+def main(
+    description: str | None,
+    out: str | Path,
+    list_tasks: Callable[[bool], Mapping[str, Any]],
+    work: Work,
+    table: Callable[[list[Record]], str],
+    words: Sequence[str] | None = None,
+) -> None:
+    """Make the records that are missing, and print their table.
+
+    ``list_tasks`` gives the tasks by their keys, tiny ones where it is given True.
+    """
+    options = parser(description, out).parse_args(words)
+    if not options.table:
+        tasks = list_tasks(options.small)
+        left = make_records(
+            tasks, work, options.records, jobs=options.jobs, seconds=options.seconds
+        )
+        print(f"{left} fits are left.")
+    print(table(read_records(options.records)))
+
+
+def parser(description: str | None, out: str | Path) -> argparse.ArgumentParser:
     """Return the options that all such scripts have."""
     options = argparse.ArgumentParser(description=description)
     options.add_argument("--records", type=Path, default=Path(out), metavar="FILE")

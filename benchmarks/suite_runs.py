@@ -10,13 +10,11 @@ all of them is no run: it fails, with the reason.
 
 from __future__ import annotations
 
-import argparse
-import json
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -24,11 +22,10 @@ from xml.etree import ElementTree
 import torch
 
 from graphfilter.errors import ConfigError
-from graphfilter.storage import append_lines, convert, read_lines
-from harness import machine, markdown
+from harness import machine
+from series import FOLDER, ROOT, append, commit_parser, read_series, table_of_runs, this_commit
 
-ROOT = Path(__file__).resolve().parents[1]
-RUNS = ROOT / "benchmarks" / "history" / "tests.jsonl"
+RUNS = FOLDER / "tests.jsonl"
 KINDS = {"gpu": "a CUDA GPU", "data": "the real datasets"}
 
 
@@ -71,37 +68,26 @@ def run(kind: str, commit: str, date: str, words: Sequence[str] = ()) -> SuiteRu
 
 def read_runs(path: Path = RUNS) -> list[SuiteRun]:
     """Return what is on record."""
-    if not path.exists():
-        return []
-    return read_lines(path, lambda line: convert(SuiteRun, json.loads(line)), "a run of tests")[0]
+    return read_series(path, SuiteRun, "a run of tests")
 
 
 def section(runs: Sequence[SuiteRun]) -> list[str]:
     """Return the lines of docs/benchmark-history.md on these runs, the latest first."""
-    rows = [
-        [f"`{r.commit}`", r.date, KINDS[r.kind], str(r.passed), str(r.failed), str(r.skipped),
-         str(r.measured_with.get("device", ""))]
-        for r in reversed(runs)
-    ]  # fmt: skip
-    header = ["commit", "date", "tests that need", "passed", "failed", "skipped", "machine"]
+    cells = [[KINDS[r.kind], str(r.passed), str(r.failed), str(r.skipped)] for r in runs]
+    heads = ["tests that need", "passed", "failed", "skipped"]
     return [
         "## Tests on a GPU and on real data", "",
         "The tests that the suite skips where there is no GPU or no dataset, run by",
         "`make test-gpu` and `make test-data`.", "",
-        markdown(header, rows) if rows else "None is on record yet.", "",
+        table_of_runs(runs, heads, cells, "None is on record yet."), "",
     ]  # fmt: skip
 
 
 def main() -> int:
-    from history import draw, this_commit
+    from history import draw
 
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = commit_parser(__doc__)
     parser.add_argument("kind", choices=KINDS)
-    parser.add_argument(
-        "--commit", nargs=2, metavar=("NAME", "DATE"), help="of the code on the path"
-    )
     options, words = parser.parse_known_args()
     if options.kind == "gpu" and not torch.cuda.is_available():
         raise SystemExit("there is no CUDA GPU here: run this on a machine with one.")
@@ -109,7 +95,7 @@ def main() -> int:
     made = run(options.kind, commit, date, words)
     if not made.passed + made.failed:
         raise SystemExit(f"all tests were skipped: {KINDS[options.kind]} must be at hand.")
-    append_lines(RUNS, [json.dumps(asdict(made))])
+    append(made, RUNS)
     draw()
     return 1 if made.failed else 0
 

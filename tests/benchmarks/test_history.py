@@ -44,7 +44,7 @@ def test_measurement_of_this_code_is_read_back(tmp_path: Path) -> None:
     path = tmp_path / "series.jsonl"
     history.append(made, path)
     history.append(replace(made, commit="def5678"), path)
-    assert history.read_series(path) == [made, replace(made, commit="def5678")]
+    assert history.read_measurements(path) == [made, replace(made, commit="def5678")]
 
 
 def test_fall_by_a_fifth_is_marked() -> None:
@@ -65,7 +65,7 @@ def test_page_shows_the_latest_first_and_marks_falls() -> None:
 
 
 def test_committed_page_is_that_of_the_series() -> None:
-    series = history.read_series()
+    series = history.read_measurements()
     assert series
     assert history.PAGE.read_text(encoding="utf-8") == history.page(
         series, read_runs(), read_attacks()

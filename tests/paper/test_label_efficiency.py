@@ -32,8 +32,8 @@ def test_every_cell_has_ten_runs(runs: Runs) -> None:
     cells = [
         (dataset, rule, model)
         for dataset in label_efficiency.TABLE.datasets
-        for rule in label_efficiency.rules_of(dataset)
-        for model in label_efficiency.SYSTEMS
+        for rule in label_efficiency.SHARES.rules_of(dataset)
+        for model in label_efficiency.SHARES.systems
     ]
     assert {cell: len(own) for cell, own in runs.items()} == dict.fromkeys(cells, 10)
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 OWN_TEMPLATES = Path(__file__).parent / "templates"
 LARGEST_REQUEST = 64 << 10  # of JSON
-WRONG_ADDRESS = "This address is not right; use the one printed where the studio was started."
+WRONG_ADDRESS = "This address is wrong; use the one printed where the studio was started."
 SCRIPT_NAMES = ("plots.js", "studio.js")
 
 Handler = Callable[["Request"], Awaitable["Response"]]
@@ -140,7 +140,7 @@ class Handlers:
     def _kept(self, request: Request) -> Path:
         run = self.runs.get(request.path_params["key"])
         if not run.kept:
-            raise ConfigError(f"run {run.key} is {run.state}: there is nothing of it to take.")
+            raise ConfigError(f"run {run.key} is {run.state}: there is nothing to download.")
         return run.folder
 
 
@@ -159,7 +159,7 @@ def make_app(handlers: Handlers, token: str, hosts: set[str]) -> Starlette:
                 response = await handler(request)
             except ClientDisconnect:
                 # Broken off by the sender, who will not read this.
-                response = as_json({"error": "the request was broken off."}, 400)
+                response = as_json({"error": ("the request was incomplete.")}, 400)
             except BodySizeError as error:
                 response = as_json({"error": str(error)}, 413)
             except SlowBodyError as error:
