@@ -19,6 +19,7 @@ from graphfilter.estimators.members import FittedMember
 from graphfilter.estimators.promises import Folded
 from graphfilter.estimators.recognition import (
     MANY_CHANGED,
+    NO_IDS,
     describe_changed,
     describe_known,
     named,
@@ -147,8 +148,10 @@ class AskedEstimator(EstimatorState):
 
         Nothing of the fitted graph itself, and of a model that has no use for ids.
         """
-        if self.known_ is None or self._is_fitted_graph(target):
+        if self._is_fitted_graph(target):
             return []
+        if self.known_ is None:
+            return [NO_IDS] if any(m.knows_vertices for m in self.fitted_members_) else []
         known = self.known_.recognise(target)
         changed = "" if known is None else self._changed(target, known)
         return [describe_known(known), *([f"{changed[0].upper()}{changed[1:]}"] if changed else [])]
