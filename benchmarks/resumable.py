@@ -19,13 +19,15 @@ from typing import Any
 from graphfilter.errors import GraphFilterError
 from graphfilter.storage import append_lines, read_lines
 
+RESULTS = Path(__file__).resolve().parent / "results"
+
 Record = dict[str, Any]
 Work = Callable[[Any], Record]
 
 
 def main(
     description: str | None,
-    out: str | Path,
+    name: str,
     list_tasks: Callable[[bool], Mapping[str, Any]],
     work: Work,
     table: Callable[[list[Record]], str],
@@ -33,9 +35,10 @@ def main(
 ) -> None:
     """Make the records that are missing, and print their table.
 
+    They are in ``NAME.jsonl`` of the folder of results, unless another file is given.
     ``list_tasks`` gives the tasks by their keys, tiny ones where it is given True.
     """
-    options = parser(description, out).parse_args(words)
+    options = parser(description, records_of(name)).parse_args(words)
     if not options.table:
         tasks = list_tasks(options.small)
         left = make_records(
@@ -45,10 +48,15 @@ def main(
     print(table(read_records(options.records)))
 
 
-def parser(description: str | None, out: str | Path) -> argparse.ArgumentParser:
+def records_of(name: str) -> Path:
+    """Return where the records of a script are."""
+    return RESULTS / f"{name}.jsonl"
+
+
+def parser(description: str | None, out: Path) -> argparse.ArgumentParser:
     """Return the options that all such scripts have."""
     options = argparse.ArgumentParser(description=description)
-    options.add_argument("--records", type=Path, default=Path(out), metavar="FILE")
+    options.add_argument("--records", type=Path, default=out, metavar="FILE")
     options.add_argument("--jobs", type=int, default=1, help="processes that fit at a time")
     options.add_argument("--seconds", type=float, default=1e9, help="start no fit after so many")
     options.add_argument("--small", action="store_true", help="tiny, to see that it works")
