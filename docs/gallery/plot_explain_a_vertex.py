@@ -3,7 +3,7 @@ Why is this vertex labelled so?
 ===============================
 
 The score of a vertex, the log-odds of its class, is divided exactly into what its own features, its
-neighbours by distance and its place in the graph contribute.
+neighbours by distance and its position in the graph contribute.
 """
 
 import matplotlib.pyplot as plt

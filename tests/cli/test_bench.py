@@ -61,7 +61,7 @@ def test_bench_table_says_that_a_line_was_cut(records: Path) -> None:
     records.write_bytes(records.read_bytes()[:-5])
     done = run("table", records)
     assert done.exit_code == 0
-    assert "1 cut line" in done.stderr
+    assert "1 incomplete line" in done.stderr
 
 
 def test_bench_ends_with_a_code_and_a_reason_when_runs_failed(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_predict_repeats_what_fit_wrote(graphfilter, tables, tmp_path: Path, tar
     assert [row["predicted"] for row in again] == [row["predicted"] for row in written]
     metrics = json.loads((run / "metrics.json").read_text())["scores"]["test"]
     assert f"{metrics.get('r2', metrics.get('micro_f1')):.3f}" in result.out
-    assert "18 vertices with a known value and not trained on" in result.out
+    assert "18 vertices with a known value and not used for training" in result.out
 
 
 def test_predict_without_the_target_needs_no_value(graphfilter, tables, tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_predict_without_the_target_needs_no_value(graphfilter, tables, tmp_path
     [
         (("--number", "prize"), "there is no column 'prize'"),
         (("--number", "lift"), "is not a number"),
-        (("--multilabel", "lift,price"), "by 1 and 0 or yes and no; got"),
+        (("--multilabel", "lift,price"), "1 and 0, or yes and no, for whether"),
         (("--multilabel", "lift"), "two columns or more"),
         (("--number", "price", "--multilabel", "lift,garden"), "choose one"),
         (("--number", "price", "--balanced"), "--balanced is for one class"),

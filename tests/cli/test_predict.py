@@ -60,7 +60,7 @@ def test_part_says_what_a_vertex_was_in_the_run(graphfilter, tmp_path: Path) -> 
     assert f"on the {counts['train']} trained on" in said
     assert f"on the {counts['val']} validated on" in said
     # A tenth of the 50 new vertices has no label.
-    assert f"Accuracy on the {counts['test'] + 45} labelled vertices not trained on" in said
+    assert f"Accuracy on the {counts['test'] + 45} labelled vertices not used for training" in said
     assert f"200 vertices predicted: 50 new, {counts['train']} trained on" in said
 
 
@@ -129,7 +129,7 @@ def run(graphfilter, tmp_path: Path) -> Path:
     words = ("fit", *small, *TARGETS["kind"], "--out", tmp_path / "run")
     result = graphfilter(*words, *QUICK[:-1])
     assert result.code == 0, result.err
-    assert "The graph is kept with the run (graph.npz" in result.err
+    assert "The graph is saved with the run (graph.npz" in result.err
     return tmp_path / "run"
 
 
@@ -152,7 +152,7 @@ def test_new_rows_are_joined_to_the_graph_of_the_run(graphfilter, run, tmp_path:
     result = graphfilter("predict", run, "--with", "run", *new, "--out", out)
     assert result.code == 0, result.err
     said = result.out.replace("\n", " ")
-    assert "Graph used: the graph kept with the run (150 vertices" in said
+    assert "Graph used: the graph saved with the run (150 vertices" in said
     assert "with 50 new vertices, 1 known with the features given, " in said
     all_rows = (
         "--edges",
@@ -194,7 +194,7 @@ def test_what_cannot_be_joined_is_one_line(graphfilter, run, tmp_path: Path) -> 
 
     edges.write_text(before[0] + "v160,nobody\n")
     message = refused("--with", "run", *new)
-    assert "'nobody' is not in v.csv, nor in the graph kept with the run. Add it" in message
+    assert "'nobody' is not in v.csv, nor in the graph saved with the run. Add it" in message
     edges.write_text(before[0])
     rows.write_text(before[1] + before[1].splitlines()[-1] + "\n")
     assert "is also on line" in refused("--with", "run", *new)
@@ -225,13 +225,13 @@ def test_graph_is_kept_where_it_is_small_or_asked_for(
     tables = write_tables(tmp_path / "small", N)
     fit = ("fit", *tables, *TARGETS["kind"], *QUICK[:-1], "--overwrite", "--out", tmp_path / "run")
     said = graphfilter(*fit).err.replace("\n", " ")
-    assert "more than 1.0 KiB, and is not kept with the run; with --keep-graph it is" in said
+    assert "more than 1.0 KiB, and is not saved with the run. With --keep-graph it is" in said
     assert not (tmp_path / "run/graph.npz").exists()
     refused = graphfilter(
         "predict", tmp_path / "run", "--with", "run", *tables, "--out", tmp_path / "p.csv"
     )
     assert refused.code == 2
-    assert "the run does not keep its graph. Fit again with --keep-graph" in refused.err
+    assert "the run has no saved graph. Fit again with --keep-graph" in refused.err
     assert graphfilter(*fit, "--keep-graph").code == 0
     assert (tmp_path / "run/graph.npz").exists()
     assert "--keep-graph" in load_run(tmp_path / "run")[1].command
@@ -260,7 +260,7 @@ def test_page_says_what_moved(graphfilter, run, tmp_path: Path) -> None:
     assert "'a' above " in said
     content = page.read_text()
     assert "&#39;a&#39; above " in content
-    assert "Graph used: the graph kept with the run (150 vertices" in content
+    assert "Graph used: the graph saved with the run (150 vertices" in content
     assert "trained on" in content
     for file, message in ((page, "exists"), (out, "must end in .html"), ("x/y.html", "no such")):
         again = graphfilter(*words, "--out", tmp_path / "q.csv", "--report", file)

@@ -72,8 +72,8 @@ def test_what_is_no_json_object_is_refused(ask: WebClient, body: bytes, words: s
         (vertex(neighbours=["v99"]), 422, 'got "v99"'),
         (vertex(neighbours="v1"), 422, "neighbours of vertices[0] must be a list"),
         (vertex(neighbours=[{"id": "v1", "weight": -1}]), 422, "a positive number; got -1"),
-        (vertex(neighbours=[{"id": "v1", "weight": 2}]), 422, "must weigh 1"),
-        (vertex(neighbours=[{"id": "v1", "kind": "call"}]), 422, "left out"),
+        (vertex(neighbours=[{"id": "v1", "weight": 2}]), 422, "must have weight 1"),
+        (vertex(neighbours=[{"id": "v1", "kind": "call"}]), 422, "omitted"),
         (vertex(neighbours=[{"id": "v1", "direction": "up"}]), 422, "direction must be"),
         (vertex(neighbours=[{"weight": 1}]), 422, "must be an id"),
         (vertex(id="v1"), 422, 'the graph does not; it has "v1"'),
@@ -82,7 +82,7 @@ def test_what_is_no_json_object_is_refused(ask: WebClient, body: bytes, words: s
         (
             {"vertices": [{"features": GOOD}, {"features": {**GOOD, "size": "1"}}]},
             422,
-            "of one kind in all vertices; got a number and a string",
+            "one type in all vertices; got a number and a string",
         ),
     ],
 )

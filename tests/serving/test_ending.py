@@ -46,10 +46,10 @@ def test_tables_are_read_again_where_no_graph_is_kept(
     named = ("--edges", tables / "edges.csv", "--vertices", tables / "vertices.csv")
     with started(run, tmp_path) as (kept, ask):
         expected = ask("POST", "/score", {"ids": ["v3"]}).json
-        assert "the one kept with the run: 60 vertices" in kept.err
+        assert "the graph saved with the run: 60 vertices" in kept.err
     with started(run, tmp_path, *named) as (read, ask):
         assert ask("POST", "/score", {"ids": ["v3"]}).json == expected
-        assert "kept with the run" not in read.err
+        assert "saved with the run" not in read.err
 
 
 def test_token_of_a_file_is_asked_for_and_not_printed(run: Path, tmp_path: Path) -> None:

@@ -314,7 +314,7 @@ def test_engine_reaches_neither_files_nor_the_network(tmp_path):
     (tmp_path / "x.csv").write_text("a\n1\n")
     for query in (f"FROM read_csv('{tmp_path}/x.csv')", "INSTALL httpfs", "LOAD httpfs"):
         with (
-            pytest.raises(DataFileError, match="DuckDB could not go on"),
+            pytest.raises(DataFileError, match="DuckDB stopped"),
             open_engine(tmp_path, MEMORY) as opened,
         ):
             next(opened.query(query))

@@ -137,7 +137,7 @@ def test_excel_sheets_are_named_behind_the_path(tmp_path: Path) -> None:
     graph, _ = gf.read_tables(f"{path}#calls", path)
     assert graph.vertex_names == ("a", "b")
     assert graph.n_edges == 1
-    assert any("took sheet 'People'" in note for note in graph.notes)
+    assert any("using sheet 'People'" in note for note in graph.notes)
     with pytest.raises(DataFileError, match=r"no sheet 'Mails'\. Sheets: 'Sheet', 'People'"):
         gf.read_tables(f"{path}#Mails", path)
     with pytest.raises(DataFileError, match="it is the table of vertices"):

@@ -73,9 +73,8 @@ class AnswerOptions(PredictedOptions):
         bool,
         typer.Option(
             "--forget-ids",
-            help="Leave the ids of the vertices, which are kept as hashes, out of the model: "
-            "predict then knows none of them again, and is less accurate on a graph that has "
-            "grown.",
+            help="Do not save the hashed vertex ids in the model: predict then recognises no "
+            "vertex, and is less accurate on a graph that has grown.",
         ),
     ] = False
     embeddings: Annotated[

@@ -103,7 +103,7 @@ def bench(
             "--out records.jsonl."
         )
     if quick and max_epochs is not None:
-        raise ConfigError("--quick and --max-epochs both bound the epochs: choose one.")
+        raise ConfigError("--quick and --max-epochs both limit the epochs: choose one.")
     from graphfilter.bench import read_records, run_benchmark
     from graphfilter.metrics import METRICS
     from graphfilter.report import page_of, write_benchmark
@@ -125,7 +125,7 @@ def bench(
                 on_progress=mover(move),
             )  # fmt: skip
     except KeyboardInterrupt as stop:
-        kept = f"every run that ended is in {out}. The same command resumes."
+        kept = f"every finished run is in {out}. The same command resumes."
         raise typer.Exit(end_stopped(stop, kept)) from None
     write_benchmark(page, read_records(out), name=out.name, metric=metric)
     show_tables(summary_tables(records, metric), "text")

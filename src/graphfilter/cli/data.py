@@ -75,7 +75,7 @@ def get_dataset(name: Name, quiet: Quiet = False) -> None:
         "version": entry.version,
         "licence": entry.licence,
         "known problems": entry.problems,
-        "where": str(place) if place else "embedded: made when asked for",
+        "where": str(place) if place else "included: generated when needed",
     }
     for fact, text in facts.items():
         if text:
@@ -163,6 +163,6 @@ def unpack(
         done = unpack_datasets(archive, overwrite=overwrite, progress=progress)
     states = [file.state for file in done]
     new, same = states.count("new"), states.count("same")
-    say(f"Files of datasets: {new} unpacked to {cache_folder()}, {same} there already.")
+    say(f"Files of datasets: {new} unpacked to {cache_folder()}, {same} already present.")
     if other := [file.name for file in done if file.state == "other"]:
         say(f"Unchanged, with other content: {', '.join(other)}. To replace them: --overwrite.")

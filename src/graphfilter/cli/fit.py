@@ -91,8 +91,8 @@ def fit(
     seconds: Annotated[
         float | None,
         typer.Option(
-            help="Time limit for the committee, without baselines. With --resume and 0: the answer "
-            "of an interrupted fit as far as it came.",
+            help="Time limit for the committee, without baselines. With --resume and 0: finish an "
+            "interrupted fit with what it has trained.",
             metavar="SECONDS",
             min=0,
             rich_help_panel=TRAINING,

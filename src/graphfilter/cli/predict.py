@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from graphfilter.graph import Graph
     from graphfilter.run_folder import RunDescription
 
-KEPT = "the graph kept with the run"
+KEPT = "the graph saved with the run"
 
 
 @takes(GraphOptions)
@@ -52,8 +52,7 @@ def predict(
     report: Annotated[
         Path | None,
         typer.Option(
-            help="Write a page to this .html file: what accuracy to expect, and what has moved "
-            "since the fit.",
+            help="Write a page to this .html file: expected accuracy, and drift since the fit.",
             metavar="FILE",
         ),
     ] = None,
@@ -71,8 +70,8 @@ def predict(
         bool,
         typer.Option(
             "--forget-ids",
-            help="Take every vertex for new, whatever its id: where ids mean others than in the "
-            "fit.",
+            help="Treat every vertex as new, whatever its id: for ids that name other vertices "
+            "than in the fit.",
         ),
     ] = False,
     excel_safe: ExcelSafe = False,
@@ -181,7 +180,7 @@ def _take_graph(
         return graph, None, f"the one given ({size})"
     if with_ != "run" and Path(with_).resolve() != run.resolve():
         raise ConfigError(
-            f"--with must be run, the graph that is kept with the run of the model; got {with_!r}."
+            f"--with must be run, the graph saved with the run of the model; got {with_!r}."
         )
     if encoder is None:
         raise ConfigError(
@@ -194,11 +193,11 @@ def _take_graph(
 
 def _remedy(about: RunDescription) -> str:
     """Return what can be done about an edge to a vertex that is not in the tables."""
-    known = "pass --with run, which takes known vertices from the graph kept with the run"
+    known = "pass --with run, which takes known vertices from the graph saved with the run"
     if not about.graph_sha256:
         known = "fit with --keep-graph and pass --with run, which takes known vertices from there"
     return (
-        f"{known}, or --allow-missing, which leaves such edges out: answers then do not see those "
+        f"{known}, or --allow-missing, which leaves such edges out: predictions then ignore those "
         "neighbours"
     )
 

@@ -135,7 +135,7 @@ class GraphOptions:
     weight: Annotated[str | None, _option(help="Edge weights, not negative.", panel=COLUMNS)] = None
     edge_kind: Annotated[
         str | None,
-        _option("--edge-kind", help="Edge types: each has a filter of its own.", panel=COLUMNS),
+        _option("--edge-kind", help="Edge types: each has its own filter.", panel=COLUMNS),
     ] = None
     merge: Annotated[
         str | None,
@@ -288,7 +288,7 @@ class GraphOptions:
             if getattr(self, name) is not None:
                 raise ConfigError(
                     f"--with joins tables of new rows to a graph; leave it out with --{name}, "
-                    "which is a whole graph."
+                    "which names a whole graph."
                 )
         if self.vertices is None:
             raise ConfigError("--with needs a table of new rows: --vertices, and --edges if any.")
@@ -330,7 +330,7 @@ class GraphOptions:
                 "it with graphfilter store ... --like RUN."
             )
         if self.directed and not found.directed:
-            raise ConfigError(f"{folder}: it holds no directions. Leave out --directed.")
+            raise ConfigError(f"{folder}: it has no directions. Leave out --directed.")
         columns = None if header.columns is None else convert(Columns, header.columns)
         return found, encoder, columns
 
@@ -354,14 +354,14 @@ class GraphOptions:
                 )
             if others and others[0] in ("--edge-time", "--as-of"):
                 raise ConfigError(
-                    f"{others[0]} is for tables (--edges and --vertices): --{named[0]} keeps no "
+                    f"{others[0]} is for tables (--edges and --vertices): --{named[0]} has no "
                     "times of edges. Train on a table or store of the earlier edges, and predict "
                     "one of all."
                 )
             if others:
                 raise ConfigError(
                     f"{others[0]} is for tables (--edges and --vertices); leave it out with "
-                    f"--{named[0]}, which knows its own."
+                    f"--{named[0]}, which has its own."
                 )
         elif self.edges is None or self.vertices is None:
             missing = "--edges" if self.edges is None else "--vertices"
@@ -420,8 +420,8 @@ class FitOptions(FeatureOptions):
         str | None,
         _option(
             "--edge-time",
-            help="Times of the edges. With --as-of or --split-by, later edges are left out of "
-            "training; predictions use all.",
+            help="Times of the edges. With --as-of or --split-by, training leaves later edges "
+            "out; predictions use all.",
             panel=COLUMNS,
         ),
     ] = None
@@ -429,7 +429,7 @@ class FitOptions(FeatureOptions):
         str | None,
         _option(
             "--as-of",
-            help="Train with the edges before this date only (or number, as --edge-time has them).",
+            help="Train only with the edges before this date (or number, like --edge-time).",
             panel=COLUMNS,
             metavar="DATE",
         ),

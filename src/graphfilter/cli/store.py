@@ -79,7 +79,7 @@ def store(
                     encoder=encoder, text=text, memory=size, overwrite=overwrite, report=report,
                 )  # fmt: skip
     except KeyboardInterrupt as stop:
-        kept = f"what was done is kept. Resume with: {command_line()}"
+        kept = f"finished work is saved. Resume with: {command_line()}"
         raise typer.Exit(end_stopped(stop, kept)) from None
     tell(made.notes, quiet=given.quiet)
     sizes = count(made.n_vertices, "vertex", "vertices"), count(made.n_entries // 2, "edge")
@@ -97,7 +97,7 @@ def _check_ogb(folder: Path, *, with_own: bool) -> None:
             "files; it is another folder."
         )
     if with_own:
-        raise ConfigError("a dataset of OGB knows its own vertices and columns; leave those out.")
+        raise ConfigError("an OGB dataset has its own vertices and columns; leave those out.")
 
 
 def _encoding(given: FitOptions, like: Path | None) -> tuple[Columns, TableEncoder | None]:

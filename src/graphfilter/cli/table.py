@@ -83,7 +83,7 @@ def read_benchmark(path: Path, quiet: bool) -> list[Record]:
         raise DataFileError(path, "there is no such file; graphfilter bench --out writes one.")
     file = RecordFile(path)
     if file.n_cut:
-        tell([f"{file.n_cut} cut line left out; its run is run again by bench."], quiet=quiet)
+        tell([f"{file.n_cut} incomplete line left out; bench will repeat its run."], quiet=quiet)
     return file.records
 
 

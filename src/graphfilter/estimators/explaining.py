@@ -45,7 +45,7 @@ def explain_graph(
     against: Sequence[int | None] | None = None,
     most: int = 10,
 ) -> list[Explanation]:
-    """Explain what a classifier says of some vertices of a graph that is ready for prediction.
+    """Explain the predictions of a classifier for some vertices of a prepared graph.
 
     ``answered`` and ``against`` hold class numbers: those that are predicted, where they are not
     the most probable, and those to compare them with.

@@ -125,15 +125,12 @@ class OfCommittee(VertexEstimator):
         } | outcome.without_a_say
         told = {part.system.title for part in outcome.parts}
         self.absent_ |= {
-            member.title: "not begun when training was told to end"
+            member.title: "not started when training was stopped"
             for member in committee.members
             if member.title not in told and member.title not in self.absent_
         }
         self.notes_ = (
-            *(
-                f"{title} failed, and the others answer: {why}."
-                for title, why in outcome.failed.items()
-            ),
+            *(f"{title} failed and is left out: {why}." for title, why in outcome.failed.items()),
             *(
                 f"{part.system.title}: {part.remark}."
                 for part in outcome.parts
@@ -155,7 +152,7 @@ class GraphClassifier(OfCommittee, VertexClassifier):
     """Label the vertices of a graph, whatever it takes: one setting for any graph.
 
     A committee of members that each see the graph in another way (features alone, an adaptive
-    filter, who is connected to whom, a deep network, trees, ...), weighed by what they say of
+    filter, who is connected to whom, a deep network, trees, ...), weighted by their predictions for
     validation vertices. What the graph needed can be read from ``weights_``.
 
     Parameters

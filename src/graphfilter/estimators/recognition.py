@@ -98,9 +98,7 @@ class KnownVertices:
 def describe_known(known: Known | None) -> str:
     """Return how many vertices of a graph a model knows, that would know some."""
     if known is None:
-        return (
-            "No vertex is known by its id from the fit: the members that know vertices have no say."
-        )
+        return "No vertex is known by its id from the fit: members that need them are not used."
     n_known = int(known.is_known.sum())
     n = len(known.numbers)
     gone = known.n_fitted - n_known
@@ -112,8 +110,8 @@ def describe_changed(n_changed: int, n_known: int) -> str:
     """Return what is to be said of ids whose features have changed."""
     return (
         f"the features of {n_changed:,} of {count(n_known, 'known vertex', 'known vertices')} are "
-        "far from what they were when the model was fitted: their ids may mean others by now. If "
-        "so, forget the ids with `forget_ids`: all vertices then count as new."
+        "far from what they were when the model was fitted: their ids may now name other "
+        "vertices. If so, ignore the ids with `forget_ids`: all vertices then count as new."
     )
 
 

@@ -28,10 +28,10 @@ class SGFClassifier(AdaptiveEstimator, VertexClassifier):
         Width of the hidden layer.
     operator : {'auto', 'augmented_adjacency', 'adjacency', 'laplacian', 'coupling', \
 'co_citation', 'channels'}
-        The matrix of the graph that is filtered with. With 'channels' every kind of edge, and in a
+        The matrix of the graph that is filtered with. With 'channels' every edge type, and in a
         directed graph whom vertices link to and who links to them, has a filter of its own
         (:class:`~graphfilter.models.ChannelNetwork`). 'auto' is 'augmented_adjacency'; where edges
-        have directions or kinds both are trained, and the validation vertices decide.
+        have directions or types both are trained, and the validation vertices decide.
     filter_init : float or 'uniform'
         Initial value of the filter's scalars, or drawn from [-1, 1].
     dropout : float, optional

@@ -148,7 +148,7 @@ class VertexEstimator(EstimatorState):
         X : array, DataFrame or sparse matrix (n, d)
             Features of all vertices, labelled or not. None takes those of ``graph``. The rows of
             a DataFrame are matched with the vertices of a graph that names them (networkx) by its
-            index; other rows stand in the order of the vertices. Words, dates and gaps in a
+            index; other rows are in the order of the vertices. Words, dates and gaps in a
             DataFrame are encoded as :func:`~graphfilter.read_tables` does; ``encoder_`` keeps how.
             For an estimator bound to a graph: the numbers of the vertices whose labels ``y``
             holds, or features of some vertices, as a step of a pipeline has them: with these
@@ -172,7 +172,7 @@ class VertexEstimator(EstimatorState):
             networks begin with its weights and wait a quarter of their patience for a better
             score; features are scaled as they were. Vertices that are known by their ids, or
             numbers where there are none, stay in their part; the others are divided. Models
-            without epochs are fitted anew.
+            without epochs are fitted again.
         """
         if others:
             raise TypeError(_unknown_argument(type(self).__name__, next(iter(others))))
@@ -350,7 +350,7 @@ class VertexEstimator(EstimatorState):
         vertex_ids: Sequence[Any] | None = None,
         only: NDArray[np.int64] | None = None,
     ) -> NDArray[np.float64]:
-        """Return what the task's outputs say (n, C), of all members together, in the units of y.
+        """Return the task's outputs (n, C) of all members combined, in the units of y.
 
         Of the fitted graph it is what training ended with.
 
@@ -393,13 +393,14 @@ class VertexEstimator(EstimatorState):
 
         As fitted, whatever ``set_params`` has changed since. On another graph than the fitted one
         those that know its vertices fall away, and the others have weights of their own; where the
-        graph shares vertices with the fitted one all are heard, each vertex with weights by what is
+        graph shares vertices with the fitted one all are used, each vertex with weights by what is
         known of it (:meth:`~graphfilter.estimators.members.FittedMember.at`).
         """
         target = prepared.graph
         if self.system_.keeps_graph and target.checksum() != self.graph_.checksum():
             raise GraphError(
-                "this network is built on the graph it was fitted on and predicts no other one."
+                "this network is bound to the graph it was fitted on and cannot predict another "
+                "one."
             )
         if prepared.known is not None:
             grown = (m for m in self.fitted_members_ if m.growing is not None and m.growing.any())
@@ -409,8 +410,8 @@ class VertexEstimator(EstimatorState):
         heard = [member for member in members if member.weight > 0]
         if not heard:
             raise GraphError(
-                "every member of this model knows the vertices of the graph it was fitted on; it "
-                "predicts no other one."
+                "every member of this model is bound to the vertices of the graph it was fitted "
+                "on; it cannot predict another graph."
             )
         return heard
 
@@ -481,13 +482,13 @@ class VertexEstimator(EstimatorState):
         check_is_fitted(self)
         if self.build_system(**self._still_chosen()) != self.system_:
             raise ConfigError(
-                "parameters must be those of the fit to be saved; they were changed since. "
-                "Fit again, or set them back."
+                "parameters must be those of the fit to be saved; they were changed since. Fit "
+                "again, or restore them."
             )
         if self.system_.keeps_graph:
             raise ConfigError(
-                "a network that is built on its graph cannot be saved without it; those of most "
-                "systems can: sgf, mlp, sgc, appnp, gcn, gat, gcnii, ..."
+                "a network that is bound to its graph cannot be saved without it; most others "
+                "can be: sgf, mlp, sgc, appnp, gcn, gat, gcnii, ..."
             )
         if run is None and (Path(folder) / "metrics.json").exists():
             raise ConfigError(f"{folder}: holds a run of graphfilter fit; save to another folder.")

@@ -1,4 +1,4 @@
-"""Why a vertex is labelled as it is: what its features, its neighbours and its place contribute.
+"""Why a vertex is labelled as it is: what its features, its neighbours and its position contribute.
 
 - :mod:`.linear`: exact, for networks of encoder, filter and head;
 - :mod:`.leaving_out`: for any other network, by hiding features step by step;

@@ -153,26 +153,28 @@ class Drift:
         if self.frequency is None:
             return []
         before, now = self.frequency
-        return [f"The answers have graph frequency {now:.2f}, at the fit {before:.2f}."]
+        return [f"The predictions have graph frequency {now:.2f}; at the fit it was {before:.2f}."]
 
     def say_losses(self) -> list[str]:
         """Say what accuracy, or which error, to expect."""
         if not self.losses:
             return []
-        by = "how sure the answers are" if self.losses[0].as_accuracy else "the size of the answers"
+        by = (
+            "the predicted probabilities" if self.losses[0].as_accuracy else "the predicted numbers"
+        )
         where = f"on the {PART_WORDS[self.part]} vertices of the fit"
         expected = listed([f"{loss.name} should be {loss.now}" for loss in self.losses])
         before = listed([loss.before for loss in self.losses])
-        said = [f"On these vertices {expected}, by {by}; {where} it was {before}."]
+        said = [f"On these vertices {expected}, judged by {by}; {where} it was {before}."]
         if self.beyond_chance:
             said.append(
-                "After what has moved, answers need not be right as often as they were: label some "
-                "of these vertices to know."
+                "After such drift the predictions may be less accurate: label some of these "
+                "vertices to measure it."
             )
         if self.most_right is not None and any(m.kind == ANSWERS for m in self.beyond_chance):
             said.append(
-                f"If the classes are as frequent as at the fit, at most {self.most_right:.1%} of "
-                "the answers can be right."
+                f"If the classes are as frequent as at the fit, at most {self.most_right:.1%} "
+                "of the predictions can be right."
             )
         return said
 
@@ -275,7 +277,7 @@ def _describe(
     subject = {
         FEATURES: repr(title),
         DEGREE: "neighbours",
-        VARIATION: "neighbours with another answer",
+        VARIATION: "neighbours with another prediction",
         ANSWERS: f"the answer {title!r}",
     }[kind]
     if kind == VARIATION and task is REGRESSION:

@@ -48,9 +48,9 @@ def keep_graph(fit: Fit, folder: Path, wanted: bool | None) -> Kept:
     graph, size = fit.graph, _n_bytes(fit.graph)
     if wanted is None and size > KEPT_BYTES:
         return Kept(
-            said=f"The graph takes {_megabytes(size)}, more than {_megabytes(KEPT_BYTES)}, and is "
-            "not kept with the run; with `keep_graph=True` it is, and predict --with run then "
-            "takes new rows alone."
+            said=f"The graph takes {_megabytes(size)}, more than {_megabytes(KEPT_BYTES)}, and "
+            "is not saved with the run. With `keep_graph=True` it is, and predict --with "
+            "run then needs new rows only."
         )
     ids = tuple(str(name) for name in graph.vertex_names or range(graph.n_vertices))
     bare = replace(
@@ -61,11 +61,11 @@ def keep_graph(fit: Fit, folder: Path, wanted: bool | None) -> Kept:
     try:
         write_npz(bare, path)
     except GraphError as error:
-        return Kept(said=f"The graph is not kept with the run: {error}")
+        return Kept(said=f"The graph is not saved with the run: {error}")
     return Kept(
         _sha256(path),
-        f"The graph is kept with the run ({GRAPH_FILE}, {_megabytes(path.stat().st_size)}): "
-        "predict --with run takes new rows alone. `keep_graph=False` leaves it out.",
+        f"The graph is saved with the run ({GRAPH_FILE}, {_megabytes(path.stat().st_size)}): "
+        "predict --with run needs new rows only. `keep_graph=False` leaves it out.",
     )
 
 
@@ -74,8 +74,8 @@ def read_kept_graph(folder: str | Path, run: RunDescription) -> Graph:
     path = Path(folder) / GRAPH_FILE
     if not run.graph_sha256:
         raise ModelFileError(
-            f"{folder}: the run does not keep its graph. Fit again with `keep_graph=True`, or "
-            "predict tables that list all vertices, known ones too."
+            f"{folder}: the run has no saved graph. Fit again with `keep_graph=True`, or "
+            "predict with tables that list all vertices, known ones included."
         )
     if not path.is_file():
         raise ModelFileError(f"{path}: there is no such file, but the run was made with one.")

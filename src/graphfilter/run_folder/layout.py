@@ -81,14 +81,14 @@ def check_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Path:
 
 
 def _busy(folder: Path) -> str:
-    return f"{folder}: another fit is writing to it; wait for its end, or give another folder."
+    return f"{folder}: another fit is writing to it; wait for it, or give another folder."
 
 
 def _check_contents(folder: Path, *, overwrite: bool, resume: bool) -> None:
     present = {p.name for p in folder.iterdir()} if folder.exists() else set()
     present = {name for name in present if not name.startswith(_OWN)}
     if resume and overwrite:
-        raise ConfigError("`resume` continues a run, `overwrite` starts anew: choose one.")
+        raise ConfigError("`resume` continues a run, `overwrite` starts again: choose one.")
     if resume and CONFIG_FILE in present:
         raise ConfigError(
             f"{folder}: holds a finished run; there is nothing to resume. "
@@ -97,7 +97,7 @@ def _check_contents(folder: Path, *, overwrite: bool, resume: bool) -> None:
     if not resume and not overwrite and checkpoints(folder):
         raise ConfigError(
             f"{folder}: holds an interrupted run; pass `resume=True` to continue it, or "
-            "`overwrite=True` to start anew."
+            "`overwrite=True` to start again."
         )
     if not resume and not overwrite and present:
         raise ConfigError(

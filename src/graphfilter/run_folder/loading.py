@@ -49,12 +49,13 @@ def load_run(folder: str | Path) -> tuple[VertexEstimator, RunDescription, Table
     """Load the estimator of a run folder, what is known of the run, and how to read its tables."""
     config = Path(folder) / CONFIG_FILE
     if checkpoints(folder) and not config.exists():
-        raise ModelFileError(f"{folder}: an unfinished run; end it with graphfilter fit --resume.")
+        raise ModelFileError(f"{folder}: unfinished run; finish it with graphfilter fit --resume.")
     content = read_checked_json(config) if config.exists() else {}
     if _NOT_KEPT in content:
         raise ModelFileError(
-            f"{folder}: {content[_NOT_KEPT]} is built on its graph and is not kept. What it says "
-            "of that graph is in predictions.csv; for others fit sgf, gcn, appnp, gcnii, ..."
+            f"{folder}: {content[_NOT_KEPT]} is bound to its graph and is not saved. Its "
+            "predictions for that graph are in predictions.csv; for other graphs fit sgf, "
+            "gcn, appnp, gcnii, ..."
         )
     kinds = {kind.__name__: kind for kind in _KINDS}
     estimator = kinds.get(str(content.get("kind")), SGFClassifier).load(folder)

@@ -42,12 +42,12 @@ def _say_scores(prediction: Prediction, answers: NDArray[Any], target: Target) -
         if not known.any():
             return []
         return [
-            "All vertices with a known value were trained or validated on: there is no other to "
-            "score."
+            "All vertices with a known value were used for training or validation: none is "
+            "left to score."
         ]
     assert target.values is not None
     scores = task.measure(prediction.outputs(new), target.values[new], answers[new])
-    where = f"{count(len(new), 'vertex', 'vertices')} with a known value and not trained on"
+    where = f"{count(len(new), 'vertex', 'vertices')} with a known value and not used for training"
     shown = list(task.metrics.items())[:2]
     told = [
         f"{metric.name} {f'{scores[key]:.3f}' if key != 'rmse' else number(scores[key])}"
@@ -67,11 +67,11 @@ def _say_accuracy(right: NDArray[np.bool_], parts: NDArray[np.str_]) -> list[str
     if not others.any():
         labelled = count(len(right), "labelled vertex was", "labelled vertices were")
         return [
-            f"The {labelled} trained or validated on: there is no other label to measure accuracy "
-            "on."
+            f"The {labelled} used for training or validation: no other label is left to "
+            "measure accuracy on."
         ]
     labelled = count(int(others.sum()), "labelled vertex", "labelled vertices")
-    where = f"{labelled} not trained on" if known else labelled
+    where = f"{labelled} not used for training" if known else labelled
     beside = f" ({', '.join(known)})" if known else ""
     return [f"Accuracy on the {where}: {right[others].mean():.1%}{beside}."]
 

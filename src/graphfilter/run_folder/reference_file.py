@@ -33,4 +33,4 @@ def read_reference(folder: str | Path, run: RunDescription) -> Reference | None:
     try:
         return Reference.from_arrays({name: values.numpy() for name, values in tensors.items()})
     except (KeyError, ValueError, IndexError) as error:
-        raise ModelFileError(f"{path}: not what a fit leaves ({error}). Fit again.") from None
+        raise ModelFileError(f"{path}: not a file that a fit wrote ({error}). Fit again.") from None

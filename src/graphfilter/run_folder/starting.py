@@ -26,8 +26,8 @@ def read_earlier(folder: str | Path) -> tuple[Earlier, RunDescription, TableEnco
     found = read_parts(folder)
     if found is None:
         raise ConfigError(
-            f"{folder}: its predictions.csv must say which vertices were trained on; it is gone or "
-            "was changed. Restore it, or fit without `start_from`."
+            f"{folder}: its predictions.csv must say which vertices were trained on; it is "
+            "missing or was changed. Restore it, or fit without `start_from`."
         )
     ids, parts = found
     words = np.array(parts.to_pylist(), dtype="<U10")

@@ -10,7 +10,7 @@ from graphfilter.errors import ConfigError
 # With less than this libraries abort while they load or start threads; with more, what does not
 # fit is an error that can be caught.
 LEAST_ADDRESSES = 1100 << 20
-# Of the files that a command has open at a time; streams and those of libraries are among them.
+# The fewest open files that a command needs, streams and those of libraries included.
 LEAST_OPEN_FILES = 16
 
 
@@ -20,7 +20,7 @@ def check_surroundings() -> None:
         Path.cwd()
     except OSError:
         raise ConfigError(
-            "the folder that this was started in is gone. Change to another: cd FOLDER."
+            "the working directory no longer exists. Change to another: cd FOLDER."
         ) from None
     if sys.platform == "win32":
         return

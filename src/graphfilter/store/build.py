@@ -96,7 +96,7 @@ def build_store(
     path : path
         The folder for the store.
     columns, allow_missing, encoder, text
-        As :func:`~graphfilter.data.read_tables` takes them; kinds of edges are not supported.
+        As :func:`~graphfilter.data.read_tables` takes them; edge types are not supported.
     memory : int
         Bytes that the build may take.
     overwrite : bool
@@ -292,17 +292,19 @@ class Kept:
 def _check_asked(columns: Columns, memory: int) -> None:
     if columns.edge_kind is not None:
         raise ConfigError(
-            "kinds of edges are not kept by a store that is built from tables; leave out "
-            "`edge_kind`, or read the graph in memory and write it with write_store."
+            "a store built from tables does not keep edge types; leave out `edge_kind`, or read "
+            "the graph in memory and write it with write_store."
         )
     if columns.edge_time is not None:
         raise ConfigError(
-            "times of edges are not kept by a store; leave out `edge_time`. To train on earlier "
-            "edges, build a store of those, and one of all to predict (docs/scale.md)."
+            "a store does not keep the times of edges; leave out `edge_time`. To train on "
+            "earlier edges, build a store of those, and one of all to predict (docs/scale.md)."
         )
     if memory < LEAST_MEMORY:
         least = say_bytes(LEAST_MEMORY)
-        raise ConfigError(f"a build must have {least} of memory; got {say_bytes(memory)}.")
+        raise ConfigError(
+            f"building a store needs at least {least} of memory; got {say_bytes(memory)}."
+        )
 
 
 def _hash_asked(

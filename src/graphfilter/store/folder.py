@@ -33,7 +33,7 @@ def replacing(folder: Path, overwrite: bool) -> Generator[None]:
     A graph that another process has opened there stays as it is: files are replaced, not changed.
     """
     make_folder(folder)
-    busy = f"{folder}: another process is building it; wait for its end, or give another folder."
+    busy = f"{folder}: another process is building it; wait for it, or give another folder."
     with locked(folder / _LOCK_FILE, busy):
         # Another process may have built it since it was looked at.
         check_folder(folder, overwrite)

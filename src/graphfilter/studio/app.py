@@ -138,7 +138,7 @@ class Handlers:
     def _kept(self, request: Request) -> Path:
         run = self.runs.get(request.path_params["key"])
         if not run.kept:
-            raise ConfigError(f"run {run.key} is {run.state}: there is nothing of it to take.")
+            raise ConfigError(f"run {run.key} is {run.state}: there is nothing to download.")
         return run.folder
 
 
@@ -152,13 +152,14 @@ def make_app(handlers: Handlers, token: str, hosts: set[str]) -> Starlette:
         async def endpoint(request: Request) -> Response:
             right = is_right_token(request.path_params["token"], token)
             if not (right and is_own_host(request, hosts)):
-                return as_json({"error": "This address is not right; use the one printed where "
-                               "the studio was started."}, 403)  # fmt: skip
+                return as_json({"error": (
+                    "This address is wrong; use the one printed where the studio was started."
+                )}, 403)  # fmt: skip
             try:
                 response = await handler(request)
             except ClientDisconnect:
                 # Broken off by the sender, who will not read this.
-                response = as_json({"error": "the request was broken off."}, 400)
+                response = as_json({"error": ("the request was incomplete.")}, 400)
             except BodySizeError as error:
                 response = as_json({"error": str(error)}, 413)
             except GraphFilterError as error:

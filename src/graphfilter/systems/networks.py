@@ -46,7 +46,7 @@ ROWS_AT_ONCE, COLUMNS_AT_ONCE = 1 << 13, 16
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What one run ended with: its best network, and what it says of every vertex.
+    """The result of one run: its best network, and its outputs for every vertex.
 
     ``seconds`` is its share, by epochs, of the time of all the runs; ``side_by_side`` of them at a
     time shared their tensors.
@@ -138,7 +138,7 @@ class NetworkTraining:
         self._training.stop(runs, why)
 
     def outcomes(self) -> list[Outcome]:
-        """Return what every run says with its best weights so far."""
+        """Return the outputs of every run with its best weights so far."""
         if self._ended is None:
             found = self._outcomes()
             if not self.ended:
@@ -234,7 +234,7 @@ def predict_networks(
     *,
     rows: NDArray[np.int64] | None = None,
 ) -> list[NDArray[np.float64]]:
-    """Return what each network says of every vertex: class probabilities (n, n_classes).
+    """Return the outputs of each network for every vertex: class probabilities (n, n_classes).
 
     Of another task, the probability of every label, or values. Of some vertices only where ``rows``
     are given.
@@ -272,7 +272,7 @@ def predict_into(
     network: Network[Any],
     write: Callable[[NDArray[np.float64]], None],
 ) -> None:
-    """Give what a network says of every vertex to ``write``, some rows after another.
+    """Pass the outputs of a network for every vertex to ``write``, block by block.
 
     The answers of all vertices are never in memory; their logits are, in float32, unless the
     network reads vertices one by one.

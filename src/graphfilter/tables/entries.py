@@ -33,7 +33,7 @@ def encode_column(
 ) -> tuple[Entries, str]:
     """Encode the cells of a column; the note is '' where there is nothing to say.
 
-    ``vertex_kinds`` are the words that say which kind each vertex is of, where columns belong to
+    ``vertex_kinds`` are the types of the vertices, where columns belong to
     some of the kinds only.
     """
     _check_type(column, how, path)
@@ -69,7 +69,7 @@ def _check_type(column: Any, how: EncodedColumn, path: str | PathLike[str]) -> N
 def _encode_number(
     column: Any, how: EncodedColumn, path: str | PathLike[str]
 ) -> tuple[Entries, str]:
-    remedy = f"Fill it in, or train without the column (`drop={(how.name,)}`)."
+    remedy = f"Fill in the cell, or train without the column (`drop={(how.name,)}`)."
     if not how.fill:
         return _entries(read_numbers(column, path, how.name, remedy)[:, None]), ""
     decimal = how.decimal
@@ -165,9 +165,9 @@ def _filled(values: NDArray[np.float64], how: EncodedColumn, n_words: int) -> tu
     note = ""
     if gone.any() and (n_words or not how.marks_missing):
         other = f", {n_words:,} of them other words" if n_words else ""
-        unmarked = "" if how.marks_missing else " None was when the model was fitted."
+        unmarked = "" if how.marks_missing else " There were none when the model was fitted."
         n = count(int(gone.sum()), "value is", "values are")
-        note = f"column {how.name!r}: {n} missing{other}; the median stands for them.{unmarked}"
+        note = f"column {how.name!r}: {n} missing{other}; replaced by the median.{unmarked}"
     return _entries(filled), note
 
 

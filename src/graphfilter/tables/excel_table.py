@@ -107,7 +107,7 @@ class ExcelTable(TableSource):
                         rows.append(row)
                     if any(cell is not None for row in rows for cell in row):
                         if len(sheets) > 1:
-                            note = f"took sheet {sheet.title!r}, the first of {len(sheets)}"
+                            note = f"using sheet {sheet.title!r}, the first of {len(sheets)}"
                             other = f"name another as {self.name}#{sheets[-1].title}"
                             self.found = (f"{self.name}: {note}; {other}.",)
                         self.found += self._note_formulas(sheet.title, rows)

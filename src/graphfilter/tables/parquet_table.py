@@ -82,7 +82,7 @@ def _open(path: Path, names: list[str]) -> tuple[Any, int, Budget]:
     # What is read ahead would be kept until the end: of a long table, all of it.
     file = parquet.ParquetFile(path, pre_buffer=False)
     n_rows = max(0, file.metadata.num_rows)
-    budget.spend(_BYTES_PER_CELL * n_rows, f"it says that it has {n_rows:,} rows")
+    budget.spend(_BYTES_PER_CELL * n_rows, f"it declares {n_rows:,} rows")
     if path.stat().st_size < _SMALL_FILE:
         # Arrow cannot leave words of the DELTA encodings as they are.
         delta = {chunk.name for chunk in chunks if chunk.is_delta}

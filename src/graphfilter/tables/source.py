@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 _TEXT = re.compile(r"\.(csv|tsv|txt)(\.gz)?$", re.IGNORECASE)
 # The beginning of a table: enough to see which columns fit those of the other.
 _PEEK_ROWS = 10_000
-_NO_MEMORY = "what it describes does not fit in memory."
+_NO_MEMORY = "its content does not fit in memory."
 _REMEDIES = {
     errno.EMFILE: "Let the process open more files (ulimit -n)",
-    errno.ENFILE: "Close other programs, which have too many open",
+    errno.ENFILE: "Close other programs that have too many files open",
     errno.EACCES: "Ask for permission to read it",
 }
 # Each is understood by itself, in half a millisecond.
@@ -156,7 +156,7 @@ def reading_table(where: str | PathLike[str]) -> Generator[None]:
         if number == errno.ENOMEM or "allocate memory" in text:
             raise DataFileError(where, _NO_MEMORY) from None
         if number is not None:
-            # Of the system, not of what the file holds.
+            # An error of the system, not of the file's content.
             remedy = _REMEDIES.get(number, "Check the file and the disk")
             problem = f"cannot be read: {os.strerror(number)}. {remedy}."
             raise DataFileError(where, problem) from None

@@ -43,7 +43,7 @@ def read_number_column(
         read = parse_numbers(column, decimal)
         if read.is_word.any():
             row = int(read.is_word.argmax())
-            remedy = "Empty the cell where the number is not known; classes go to `label`."
+            remedy = "Leave the cell empty where the number is unknown; for classes use `label`."
             raise not_a_number(column, table, name, row, remedy)
         if np.isinf(read.values).any():
             row = int(np.isinf(read.values).argmax())
@@ -81,8 +81,8 @@ def read_label_columns(
             got = str(column[row].as_py())[:80]
             raise at_row(
                 table, row,
-                f"column {name!r} must say whether a vertex has the label, by 1 and 0 or yes and "
-                f"no; got {got!r}. Several classes in one column go to `label`.",
+                f"column {name!r} must hold 1 and 0, or yes and no, for whether a vertex has the "
+                f"label; got {got!r}. For several classes in one column use `label`.",
             )  # fmt: skip
         found.append(values)
     labels = np.stack(found, axis=1)

@@ -82,8 +82,8 @@ def progress_of(epoch: int, max_epochs: int, runs: Sequence[Run]) -> Progress:
 def shared(n_tasks: int, work: Callable[[int], T], on_epoch: OnEpoch | None) -> list[T]:
     """Return the results of tasks: divided among the processes, where there are several.
 
-    Ends after the first that gives None: it was stopped. ``on_epoch`` hears of waiting for others,
-    and may raise to end it.
+    Ends after the first that gives None: it was stopped. ``on_epoch`` is told of waiting for
+    others, and may raise to end it.
     """
     group = current()
     if group is None:
