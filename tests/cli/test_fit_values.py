@@ -135,6 +135,17 @@ def test_predict_repeats_what_fit_wrote(graphfilter, tables, tmp_path: Path, tar
     assert "18 vertices with a known value and not used for training" in result.out
 
 
+def test_predict_scores_each_of_several_numbers_on_its_own_column(
+    graphfilter, tables, tmp_path: Path
+) -> None:
+    words = ("--number", "price,c", "--drop", "lift,garden")
+    words = (*words, *QUICK, "--no-baselines", "--out", tmp_path / "run")
+    graphfilter("fit", *tables, *words)
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    done = graphfilter("predict", tmp_path / "run", *tables, "--out", tmp_path / "new.csv")
+    assert f"R² {metrics['scores']['test']['r2']:.3f}" in done.out
+
+
 def test_predict_without_the_target_needs_no_value(graphfilter, tables, tmp_path: Path) -> None:
     run = tmp_path / "run"
     words = ("--number", "price", "--out", run, *QUICK, "--no-baselines")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +10,7 @@ import typer
 
 from graphfilter.cli.help import ANSWER, SPLIT, TWO_CLASSES
 from graphfilter.cli.predicted_options import PredictedOptions
-from graphfilter.cli.sources import ExcelSafe, FitOptions
+from graphfilter.cli.sources import ExcelSafe
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -126,10 +126,6 @@ class AnswerOptions(PredictedOptions):
             rich_help_panel=SPLIT,
         ),
     ] = None
-
-    def words(self) -> tuple[str, ...]:
-        graph_only = {f.name: getattr(self, f.name) for f in fields(FitOptions)}
-        return FitOptions(**graph_only).words()
 
     def columns(self, like: Columns | None = None) -> Columns:
         """Leave the column to divide by out of the features, unless it is named among them."""

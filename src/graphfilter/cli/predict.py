@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from graphfilter.cli.predicted_options import read_values
 from graphfilter.cli.screen import say, waiting
 from graphfilter.cli.sources import ExcelSafe, GraphOptions, takes
 from graphfilter.cli.words import in_options
@@ -92,11 +93,13 @@ def predict(
     Example:  graphfilter predict run --with run --edges new_edges.csv --vertices new.csv
     --out labels.csv
     """
-    _check_file(out, "--out", overwrite=overwrite)
+    from graphfilter.storage import check_file, scratch_folder
+
+    check_file(out, overwrite=overwrite)
     if report is not None:
         if report.suffix.lower() not in (".html", ".htm"):
             raise ConfigError(f"{report}: --report must end in .html.")
-        _check_file(report, "--report", overwrite=overwrite)
+        check_file(report, overwrite=overwrite)
         if report.resolve() == out.resolve():
             raise ConfigError("--report and --out must be different files.")
     from graphfilter.run_folder import (
@@ -109,7 +112,6 @@ def predict(
         write_embeddings,
         write_prediction_report,
     )
-    from graphfilter.storage import scratch_folder
 
     if embeddings is not None:
         check_embeddings_file(embeddings, overwrite=overwrite)
@@ -150,17 +152,6 @@ def predict(
         say(f"The page is {report}: open it in a browser.")
     if embeddings is not None:
         say(f"Their embeddings are in {embeddings}.")
-
-
-def _check_file(path: Path, option: str, *, overwrite: bool) -> None:
-    """Check before any work that a file can be written."""
-    from graphfilter.storage import check_target
-
-    check_target(path)
-    if path.exists() and not overwrite:
-        raise ConfigError(f"{path}: exists; pass --overwrite to replace it, or another {option}.")
-    if not path.parent.is_dir():
-        raise ConfigError(f"{path.parent}: there is no such folder to write {path.name} to.")
 
 
 def _take_graph(
@@ -204,17 +195,9 @@ def _remedy(about: RunDescription) -> str:
 
 def _known_target(given: GraphOptions, estimator: VertexEstimator) -> Target | None:
     """Return what a table says of numbers or several labels; None where it has no such columns."""
-    if estimator.task_.one_class:
-        return None
-    from graphfilter.estimators import named_target
-    from graphfilter.tables import has_columns, read_label_columns, read_number_column
-    from graphfilter.training import REGRESSION
-
     names = [str(name) for name in estimator.target_names_]
-    if given.vertices is None or not has_columns(given.vertex_table, names):
+    if estimator.task_.one_class or given.vertices is None:
         return None
-    if estimator.task_ is not REGRESSION:
-        values = read_label_columns(given.vertex_table, names)
-    else:
-        values = read_number_column(given.vertex_table, names[0], to_learn=False)[:, None]
-    return named_target(estimator.task_, values, names)
+    if not set(names) <= set(given.vertex_table.names):
+        return None
+    return read_values(given.vertex_table, estimator.task_, names, to_learn=False)

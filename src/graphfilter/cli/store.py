@@ -55,7 +55,7 @@ def store(
 
     Example:  graphfilter store edges.csv vertices.csv --label kind --out kinds --memory 4GB
     """
-    from graphfilter.data import TextOptions, build_store
+    from graphfilter.data import build_store
     from graphfilter.store import build_ogb_store, estimate_build, open_tables, parse_bytes
     from graphfilter.wording import count
 
@@ -71,12 +71,12 @@ def store(
                 made = build_ogb_store(edges, out, memory=size, overwrite=overwrite, report=report)
             else:
                 columns, encoder = _encoding(given, like)
-                text = TextOptions(given.delimiter, given.encoding, given.decimal)
-                needs = estimate_build(*open_tables(edges, vertices, text), out)
+                needs = estimate_build(*open_tables(edges, vertices, given.text), out)
                 tell(needs.sentences(size), quiet=given.quiet)
                 made = build_store(
                     edges, vertices, out, columns=columns, allow_missing=given.allow_missing,
-                    encoder=encoder, text=text, memory=size, overwrite=overwrite, report=report,
+                    encoder=encoder, text=given.text, memory=size, overwrite=overwrite,
+                    report=report,
                 )  # fmt: skip
     except KeyboardInterrupt as stop:
         kept = f"finished work is saved. Resume with: {command_line()}"

@@ -60,8 +60,10 @@ def table(
     """
     chosen = format or (out.suffix[1:] if out is not None else "text")
     chosen = check_name("format", SHORT.get(chosen, chosen), FORMATS)
-    if out is not None and out.exists() and not overwrite:
-        raise ConfigError(f"{out}: exists; pass --overwrite to replace it.")
+    if out is not None:
+        from graphfilter.storage import check_file
+
+        check_file(out, overwrite=overwrite)
     tables = _read_tables(sources, metric, quiet)
     if out is None:
         show_tables(tables, chosen)

@@ -68,7 +68,7 @@ class MemberAnswers:
                 continue
             rows = RowsFile(folder / f"member{i}")
             network = member.network_on(prepared.device)
-            predict_into(prepared, member.system, network, rows.append)
+            predict_into(prepared, member.system, network, rows.append, folder)
             said.append(rows)
         return cls(estimator, prepared.graph, members, said, prepared.shares)
 

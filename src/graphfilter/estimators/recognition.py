@@ -22,6 +22,10 @@ SKETCH = 4
 CHANGED = 0.25
 # From this share of the known vertices on, changed features are not chance.
 MANY_CHANGED = 0.01
+NO_IDS = (
+    "The model keeps no ids (`as_of` and `forget_ids` leave them out): every vertex counts as new, "
+    "and members that know vertices by their links are not used."
+)
 # Pairs of vertices whose distance is the measure.
 _PAIRS = 10_000
 

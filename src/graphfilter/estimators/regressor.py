@@ -80,17 +80,8 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
 
         Parameters
         ----------
-        X : array or sparse matrix (n, d), optional
-            Features of a new graph's vertices. Without it, the fitted graph is predicted. For an
-            estimator bound to a graph: vertex numbers.
-        graph : as in `fit`, optional
-            The graph of X. Without one, the fitted graph where X has a row for each of its
-            vertices; vertices without edges where the estimator was fitted without a graph.
-        vertices : as in `fit`, optional
-        vertex_ids : sequence, optional
-            The id of every vertex, by which a committee recognises those it was fitted on; those of
-            a graph or DataFrame that names its vertices otherwise. Where the fit named none, the
-            number of the vertex then.
+        X, graph, vertices, vertex_ids : optional
+            As in :meth:`graphfilter.SGFClassifier.predict_proba`.
         """
         check_is_fitted(self)
         values = self.answers(X, graph, vertices, vertex_ids=vertex_ids)

@@ -14,11 +14,10 @@ from graphfilter.fits.observed import (
     DEGREE,
     FEATURES,
     VARIATION,
-    answer_columns,
     answer_frequency,
+    columns_of,
     sample,
     signals_and_losses,
-    variation,
 )
 from graphfilter.fits.reference import Reference
 from graphfilter.fits.yardstick import number
@@ -209,13 +208,9 @@ def find_drift(
     seen = sample(rows, graph.n_features, seed)
     said = sample(rows, len(names), seed)
     own = outputs(said)
-    columns: dict[str, Any] = {
-        DEGREE: np.diff(graph.indptr)[seen, None],
-        VARIATION: variation(graph, answers, said, reference.deviation),
-        ANSWERS: answer_columns(task, own, answers[said], len(names)),
-    }
-    if graph.features is not None:
-        columns[FEATURES] = graph.features[seen]
+    columns = columns_of(
+        graph, task, own, answers, seen, said, n=len(names), deviation=reference.deviation
+    )
     moves: list[tuple[str, str, float, float, float]] = []
     for kind in (FEATURES, DEGREE, VARIATION, ANSWERS):
         summary = reference.columns.get(kind)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.conformal import fewest_for
+from graphfilter.conformal import check_coverage, fewest_for
 from graphfilter.errors import ConfigError
 from graphfilter.estimators import VertexClassifier, VertexEstimator, VertexRegressor
 from graphfilter.fits.plan import Plan
@@ -242,10 +242,7 @@ def check_coverage_asked(plan: Plan, coverage: float | None) -> None:
     """Raise before training where a coverage cannot be promised."""
     if coverage is None:
         return
-    if not 0 < coverage < 1:
-        raise ConfigError(
-            f"coverage must be between 0 and 1; got {coverage:g}. Usual: 0.8 to 0.95."
-        )
+    check_coverage(coverage)
     if not len(plan.split.val):
         raise ConfigError(
             "a coverage is calibrated on validation vertices; there are none. Leave it out, or "

@@ -201,7 +201,6 @@ def predict_run(
     """
     target = as_fitted(estimator, run, graph)
     asked = graph if rows is None else graph.subgraph(rows)
-    parts = parts_in_run(folder, asked)
     rows = np.arange(graph.n_vertices) if rows is None else rows
     coverage = run.coverage if coverage is None else check_coverage(coverage)
     if coverage is not None:
@@ -210,6 +209,8 @@ def predict_run(
         # Told by describe_recognised.
         warnings.simplefilter("ignore", ChangedVerticesWarning)
         said = estimator.ask(target, scratch)
+    # Only now: what each vertex was takes memory too.
+    parts = parts_in_run(folder, asked)
     every = _every_answer(estimator, run, said, graph.n_vertices)
     made = Prediction(asked, estimator, run, target, rows, said, every, parts, coverage)
     if coverage is None:

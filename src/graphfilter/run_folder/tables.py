@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
 from graphfilter.run_folder.ids import id_blocks
-from graphfilter.storage import atomic_file, check_target
+from graphfilter.storage import atomic_file, check_file
 from graphfilter.training import Task
 
 if TYPE_CHECKING:
@@ -116,11 +116,7 @@ def check_embeddings_file(path: Path, *, overwrite: bool) -> None:
     """Check before any work that a table can be written there."""
     if path.suffix not in (PARQUET, ".csv"):
         raise ConfigError(f"{path}: `embeddings` must end in .parquet or .csv.")
-    check_target(path)
-    if path.exists() and not overwrite:
-        raise ConfigError(f"{path}: exists; pass `overwrite=True` to replace it, or another name.")
-    if not path.parent.is_dir():
-        raise ConfigError(f"{path.parent}: there is no such folder to write {path.name} to.")
+    check_file(path, overwrite=overwrite)
 
 
 def write_embeddings(
