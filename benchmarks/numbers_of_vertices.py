@@ -171,28 +171,8 @@ def measure(task: tuple[str, str, int, dict[str, Any]]) -> Record:
 
 
 def table(records: list[Record]) -> str:
-    """Return the mean absolute error of every model on every graph, and mean ranks.
-
-    Of each graph the splits count that every model was fitted on.
-    """
-    there = [m for m in MODELS if any(r["model"] == m for r in records)]
-    lines = [f"| graph | splits | {' | '.join(there)} |", f"|---|---|{'---|' * len(there)}"]
-    ranks: dict[str, list[int]] = {model: [] for model in there}
-    for name in [g for g in GRAPHS if any(r["graph"] == g for r in records)]:
-        by_model = {
-            m: {r["split"]: r["mae"] for r in records if (r["graph"], r["model"]) == (name, m)}
-            for m in there
-        }
-        splits = sorted(set.intersection(*(set(own) for own in by_model.values())))
-        if not splits:
-            continue
-        errors = {m: np.array([own[s] for s in splits]) for m, own in by_model.items()}
-        cells = [f"{errors[m].mean():.4g} ± {errors[m].std():.2g}" for m in there]
-        lines.append(f"| {name} | {len(splits)} | {' | '.join(cells)} |")
-        for rank, m in enumerate(sorted(there, key=lambda m: errors[m].mean()), start=1):
-            ranks[m].append(rank)
-    shown = [f"{np.mean(ranks[m]):.2f}" if ranks[m] else "–" for m in there]
-    return "\n".join([*lines, f"| mean rank | | {' | '.join(shown)} |"])
+    """Return the mean absolute error of every model on every graph, and mean ranks."""
+    return resumable.ranked(records, GRAPHS, MODELS, "mae")
 
 
 def list_tasks(small: bool) -> dict[str, Any]:

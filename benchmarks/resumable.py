@@ -10,11 +10,13 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from graphfilter.errors import GraphFilterError
 from graphfilter.storage import append_lines, read_lines
@@ -116,3 +118,37 @@ def _keep(path: Path, key: str, found: Record | str) -> None:
         return
     append_lines(path, [json.dumps({"key": key, **found})])
     print(key, found, flush=True)
+
+
+def ranked(
+    records: list[Record],
+    graphs: Collection[str],
+    models: Sequence[str],
+    score: str,
+    *,
+    highest: bool = False,
+) -> str:
+    """Return the score of every model on every graph as Markdown, and mean ranks.
+
+    Of each graph the splits count that every model was fitted on. The least score is the best,
+    or else the highest.
+    """
+    there = [m for m in models if any(r["model"] == m for r in records)]
+    lines = [f"| graph | splits | {' | '.join(there)} |", f"|---|---|{'---|' * len(there)}"]
+    ranks: dict[str, list[int]] = {model: [] for model in there}
+    for name in graphs:
+        by_model = {
+            m: {r["split"]: r[score] for r in records if (r["graph"], r["model"]) == (name, m)}
+            for m in there
+        }
+        splits = sorted(set.intersection(*map(set, by_model.values()))) if there else []
+        if not splits:
+            continue
+        scores = {m: np.array([own[s] for s in splits]) for m, own in by_model.items()}
+        cells = [f"{scores[m].mean():.4g} ± {scores[m].std():.2g}" for m in there]
+        lines.append(f"| {name} | {len(splits)} | {' | '.join(cells)} |")
+        order = sorted(there, key=lambda m: scores[m].mean(), reverse=highest)
+        for rank, m in enumerate(order, start=1):
+            ranks[m].append(rank)
+    shown = [f"{np.mean(ranks[m]):.2f}" if ranks[m] else "–" for m in there]
+    return "\n".join([*lines, f"| mean rank | | {' | '.join(shown)} |"])
