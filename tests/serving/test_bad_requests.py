@@ -66,6 +66,8 @@ def test_what_is_no_json_object_is_refused(ask: WebClient, body: bytes, words: s
         (vertex(features={"age": 1.0}), 422, '"size" is missing'),
         (features(colr="red"), 422, 'Did you mean "colour"?'),
         (features(size={"a": 1}), 422, "an object"),
+        (features(size=[[1.0]]), 422, "must hold lists of numbers; got a list in one"),
+        (features(size="1" * 9000), 422, "1" * 80 + " is infinite"),
         (features(size="large"), 422, "'large' is not a number"),
         (features(size=1e39), 422, "float32 holds"),
         (features(size=10**300), 422, "float32 holds"),
@@ -119,7 +121,13 @@ def test_body_without_end_is_cut_off(ask: WebClient) -> None:
 
 @pytest.mark.parametrize(
     ("method", "path", "status"),
-    [("GET", "/", 404), ("GET", "/score", 405), ("POST", "/docs", 405), ("GET", "/a/../b", 404)],
+    [
+        ("GET", "/", 404),
+        ("POST", "/score/", 404),
+        ("GET", "/score", 405),
+        ("POST", "/docs", 405),
+        ("GET", "/a/../b", 404),
+    ],
 )
 def test_other_addresses_and_methods_are_refused_as_json(
     ask: WebClient, method: str, path: str, status: int

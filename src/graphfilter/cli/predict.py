@@ -47,7 +47,6 @@ def predict(
             "edges are enough. A row with a known id replaces its features. Only the rows given "
             "are written.",
             metavar="run",
-            show_default=False,
         ),
     ] = None,
     report: Annotated[
@@ -64,7 +63,6 @@ def predict(
             "of a number, per vertex. Default: that of the fit, if any. Holds for vertices "
             "exchangeable with the validation vertices of the fit.",
             metavar="SHARE",
-            show_default=False,
         ),
     ] = None,
     forget_ids: Annotated[

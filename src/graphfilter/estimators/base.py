@@ -15,7 +15,7 @@ from graphfilter.conformal import sets_at
 from graphfilter.errors import ConfigError, GraphError, check_name
 from graphfilter.estimators.alignment import align_target
 from graphfilter.estimators.explaining import class_number, explain_graph, find_vertex, members_of
-from graphfilter.estimators.explaining_outputs import explain_output
+from graphfilter.estimators.explaining_outputs import explain_vertex
 from graphfilter.estimators.inputs import take_target
 from graphfilter.estimators.promises import check_promise
 from graphfilter.estimators.state import parameters
@@ -221,18 +221,14 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         if not self.task_.one_class:
             if against is not None:
                 raise ConfigError("against is a class; of several labels, name one as output.")
-            target, _ = take_target(self, X if self.graph is None else None, graph)
-            said = self.answers(X if self.graph is None else None, graph)
-            own = [find_vertex(target, vertex)]
-            return explain_output(self, self.prepare(target), said, own, output, most=most)[0]
+            return explain_vertex(self, vertex, X, graph, output, most)
         if output is not None:
             raise ConfigError("output is one of several labels; here a vertex has one class.")
-        target, _ = take_target(self, X if self.graph is None else None, graph)
-        number = find_vertex(target, vertex)
-        prepared = self.prepare(target)
-        probabilities = self.predict_proba(X if self.graph is None else None, graph)
+        given = X if self.graph is None else None
+        target, _ = take_target(self, given, graph)
+        own, said = [find_vertex(target, vertex)], self.predict_proba(given, graph)
         other = None if against is None else class_number(self, against)
-        return explain_graph(self, prepared, probabilities, [number], against=[other], most=most)[0]
+        return explain_graph(self, self.prepare(target), said, own, against=[other], most=most)[0]
 
     def as_members(self, prepared: Prepared) -> list[Member]:
         """Return the networks whose probabilities are averaged, with their weights."""

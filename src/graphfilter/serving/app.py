@@ -137,7 +137,7 @@ def make_app(handlers: Handlers, token: str | None, hosts: Collection[str] | Non
     async def not_found(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         problem = (
-            f"{request.url.path} does not take {request.method}."
+            f"{request.url.path} does not take {request.method[:80]}."
             if error.status_code == 405
             else f"there is nothing at {request.url.path[:80]}."
         )
@@ -155,13 +155,15 @@ def make_app(handlers: Handlers, token: str | None, hosts: Collection[str] | Non
         "/openapi.json": ("GET", handlers.openapi),
         "/docs": ("GET", handlers.docs),
     }
-    return Starlette(
+    app = Starlette(
         routes=[
             Route(path, guarded(handler), methods=[method])
             for path, (method, handler) in table.items()
         ],
         exception_handlers={404: not_found, 405: not_found, 500: failed},
     )
+    app.router.redirect_slashes = False
+    return app
 
 
 def check_access(request: Request, token: str | None, hosts: Collection[str] | None) -> None:

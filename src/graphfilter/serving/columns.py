@@ -137,6 +137,11 @@ def _as_column(name: str, cells: list[Any]) -> Any:
     for cell in cells:
         parts = cell if isinstance(cell, list) else [cell]
         for part in parts:
+            if isinstance(part, list | dict):
+                _refuse(
+                    f"column {short(name)} must hold lists of numbers; got {kind_of(part)} in one.",
+                    "Send one list of numbers per vertex.",
+                )
             wrong = isinstance(part, int | float) and not isinstance(part, bool)
             if wrong and not (is_number(part) and abs(part) <= _LARGEST):
                 _refuse(
