@@ -22,7 +22,7 @@ print(why.sentence)
 # are the score.
 
 shares = {f"features, {step.name}": step.contribution for step in why.steps}
-shares |= {"its place": why.structure, "start of every vertex": why.base}
+shares |= {"its position": why.structure, "start of every vertex": why.base}
 colours = ["tab:blue" if share > 0 else "tab:orange" for share in shares.values()]
 figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 ax.barh(list(shares), list(shares.values()), color=colours)

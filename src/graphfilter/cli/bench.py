@@ -47,7 +47,6 @@ def bench(
         typer.Option(
             help="Datasets: names or npz files, separated by commas.",
             metavar="NAME,NAME",
-            show_default=False,
         ),
     ] = "",
     models: Annotated[
@@ -56,7 +55,6 @@ def bench(
             help="Models: names (see graphfilter bench models) separated by commas, or all. "
             "sgf@weight_decay=5e-5 is another setting, sgf*5 the average of five seeds.",
             metavar="NAME,NAME",
-            show_default=False,
         ),
     ] = "",
     out: Annotated[

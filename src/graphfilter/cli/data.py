@@ -119,7 +119,6 @@ def pack(
         typer.Option(
             help="Only these datasets, separated by commas.",
             metavar="NAME,NAME",
-            show_default=False,
         ),
     ] = "",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the archive.")] = False,

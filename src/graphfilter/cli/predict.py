@@ -47,7 +47,6 @@ def predict(
             "edges are enough. A row with a known id replaces its features. Only the rows given "
             "are written.",
             metavar="run",
-            show_default=False,
         ),
     ] = None,
     report: Annotated[
@@ -64,7 +63,6 @@ def predict(
             "of a number, per vertex. Default: that of the fit, if any. Holds for vertices "
             "exchangeable with the validation vertices of the fit.",
             metavar="SHARE",
-            show_default=False,
         ),
     ] = None,
     forget_ids: Annotated[
@@ -135,8 +133,7 @@ def predict(
             found = cast(Any, estimator).transform(graph=graph)
             own = found if rows is None else found[rows]
             write_embeddings(embeddings, prediction.graph, own, excel_safe=excel_safe)
-    for sentence in prediction.describe_recognised():
-        say(in_options(sentence))
+    known = [*map(in_options, prediction.describe_recognised()), *known]
     for sentence in known:
         say(sentence)
     if promised := prediction.describe_promise():

@@ -41,7 +41,6 @@ def table(
         typer.Option(
             help="Format: text, markdown (md), csv or latex (tex). Default: by the name of --out.",
             metavar="NAME",
-            show_default=False,
         ),
     ] = "",
     metric: Metric = "accuracy",

@@ -1,4 +1,4 @@
-"""The graph of a fit, kept with the run so that new rows can be joined to it."""
+"""What is kept of a fit beside its model: its graph, and what later graphs are compared with."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 
 from graphfilter.data import read_npz, write_npz
 from graphfilter.errors import DataFileError, GraphError, ModelFileError
-from graphfilter.fits import Fit
+from graphfilter.fits import Fit, Reference
 from graphfilter.graph import Graph
 from graphfilter.run_folder.description import RunDescription
-from graphfilter.run_folder.layout import GRAPH_FILE
+from graphfilter.run_folder.layout import GRAPH_FILE, REFERENCE_FILE
+from graphfilter.storage import read_tensors, write_tensors
+from graphfilter.version import __version__
 
 # Graphs of up to this many bytes in memory are kept unless that is refused.
 KEPT_BYTES = 64 << 20
@@ -88,6 +91,28 @@ def read_kept_graph(folder: str | Path, run: RunDescription) -> Graph:
         return read_npz(path)
     except DataFileError as error:
         raise ModelFileError(f"{error} Fit again.") from None
+
+
+def write_reference(fit: Fit, folder: Path) -> str:
+    """Write the reference of a fit; return its checksum, empty where it predicts no other graph."""
+    if fit.estimator.system_.keeps_graph or not fit.plan.has_features:
+        return ""
+    arrays = Reference.of(fit).to_arrays()
+    tensors = {name: torch.tensor(values) for name, values in arrays.items()}
+    about = {"kind": "reference", "version": __version__}
+    return write_tensors(folder / REFERENCE_FILE, tensors, about)
+
+
+def read_reference(folder: str | Path, run: RunDescription) -> Reference | None:
+    """Read the reference of a run; None of a run that has none."""
+    if not run.reference_sha256:
+        return None
+    path = Path(folder) / REFERENCE_FILE
+    tensors, _ = read_tensors(path, run.reference_sha256)
+    try:
+        return Reference.from_arrays({name: values.numpy() for name, values in tensors.items()})
+    except (KeyError, ValueError, IndexError) as error:
+        raise ModelFileError(f"{path}: not a file that a fit wrote ({error}). Fit again.") from None
 
 
 def _n_bytes(graph: Graph) -> int:

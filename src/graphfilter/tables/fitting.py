@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from typing import Any
 
@@ -163,12 +163,8 @@ def fit_words(
     return EncodedColumn(name, "category", categories), f"{note} ({otherwise(name, other)})."
 
 
-def fit_codes(column: Any, name: str, about: Context) -> tuple[EncodedColumn | None, str]:
-    return fit_words(column, name, about, codes=True)
-
-
-def fit_category(column: Any, name: str, about: Context) -> tuple[EncodedColumn | None, str]:
-    return fit_words(column, name, about, forced=True)
+fit_codes = partial(fit_words, codes=True)
+fit_category = partial(fit_words, forced=True)
 
 
 def fit_text(column: Any, name: str, about: Context) -> tuple[EncodedColumn | None, str]:
