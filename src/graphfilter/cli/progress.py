@@ -162,7 +162,8 @@ def _score(told: Progress) -> str:
     name, score = told.monitored or (told.score_name, told.val_score)
     if name == "accuracy" or not math.isfinite(score):
         return f"accuracy {share(score)}"
-    metric = {**METRICS, **NUMBER_METRICS, **LABEL_METRICS}[name]
+    of_classes = told.score_name == "accuracy"
+    metric = (METRICS if of_classes else {**NUMBER_METRICS, **LABEL_METRICS})[name]
     return f"{metric.name} {score:.3f}"
 
 
