@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import pairwise
 from typing import Any, NoReturn
 
 EXIT_BAD_INPUT = 2
@@ -107,7 +108,7 @@ def _without_value(command: Any, words: list[str]) -> tuple[str, str] | None:
     for option in command.params:
         needs_value = not getattr(option, "is_flag", True)
         names |= dict.fromkeys((*option.opts, *option.secondary_opts), needs_value)
-    pairs = zip(words, words[1:], strict=False)
+    pairs = pairwise(words)
     return next((pair for pair in pairs if names.get(pair[0]) and pair[1] in names), None)
 
 
