@@ -54,7 +54,7 @@ def test_bench_table_of_records_without_the_metric_says_so(records: Path) -> Non
     assert "Test accuracy" in run("table", records).stdout
     error = run("table", records, "--metric", "roc_auc").exception
     assert isinstance(error, ConfigError)
-    assert "ROC AUC on record; none has" in str(error)
+    assert "must have ROC AUC; none has" in str(error)
 
 
 def test_bench_table_says_that_a_line_was_cut(records: Path) -> None:

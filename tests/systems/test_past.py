@@ -91,7 +91,7 @@ def test_plain_models_are_trained_on_the_past_too() -> None:
 
 def test_a_network_of_one_graph_refuses_a_past() -> None:
     prepared = gf.systems.Prepared.of(make(PAIRS))
-    with pytest.raises(ConfigError, match="linkx predicts the graph it was trained on"):
+    with pytest.raises(ConfigError, match="linkx can predict only the graph it was trained on"):
         gf.systems.train_system(prepared, gf.systems.get_system("linkx"), [SPLIT], seeds=[0])
 
 

@@ -73,6 +73,16 @@ class Pair:
         return system.limited(self.max_epochs)
 
     @property
+    def in_turn(self) -> bool:
+        """Whether its runs are made one after another, whatever the system."""
+        return self.split_rule.startswith(f"{NEW}:")
+
+    def divided(self) -> list[Pair]:
+        """Return its runs as pairs of their own."""
+        runs = range(self.first, self.first + self.runs)
+        return [replace(self, runs=1, first=run) for run in runs]
+
+    @property
     def n_seeds(self) -> int:
         """Of how many seeds each run is the average."""
         return 1 if self.given else divide_name(self.model)[1]
@@ -153,7 +163,7 @@ def run_pair(pair: Pair, load: GraphLoader, emit: Emit) -> None:
         for record, split in runs:
             emit(_attempt(_predicted, record, system, graph, split))
         return
-    if pair.split_rule.startswith(f"{NEW}:"):
+    if pair.in_turn:
         for record, split in runs:
             emit(_attempt(_run_new, record, split, system, graph, pair, emit))
         return

@@ -122,16 +122,16 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
     def predict_set(
         self, X: Any = None, graph: Any = None, *, coverage: float = 0.9
     ) -> NDArray[np.bool_]:
-        """Return a set of classes for every vertex that holds its class as often as promised.
+        """Return a prediction set of classes for every vertex, with the coverage asked for.
 
         Conformal: of vertices drawn like the validation vertices, at least a share ``coverage``
-        has its class in its set, whatever the model. The surer the model is, the smaller the sets;
-        each holds the most probable class. Of several labels a set holds all that a vertex has.
+        has its class in its set, whatever the model. The more confident the model, the smaller the
+        sets; each holds the most probable class. With several labels it holds all of them.
 
         Parameters
         ----------
         X, graph : as in `predict_proba`, optional
-            Of vertices of another graph nothing is promised.
+            Coverage is not guaranteed on another graph.
         coverage : float
 
         Returns
@@ -188,7 +188,7 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         output: Any = None,
         most: int = 10,
     ) -> Explanation:
-        """Say why a vertex is labelled as it is.
+        """Explain the prediction for a vertex.
 
         Parameters
         ----------
@@ -196,11 +196,11 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
             Its name, or its number in a graph without names.
         X, graph : as in `predict_proba`, optional
         against : class, optional
-            Compare the predicted class with this one; with the second most probable otherwise.
+            The class to compare the predicted one with; default: the second most probable.
         output : label, optional
-            Of several labels, the one to explain; the most probable one otherwise.
+            Of several labels, the one to explain; default: the most probable.
         most : int
-            Vertices and features to name.
+            Number of vertices and features to list.
 
         Returns
         -------

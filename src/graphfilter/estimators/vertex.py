@@ -128,7 +128,7 @@ class VertexEstimator(AskedEstimator):
         start_from: Any = None,
         **others: Any,
     ) -> Self:
-        """Learn from the labelled vertices.
+        """Train on the labelled vertices.
 
         Parameters
         ----------
@@ -141,9 +141,9 @@ class VertexEstimator(AskedEstimator):
             holds, or features of some vertices, as a step of a pipeline has them: with these
             vertices as the index of a DataFrame, or as ``vertices``.
         y : array (n,) or (n, T)
-            What is known of the vertices, as the estimator says.
+            The known labels or numbers; see the estimator.
         graph : edges (m, 2) or (2, m), scipy sparse, networkx, PyG Data or Graph, optional
-            Without one the network is an MLP, and a ``NoGraphWarning`` says so.
+            Without one the network is an MLP, with a ``NoGraphWarning``.
         split : Split or (train, val, test), optional
             Which vertices (rows of X) to train and to validate on; drawn from the labelled ones
             otherwise.
@@ -153,10 +153,10 @@ class VertexEstimator(AskedEstimator):
         checkpoint, resume
             Keep the state of training in a file, and resume from it.
         on_epoch : callable, optional
-            Told of the :class:`~graphfilter.training.Progress` after every epoch.
+            Called with the :class:`~graphfilter.training.Progress` after every epoch.
         start_from : fitted estimator, optional
             Of an earlier state of the graph, with the same parameters, columns and classes:
-            networks begin with its weights and wait a quarter of their patience for a better
+            networks start from its weights and wait a quarter of their patience for a better
             score; features are scaled as they were. Vertices that are known by their ids, or
             numbers where there are none, stay in their part; the others are divided. Models
             without epochs are fitted again.
@@ -346,7 +346,7 @@ class VertexEstimator(AskedEstimator):
         return load_estimator(cls, folder)
 
     def plot_filter(self, ax: Axes | None = None) -> Axes:
-        """Draw the learned filter over graph frequency, and where the labels lie.
+        """Draw the learned filter over graph frequency, with the label frequencies.
 
         Parameters
         ----------

@@ -6,8 +6,6 @@
   features; :mod:`.embedding`: their hidden layers;
 - :mod:`.explanation`: one vertex with names and in words;
 - :mod:`.suggestions`: which label would teach most.
-
-Stands between ``systems``, whose networks it takes apart, and ``estimators``, which offer it.
 """
 
 from graphfilter.explain.contributions import STEPS, Contributions

@@ -12,8 +12,6 @@ What belongs here is whatever writes or reads such a folder; what is in it is de
 - :mod:`.loading`: the model on file, also for another fit that begins with its weights;
   :mod:`.using`, :mod:`.predicting`: explaining and predicting with it; :mod:`.parts`,
   :mod:`.new_labels`: what vertices were in the run, and how right it is on labels it has not seen.
-
-It may import everything but the studio and the command line, which both fit through it.
 """
 
 from graphfilter.run_folder.command import OPTIONS as OPTIONS

@@ -7,8 +7,6 @@ What belongs here is whatever reads or writes bytes and could serve another proj
 - :mod:`.locks`: locks that end with their process; :mod:`.scratch`: folders that do;
 - :mod:`.convert`: dataclasses from JSON and back, types checked;
 - :mod:`.json_files`, :mod:`.lines`, :mod:`.tensors`: the formats.
-
-It may import ``errors`` and nothing else of the package.
 """
 
 from graphfilter.storage.arrays import (
