@@ -11,7 +11,7 @@ import sys
 from typing import Any, NoReturn
 
 EXIT_BAD_INPUT = 2
-NO_MEMORY = "not enough memory for this graph in this setting."
+NO_MEMORY = "not enough memory for this graph with these settings."
 
 
 def main() -> NoReturn:
@@ -80,7 +80,7 @@ def _remedy(error: OSError) -> str:
     import errno
 
     if error.errno in (errno.EMFILE, errno.ENFILE):
-        return " Let it open more (ulimit -n)."
+        return " Raise the limit of open files (ulimit -n)."
     return ""
 
 

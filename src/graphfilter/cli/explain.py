@@ -45,13 +45,13 @@ def explain(
         Path | None, typer.Option(help="Write everything to this file too.", metavar="FILE")
     ] = None,
 ) -> None:
-    """Explain a prediction by a vertex's own features, its neighbours and its place in the graph.
+    """Explain a prediction by the vertex itself, its neighbours and its position in the graph.
 
     The score is the log-odds of the predicted class against another: 0 is undecided, 2.2 is nine
     to one. Of several labels it is the log-odds of having one; of a number the number itself, or
     its logarithm where it was learned so. It is divided, exactly for a linear filter, into what
     the features of the vertex itself, of its neighbours and of vertices farther away contribute,
-    what its place in the graph contributes whatever the features are, and what every vertex
+    what its position in the graph contributes whatever the features are, and what every vertex
     starts from. Below it are the vertices and the features that contribute most, for (+) and
     against (-).
 

@@ -45,7 +45,7 @@ def suggest_labels(
         wanted = unknown * disagreement
     else:
         # A label that a vertex may have is a question of two answers.
-        parts = answers if task.one_class else [_either(p) for p in answers]
+        parts = answers if task.one_class else [np.concatenate([p, 1 - p], axis=1) for p in answers]
         disagreement = class_disagreement(parts, shares)
         mean = np.average(np.stack(answers), axis=0, weights=shares)
         unsure = 1 - mean.max(axis=1) if task.one_class else (1 - np.abs(2 * mean - 1)).mean(axis=1)
@@ -62,8 +62,3 @@ def suggest_labels(
             return learned.to(device)(operator, x).double().cpu().numpy()
 
     return suggest_vertices(graph, disagreement, reach_of(filtered, wanted, seed), candidates, n)
-
-
-def _either(p: Array) -> Array:
-    """Return probabilities of labels (n, L) as those of having and not having them: (n, 2 L)."""
-    return np.concatenate([p, 1 - p], axis=1)

@@ -106,7 +106,7 @@ def class_disagreement(members: Sequence[Array], shares: Sequence[float]) -> Arr
 
 
 def number_disagreement(members: Sequence[Array], shares: Sequence[float]) -> Array:
-    """Return the variance of what members (n, T) say, summed over the numbers of a vertex."""
+    """Return the variance of the members' outputs (n, T), summed over the numbers of a vertex."""
     weights = np.asarray(shares, dtype=np.float64) / np.sum(shares)
     said = np.stack(members)
     mean = np.einsum("m,mnc->nc", weights, said)

@@ -58,7 +58,7 @@ class CrossFit:
             self._folds.append((fitted, log_p))
 
     def losses(self, heard: NDArray[np.bool_]) -> Array:
-        """Return the loss of every judge where these members are heard, weighed by its class."""
+        """Return the loss of every judge with these members, weighted by its class."""
         centre = self._prior[heard] / self._prior[heard].sum()
         found = np.empty(len(self._labels))
         for fitted, log_p in self._folds:
@@ -75,7 +75,7 @@ class CrossFit:
 def superfluous(
     judged: CrossFit, heard: NDArray[np.bool_], candidates: NDArray[np.bool_], worth: float
 ) -> list[int]:
-    """Return which candidates add nothing to the others that are heard, one after another.
+    """Return which candidates add nothing to the other used members, one after another.
 
     A member adds nothing where what the others lose without it, and one standard error more, is
     less than ``worth`` of the loss. Of several the one that adds least goes first, and the rest are
@@ -84,7 +84,7 @@ def superfluous(
     Parameters
     ----------
     heard, candidates : bool arrays (M,)
-        Those that are heard, and which of them may go.
+        Those that are used, and which of them may be dropped.
     """
     heard, gone = heard.copy(), list[int]()
     while heard.sum() > 1:

@@ -1,4 +1,4 @@
-"""Pooling: what several members say together, weighed on validation vertices."""
+"""Pooling: the combined outputs of several members, weighted on validation vertices."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ STRENGTH = 5.0
 class Pool:
     r"""How members answer together: :math:`p = \mathrm{softmax}(\sum_m w_m z_m / T_m)`.
 
-    A product of what they say, each at its own temperature and to the power of its weight: sums of
-    logits, so that what each contributes to an answer adds up.
+    A product of their probabilities, each at its own temperature and to the power of its weight:
+    sums of logits, so that what each contributes to an answer adds up.
 
     Attributes
     ----------
     weights, temperatures : arrays (M,)
     spreads : array (M,)
         How far apart each member holds the classes, at its temperature: one that knows nothing
-        says the same of all, and whatever its weight contributes nothing.
+        gives all the same, and contributes nothing whatever its weight.
     """
 
     weights: Array
@@ -50,7 +50,7 @@ class Pool:
         return self.weights / self.temperatures
 
     def among(self, heard: NDArray[np.bool_]) -> Self:
-        """Return the pool of more members, of whom those ``heard`` (M,) are these."""
+        """Return the pool of more members, of whom those marked ``heard`` (M,) are these."""
 
         def spread(values: Array, fill: float) -> Array:
             found = np.full((len(heard), *values.shape[1:]), fill)
@@ -76,19 +76,19 @@ class Pool:
 
     @staticmethod
     def said(total: Array) -> Array:
-        """Return the answer (n, C) from the weighted sum of what members say."""
+        """Return the answer (n, C) from the weighted sum of the members' outputs."""
         return softmax(total, axis=1)
 
 
 def together(probabilities: Sequence[Array]) -> Array:
-    """Return what networks say together that count the same: the geometric mean, normalised."""
+    """Return the combined output of networks with equal weights: the normalised geometric mean."""
     if len(probabilities) == 1:
         return probabilities[0]
     return Pool.equal(len(probabilities)).answer(log_probabilities(probabilities))
 
 
 def log_probabilities(probabilities: Sequence[Array]) -> Array:
-    """Return logits (M, n, C) of what members say, (n, C) each."""
+    """Return logits (M, n, C) of the members' probabilities, (n, C) each."""
     return np.log(np.maximum(probabilities, 1e-12))
 
 
@@ -126,7 +126,7 @@ def fit_pool(
     class_weight: Array | None = None,
     strength: float = STRENGTH,
 ) -> Pool:
-    r"""Weigh members by what they say of vertices whose labels are known.
+    r"""Weight members by their outputs for vertices whose labels are known.
 
     Each is first brought to its own best temperature :math:`T_m`, so that it is as sure as it
     should be. Then :math:`w \ge 0` minimises
