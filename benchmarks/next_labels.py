@@ -104,7 +104,7 @@ def list_tasks(small: bool) -> dict[str, Any]:
 
 def main(words: list[str] | None = None) -> None:
     """Make the records that are missing, and print the table."""
-    resumable.main(__doc__, "results/next-labels.jsonl", list_tasks, measure, table, words)
+    resumable.main(__doc__, "next_labels", list_tasks, measure, table, words)
 
 
 if __name__ == "__main__":

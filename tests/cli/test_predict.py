@@ -10,6 +10,7 @@ import pytest
 
 import graphfilter as gf
 from graphfilter.run_folder import kept_graph, load_run, predict_run
+from graphfilter.wording import number
 
 N, GROWN = 150, 200
 QUICK = ("--model", "sgf", "--epochs", 15, "--layers", 2, "--no-baselines", "--quiet")
@@ -62,6 +63,9 @@ def test_part_says_what_a_vertex_was_in_the_run(graphfilter, tmp_path: Path) -> 
     # A tenth of the 50 new vertices has no label.
     assert f"Accuracy on the {counts['test'] + 45} labelled vertices not used for training" in said
     assert f"200 vertices predicted: 50 new, {counts['train']} trained on" in said
+    truth = pd.read_csv(grown[3], dtype=str, keep_default_na=False).set_index("id")["kind"]
+    new = now[(now["part"] == "new") & (truth[now.index] != "")]
+    assert f"(on the 45 new: {(new['predicted'] == truth[new.index]).mean():.1%}, on" in said
 
 
 def test_vertices_are_unknown_where_the_run_lost_its_predictions(graphfilter, tmp_path) -> None:
@@ -88,14 +92,20 @@ def test_predict_promises_what_the_fit_did(graphfilter, tmp_path: Path, what: st
     assert about.coverage == 0.8
     graph, _ = gf.read_tables(grown[1], grown[3], columns=about.columns, encoder=encoder)
     made = predict_run(run, estimator, about, graph)
-    found = read(out)
+    found, said = read(out), " ".join(result.out.split())
+    unseen = found[~found["part"].isin(["train", "val"])]
     if what == "number":
+        width = np.median(unseen["high"] - unseen["low"])
+        assert f"have a median width of {number(width)} on unseen vertices." in said
         assert made.intervals is not None
         low, high = made.intervals[:, 0].T
         np.testing.assert_allclose(found["low"], low, rtol=1e-5)
         np.testing.assert_allclose(found["high"], high, rtol=1e-5)
         assert (found["low"] <= found["high"]).all()
         return
+    size = np.mean([len(list(filter(None, words.split(";")))) for words in unseen["set"]])
+    of = "labels" if what == "labels" else "classes"
+    assert f"have {size:.2f} {of} on average on unseen vertices." in said
     sets = made.sets()
     assert sets is not None
     for words, row in zip(found["set"], sets, strict=True):

@@ -38,7 +38,10 @@ def test_known_vertices_are_told_and_forgotten_where_asked(graphfilter, tmp_path
     table = pd.read_csv(grown[3], dtype=str)
     table["id"] = [f"v{(i + 77) % GROWN}" for i in range(GROWN)]
     table.to_csv(grown[3], index=False)
-    said, _ = predict(run, "moved.csv")
+    said, _ = predict(run, "moved.csv", "--report", str(tmp_path / "moved.html"))
+    page = " ".join((tmp_path / "moved.html").read_text().split())
+    assert "known vertices are far from what they were" in page
+    assert "ignore the ids with --forget-ids" in page
     assert "known vertices are far from what they were" in said
     assert "ignore the ids with --forget-ids" in said
     edges = pd.read_csv(grown[1], dtype=str)

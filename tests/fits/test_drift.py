@@ -114,8 +114,12 @@ def test_numbers_and_labels_are_compared_too(numbers: bool) -> None:
     kinds = {move.kind for move in found.beyond_chance}
     assert {"features", "answers"} <= kinds
     said = " ".join(found.sentences())
-    words = "the mean error should be" if numbers else "the share of labels that are right should"
+    words = "the mean error would be" if numbers else "the share of labels that are right would be"
     assert words in said
+    assert "the true value may lie far outside this interval" in said
+    unmoved = " ".join(drift_of(fit, other).sentences())
+    assert words.replace("would", "should") in unmoved
+    assert "outside this interval" not in unmoved
     again = Reference.from_arrays(Reference.of(fit).to_arrays())
     assert again.promised == pytest.approx(Reference.of(fit).promised)
 

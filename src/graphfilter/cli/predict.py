@@ -133,8 +133,7 @@ def predict(
             found = cast(Any, estimator).transform(graph=graph)
             own = found if rows is None else found[rows]
             write_embeddings(embeddings, prediction.graph, own, excel_safe=excel_safe)
-    for sentence in prediction.describe_recognised():
-        say(in_options(sentence))
+    known = [*map(in_options, prediction.describe_recognised()), *known]
     for sentence in known:
         say(sentence)
     if promised := prediction.describe_promise():

@@ -143,7 +143,7 @@ class Drift:
         alarms = f"(a false alarm in at most {SIGNIFICANCE:.0%} of predictions)"
         if not moved:
             return f"No drift: of {of} none is beyond chance {alarms}."
-        shown = "; ".join(move.sentence for move in moved[:most])
+        shown = "; ".join(f"vertices with {move.sentence}" for move in moved[:most])
         more = f"; and {len(moved) - most:,} more" if len(moved) > most else ""
         are = "is" if len(moved) == 1 else "are"
         return f"Drift: of {of} {len(moved):,} {are} beyond chance {alarms}: {shown}{more}."
@@ -162,13 +162,16 @@ class Drift:
             "the predicted probabilities" if self.losses[0].as_accuracy else "the predicted numbers"
         )
         where = f"on the {PART_WORDS[self.part]} vertices of the fit"
-        expected = listed([f"{loss.name} should be {loss.now}" for loss in self.losses])
         before = listed([loss.before for loss in self.losses])
-        said = [f"On these vertices {expected}, judged by {by}; {where} it was {before}."]
+        verb, judged = "should be", f", judged by {by}"
+        if self.beyond_chance:
+            verb, judged = "would be", f" if {by} were as accurate as at the fit"
+        expected = listed([f"{loss.name} {verb} {loss.now}" for loss in self.losses])
+        said = [f"On these vertices {expected}{judged}; {where} it was {before}."]
         if self.beyond_chance:
             said.append(
-                "After such drift the predictions may be less accurate: label some of these "
-                "vertices to measure it."
+                "After such drift they may not be, and the true value may lie far outside this "
+                "interval: label some of these vertices to measure it."
             )
         if self.most_right is not None and any(m.kind == ANSWERS for m in self.beyond_chance):
             said.append(
@@ -286,7 +289,7 @@ def _describe(
             return f"fewer than {least:.0f} neighbours, the least at the fit", 1 - before, 1 - now
         return f"{subject} below {least:.4g}, the least at the fit", 1 - before, 1 - now
     if kind == DEGREE:
-        return f"more than {t:.0f} neighbours", before, now
+        return f"more than {count(round(t), 'neighbour')}", before, now
     if kind == VARIATION and task is not REGRESSION:
         return f"more than {t:.0%} of {subject}", before, now
     return f"{subject} above {t:.4g}", before, now

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.estimators import Target
-from graphfilter.run_folder.predicting import Prediction
+from graphfilter.run_folder.parts import NEW
+from graphfilter.run_folder.predicting import PART_TITLES, Prediction
 from graphfilter.wording import count, listed_names, number
 
 # What the model has learned from, and what chose its epochs and weights.
@@ -37,7 +38,7 @@ def describe_answers(prediction: Prediction, target: Target | None = None) -> li
 
 def _say_scores(prediction: Prediction, answers: NDArray[Any], target: Target) -> list[str]:
     task, known = prediction.estimator.task_, target.codes >= 0
-    new = np.flatnonzero(known & ~np.isin(prediction.parts, (TRAIN, VAL)))
+    new = np.flatnonzero(known & prediction.unseen)
     if not len(new):
         if not known.any():
             return []
@@ -59,11 +60,15 @@ def _say_scores(prediction: Prediction, answers: NDArray[Any], target: Target) -
 
 def _say_accuracy(right: NDArray[np.bool_], parts: NDArray[np.str_]) -> list[str]:
     others = ~np.isin(parts, (TRAIN, VAL))
-    known = [
-        f"on the {n:,} {word}: {right[parts == part].mean():.1%}"
-        for part, word in ((TRAIN, "trained on"), (VAL, "validated on"))
-        if (n := int((parts == part).sum()))
-    ]
+
+    def of(*words: str) -> list[str]:
+        return [
+            f"on the {n:,} {PART_TITLES[part]}: {right[parts == part].mean():.1%}"
+            for part in words
+            if (n := int((parts == part).sum()))
+        ]
+
+    known = of(TRAIN, VAL)
     if not others.any():
         labelled = count(len(right), "labelled vertex was", "labelled vertices were")
         return [
@@ -72,7 +77,9 @@ def _say_accuracy(right: NDArray[np.bool_], parts: NDArray[np.str_]) -> list[str
         ]
     labelled = count(int(others.sum()), "labelled vertex", "labelled vertices")
     where = f"{labelled} not used for training" if known else labelled
-    beside = f" ({', '.join(known)})" if known else ""
+    # Vertices that are new, beside others: those are what the model is asked for.
+    beside = [*(of(NEW) if (parts[others] != NEW).any() else ()), *known]
+    beside = f" ({', '.join(beside)})" if beside else ""
     return [f"Accuracy on the {where}: {right[others].mean():.1%}{beside}."]
 
 

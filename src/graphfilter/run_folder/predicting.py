@@ -102,6 +102,11 @@ class Prediction:
         """What is answered: class numbers (n,), labels (n, L) of 0 and 1, or numbers (n, T)."""
         return self.every_answer[self.rows]
 
+    @property
+    def unseen(self) -> NDArray[np.bool_]:
+        """Which vertices the model has not learned from: neither trained nor validated on."""
+        return ~np.isin(self.parts, ("train", "val"))
+
     def outputs(self, rows: Rows = ALL) -> NDArray[np.float64]:
         """Return the outputs for some of the vertices (m, C)."""
         return self.said.outputs(self.rows[rows])
@@ -160,15 +165,17 @@ class Prediction:
         """Say how large sets or intervals are, and of which vertices the promise is."""
         if self.coverage is None:
             return []
-        share = f"{self.coverage:.3g}"
+        share, unseen, on = f"{self.coverage:.3g}", self.unseen, " on unseen vertices"
+        if not unseen.any() or UNKNOWN in self.parts:
+            unseen, on = np.ones_like(unseen), ""
         if self.intervals is not None:
-            width = float(np.median(np.diff(self.intervals[:, 0], axis=1)))
-            said = [f"Intervals with coverage {share} have a median width of {number(width)}."]
+            width = float(np.median(np.diff(self.intervals[unseen, 0], axis=1)))
+            said = [f"Intervals with coverage {share} have a median width of {number(width)}{on}."]
         else:
             assert self.packed_sets is not None
-            size = float(np.bitwise_count(self.packed_sets).sum(axis=1).mean())
+            size = float(np.bitwise_count(self.packed_sets[unseen]).sum(axis=1).mean())
             of = "classes" if self.estimator.task_.one_class else "labels"
-            said = [f"Prediction sets with coverage {share} have {size:.2f} {of} on average."]
+            said = [f"Prediction sets with coverage {share} have {size:.2f} {of} on average{on}."]
         n = check_promise(self.estimator.promise_).n_vertices
         if n < fewest_for(self.coverage):
             said.append(

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from os import PathLike
 
 from graphfilter.errors import DataFileError
@@ -157,6 +158,7 @@ def find_name(names: Sequence[str], candidates: Sequence[str]) -> str | None:
     return next((by_key[k] for c in candidates if (k := key_of(c)) in by_key), None)
 
 
+@lru_cache(1 << 16)
 def key_of(name: str) -> str:
     """Return a name without what people spell differently.
 

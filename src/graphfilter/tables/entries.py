@@ -159,7 +159,9 @@ _ENCODE: dict[str, Callable[..., tuple[Entries, str]]] = {
 def _filled(values: NDArray[np.float64], how: EncodedColumn, n_words: int) -> tuple[Entries, str]:
     """Put the remembered values where some are missing, and mark those."""
     gone = np.isnan(values).any(axis=1)
-    filled = np.where(np.isnan(values), np.array(how.fill or (0.0,)), values).astype(np.float32)
+    if gone.any():
+        values = np.where(np.isnan(values), np.array(how.fill or (0.0,)), values)
+    filled = values.astype(np.float32)
     if how.marks_missing:
         filled = np.column_stack([filled, gone.astype(np.float32)])
     note = ""
@@ -202,8 +204,7 @@ def _check_readable(
     is_read: NDArray[np.bool_],
 ) -> None:
     """Refuse a column of another kind than the one that was fitted; a few words are missing."""
-    few = is_read.sum() > NUMBERS_PER_WORD * is_word.sum()
-    if how.told or few or not is_word.any():
+    if how.told or not is_word.any() or is_read.sum() > NUMBERS_PER_WORD * is_word.sum():
         return
     row = int(is_word.argmax())
     said = "true or false" if how.kind == "boolean" else f"a {how.kind}"
@@ -216,6 +217,9 @@ def _check_readable(
 
 
 def _entries(values: NDArray[np.float32]) -> Entries:
+    if values.shape[1] == 1:
+        index = np.flatnonzero(values).astype(np.int32)
+        return index, values[index, 0], np.array([len(index)], dtype=np.int64)
     # One feature after another, for the memory of long columns.
     rows = [np.flatnonzero(feature).astype(np.int32) for feature in values.T]
     data = [feature[own] for feature, own in zip(values.T, rows, strict=True)]

@@ -161,6 +161,8 @@ def reading_table(where: str | PathLike[str]) -> Generator[None]:
             problem = f"cannot be read: {os.strerror(number)}. {remedy}."
             raise DataFileError(where, problem) from None
         row = re.search(r"Row #(\d+): ", text)
-        problem = f"cannot be read ({text}). Fix it, or name its `encoding` or `delimiter`."
+        is_text = _TEXT.search(fspath(where))
+        remedy = "name its `encoding` or `delimiter`" if is_text else "save it again as .csv"
+        problem = f"cannot be read ({text}). Fix it, or {remedy}."
         problem = "the file is empty; it must have columns." if "Empty CSV" in text else problem
         raise DataFileError(where, problem, line=int(row[1]) if row else None) from None

@@ -80,7 +80,9 @@ def suggest(table: Any, encoder: TableEncoder, source: TableSource, *, labelled:
     """Say which columns could be the label, and the vertex type, as far as none is known."""
     found: list[Cells] = []
     for column in encoder.columns:
-        if column.kind == "list":
+        # Numbers without gaps are no vertex type, and nothing about them is to be explained by one.
+        is_full = column.kind in ("number", "boolean") and not column.marks_missing
+        if column.kind == "list" or (labelled and is_full and not column.of_kinds):
             continue
         cells = table.column(column.name).slice(0, _MOST_ROWS)
         several = len(as_text(cells.slice(0, _SAMPLE)).unique()) > MOST_CLASSES

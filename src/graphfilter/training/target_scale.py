@@ -54,7 +54,7 @@ class TargetScale:
     deviation: float
     low: float
     high: float
-    quantiles: Array = field(default_factory=lambda: np.zeros(0))
+    quantiles: Array = field(default_factory=lambda: np.zeros(0), repr=False)
 
     @classmethod
     def fit(cls, y: Array, name: str = "identity") -> TargetScale:
