@@ -11,7 +11,6 @@ quarter of the labels to validate on.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +27,6 @@ from resumable import Record
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RECORDS = Path(__file__).parent / "results" / "next_labels.jsonl"
 DATASETS = ("cora", "citeseer", "photo", "chameleon", "wisconsin", "actor")
 N_SEEDS, N_ROUNDS, N_LABELS = 10, 5, 20
 WAYS = ("suggest", "random")
@@ -138,7 +136,7 @@ def list_tasks(small: bool) -> dict[str, Any]:
 
 def main(words: list[str] | None = None) -> None:
     """Make the records that are missing, and print the table."""
-    resumable.main(__doc__, RECORDS, list_tasks, measure, table, words)
+    resumable.main(__doc__, "next_labels", list_tasks, measure, table, words)
 
 
 if __name__ == "__main__":

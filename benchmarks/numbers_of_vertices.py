@@ -172,21 +172,7 @@ def measure(task: tuple[str, str, int, dict[str, Any]]) -> Record:
 
 def table(records: list[Record]) -> str:
     """Return the mean absolute error of every model on every graph, and mean ranks."""
-    there = [m for m in MODELS if any(r["model"] == m for r in records)]
-    lines = [f"| graph | {' | '.join(there)} |", f"|---|{'---|' * len(there)}"]
-    ranks: dict[str, list[int]] = {model: [] for model in there}
-    for name in [g for g in GRAPHS if any(r["graph"] == g for r in records)]:
-        own = {
-            m: [r["mae"] for r in records if (r["graph"], r["model"]) == (name, m)] for m in there
-        }
-        means = {m: np.mean(values) for m, values in own.items() if values}
-        cells = [f"{means[m]:.4g} ± {np.std(own[m]):.2g}" if m in means else "–" for m in there]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-        if len(means) == len(there):
-            for place, m in enumerate(sorted(there, key=lambda m: means[m]), start=1):
-                ranks[m].append(place)
-    shown = [f"{np.mean(ranks[m]):.2f}" if ranks[m] else "–" for m in there]
-    return "\n".join([*lines, f"| mean rank | {' | '.join(shown)} |"])
+    return resumable.ranked(records, GRAPHS, MODELS, "mae")
 
 
 def list_tasks(small: bool) -> dict[str, Any]:
@@ -204,7 +190,7 @@ def list_tasks(small: bool) -> dict[str, Any]:
 
 def main(words: list[str] | None = None) -> None:
     """Make the records that are missing, and print the table."""
-    resumable.main(__doc__, "results/numbers.jsonl", list_tasks, measure, table, words)
+    resumable.main(__doc__, "numbers_of_vertices", list_tasks, measure, table, words)
 
 
 if __name__ == "__main__":

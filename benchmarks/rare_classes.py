@@ -13,7 +13,6 @@ the threshold that is cheapest on the validation vertices.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,6 @@ from graphfilter.systems.pooling import fit_pool
 from graphfilter.systems.prior import prior_weights
 from resumable import Record
 
-RECORDS = Path(__file__).parent / "results" / "rare_classes.jsonl"
 N_SEEDS = 8
 MISSED = 8.0
 RARE = 0.06
@@ -159,7 +157,7 @@ def list_tasks(small: bool) -> dict[str, Any]:
 
 def main(words: list[str] | None = None) -> None:
     """Make the records that are missing, and print the table."""
-    resumable.main(__doc__, RECORDS, list_tasks, measure, table, words)
+    resumable.main(__doc__, "rare_classes", list_tasks, measure, table, words)
 
 
 if __name__ == "__main__":

@@ -10,14 +10,18 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from graphfilter.errors import GraphFilterError
 from graphfilter.storage import append_lines, read_lines
+
+RESULTS = Path(__file__).resolve().parent / "results"
 
 Record = dict[str, Any]
 Work = Callable[[Any], Record]
@@ -25,7 +29,7 @@ Work = Callable[[Any], Record]
 
 def main(
     description: str | None,
-    out: str | Path,
+    name: str,
     list_tasks: Callable[[bool], Mapping[str, Any]],
     work: Work,
     table: Callable[[list[Record]], str],
@@ -33,9 +37,10 @@ def main(
 ) -> None:
     """Make the records that are missing, and print their table.
 
+    They are in ``NAME.jsonl`` of the folder of results, unless another file is given.
     ``list_tasks`` gives the tasks by their keys, tiny ones where it is given True.
     """
-    options = parser(description, out).parse_args(words)
+    options = parser(description, records_of(name)).parse_args(words)
     if not options.table:
         tasks = list_tasks(options.small)
         left = make_records(
@@ -45,10 +50,15 @@ def main(
     print(table(read_records(options.records)))
 
 
-def parser(description: str | None, out: str | Path) -> argparse.ArgumentParser:
+def records_of(name: str) -> Path:
+    """Return where the records of a script are."""
+    return RESULTS / f"{name}.jsonl"
+
+
+def parser(description: str | None, out: Path) -> argparse.ArgumentParser:
     """Return the options that all such scripts have."""
     options = argparse.ArgumentParser(description=description)
-    options.add_argument("--records", type=Path, default=Path(out), metavar="FILE")
+    options.add_argument("--records", type=Path, default=out, metavar="FILE")
     options.add_argument("--jobs", type=int, default=1, help="processes that fit at a time")
     options.add_argument("--seconds", type=float, default=1e9, help="start no fit after so many")
     options.add_argument("--small", action="store_true", help="tiny, to see that it works")
@@ -108,3 +118,37 @@ def _keep(path: Path, key: str, found: Record | str) -> None:
         return
     append_lines(path, [json.dumps({"key": key, **found})])
     print(key, found, flush=True)
+
+
+def ranked(
+    records: list[Record],
+    graphs: Collection[str],
+    models: Sequence[str],
+    score: str,
+    *,
+    highest: bool = False,
+) -> str:
+    """Return the score of every model on every graph as Markdown, and mean ranks.
+
+    Of each graph the splits count that every model was fitted on. The least score is the best,
+    or else the highest.
+    """
+    there = [m for m in models if any(r["model"] == m for r in records)]
+    lines = [f"| graph | splits | {' | '.join(there)} |", f"|---|---|{'---|' * len(there)}"]
+    ranks: dict[str, list[int]] = {model: [] for model in there}
+    for name in graphs:
+        by_model = {
+            m: {r["split"]: r[score] for r in records if (r["graph"], r["model"]) == (name, m)}
+            for m in there
+        }
+        splits = sorted(set.intersection(*map(set, by_model.values()))) if there else []
+        if not splits:
+            continue
+        scores = {m: np.array([own[s] for s in splits]) for m, own in by_model.items()}
+        cells = [f"{scores[m].mean():.4g} ± {scores[m].std():.2g}" for m in there]
+        lines.append(f"| {name} | {len(splits)} | {' | '.join(cells)} |")
+        order = sorted(there, key=lambda m: scores[m].mean(), reverse=highest)
+        for rank, m in enumerate(order, start=1):
+            ranks[m].append(rank)
+    shown = [f"{np.mean(ranks[m]):.2f}" if ranks[m] else "–" for m in there]
+    return "\n".join([*lines, f"| mean rank | | {' | '.join(shown)} |"])

@@ -6,7 +6,8 @@
 What stands between ``<!-- begin:NAME -->`` and ``<!-- end:NAME -->`` becomes the table of
 ``NAME.json`` in benchmarks/results, NAME being a benchmark and a device such as layer-cuda. The
 picture goes to ``images/performance-NAME.png`` beside the page. Other pages show some of the tables
-again, and in the README ``summary`` stands for three rows. A test holds all pages to the records.
+again, and those of ``NAME.jsonl``, the records of many fits (resumable.py); in the README
+``summary`` stands for three rows. A test holds all pages to the records.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import importlib
 import re
 from pathlib import Path
 
+import resumable
 import summary
 from graphfilter.errors import DataFileError, GraphFilterError
 from graphfilter.storage import atomic_file, read_json
@@ -24,8 +26,12 @@ from harness import Record, footing
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 PAGE = HERE.parent / "docs" / "performance.md"
+HOWTO = PAGE.parent / "howto"
 # Pages that show some of the records besides.
-OTHERS = (HERE.parent / "README.md", HERE.parent / "docs" / "howto" / "pyg.md")
+OTHERS = (
+    HERE.parent / "README.md",
+    *(HOWTO / f"{name}.md" for name in ("pyg", "coverage", "imbalanced", "next-label", "numbers")),
+)
 MARKED = re.compile(r"(<!-- begin:([\w-]+) -->\n).*?(<!-- end:\2 -->)", re.S)
 
 
@@ -60,6 +66,9 @@ def render_some(page: str, records: dict[str, Record]) -> str:
             return f"{match[1]}\n{summary.table(records)}\n\n{match[3]}"
         if match[2] in records:
             return f"{match[1]}{block(match[2], records[match[2]])}\n{match[3]}"
+        if (file := resumable.records_of(match[2])).exists():
+            table = importlib.import_module(match[2]).table(resumable.read_records(file))
+            return f"{match[1]}\n{table}\n\n{match[3]}"
         return match[0]
 
     return MARKED.sub(written, page)

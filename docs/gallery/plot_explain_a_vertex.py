@@ -3,7 +3,7 @@ Why is this vertex labelled so?
 ===============================
 
 The score of a vertex, the log-odds of its class, is divided exactly into what its own features, its
-neighbours by distance and its place in the graph contribute.
+neighbours by distance and its position in the graph contribute.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ print(why.sentence)
 # are the score.
 
 shares = {f"features, {step.name}": step.contribution for step in why.steps}
-shares |= {"its place": why.structure, "start of every vertex": why.base}
+shares |= {"its position": why.structure, "start of every vertex": why.base}
 colours = ["tab:blue" if share > 0 else "tab:orange" for share in shares.values()]
 figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 ax.barh(list(shares), list(shares.values()), color=colours)

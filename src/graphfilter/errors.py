@@ -78,6 +78,13 @@ def check_count(name: str, value: object, least: int = 1) -> int:
     return int(value)
 
 
+def check_share(name: str, value: object) -> float:
+    """Return a number from 0 to below 1, or raise."""
+    if not 0 <= (share := check_number(name, value)) < 1:
+        raise ConfigError(f"{name} must be in [0, 1); got {value}.")
+    return share
+
+
 def check_number(name: str, value: object) -> float:
     """Return ``value`` if it is a finite number that float32 holds; otherwise raise."""
     number = nan

@@ -82,6 +82,25 @@ def test_matrix_keeps_the_order_of_pairs_that_differ_in_their_protocol(tmp_path:
     assert run_matrix(pairs[::-1], file) == [*records[4:], *records[2:4], *records[:2]]
 
 
+def test_runs_that_are_made_in_turn_are_divided_among_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = [make_pair("karate", "mlp", split_rule=rule) for rule in ("new:0.2", "seen:0.2")]
+    one = run_matrix(pairs, RecordFile(tmp_path / "one.jsonl"))
+    given: list[tuple[str, int, int]] = []
+    run = matrix.run_in_processes
+
+    def watched(pairs, jobs, handle, end) -> None:
+        given.extend((pair.split_rule, pair.first, pair.runs) for pair in pairs)
+        run(pairs, jobs, handle, end)
+
+    monkeypatch.setattr(matrix, "run_in_processes", watched)
+    many = run_matrix(pairs, RecordFile(tmp_path / "many.jsonl"), jobs=2)
+    assert given == [("new:0.2", 0, 1), ("new:0.2", 1, 1), ("seen:0.2", 0, 2)]
+    assert [r.key for r in many] == [r.key for r in one]
+    assert [r.scores for r in many] == [r.scores for r in one]
+
+
 def test_matrix_records_failures_and_tries_them_again(tmp_path: Path) -> None:
     pairs = [make_pair("karate", "mlp", split_rule="public")]
     steps: list[BenchProgress] = []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import rare_classes
-from resumable import read_records
+from resumable import read_records, records_of
 
 
 def test_ways_of_weighing_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -23,7 +23,7 @@ def test_ways_of_weighing_are_measured(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_the_table_of_the_how_to_is_that_of_the_record() -> None:
-    records = read_records(rare_classes.RECORDS)
+    records = read_records(records_of("rare_classes"))
     assert len(records) == rare_classes.N_SEEDS * len(rare_classes.GRAPHS)
     page = Path("docs/howto/imbalanced.md").read_text(encoding="utf-8").replace("−", "-")
     for line in rare_classes.table(records).splitlines()[-2:]:

@@ -10,6 +10,7 @@ import next_labels
 import numbers_of_vertices
 import promises
 import resumable
+import several_labels
 from graphfilter.errors import GraphError
 
 
@@ -37,7 +38,8 @@ def test_records_are_made_once_and_failures_are_left_out(tmp_path: Path, capsys)
     [
         (promises, "| made | 2 |"),
         (next_labels, "| made | 1 |"),
-        (numbers_of_vertices, "| made |"),
+        (numbers_of_vertices, "| made | 1 |"),
+        (several_labels, "| tiny | 1 |"),
     ],
 )
 def test_small_benchmark_leaves_records_and_its_table(

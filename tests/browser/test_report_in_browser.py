@@ -159,7 +159,11 @@ def test_report_reads_well_aloud(graph: Graph, visit, tmp_path: Path) -> None:
     assert len(pictures) == len(PLOTS) + 2
     assert any("Response of the filter over graph frequency. It is" in line for line in pictures)
     tables = [line for line in lines if line.startswith("table ")]
-    for name in ("This model beside plain ones", "Each class on the test vertices", "Least sure"):
+    for name in (
+        "This model beside the baselines",
+        "Each class on the test vertices",
+        "Least sure",
+    ):
         assert f'table "{name}":' in tables
     heads = [line for line in lines if line.startswith('columnheader "')]
     assert {'columnheader "Accuracy"', 'columnheader "Recall"'} <= set(heads)

@@ -93,7 +93,7 @@ def test_closing_the_tab_does_not_lose_the_run(studio, visit) -> None:
     again.page.locator("#run-1 >> text=Resume").click()
     again.page.locator("#run-1 >> text=Stop").click()
     again.page.locator("#run-1[data-state=stopped]").wait_for()
-    assert "best weights kept" in again.page.locator("#run-1 .said").inner_text()
+    assert "weights of the best epoch" in again.page.locator("#run-1 .said").inner_text()
     with again.page.expect_download() as download:
         again.page.locator("#run-1 >> text=Download").click()
     names = zipfile.ZipFile(download.value.path()).namelist()
@@ -201,5 +201,5 @@ def test_errors_of_a_setting_stand_at_their_field_until_mended(studio, visit) ->
 
 def test_wrong_token_shows_nothing(studio, visit) -> None:
     seen = visit(studio.url[:-5] + "AAAA/")
-    assert "not right" in seen.page.content()
+    assert "is wrong" in seen.page.content()
     assert seen.page.locator("#train").count() == 0

@@ -186,14 +186,14 @@ def test_answers_on_fraud_agree(graphfilter, tmp_path: Path, words: tuple[str, .
         threshold = run.metrics["decision"]["threshold"]
         odds = np.log(threshold / (1 - threshold))
         assert f"“1” is predicted where its log-odds are {odds:+.2f} or more" in run.page
-        assert "sets hold a class more, which the threshold answers" in run.page
+        assert "sets hold an additional class, the one that the threshold predicts" in run.page
     assert run.data["training"]["monitored"]["name"] == "average precision"
     assert "<dt>pairs with a common neighbour within a class</dt>" in run.page
     # Devices have no label: they are in no list of vertices.
     lists = ("most-likely", "least-sure", "possible-label-errors")
     listed = [row[0] for id in lists for row in run.table(id)]
     assert not [name for name in listed if name.startswith("D")]
-    assert "never has a label are left out of the lists" in run.page
+    assert "without any label are omitted from the lists" in run.page
 
 
 def test_answers_on_revenue_agree(graphfilter, tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_answers_on_revenue_agree(graphfilter, tmp_path: Path) -> None:
         assert scores["rmse"] == pytest.approx(np.sqrt(np.square(known - answered).mean()))
     ours = run.metrics["headline"]["models"]["this model"]["value"]
     assert ours == pytest.approx(run.metrics["scores"]["test"]["rmse"])
-    seen = re.search(r"Intervals of coverage 0.8 are ([\d,]+) wide in the middle", run.page)
+    seen = re.search(r"Intervals with coverage 0.8 have a median width of ([\d,]+)", run.page)
     assert seen is not None
     unseen = [row for row in run.rows.values() if row["part"] not in ("train", "val")]
     width = np.median([float(row["high"]) - float(row["low"]) for row in unseen])

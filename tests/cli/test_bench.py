@@ -54,14 +54,14 @@ def test_bench_table_of_records_without_the_metric_says_so(records: Path) -> Non
     assert "Test accuracy" in run("table", records).stdout
     error = run("table", records, "--metric", "roc_auc").exception
     assert isinstance(error, ConfigError)
-    assert "ROC AUC on record; none has" in str(error)
+    assert "must have ROC AUC; none has" in str(error)
 
 
 def test_bench_table_says_that_a_line_was_cut(records: Path) -> None:
     records.write_bytes(records.read_bytes()[:-5])
     done = run("table", records)
     assert done.exit_code == 0
-    assert "1 cut line" in done.stderr
+    assert "1 incomplete line" in done.stderr
 
 
 def test_bench_ends_with_a_code_and_a_reason_when_runs_failed(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_fit_with_a_coverage_leaves_what_it_promises(
     assert promise["observed"]["n_vertices"] == each * (found["part"] == "test").sum()
     assert set(promise["by_number"]) == ({"price", "cost"} if what == "numbers" else set())
     assert 0.5 < promise["observed"]["share"] <= 1
-    words = "Observed on"
+    words = "Observed coverage on"
     assert words in result.out.replace("\n", " ")
     assert words in (run / "report.html").read_text()
     if what == "kind":
@@ -83,7 +83,7 @@ def test_promise_is_not_given_for_another_time(graphfilter, tables, tmp_path: Pa
     words = ("--label", "kind", "--drop", "price,cost,lift,garden", "--split-by", "day")
     result = graphfilter("fit", *tables, *words, "--coverage", 0.9, "--out", run, *QUICK)
     assert result.code == 0, result.err
-    assert "promise is not given" in result.out.replace("\n", " ")
+    assert "Coverage is not guaranteed" in result.out.replace("\n", " ")
     assert json.loads((run / "metrics.json").read_text())["promise"]["given"] is False
 
 

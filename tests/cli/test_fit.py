@@ -110,7 +110,7 @@ def test_predict_repeats_what_fit_wrote(graphfilter, tables, tmp_path: Path) -> 
     assert graphfilter("fit", *tables, "--out", run, "--members", 2, *QUICK).code == 0
     result = graphfilter("predict", run, *tables, "--out", out)
     assert result.code == 0, result.err
-    assert "Accuracy on the 24 labelled vertices not trained on" in result.out
+    assert "Accuracy on the 24 labelled vertices not used for training" in result.out
     assert "(on the 72 trained on" in result.out
     for first, again in zip(rows_of(run / "predictions.csv"), rows_of(out), strict=True):
         assert first["predicted"] == again["predicted"]
@@ -173,7 +173,7 @@ def test_fit_without_features_predicts_its_own_graph_only(graphfilter, tmp_path:
     other = write(tmp_path, EDGES.replace("v3,v4\n", ""), bare)
     refused = graphfilter(*predict, *other)
     assert refused.code == 2
-    assert "no other" in refused.err
+    assert "only the graph it was fitted on" in refused.err
 
 
 def test_predict_encodes_new_vertices_alike(graphfilter, tmp_path: Path) -> None:
@@ -307,7 +307,7 @@ def test_fit_stopped_by_a_signal_says_so_last(
     assert result.code == code
     lines = result.err.splitlines()
     assert lines[-2].startswith("training: features alone (4 of 8): epoch 1/")
-    assert lines[-1].startswith(f"error: {word}; what was done is kept.")
+    assert lines[-1].startswith(f"error: {word}; finished work is saved.")
 
 
 def test_fit_interrupted_while_comparing_does_not_train_again(

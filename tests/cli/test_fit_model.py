@@ -62,7 +62,7 @@ def test_report_of_another_model_names_it_and_speaks_of_no_filter(
     assert "the adaptive one" not in done.out
     page = (run / "report.html").read_text()
     assert "GCN" in page
-    assert "The filter that was learned" not in page
+    assert "The learned filter" not in page
     assert 'id="filter-plot"' not in page
     assert 'id="training-plot"' in page
 
@@ -78,7 +78,7 @@ def test_model_that_is_built_on_its_graph_leaves_all_but_itself(
     assert not (run / "model.safetensors").exists()
     done = graphfilter("predict", run, *tables, "--out", tmp_path / "p.csv")
     assert done.code == 2
-    assert "is built on its graph" in done.err
+    assert "is bound to its graph" in done.err
     assert graphfilter(*fit).code == 2  # a finished run is not written over
 
 

@@ -132,7 +132,18 @@ def test_predict_repeats_what_fit_wrote(graphfilter, tables, tmp_path: Path, tar
     assert [row["predicted"] for row in again] == [row["predicted"] for row in written]
     metrics = json.loads((run / "metrics.json").read_text())["scores"]["test"]
     assert f"{metrics.get('r2', metrics.get('micro_f1')):.3f}" in result.out
-    assert "18 vertices with a known value and not trained on" in result.out
+    assert "18 vertices with a known value and not used for training" in result.out
+
+
+def test_predict_scores_each_of_several_numbers_on_its_own_column(
+    graphfilter, tables, tmp_path: Path
+) -> None:
+    words = ("--number", "price,c", "--drop", "lift,garden")
+    words = (*words, *QUICK, "--no-baselines", "--out", tmp_path / "run")
+    graphfilter("fit", *tables, *words)
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    done = graphfilter("predict", tmp_path / "run", *tables, "--out", tmp_path / "new.csv")
+    assert f"R² {metrics['scores']['test']['r2']:.3f}" in done.out
 
 
 def test_predict_without_the_target_needs_no_value(graphfilter, tables, tmp_path: Path) -> None:
@@ -152,7 +163,7 @@ def test_predict_without_the_target_needs_no_value(graphfilter, tables, tmp_path
     [
         (("--number", "prize"), "there is no column 'prize'"),
         (("--number", "lift"), "is not a number"),
-        (("--multilabel", "lift,price"), "by 1 and 0 or yes and no; got"),
+        (("--multilabel", "lift,price"), "1 and 0, or yes and no, for whether"),
         (("--multilabel", "lift"), "two columns or more"),
         (("--number", "price", "--multilabel", "lift,garden"), "choose one"),
         (("--number", "price", "--balanced"), "--balanced is for one class"),

@@ -63,7 +63,7 @@ def test_predict_on_a_graph_that_grew_counts_new_labels_alone(
     tables = write_export(tmp_path, N + 30, english=True, last="neu")
     result = graphfilter("predict", run, *tables, "--label", "Status", "--out", tmp_path / "p.csv")
     assert result.code == 0, result.err
-    assert "labelled vertices not trained on" in result.out
+    assert "labelled vertices not used for training" in result.out
     assert "1 class was never seen in training ('neu'): 1 vertex cannot be right." in result.out
     assert "'Kundennr' as the id (as in the fit)" in result.err
 

@@ -10,6 +10,7 @@ import pytest
 
 import graphfilter as gf
 from graphfilter.run_folder import kept_graph, load_run, predict_run
+from graphfilter.wording import number
 
 N, GROWN = 150, 200
 QUICK = ("--model", "sgf", "--epochs", 15, "--layers", 2, "--no-baselines", "--quiet")
@@ -60,8 +61,11 @@ def test_part_says_what_a_vertex_was_in_the_run(graphfilter, tmp_path: Path) -> 
     assert f"on the {counts['train']} trained on" in said
     assert f"on the {counts['val']} validated on" in said
     # A tenth of the 50 new vertices has no label.
-    assert f"Accuracy on the {counts['test'] + 45} labelled vertices not trained on" in said
+    assert f"Accuracy on the {counts['test'] + 45} labelled vertices not used for training" in said
     assert f"200 vertices predicted: 50 new, {counts['train']} trained on" in said
+    truth = pd.read_csv(grown[3], dtype=str, keep_default_na=False).set_index("id")["kind"]
+    new = now[(now["part"] == "new") & (truth[now.index] != "")]
+    assert f"(on the 45 new: {(new['predicted'] == truth[new.index]).mean():.1%}, on" in said
 
 
 def test_vertices_are_unknown_where_the_run_lost_its_predictions(graphfilter, tmp_path) -> None:
@@ -88,14 +92,20 @@ def test_predict_promises_what_the_fit_did(graphfilter, tmp_path: Path, what: st
     assert about.coverage == 0.8
     graph, _ = gf.read_tables(grown[1], grown[3], columns=about.columns, encoder=encoder)
     made = predict_run(run, estimator, about, graph)
-    found = read(out)
+    found, said = read(out), " ".join(result.out.split())
+    unseen = found[~found["part"].isin(["train", "val"])]
     if what == "number":
+        width = np.median(unseen["high"] - unseen["low"])
+        assert f"have a median width of {number(width)} on unseen vertices." in said
         assert made.intervals is not None
         low, high = made.intervals[:, 0].T
         np.testing.assert_allclose(found["low"], low, rtol=1e-5)
         np.testing.assert_allclose(found["high"], high, rtol=1e-5)
         assert (found["low"] <= found["high"]).all()
         return
+    size = np.mean([len(list(filter(None, words.split(";")))) for words in unseen["set"]])
+    of = "labels" if what == "labels" else "classes"
+    assert f"have {size:.2f} {of} on average on unseen vertices." in said
     sets = made.sets()
     assert sets is not None
     for words, row in zip(found["set"], sets, strict=True):
@@ -129,7 +139,7 @@ def run(graphfilter, tmp_path: Path) -> Path:
     words = ("fit", *small, *TARGETS["kind"], "--out", tmp_path / "run")
     result = graphfilter(*words, *QUICK[:-1])
     assert result.code == 0, result.err
-    assert "The graph is kept with the run (graph.npz" in result.err
+    assert "The graph is saved with the run (graph.npz" in result.err
     return tmp_path / "run"
 
 
@@ -152,7 +162,7 @@ def test_new_rows_are_joined_to_the_graph_of_the_run(graphfilter, run, tmp_path:
     result = graphfilter("predict", run, "--with", "run", *new, "--out", out)
     assert result.code == 0, result.err
     said = result.out.replace("\n", " ")
-    assert "Graph used: the graph kept with the run (150 vertices" in said
+    assert "Graph used: the graph saved with the run (150 vertices" in said
     assert "with 50 new vertices, 1 known with the features given, " in said
     all_rows = (
         "--edges",
@@ -194,7 +204,7 @@ def test_what_cannot_be_joined_is_one_line(graphfilter, run, tmp_path: Path) -> 
 
     edges.write_text(before[0] + "v160,nobody\n")
     message = refused("--with", "run", *new)
-    assert "'nobody' is not in v.csv, nor in the graph kept with the run. Add it" in message
+    assert "'nobody' is not in v.csv, nor in the graph saved with the run. Add it" in message
     edges.write_text(before[0])
     rows.write_text(before[1] + before[1].splitlines()[-1] + "\n")
     assert "is also on line" in refused("--with", "run", *new)
@@ -225,13 +235,13 @@ def test_graph_is_kept_where_it_is_small_or_asked_for(
     tables = write_tables(tmp_path / "small", N)
     fit = ("fit", *tables, *TARGETS["kind"], *QUICK[:-1], "--overwrite", "--out", tmp_path / "run")
     said = graphfilter(*fit).err.replace("\n", " ")
-    assert "more than 1.0 KiB, and is not kept with the run; with --keep-graph it is" in said
+    assert "more than 1.0 KiB, and is not saved with the run. With --keep-graph it is" in said
     assert not (tmp_path / "run/graph.npz").exists()
     refused = graphfilter(
         "predict", tmp_path / "run", "--with", "run", *tables, "--out", tmp_path / "p.csv"
     )
     assert refused.code == 2
-    assert "the run does not keep its graph. Fit again with --keep-graph" in refused.err
+    assert "the run has no saved graph. Fit again with --keep-graph" in refused.err
     assert graphfilter(*fit, "--keep-graph").code == 0
     assert (tmp_path / "run/graph.npz").exists()
     assert "--keep-graph" in load_run(tmp_path / "run")[1].command
@@ -260,7 +270,7 @@ def test_page_says_what_moved(graphfilter, run, tmp_path: Path) -> None:
     assert "'a' above " in said
     content = page.read_text()
     assert "&#39;a&#39; above " in content
-    assert "Graph used: the graph kept with the run (150 vertices" in content
+    assert "Graph used: the graph saved with the run (150 vertices" in content
     assert "trained on" in content
     for file, message in ((page, "exists"), (out, "must end in .html"), ("x/y.html", "no such")):
         again = graphfilter(*words, "--out", tmp_path / "q.csv", "--report", file)

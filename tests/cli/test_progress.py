@@ -25,6 +25,22 @@ def make(max_epochs: int = 8, n_members: int = 2) -> SGFClassifier:
     return SGFClassifier(n_layers=3, max_epochs=max_epochs, n_members=n_members, random_state=0)
 
 
+def test_bar_names_the_score_that_chooses_the_epoch(capsys) -> None:
+    with training_bar(show=True) as report:
+        monitored = ("average_precision", 0.25)
+        report(Progress(9, 9, 0.5, 0.9, 0.94, 0, [], monitored=monitored, pool_score=0.95))
+    printed = capsys.readouterr().err
+    assert "validation average precision 0.250" in printed
+    assert "94" not in printed
+
+
+def test_progress_tells_the_score_that_chooses_the_epoch(graph) -> None:
+    told: list[Progress] = []
+    clf = make(max_epochs=3).set_params(monitor="macro_f1").fit(graph=graph, on_epoch=told.append)
+    mean = np.mean([result.history["val_macro_f1"][-1] for result in clf.results_])
+    assert told[-1].monitored == ("macro_f1", pytest.approx(mean))
+
+
 def test_progress_tells_means_and_the_first_filter_as_history_has_them(graph) -> None:
     told: list[tuple[Progress, dict]] = []
     clf = make().fit(graph=graph, on_epoch=lambda p: told.append((p, p.scalars())))
@@ -55,8 +71,8 @@ def test_a_second_training_has_a_line_of_its_own(capsys: pytest.CaptureFixture[s
         for epoch in (1, 2, 3, 1, 2):
             report(Progress(epoch, 9, 0.5, 0.5, 0.5, 1, []))
     assert capsys.readouterr().err.splitlines() == [
-        "training: epoch 3/9, loss 0.500, validation 50.0%",
-        "comparing: MLP: epoch 2/9, loss 0.500, validation 50.0%",
+        "training: epoch 3/9, loss 0.500, validation accuracy 50.0%",
+        "comparing: MLP: epoch 2/9, loss 0.500, validation accuracy 50.0%",
     ]
 
 
@@ -73,9 +89,9 @@ def test_members_of_a_committee_are_stages_of_one_training(
         for stage, epoch, loss in told:
             report(Progress(epoch, 9, loss, 0.5, 0.5, 1, [], stage=stage))
     assert capsys.readouterr().err.splitlines() == [
-        "training: a (1 of 2): epoch 2/9, loss 0.500, validation 50.0%",
+        "training: a (1 of 2): epoch 2/9, loss 0.500, validation accuracy 50.0%",
         "training: b (2 of 2): epoch 0/9",
-        "comparing: MLP: epoch 1/9, loss 0.500, validation 50.0%",
+        "comparing: MLP: epoch 1/9, loss 0.500, validation accuracy 50.0%",
     ]
 
 

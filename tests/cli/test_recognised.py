@@ -28,6 +28,7 @@ def test_known_vertices_are_told_and_forgotten_where_asked(graphfilter, tmp_path
     said, known = predict(run, "known.csv")
     assert f"{N} of {GROWN} vertices are known by id from the fit." in said
     said, new = predict(run, "new.csv", "--forget-ids")
+    assert "The model keeps no ids (--as-of and --forget-ids leave them out)" in said
     assert "known by id" not in said
     assert (known["p_tea"] - new["p_tea"]).abs().max() > 1e-4
     said, same = predict(forgetful, "same.csv")
@@ -37,9 +38,12 @@ def test_known_vertices_are_told_and_forgotten_where_asked(graphfilter, tmp_path
     table = pd.read_csv(grown[3], dtype=str)
     table["id"] = [f"v{(i + 77) % GROWN}" for i in range(GROWN)]
     table.to_csv(grown[3], index=False)
-    said, _ = predict(run, "moved.csv")
+    said, _ = predict(run, "moved.csv", "--report", str(tmp_path / "moved.html"))
+    page = " ".join((tmp_path / "moved.html").read_text().split())
+    assert "known vertices are far from what they were" in page
+    assert "ignore the ids with --forget-ids" in page
     assert "known vertices are far from what they were" in said
-    assert "forget the ids with --forget-ids" in said
+    assert "ignore the ids with --forget-ids" in said
     edges = pd.read_csv(grown[1], dtype=str)
     for frame, path in ((table, grown[3]), (edges, grown[1])):
         frame.replace(r"^v(\d+)$", r"w\1", regex=True).to_csv(path, index=False)

@@ -57,7 +57,7 @@ def test_run_begins_with_the_model_columns_and_parts_of_another(
     words = ("--start-from", run, "--out", out, "--no-baselines")
     done = graphfilter("fit", *tables["new"], *words)
     assert done.code == 0, done.err
-    assert "1 of 1 network began with the earlier weights" in done.err
+    assert "1 of 1 network started from the earlier weights" in done.err
     config, before = (json.loads((folder / "config.json").read_text()) for folder in (out, run))
     start = config["run"]["start_from"]
     assert start == {"run": str(run), "model_sha256": before["model_sha256"]}
@@ -112,7 +112,7 @@ def test_what_cannot_be_started_from_is_one_line(
         ((*new[:3], tmp_path / "years.csv", *new[4:]), "'age'"),
         ((*new[:3], tmp_path / "milk.csv", *new[4:]), "it predicts 'coffee', 'tea'"),
         ((*new[:3], tmp_path / "split.csv", *new[4:]), "keep their parts"),
-        (("--dataset", "karate"), "the same kind of graph"),
+        (("--dataset", "karate"), "a graph of the same source"),
     ):
         out = tmp_path / "out"
         done = graphfilter("fit", *words, "--start-from", run, "--out", out, "--quiet")

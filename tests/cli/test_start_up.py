@@ -166,7 +166,7 @@ def test_help_into_a_pipe_that_closes_early_ends_quietly() -> None:
 @pytest.mark.parametrize(
     ("before", "line"),
     [
-        ("cd {0} && rmdir {0}", "error: the folder that this was started in is gone. Change to"),
+        ("cd {0} && rmdir {0}", "error: the working directory no longer exists. Change to"),
         ("ulimit -v 1000000", "error: the memory of a process must not be limited to less than"),
         ("ulimit -n 12", "error: a process must be allowed 16 open files; got 12."),
     ],
@@ -198,4 +198,6 @@ def test_memory_that_is_spent_is_said_without_any(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(cli, "_run", fail)
     with pytest.raises(SystemExit, match="1"):
         cli.main()
-    assert capfd.readouterr().err == "error: not enough memory for this graph in this setting.\n"
+    assert (
+        capfd.readouterr().err == "error: not enough memory for this graph with these settings.\n"
+    )

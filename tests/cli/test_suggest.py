@@ -45,8 +45,16 @@ def test_suggest_names_unlabelled_vertices_the_same_ones_again(
     assert found["score"].max() == 1
     assert found["reason"].str.contains("would be the labelled vertex most like").all()
     assert found["reason"].str.contains("sure").all() == (target[0] == "--label")
+    vertices = Path(tables[3])
+    before = vertices.read_bytes()
+    for words in (("suggest", run, "--csv"), ("explain", run, "--vertex", "v1", "--json")):
+        refused = graphfilter(*words, vertices)
+        assert refused.code == 2
+        assert "--overwrite" in refused.err
+    assert vertices.read_bytes() == before
     before = file.read_bytes()
-    assert graphfilter("suggest", run, "--n", 4, "--csv", file, "--quiet").code == 0
+    again = ("suggest", run, "--n", 4, "--csv", file, "--overwrite", "--quiet")
+    assert graphfilter(*again).code == 0
     assert file.read_bytes() == before
 
 

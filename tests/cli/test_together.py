@@ -60,6 +60,28 @@ def test_fit_by_two_processes_is_that_of_one(model: str, words: list[str], tmp_p
     assert two["processes"]["bytes_per_step"] == 4 * numbers
 
 
+@pytest.mark.parametrize("model", ["sgf", "committee-low"])
+def test_fit_by_two_processes_starts_from_a_run(model: str, words: list[str], tmp_path: Path):
+    """With the same weights as one process, which are divided between them."""
+    first = [*words, "--model", model, "--out", str(tmp_path / "run"), "--quiet"]
+    codes, _, errors = fit(1, first, tmp_path / "said")
+    assert codes == [0], errors
+    runs = []
+    for size in (1, 2):
+        out = tmp_path / f"run{size}"
+        asked = [*words, "--start-from", str(tmp_path / "run"), "--out", str(out)]
+        codes, _, errors = fit(size, asked, tmp_path / f"said{size}")
+        assert codes == [0] * size, errors
+        assert "started from the earlier weights" in " ".join(errors[0].split())
+        assert not any(errors[1:])
+        assert json.loads((out / "config.json").read_text())["run"]["start_from"]
+        runs.append(read_metrics(out))
+    one, two = runs
+    assert one["best_epoch"] == two["best_epoch"]
+    for part, scores in one["scores"].items():
+        assert two["scores"][part] == pytest.approx(scores, abs=1e-5)
+
+
 def test_dry_run_by_two_processes_says_what_each_takes(words: list[str], tmp_path: Path):
     asked = [*words, "--model", "sgf", "--out", str(tmp_path / "run"), "--quiet", "--dry-run"]
     codes, said, errors = fit(2, asked, tmp_path / "said")

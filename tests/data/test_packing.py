@@ -214,7 +214,7 @@ def test_other_graph_under_the_name_of_a_dataset_is_refused(
         ([(tarfile.TarInfo(MANIFEST), b'{"sha256": "0"}')], "its manifest was changed"),
         ([manifest_of([], format=7)], "must be of format 1; got 7. Unpack it with version 9"),
         ([manifest_of([{"name": 3}])], "data pack wrote"),
-        ([manifest_of([]), (tarfile.TarInfo("small_a.npz"), b"x")], "more than it says"),
+        ([manifest_of([]), (tarfile.TarInfo("small_a.npz"), b"x")], "more than its manifest lists"),
     ],
 )
 def test_foreign_archives_are_named_for_what_they_are(

@@ -254,7 +254,7 @@ def test_npz_reads_its_own_writing_of_real_datasets(data_folder, tmp_path):
         ({"x_indices": np.array([0, 5])}, "columns"),
         ({"x_indptr": np.array([0, 2, 1, 2])}, "row pointers"),
         ({"x_indptr": np.array([0, 1, 2])}, "fit its shape"),
-        ({"x_shape": np.array([3, 1 << 40])}, "columns that are empty"),
+        ({"x_shape": np.array([3, 1 << 40])}, "empty columns"),
         ({"x_shape": None}, "x_shape"),
         ({"x_data": np.array([1.0, np.nan])}, "finite"),
         ({"train_masks": np.ones((1, 3), bool)}, "disjoint"),

@@ -241,7 +241,7 @@ def test_download_prints_nothing(tiny, capfd):
 
 def test_download_with_the_wrong_checksum_is_refused(server, places, tiny, content):
     server.files["/tiny.npz"] = content + b"\0"
-    with pytest.raises(DataFileError, match="not the file it should be"):
+    with pytest.raises(DataFileError, match="not the expected file"):
         registry.load_dataset("tiny")
     assert_nothing_left(places)
 

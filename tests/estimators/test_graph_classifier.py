@@ -52,7 +52,7 @@ def test_weights_are_shares_of_the_members(fitted: GraphClassifier) -> None:
 def test_notes_of_members_are_those_of_all_that_were_trained(fitted: GraphClassifier) -> None:
     assert len(fitted.member_notes_) == 8
     assert sum(note.share for note in fitted.member_notes_) == pytest.approx(1)
-    assert list(fitted.absent_.values()) == ["edges have neither directions nor kinds"]
+    assert list(fitted.absent_.values()) == ["edges have neither directions nor types"]
 
 
 def test_column_empty_on_every_labelled_vertex_is_left_out_of_the_trees_with_a_note() -> None:
@@ -83,7 +83,7 @@ def test_failed_member_is_absent_with_its_reason(monkeypatch: pytest.MonkeyPatch
     fitted = GraphClassifier(max_epochs=2, random_state=0, device="cpu").fit(graph=GRAPH)
     title = "trees on features and neighbours' averages"
     assert fitted.absent_[title].startswith("ValueError: window shape")
-    assert fitted.notes_[0].startswith(f"{title} failed, and the others answer: ValueError")
+    assert fitted.notes_[0].startswith(f"{title} failed and is left out: ValueError")
 
 
 def test_saved_classifier_predicts_the_fitted_graph_to_the_bit(
@@ -136,7 +136,7 @@ def test_high_effort_trains_wider_networks_from_several_seeds() -> None:
 def test_no_seconds_still_give_an_answer_and_negative_ones_are_refused() -> None:
     fitted = GraphClassifier(seconds=0, random_state=0, device="cpu").fit(graph=GRAPH)
     assert len(fitted.member_notes_) == 1
-    assert fitted.absent_["deep network"] == "not begun when training was told to end"
+    assert fitted.absent_["deep network"] == "not started when training was stopped"
     assert not {note.title for note in fitted.member_notes_} & set(fitted.absent_)
     np.testing.assert_allclose(fitted.predict_proba().sum(axis=1), 1)
     with pytest.raises(ConfigError, match="seconds must not be negative"):

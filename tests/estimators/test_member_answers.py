@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import graphfilter as gf
 from graphfilter.data import make_csbm
@@ -48,7 +49,7 @@ def test_answers_on_disk_are_those_in_memory(
     whole = loaded.answers(graph=other)
     monkeypatch.setattr(member_answers, "IN_MEMORY", 0)
     monkeypatch.setattr(networks, "ROWS_AT_ONCE", 7)
-    monkeypatch.setattr(networks, "COLUMNS_AT_ONCE", 1)
+    monkeypatch.setattr(networks, "COLUMNS_AT_ONCE", 2)
     said = loaded.ask(other, tmp_path)
     assert all(isinstance(rows, RowsFile) for rows in said.said)
     parts = [slice(at, at + 50) for at in range(0, N, 50)]
@@ -64,6 +65,37 @@ def test_answers_on_disk_are_those_in_memory(
     assert isinstance(loaded, VertexClassifier)
     sets = np.concatenate([said.sets(p, 0.8) for p in parts])
     np.testing.assert_array_equal(sets, loaded.predict_set(graph=other, coverage=0.8))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_filter_reads_rows_and_filters_some_columns_at_a_time(
+    sparse: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = make_csbm(n_vertices=N, n_features=9, seed=0).replace(labels=np.arange(N) % 5)
+    if sparse:
+        graph = graph.replace(features=sp.csr_array(np.asarray(graph.features) > 1.5, dtype="f4"))
+    estimator = gf.SGFClassifier(n_layers=2, max_epochs=8, random_state=0).fit(graph=graph)
+    other = graph.replace(name="other")
+    whole, widths = estimator.answers(graph=other), []
+    forward = gf.filters.StackedFilter.forward
+
+    def watched(self: Any, operator: Any, x: Any, *rest: Any) -> Any:
+        widths.append(x.shape[1])
+        return forward(self, operator, x, *rest)
+
+    def fail(self: Any) -> None:
+        raise AssertionError("the features of all vertices are made at once")
+
+    monkeypatch.setattr(gf.filters.StackedFilter, "forward", watched)
+    monkeypatch.setattr(networks.Prepared, "x", property(fail))
+    monkeypatch.setattr(member_answers, "IN_MEMORY", 0)
+    monkeypatch.setattr(networks, "ROWS_AT_ONCE", 50)
+    monkeypatch.setattr(networks, "COLUMNS_AT_ONCE", 2)
+    said = estimator.ask(other, tmp_path)
+    np.testing.assert_allclose(said.outputs(), whole, rtol=1e-5, atol=1e-6)
+    assert widths == [2, 2, 2]
+    # What it put there on the way is gone.
+    assert [path.name for path in tmp_path.iterdir()] == ["member0"]
 
 
 def test_small_answers_stay_in_memory(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Generator
 from pathlib import Path
@@ -16,7 +17,7 @@ from graphfilter import GraphClassifier, GraphRegressor
 from graphfilter.data import make_csbm
 from graphfilter.errors import ChangedVerticesWarning, GraphError
 from graphfilter.estimators.members import KNOWN_SHARES
-from graphfilter.estimators.recognition import KnownVertices, hash_ids
+from graphfilter.estimators.recognition import NO_IDS, KnownVertices, hash_ids
 from graphfilter.graph import Graph
 from graphfilter.inputs import FeatureScaler
 from graphfilter.systems import committee
@@ -228,7 +229,7 @@ def test_numbers_and_labels_are_recognised_too(kind: str, tmp_path: Path) -> Non
     )
 
 
-def test_fit_on_the_past_keeps_no_ids() -> None:
+def test_fit_on_the_past_keeps_no_ids_and_says_so() -> None:
     times = np.arange(PLAIN.n_edges, dtype=float)
     assert dataclasses.is_dataclass(PLAIN)
     graph = Graph.from_edges(
@@ -236,3 +237,25 @@ def test_fit_on_the_past_keeps_no_ids() -> None:
     ).as_of(float(PLAIN.n_edges - 10))
     fitted = GraphClassifier(effort="low", **SMALL).fit(graph=graph)
     assert fitted.known_ is None
+    said = fitted.describe_recognised(GRAPH)
+    knows = any(member.knows_vertices for member in fitted.fitted_members_)
+    assert said == ([NO_IDS] if knows else [])
+
+
+def test_model_that_has_forgotten_its_ids_says_so(before: GraphClassifier) -> None:
+    forgetful = copy.copy(before)
+    forgetful.forget_ids()
+    assert forgetful.describe_recognised(GRAPH) == [NO_IDS]
+    assert forgetful.describe_recognised(GRAPH.subgraph(OLD)) == []
+
+
+@pytest.mark.parametrize("name", ["v", "new"])
+def test_graph_without_edges_is_answered(fitted: GraphClassifier, name: str) -> None:
+    """Averages of neighbours are 0 then, as of an isolated vertex among others."""
+    assert any(member.system.view == "averages" for member in fitted.fitted_members_)
+    alone = Graph.of(None, 80, features=PLAIN.features)
+    alone = alone.replace(vertex_names=[f"{name}{i}" for i in range(80)])
+    two = Graph.from_edges([[80, 81]], 82, features=np.vstack([PLAIN.features, np.ones((2, 5))]))
+    two = two.replace(vertex_names=[*(alone.vertex_names or ()), "x", "y"])
+    expected = fitted.predict_proba(graph=two)[:80]
+    np.testing.assert_allclose(fitted.predict_proba(graph=alone), expected, atol=1e-6)

@@ -47,7 +47,7 @@ def test_first_weights_are_those_of_the_earlier_fit(graph, old) -> None:
     fresh = sgf(max_epochs=1).fit(graph=graph)
     assert fresh.history_["alpha"][0].tolist() != new.history_["alpha"][0].tolist()
     assert new.scaler_ is old.scaler_
-    assert new.notes_ == ("1 of 1 network began with the earlier weights.",)
+    assert new.notes_ == ("1 of 1 network started from the earlier weights.",)
 
 
 def test_started_fit_needs_fewer_epochs_for_the_same_accuracy(graph, old, known) -> None:
@@ -132,7 +132,7 @@ def test_committee_begins_with_its_networks_and_fits_the_others_anew(graph, know
 
     old = committee().fit(graph=graph.subgraph(known))
     new = committee().fit(graph=graph, start_from=old)
-    assert any("began with the earlier weights" in note for note in new.notes_)
+    assert any("started from the earlier weights" in note for note in new.notes_)
     assert new.predict_proba().shape == (N, 2)
 
 

@@ -42,7 +42,7 @@ def test_system_classifier_takes_any_trained_system(graph, model: str) -> None:
 def test_system_classifier_built_on_its_graph_refuses_another(graph) -> None:
     clf = SystemClassifier(model="lanczosnet", max_epochs=3, random_state=0).fit(graph=graph)
     other = graph.subgraph(np.arange(50))
-    with pytest.raises(GraphError, match="no other one"):
+    with pytest.raises(GraphError, match="cannot predict another one"):
         clf.predict(other.features, graph=other)
 
 

@@ -57,7 +57,7 @@ def test_no_drift_is_said_as_that(fit: Fit) -> None:
     assert said.startswith("No drift: of 9 comparisons of the 300 new vertices with those of the")
     assert "a false alarm in at most 5% of predictions" in said
     assert "on the test vertices of the fit it was" in said
-    assert "need not be right" not in said
+    assert "may be less accurate" not in said
 
 
 def test_column_that_moved_is_named(fit: Fit) -> None:
@@ -68,7 +68,7 @@ def test_column_that_moved_is_named(fit: Fit) -> None:
     assert found.beyond_chance[0].what.startswith("'income' above")
     said = " ".join(found.sentences())
     assert said.startswith("Drift: of 9 comparisons")
-    assert "label some of these vertices to know" in said
+    assert "label some of these vertices to measure it" in said
 
 
 def test_denser_graph_is_named(fit: Fit) -> None:
@@ -90,7 +90,7 @@ def test_answers_of_one_class_bound_what_can_be_right(fit: Fit) -> None:
     unseen = np.setdiff1d(np.arange(N), fit.split.train)
     first = float((fit.answers[unseen] == 0).mean())
     assert found.most_right == pytest.approx(first)
-    assert f"at most {first:.1%} of the answers can be right" in " ".join(found.sentences())
+    assert f"at most {first:.1%} of the predictions can be right" in " ".join(found.sentences())
 
 
 @pytest.mark.parametrize("numbers", [True, False])
@@ -114,8 +114,12 @@ def test_numbers_and_labels_are_compared_too(numbers: bool) -> None:
     kinds = {move.kind for move in found.beyond_chance}
     assert {"features", "answers"} <= kinds
     said = " ".join(found.sentences())
-    words = "the mean error should be" if numbers else "the share of labels that are right should"
+    words = "the mean error would be" if numbers else "the share of labels that are right would be"
     assert words in said
+    assert "the true value may lie far outside this interval" in said
+    unmoved = " ".join(drift_of(fit, other).sentences())
+    assert words.replace("would", "should") in unmoved
+    assert "outside this interval" not in unmoved
     again = Reference.from_arrays(Reference.of(fit).to_arrays())
     assert again.promised == pytest.approx(Reference.of(fit).promised)
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 from tests import samples
+from tests.fuzz.requests import REQUESTS
 from tests.fuzz.samples import Format
 from tests.fuzz.signed import SIGNED, tiny
 
@@ -214,6 +215,7 @@ FORMATS = {
     "graphdata": graph_format(samples.write_graphdata, readers.read_graphdata),
     "sgf": graph_format(samples.write_sgf, lambda folder: readers.read_sgf(folder, "tiny")),
     **SIGNED,
+    **REQUESTS,
     "encoder": Format(write_encoder, read_encoder),
     "checkpoint": Format(write_checkpoint, resume),
     "records": Format(write_lines, read_lines),

@@ -12,6 +12,7 @@ from tests.fuzz import worker
 from tests.fuzz.formats import FORMATS
 from tests.fuzz.memory import PeakMemory
 from tests.fuzz.mutate import mutate
+from tests.fuzz.requests import REQUESTS
 from tests.fuzz.run import Summary, run, run_blocks
 from tests.fuzz.samples import Format, Samples
 from tests.fuzz.signed import SIGNED
@@ -21,7 +22,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is read in /proc"),
 ]
 
-SLOW = ("checkpoint", "planetoid", *SIGNED)
+SLOW = ("checkpoint", "planetoid", *SIGNED, *REQUESTS)
 
 
 def test_no_mutant_does_harm() -> None:

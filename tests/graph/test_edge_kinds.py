@@ -1,4 +1,4 @@
-"""Kinds of edges beside the graph of all edges."""
+"""Edge types beside the graph of all edges."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_kinds_are_the_edges_of_each_name():
     assert call.tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
     assert mail.tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
     assert none.tolist() == [[0, 0, 1], [0, 0, 0], [1, 0, 0]]
-    assert repr(graph) == "Graph('graph', 3 vertices, 3 edges, 3 kinds of edges)"
+    assert repr(graph) == "Graph('graph', 3 vertices, 3 edges, 3 edge types)"
 
 
 @given(typed_graphs())
@@ -92,8 +92,8 @@ def test_checksum_knows_the_kinds():
 
 
 def test_kinds_are_refused_where_they_do_not_fit():
-    with pytest.raises(GraphError, match=r"one per edge \(1\); got 2"):
+    with pytest.raises(GraphError, match=r"one edge type per edge \(1\); got 2"):
         Graph.from_edges([[0, 1]], kinds=["a", "b"])
     many = [f"k{i}" for i in range(MOST_KINDS + 1)]
-    with pytest.raises(GraphError, match="Name another column, or join rare kinds"):
+    with pytest.raises(GraphError, match="Name another column, or merge rare types"):
         Graph.from_edges([[0, i + 1] for i in range(len(many))], kinds=many)

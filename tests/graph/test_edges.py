@@ -68,7 +68,7 @@ def test_as_pairs_refuses_what_is_no_edge_list(edges: object, problem: str) -> N
         ([1.0], r"one number per edge \(2\); got \(1,\)"),
         ([[1.0, 2.0]], r"got \(1, 2\)"),
         (["light", "heavy"], "must be numbers"),
-        ([1.0, -2.0], "not be negative; got -2. Take absolute values"),
+        ([1.0, -2.0], "not be negative; got -2. Use absolute values"),
         ([1.0, np.nan], "finite.* Fill those in"),
         ([1.0, np.inf], "finite"),
         ([1.0, 1e60], "finite in float32"),
@@ -94,7 +94,7 @@ def test_build_csr_adds_repeats_and_keeps_the_larger_direction() -> None:
     np.testing.assert_array_equal(weights, [3, 3, 7, 7])
     assert notes == [
         "2 repeated edges merged: those of one direction were added up.",
-        "1 edge had one weight per direction: the larger was kept.",
+        "1 edge had a different weight in each direction: the larger was kept.",
     ]
 
 

@@ -79,7 +79,7 @@ def test_vertex_without_edges_is_isolated() -> None:
     ("change", "words"),
     [
         ({"features": np.ones((1, 3))}, "the 2 features of the others; got 3"),
-        ({"weights": [2.0]}, "must weigh 1"),
+        ({"weights": [2.0]}, "must have weight 1"),
         ({"kinds": ["a"]}, "it has none"),
         ({"vertex_names": ["a"]}, "names where the others do"),
         ({"edges": [[2, 9]]}, "vertex 9"),
@@ -96,5 +96,5 @@ def test_edge_of_an_unknown_kind_is_refused() -> None:
     graph = Graph.from_edges([[0, 1], [1, 2]], kinds=["a", "b"], features=np.eye(3))
     with pytest.raises(GraphError, match=r"one of the graph's \(a, b\); got 'c'"):
         grow(graph, np.ones((1, 3)), [[3, 0]], kinds=["c"])
-    with pytest.raises(GraphError, match="one of the kinds a, b; got none"):
+    with pytest.raises(GraphError, match="one of the types a, b; got none"):
         grow(graph, np.ones((1, 3)), [[3, 0]])

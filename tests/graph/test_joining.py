@@ -137,9 +137,9 @@ def test_what_cannot_be_joined_is_refused() -> None:
     with pytest.raises(DataFileError, match="also on row"):
         join(one, VERTICES.iloc[[25, 25]])
     again = edges(KNOWN)[:1]
-    with pytest.raises(GraphError, match="weighs the mean of rows"):
+    with pytest.raises(GraphError, match="the mean weight of rows"):
         join(again, VERTICES[KNOWN:])
     with pytest.raises(GraphError, match="must be one of the graph's"):
         join(one.assign(target="v3", kind="fax"), VERTICES[KNOWN:])
-    with pytest.raises(GraphError, match="edges must have one of the kinds"):
+    with pytest.raises(GraphError, match="edges must have one of the types"):
         join(one.assign(target="v3"), VERTICES[KNOWN:], Columns(id="id", weight="amount"))

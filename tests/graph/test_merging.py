@@ -89,7 +89,7 @@ def test_tables_merge_by_what_the_weight_is_and_say_so(
     assert graph.edge_weights.tolist() == [expected]
     (note,) = [note for note in graph.notes if "repeated edge" in note]
     assert said in note
-    assert ("otherwise: `merge`" in note) == bool(said)
+    assert ("to change this: `merge`" in note) == bool(said)
 
 
 @pytest.mark.parametrize("merge", [None, *MEANINGS])

@@ -71,9 +71,9 @@ def damaged(damage: Callable[[sp.csr_array], None], form: str = "csr") -> sp.csr
 @compressed
 def test_damaged_matrix_makes_no_graph_and_no_features(damage, form: str) -> None:
     matrix = damaged(damage, form)
-    with pytest.raises(GraphError, match="sound scipy sparse matrix"):
+    with pytest.raises(GraphError, match="valid scipy sparse matrix"):
         Graph.from_scipy(matrix)
-    with pytest.raises(GraphError, match="sound scipy sparse matrix"):
+    with pytest.raises(GraphError, match="valid scipy sparse matrix"):
         Graph.from_edges([[0, 1]], n_vertices=N, features=matrix)
 
 
@@ -81,9 +81,9 @@ def test_damaged_matrix_makes_no_graph_and_no_features(damage, form: str) -> Non
 @compressed
 def test_estimator_refuses_damaged_matrices(damage, form: str) -> None:
     matrix, labels = damaged(damage, form), [0, 1] * (N // 2)
-    with pytest.raises(GraphError, match="sound scipy sparse matrix"):
+    with pytest.raises(GraphError, match="valid scipy sparse matrix"):
         SGFClassifier().fit(matrix, labels, graph=[[0, 1]])
-    with pytest.raises(GraphError, match="sound scipy sparse matrix"):
+    with pytest.raises(GraphError, match="valid scipy sparse matrix"):
         SGFClassifier().fit(np.eye(N), labels, graph=matrix)
 
 

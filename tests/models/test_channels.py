@@ -134,9 +134,9 @@ def test_kind_that_a_new_graph_lacks_has_no_edge_there():
 def test_network_refuses_kinds_it_was_not_fitted_on_and_other_operators():
     network = build(graph(kinds=KINDS))
     other = make_operator("channels", graph(kinds=["fax", *KINDS[1:]]))
-    with pytest.raises(GraphError, match=r"kinds that the network was fitted on .*'fax'"):
+    with pytest.raises(GraphError, match=r"types that the network was fitted on .*'fax'"):
         network(other, columns(graph()))
-    with pytest.raises(GraphError, match="the graph has no kinds"):
+    with pytest.raises(GraphError, match="this graph has no edge types"):
         network(make_operator("channels", graph()), columns(graph()))
     with pytest.raises(GraphError, match="must be directed"):
         build(graph(directed=True))(make_operator("channels", graph()), columns(graph()))

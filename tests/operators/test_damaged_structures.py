@@ -87,9 +87,9 @@ BAD_INDEX[3] = 10**7
 
 def test_operator_of_a_scipy_matrix_checks_it() -> None:
     plain = sp.csr_array((np.ones(40), BAD_INDEX, RING.indptr), shape=(20, 20))
-    with pytest.raises(GraphError, match="sound scipy sparse matrix"):
+    with pytest.raises(GraphError, match="valid scipy sparse matrix"):
         Operator(plain, (-1.0, 1.0), "mine")
-    with pytest.raises(GraphError, match="sound scipy sparse matrix"):
+    with pytest.raises(GraphError, match="valid scipy sparse matrix"):
         SparseFeatures(plain)
     with pytest.raises(GraphError, match="must be square"):
         Operator(sp.csr_array(np.ones((2, 3))), (-1.0, 1.0), "mine")

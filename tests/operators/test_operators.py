@@ -154,7 +154,7 @@ def test_operator_multiply_overwrites_garbage_where_nothing_is_kept() -> None:
         (torch.tensor(1.0), r"got shape \(\)"),
         (torch.ones(4, 2, dtype=torch.float64), "float32 on cpu, the signal torch.float64"),
         (torch.ones(4, 2, dtype=torch.int64), "signal torch.int64"),
-        (torch.ones(4, 2, device="meta"), r"on meta; bring one to the other with \.to\(\)"),
+        (torch.ones(4, 2, device="meta"), r"on meta; move one of them with \.to\(\)"),
     ],
 )
 def test_operator_refuses_a_signal_it_cannot_multiply(x: torch.Tensor, problem: str) -> None:

@@ -43,6 +43,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "QUICK", ("karate",))
     of_runs = (
         table4, table5, figure3, figure3_seeds, label_efficiency, new_vertices, settings, theta,
+        peer_table,
     )  # fmt: skip
     tables = [replace(module.TABLE, quick=("karate",)) for module in of_runs]
     tables += [

@@ -21,11 +21,11 @@ def record(dataset: str, model: str, split: int, rule: str, scaling: str, test: 
 
 
 def test_printed_number_is_beside_the_runs_of_its_splits_and_scaling(tmp_path: Path) -> None:
-    file = open_records(tmp_path, peer_table.NAME)
+    file = open_records(tmp_path, peer_table.TABLE.name)
     for rule, scaling, test in (("fixed", "row", 0.8), ("stratified", "auto", 0.7)):
         file.append([record("cora", "fsgnn", i, rule, scaling, test) for i in range(10)])
     file.append([record("minesweeper", "gcn-tuned", i, "fixed", "auto", 0.9) for i in range(10)])
-    printed, everywhere = peer_table.build(tmp_path, Options()).blocks
+    printed, everywhere = peer_table.TARGET.build(tmp_path, Options()).blocks
     cells = {row.label: row.cells[0] for row in printed.rows}
     fsgnn, tuned = cells["FSGNN, cora"], cells["GCN (Luo et al.), minesweeper"]
     assert isinstance(fsgnn, ComparedAccuracy)

@@ -47,6 +47,7 @@ RESULTS = Path(__file__).resolve().parents[2] / "results"
         "committee",
         "peers",
         "label-efficiency",
+        "new-vertices",
     ],
 )
 def test_tables_are_rebuilt_from_their_records(target: str, rebuilt: Path) -> None:
@@ -82,6 +83,26 @@ def test_records_of_a_benchmark_give_their_tables(name: str, n_tables: int) -> N
     assert len(summaries) == n_tables
     table = (RESULTS / f"{name}.md").read_text(encoding="utf-8")
     assert all(to_markdown(make_table(summary)).strip() in table for summary in summaries)
+
+
+def test_new_vertices_cost_the_committee_little() -> None:
+    """What docs/howto/next-month.md says, from the records."""
+    records = read_records(RESULTS / "new-vertices.jsonl.gz")
+
+    def mean(dataset: str, model: str, rule: str) -> float:
+        runs = [
+            100 * r.scores["test"]["accuracy"]
+            for r in records
+            if (r.dataset, r.model, r.split_rule) == (dataset, model, rule)
+        ]
+        return float(np.mean(runs)) if runs else 0.0
+
+    names = ("cora", "citeseer", "pubmed", "photo", "computers", "squirrel", "actor", "chameleon")
+    for name in names:
+        new = mean(name, "committee", "new:0.2")
+        lost = mean(name, "committee", "seen:0.2") - new
+        assert lost == pytest.approx(2.3, abs=0.051) if name == "chameleon" else lost < 1
+        assert all(mean(name, s, "new:0.2") <= new for s in ("sgf", "gcn", "graphsage", "trees"))
 
 
 def test_half_the_dropout_closes_most_of_the_gap_to_the_paper() -> None:

@@ -99,7 +99,7 @@ def test_compiled_and_exported_layers_on_a_gpu_give_the_same() -> None:
 
 def test_edges_on_another_device_than_x_are_refused() -> None:
     edges, _ = hub_edges(both_ways=True)
-    with pytest.raises(GraphError, match="bring one to the other"):
+    with pytest.raises(GraphError, match="move one of them"):
         gfp.PageRankFilterConv().cuda()(torch.randn(N, 4, device="cuda"), edges.cpu())
 
 

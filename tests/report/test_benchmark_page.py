@@ -53,7 +53,7 @@ def test_page_is_self_contained_and_answers_first(records: list[Record]) -> None
     read = Reader(page)
     assert all(a.startswith("#") for a in read.addresses)
     assert len(page) < 200_000
-    order = ["The answer", "has the highest accuracy", "Each dataset", "The filters that were",
+    order = ["The answer", "has the highest accuracy", "Each dataset", "The learned filters",
              "Milliseconds per epoch", "seed r and split r"]  # fmt: skip
     places = [read.text.index(words) for words in order]
     assert places == sorted(places)

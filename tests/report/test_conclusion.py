@@ -52,10 +52,10 @@ def test_headline_says_whether_graph_and_adapting_help(
 
 
 def test_reason_names_what_carries_the_classes() -> None:
-    assert "features and the graph both tell" in make_conclusion(alone=70, fixed=50).reason
+    assert "features and the graph both carry" in make_conclusion(alone=70, fixed=50).reason
     assert "comes from the graph" in make_conclusion(alone=50, fixed=50).reason
-    assert "features alone tell" in make_conclusion(alone=89, fixed=89).reason
-    assert "Trust the features" in make_conclusion(ours=80, alone=100, fixed=50).reason
+    assert "features alone do" in make_conclusion(alone=89, fixed=89).reason
+    assert "Rely on the features" in make_conclusion(ours=80, alone=100, fixed=50).reason
     assert "ties with always answering" in make_conclusion(ours=52, alone=50, fixed=50).reason
     assert "does worse than always" in make_conclusion(ours=30, alone=30, fixed=30).reason
 

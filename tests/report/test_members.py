@@ -23,7 +23,7 @@ def kinds(*pairs: tuple[str, float, float, bool]) -> list[KindRow]:
         (kinds(("trees", 1.0, 0.0, False)), "Mostly trees."),
         (
             kinds(("neighbours", 0.4, 0.1, True), ("who is connected to whom", 0.3, 0.021, True)),
-            "First of all neighbours; who is connected to whom adds 2.1 points.",
+            "Above all neighbours; who is connected to whom adds 2.1 points.",
         ),
         (
             kinds(("neighbours", 0.9, 0.1, True), ("features alone", 0.1, -0.05, False)),

@@ -55,7 +55,7 @@ def test_channels_are_used_where_they_help(tmp_path, form):
     graph = make_graph(form)
     summary = fit(graph, tmp_path / "run")
     [note] = notes_of(summary)
-    what = {"typed": "2 kinds of edges used", "directed": "directions used"}[form]
+    what = {"typed": "2 edge types used", "directed": "directions used"}[form]
     assert note.startswith(f"{what}: accuracy on 31 validation vertices is ")
     assert note in (tmp_path / "run" / "report.html").read_text()
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
@@ -71,7 +71,7 @@ def test_channels_are_left_out_where_they_do_not_help_and_that_is_said(tmp_path,
     monkeypatch.setattr("graphfilter.estimators.adaptive._score", lambda outcomes, monitor: 0.5)
     graph = make_graph("typed")
     summary = fit(graph, tmp_path / "run", max_epochs=3)
-    expected = "2 kinds of edges not used: accuracy on 31 validation vertices is 50.0% with and "
+    expected = "2 edge types not used: accuracy on 31 validation vertices is 50.0% with and "
     assert notes_of(summary) == (f"{expected}50.0% without.",)
     plain = fit(Graph.from_edges(graph.edges, features=graph.features, labels=graph.labels),
                 tmp_path / "plain", max_epochs=3)  # fmt: skip

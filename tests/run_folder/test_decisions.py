@@ -52,7 +52,7 @@ def test_costs_are_read_by_the_true_and_the_predicted_class(graph: Graph) -> Non
     [
         ({"costs": ("fraud=10",)}, "true:predicted=cost"),
         ({"costs": ("fraud:ok=-1",)}, "true:predicted=cost"),
-        ({"costs": ("fraud:ok=0", "ok:fraud=0")}, "must cost something"),
+        ({"costs": ("fraud:ok=0", "ok:fraud=0")}, "must have a cost above 0"),
         ({"threshold": "1.5"}, "from 0 to 1"),
         ({"threshold": "acuracy"}, "did you mean 'accuracy'"),
         ({"positive": "frod"}, "did you mean 'fraud'"),
@@ -76,7 +76,7 @@ def test_many_classes_have_no_threshold() -> None:
     graph = Graph.from_edges([[0, 1]], labels=["a", "b", "c"] * 4, n_vertices=12)
     planned = plan_fit(Source(graph), 0)
     assert plan_decision(planned, Asked()) is None
-    with pytest.raises(ConfigError, match="`cost` is for two classes; there are 3"):
+    with pytest.raises(ConfigError, match="`cost` needs two classes; there are 3"):
         plan_decision(planned, Asked(costs=("a:b=1",)))
 
 

@@ -94,6 +94,7 @@ def test_preparing_keeps_what_the_user_set(clean: pytest.MonkeyPatch) -> None:
     threads.prepare_threads()
     assert os.environ["OMP_WAIT_POLICY"] == "ACTIVE"
     assert os.environ["KMP_BLOCKTIME"] == "0"
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
     assert os.environ["OMP_NUM_THREADS"] == "3"
     os.environ["OMP_NUM_THREADS"] = "7"
     threads.prepare_threads()

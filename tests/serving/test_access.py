@@ -48,6 +48,23 @@ def test_wrong_token_is_refused(scorer, given: str | None) -> None:
         assert client("POST", "/score", {"ids": ["v1"]}, headers=right).status == 200
 
 
+@pytest.mark.parametrize("host", ["::1", "0:0:0:0:0:0:0:1"])
+def test_loopback_of_ipv6_is_this_machine_and_needs_no_token(scorer, host: str) -> None:
+    try:
+        endpoint = Endpoint(scorer, host=host)
+    except ConfigError as error:
+        pytest.skip(f"there is no IPv6 here: {error}")
+    with endpoint:
+        assert endpoint.token is None
+        client = WebClient(endpoint.url)
+        assert endpoint.url == f"http://[::1]:{client.port}"
+        assert client("POST", "/score", {"ids": ["v1"]}).status == 200
+        assert endpoint.url in client("GET", "/docs").body.decode()
+        for name, status in (("localhost", 200), ("[::2]", 403), ("evil.example", 403)):
+            headers = {"Host": f"{name}:{client.port}"}
+            assert client("GET", "/model", headers=headers).status == status
+
+
 def test_address_beyond_this_machine_needs_a_token(scorer) -> None:
     with Endpoint(scorer, host="0.0.0.0") as endpoint:
         assert endpoint.token is not None

@@ -66,14 +66,16 @@ def test_what_is_no_json_object_is_refused(ask: WebClient, body: bytes, words: s
         (vertex(features={"age": 1.0}), 422, '"size" is missing'),
         (features(colr="red"), 422, 'Did you mean "colour"?'),
         (features(size={"a": 1}), 422, "an object"),
+        (features(size=[[1.0]]), 422, "must hold lists of numbers; got a list in one"),
+        (features(size="1" * 9000), 422, "1" * 80 + " is infinite"),
         (features(size="large"), 422, "'large' is not a number"),
         (features(size=1e39), 422, "float32 holds"),
         (features(size=10**300), 422, "float32 holds"),
         (vertex(neighbours=["v99"]), 422, 'got "v99"'),
         (vertex(neighbours="v1"), 422, "neighbours of vertices[0] must be a list"),
         (vertex(neighbours=[{"id": "v1", "weight": -1}]), 422, "a positive number; got -1"),
-        (vertex(neighbours=[{"id": "v1", "weight": 2}]), 422, "must weigh 1"),
-        (vertex(neighbours=[{"id": "v1", "kind": "call"}]), 422, "left out"),
+        (vertex(neighbours=[{"id": "v1", "weight": 2}]), 422, "must have weight 1"),
+        (vertex(neighbours=[{"id": "v1", "kind": "call"}]), 422, "omitted"),
         (vertex(neighbours=[{"id": "v1", "direction": "up"}]), 422, "direction must be"),
         (vertex(neighbours=[{"weight": 1}]), 422, "must be an id"),
         (vertex(id="v1"), 422, 'the graph does not; it has "v1"'),
@@ -82,7 +84,7 @@ def test_what_is_no_json_object_is_refused(ask: WebClient, body: bytes, words: s
         (
             {"vertices": [{"features": GOOD}, {"features": {**GOOD, "size": "1"}}]},
             422,
-            "of one kind in all vertices; got a number and a string",
+            "one type in all vertices; got a number and a string",
         ),
     ],
 )
@@ -119,7 +121,13 @@ def test_body_without_end_is_cut_off(ask: WebClient) -> None:
 
 @pytest.mark.parametrize(
     ("method", "path", "status"),
-    [("GET", "/", 404), ("GET", "/score", 405), ("POST", "/docs", 405), ("GET", "/a/../b", 404)],
+    [
+        ("GET", "/", 404),
+        ("POST", "/score/", 404),
+        ("GET", "/score", 405),
+        ("POST", "/docs", 405),
+        ("GET", "/a/../b", 404),
+    ],
 )
 def test_other_addresses_and_methods_are_refused_as_json(
     ask: WebClient, method: str, path: str, status: int

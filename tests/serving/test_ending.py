@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.processes import Command
+from tests.serving.conftest import QUICK
 from tests.web_client import WebClient
 
 pytest.importorskip("starlette", reason="the packages of the endpoint are not installed")
@@ -46,10 +47,32 @@ def test_tables_are_read_again_where_no_graph_is_kept(
     named = ("--edges", tables / "edges.csv", "--vertices", tables / "vertices.csv")
     with started(run, tmp_path) as (kept, ask):
         expected = ask("POST", "/score", {"ids": ["v3"]}).json
-        assert "the one kept with the run: 60 vertices" in kept.err
+        assert "the graph saved with the run: 60 vertices" in kept.err
     with started(run, tmp_path, *named) as (read, ask):
         assert ask("POST", "/score", {"ids": ["v3"]}).json == expected
-        assert "kept with the run" not in read.err
+        assert "saved with the run" not in read.err
+
+
+def test_run_of_a_store_is_served_from_the_store(run: Path, tables: Path, tmp_path: Path) -> None:
+    """With the answers of a run of the same tables, for known and for new vertices."""
+    pytest.importorskip("duckdb", reason="stores are built by duckdb")
+    store, own = tmp_path / "store", tmp_path / "run"
+    build = ("store", tables / "edges.csv", tables / "vertices.csv", "--label", "drink")
+    fit = ("fit", "--graph", store, "--no-keep-graph", "--out", own, *QUICK)
+    for i, words in enumerate(((*build, "--out", store), fit)):
+        with Command(words, tmp_path / str(i)) as command:
+            assert command.wait()
+            assert command.code == 0, command.err
+    features = {"age": 0.4, "size": None, "colour": "red"}
+    asked = {"ids": ["v3"], "vertices": [{"features": features, "neighbours": ["v1", "v2"]}]}
+    said = []
+    for folder in (run, own):
+        with started(folder, tmp_path) as (_, ask):
+            reply = ask("POST", "/score", asked)
+            assert reply.status == 200, reply.body
+            said += [[one["probabilities"] for one in reply.json["vertices"]]]
+    for expected, found in zip(*said, strict=True):
+        assert found == pytest.approx(expected, abs=1e-6)
 
 
 def test_token_of_a_file_is_asked_for_and_not_printed(run: Path, tmp_path: Path) -> None:

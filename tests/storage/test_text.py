@@ -17,7 +17,7 @@ def test_signs_beyond_unicode_are_refused(number: int, order: str, tmp_path: Pat
     # As a damaged file holds it: numpy does not look.
     signs = np.array([ord("a"), number], dtype=f"{order}u4")
     np.savez(tmp_path / "t.npz", names=signs.view(f"{order}U1"))
-    with pytest.raises(DataFileError, match="'names' must be valid text; got signs beyond"):
+    with pytest.raises(DataFileError, match="'names' must be valid text; got characters outside"):
         load_arrays(tmp_path / "t.npz", ["names"], remedy="Save it again.")
 
 

@@ -237,6 +237,24 @@ def die(*args: Any, **options: Any) -> None:
     raise KeyboardInterrupt
 
 
+def test_stages_are_written_once_each_however_long_the_tables_are(tmp_path, monkeypatch) -> None:
+    """What is remembered is written whole: the count of times must not grow with the rows."""
+    written: list[Path] = []
+    before = build.write_checked_json
+
+    def note(path: Path, content: Any) -> None:
+        written.append(path)
+        before(path, content)
+
+    monkeypatch.setattr(build, "write_checked_json", note)
+    for n in (10, 3000):
+        people = "id,age\n" + "".join(f"v{i},{i}\n" for i in range(n))
+        calls = "source,target\n" + "".join(f"v{i},v{(i + 1) % n}\n" for i in range(n))
+        build_store(*write(tmp_path, calls, people), tmp_path / f"s{n}")
+    stages = [path.parent for path in written if path.name == build.STAGES_FILE]
+    assert len(stages) == 2 * (1 + 4)
+
+
 def test_build_of_changed_files_starts_anew(tables: tuple[Path, Path], tmp_path, monkeypatch):
     monkeypatch.setattr(build, "write_header", die)
     with pytest.raises(KeyboardInterrupt):
@@ -314,7 +332,7 @@ def test_engine_reaches_neither_files_nor_the_network(tmp_path):
     (tmp_path / "x.csv").write_text("a\n1\n")
     for query in (f"FROM read_csv('{tmp_path}/x.csv')", "INSTALL httpfs", "LOAD httpfs"):
         with (
-            pytest.raises(DataFileError, match="DuckDB could not go on"),
+            pytest.raises(DataFileError, match="DuckDB stopped"),
             open_engine(tmp_path, MEMORY) as opened,
         ):
             next(opened.query(query))
@@ -328,7 +346,7 @@ def test_what_a_store_cannot_hold_is_said_before_anything_is_written(
         build_store(*tables, folder, columns=Columns(edge_kind="weight"))
     with pytest.raises(DataFileError, match="it is the table of vertices"):
         build_store(tables[0], tables[0], folder)
-    with pytest.raises(ConfigError, match="must have 512"):
+    with pytest.raises(ConfigError, match="at least 512"):
         build_store(*tables, folder, memory=1000)
     tables[1].write_bytes(PEOPLE.encode("cp1252"))
     with pytest.raises(DataFileError, match="text in UTF-8"):

@@ -11,9 +11,8 @@ import pytest
 
 import graphfilter as gf
 from graphfilter.errors import ConfigError, DataFileError
-from graphfilter.storage import locked
+from graphfilter.storage import LOCK_FILE, locked
 from graphfilter.store import HEADER_FILE, reading, store_of
-from graphfilter.store.folder import _LOCK_FILE
 
 
 def make(seed: int, n: int = 60) -> gf.Graph:
@@ -65,7 +64,7 @@ def test_store_that_is_replaced_while_it_is_opened_says_so(
 def test_store_is_written_by_one_process_at_a_time(folder: Path) -> None:
     before = gf.open_store(folder).checksum()
     with (
-        locked(folder / _LOCK_FILE, "busy"),
+        locked(folder / LOCK_FILE, "busy"),
         pytest.raises(ConfigError, match="another process is building it"),
     ):
         gf.data.write_store(make(1), folder, overwrite=True)

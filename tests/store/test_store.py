@@ -189,7 +189,7 @@ def test_header_that_was_changed_is_refused(folder):
         ({"n_vertices": "five"}, "must describe a graph store"),
         ({"classes": ["only"]}, "labels must lie"),
         ({"classes_type": "U1,O"}, "do not fit together"),
-        ({"kinds": ["call", "call"]}, "kinds"),
+        ({"kinds": ["call", "call"]}, "edge types"),
         ({"split_sizes": [[9, 9, 9], [1, 1, 1]]}, "do not fit together"),
         ({"arrays": {}}, "indptr must have"),
     ],

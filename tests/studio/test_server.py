@@ -41,6 +41,23 @@ def test_wrong_token_is_refused(client, base: str) -> None:
     assert client("POST", "api/runs", {}, base=base).status in (403, 404, 405)
 
 
+@pytest.mark.parametrize(("method", "path"), [("GET", "nothing"), ("POST", "assets/x"), ("X", "")])
+def test_other_addresses_and_methods_are_refused_as_json(client, method: str, path: str) -> None:
+    reply = client(method, path)
+    assert reply.status in (404, 405)
+    assert "use the one printed" in reply.json["error"]
+
+
+def test_error_of_our_own_is_told_as_json(client, monkeypatch) -> None:
+    def fail(self: object, name: str) -> None:
+        raise KeyError(name)
+
+    monkeypatch.setattr("graphfilter.studio.graph_store.GraphStore.add_dataset", fail)
+    reply = client("POST", "api/graphs", {"dataset": "karate"})
+    assert reply.status == 500
+    assert "report it" in reply.json["error"]
+
+
 def test_other_hosts_and_origins_are_refused(client) -> None:
     """A page elsewhere whose name is made to point here (DNS rebinding) gets nothing."""
     own = f"127.0.0.1:{client.port}"

@@ -77,6 +77,20 @@ def test_upload_that_is_broken_off_leaves_no_file(client) -> None:
     assert client("GET", "api/runs").status == 200
 
 
+def test_upload_that_stops_on_its_way_is_given_up(client, monkeypatch) -> None:
+    monkeypatch.setattr("graphfilter.studio.uploads.SECONDS_BETWEEN", 0.2)
+
+    def slowly():
+        yield b"source,target\n"
+        time.sleep(1)
+        yield b"a,b\n"
+
+    reply = send(client, "e.csv", slowly())
+    assert reply.status == 408
+    assert "e.csv: the upload stopped" in reply.json["error"]
+    assert sent_files(client) == []
+
+
 def test_tables_that_nobody_reads_do_not_pile_up(client) -> None:
     from graphfilter.studio.uploads import MOST_WAITING
 

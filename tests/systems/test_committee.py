@@ -243,7 +243,7 @@ def test_members_that_add_nothing_are_stopped_after_a_round_with_the_reason() ->
     assert "features" not in stopped
     for part in stopped.values():
         assert {run.n_epochs for run in part.runs} == {30}
-        assert part.superfluous == "added nothing to the others after 30 epochs"
+        assert part.superfluous == "did not improve the committee after 30 epochs"
         assert part.remark == part.superfluous
     silent = outcome.without_a_say
     shares = dict(zip((p.system.title for p in outcome.parts), outcome.pool.shares, strict=True))

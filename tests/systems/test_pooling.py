@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 
-from graphfilter.systems.pooling import Pool, fit_pool, fit_temperature, together
+from graphfilter.systems.pooling import Pool, fit_pool, fit_temperature, log_sum, together
 
 
 def draw(rng: np.random.Generator, n: int, n_classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -34,6 +34,12 @@ def test_together_is_the_geometric_mean() -> None:
     p = softmax(np.random.default_rng(2).normal(size=(3, 4, 2)), axis=2)
     expected = np.exp(np.log(p).mean(axis=0))
     np.testing.assert_allclose(together(list(p)), expected / expected.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_log_of_sums_is_scipys(scale: float) -> None:
+    z = scale * np.random.default_rng(0).normal(size=(20, 4))
+    np.testing.assert_allclose(log_sum(z), logsumexp(z, axis=1), rtol=1e-14)
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0])

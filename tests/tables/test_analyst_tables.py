@@ -42,7 +42,7 @@ def test_sentences_are_text_and_choices_are_categories() -> None:
     assert graph.feature_names is not None
     assert "complaint: bill" in graph.feature_names
     assert not any(name.startswith("complaint=") for name in graph.feature_names)
-    assert "otherwise: `kinds=(('complaint', 'category'),)`" in note_with(graph, "'complaint'")
+    assert "to change this: `kinds=(('complaint', 'category'),)`" in note_with(graph, "'complaint'")
     few = TableEncoder.fit(pa.table({"why": ["too far from home", "costs too much"] * 20}), "x.csv")
     assert few.feature_names == ("why=costs too much", "why=too far from home")
 
@@ -62,18 +62,18 @@ def test_whole_numbers_with_a_zero_in_front_are_codes(cells: list[str], are_code
     encoder = TableEncoder.fit(table, "x.csv")
     assert encoder.columns[0].kind == ("category" if are_codes else "number")
     if are_codes:
-        assert "otherwise: `kinds=(('code', 'number'),)`" in encoder.notes[0]
+        assert "to change this: `kinds=(('code', 'number'),)`" in encoder.notes[0]
     told = TableEncoder.fit(table, "x.csv", kinds={"code": "number"})
     assert told.columns[0].kind == "number"
 
 
 def test_a_column_that_explains_blanks_of_others_may_be_the_kind_of_vertex() -> None:
-    note = note_with(read(FRAUD, label="is_fraud"), "may be the kind of vertex")
+    note = note_with(read(FRAUD, label="is_fraud"), "may be the vertex type")
     assert "column 'type'" in note
     assert "'opened', 'balance', 'model', 'rooted' are empty" in note
     assert "`vertex_kind='type'`" in note
     churn = read(make_churn(60), label="churn")
-    assert not any("kind of vertex" in note for note in churn.notes)
+    assert not any("vertex type" in note for note in churn.notes)
 
 
 def test_gaps_that_belong_to_a_kind_are_not_missing() -> None:
@@ -113,7 +113,7 @@ def test_gaps_within_a_kind_are_missing_and_marked_there_alone() -> None:
 
 def test_a_kind_of_vertex_must_be_one_of_few() -> None:
     table = pa.table({"id": [str(i) for i in range(40)]})
-    with pytest.raises(DataFileError, match=r"x\.csv: vertices must be of at most 16 kinds"):
+    with pytest.raises(DataFileError, match=r"x\.csv: vertices must have at most 16 types"):
         TableEncoder.fit(table, "x.csv", vertex_kind="id")
 
 

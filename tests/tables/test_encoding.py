@@ -38,7 +38,8 @@ def test_numbers_of_every_kind_are_taken_as_they_are() -> None:
     encoder = fit(**columns)
     assert encoder.feature_names == tuple(columns)
     assert encoder.notes == (
-        "2 columns read as numbers ('text', 'packed'); otherwise: `kinds=(('NAME', 'category'),)`.",
+        "2 columns read as numbers ('text', 'packed'); "
+        "to change this: `kinds=(('NAME', 'category'),)`.",
     )
     expected = [[1, 1, 1, 1, 1, 7], [-25, 2, 2, 0, 0, 8], [3, 3, 3, 1, 1, 7]]
     np.testing.assert_array_equal(encode(encoder, **columns), expected)
@@ -66,10 +67,10 @@ def test_notes_say_what_was_encoded_and_what_was_left_out() -> None:
     )
     assert encoder.feature_names == ("colour=blue", "colour=green", "colour=red")
     assert encoder.notes == (
-        "column 'colour' has 3 values: one-hot encoded, empty cells as zeros (otherwise: "
+        "column 'colour' has 3 values: one-hot encoded, empty cells as zeros (to change this: "
         "`kinds=(('colour', 'drop'),)`).",
         "column 'comment' left out: 100 different values in 100 rows look like text or "
-        "identifiers (otherwise: `kinds=(('comment', 'category'),)`).",
+        "identifiers (to change this: `kinds=(('comment', 'category'),)`).",
         "column 'nothing' left out: it is empty.",
         "column 'bytes' left out: binary is neither a number nor a word.",
     )

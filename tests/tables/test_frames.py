@@ -137,11 +137,47 @@ def test_excel_sheets_are_named_behind_the_path(tmp_path: Path) -> None:
     graph, _ = gf.read_tables(f"{path}#calls", path)
     assert graph.vertex_names == ("a", "b")
     assert graph.n_edges == 1
-    assert any("took sheet 'People'" in note for note in graph.notes)
+    assert any("using sheet 'People'" in note for note in graph.notes)
     with pytest.raises(DataFileError, match=r"no sheet 'Mails'\. Sheets: 'Sheet', 'People'"):
         gf.read_tables(f"{path}#Mails", path)
     with pytest.raises(DataFileError, match="it is the table of vertices"):
         gf.read_tables(path, path)
+
+
+def test_sheets_that_are_hidden_or_empty_are_not_the_table(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.title, book.active.sheet_state = "Hidden", "hidden"
+    book.active.append(["secret"])
+    book.create_sheet("Empty")
+    people = book.create_sheet("People")
+    for row in (["id", "age"], ["a", 1], ["b", 2]):
+        people.append(row)
+    book.active = 2
+    book.save(tmp_path / "book.xlsx")
+    graph, _ = gf.read_tables({"u": ["a"], "v": ["b"]}, tmp_path / "book.xlsx")
+    assert graph.vertex_names == ("a", "b")
+    assert "book.xlsx: using sheet 'People', one of 3; name another as book.xlsx#Empty." in (
+        graph.notes
+    )
+
+
+def test_times_in_a_zone_that_is_not_known_are_read_as_stored(tmp_path: Path) -> None:
+    seconds = pa.array([0, 86_400, 10 * 86_400])
+    made = {}
+    for zone in ("UTC", "Mars/Base"):
+        path = tmp_path / f"{zone[:4]}.parquet"
+        when = seconds.cast(pa.timestamp("s", zone))
+        pq.write_table(pa.table({"id": ["a", "b", "c"], "when": when}), path)
+        graph, _ = gf.read_tables({"u": ["a"], "v": ["b"]}, path, allow_missing=True)
+        made[zone] = np.asarray(graph.features)
+    np.testing.assert_array_equal(made["UTC"], made["Mars/Base"])
+
+
+def test_remedy_for_a_table_that_is_no_text_names_no_encoding(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": ["a", "b"], "label": [[1], [2]]}), tmp_path / "v.parquet")
+    with pytest.raises(DataFileError, match=r"Fix it, or save it again as \.csv"):
+        gf.read_tables({"u": ["a"], "v": ["b"]}, tmp_path / "v.parquet")
 
 
 def test_formulas_without_stored_values_are_said(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_unlabelled_replaces_the_spellings() -> None:
     codes, classes = encode_labels(labels, unlabelled=("unknown",))
     assert classes.tolist() == ["NA", "a", "b"]
     assert codes.tolist() == [1, -1, 0, 2]
-    with pytest.raises(GraphError, match="several spellings"):
+    with pytest.raises(GraphError, match="tuple of spellings"):
         encode_labels(labels, unlabelled="unknown")
 
 

@@ -204,7 +204,7 @@ CASES = {
     "dates that could be either": Messy(
         table("day", "1/2/2024", "1/3/2024", "1/4/2024", "1/2/2024"),
         features=[[0], [1], [2], [0]],
-        said="the days could be the months",
+        said="day and month could be swapped",
     ),
     "dates and times": Messy(
         table("when", "2024-02-01 12:00", "2024-02-02T00:00:00Z", "", "2024-02-01 18:00:00"),

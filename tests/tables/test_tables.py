@@ -131,7 +131,7 @@ def test_unlabelled_says_which_labels_are_none(tmp_path: Path) -> None:
     vertices = "id,label\na,fraud\nb,none\nc,unknown\n"
     graph = read(tmp_path, EDGES, vertices, unlabelled=("unknown",))
     assert class_names(graph) == ["fraud", "none", None]
-    with pytest.raises(DataFileError, match=r"'fraud' alone beside 'none', which reads as unlab"):
+    with pytest.raises(DataFileError, match=r"'fraud' alone beside 'none', which counts as unlab"):
         read(tmp_path, EDGES, "id,label\na,fraud\nb,none\nc,\n")
 
 
@@ -535,7 +535,7 @@ def test_kinds_and_directions_of_edges_come_from_their_table(tmp_path: Path) -> 
     assert second.toarray().tolist() == [[0, 3, 0], [3, 0, 0], [0, 0, 0]]
     assert graph.out_links().toarray().tolist() == [[0, 2, 0], [3, 0, 1], [0, 0, 0]]
     assert "Directions kept: 3 arcs; 1 edge goes both ways." in graph.notes
-    assert "Kinds of edges: call 1, mail 1, none 1." in graph.notes
+    assert "Edge types: call 1, mail 1, none 1." in graph.notes
     with pytest.raises(DataFileError, match="'relatoin'"):
         read_tables(tmp_path / "e.csv", tmp_path / "v.csv", columns=Columns(edge_kind="relatoin"))
 

@@ -16,6 +16,7 @@ import graphfilter as gf
 from graphfilter.storage import Budget
 from graphfilter.store.vertices import ColumnsOnDisk
 from graphfilter.tables import ParquetTable, TextOptions, parquet_table
+from graphfilter.tables.suggestions import Cells
 
 EDGES = {"u": ["a", "b"], "v": ["b", "c"]}
 
@@ -103,3 +104,24 @@ def test_columns_on_disk_are_each_read_once(tmp_path: Path, monkeypatch) -> None
         assert columns.column(name).equals(table(100).column(name))
     assert read == list(columns.column_names)
     assert columns.column_names.n_compared == 0
+
+
+def test_numbers_without_gaps_are_no_suggestions_where_the_label_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each costs a pass over its cells, and neither a label nor a vertex type is looked for."""
+    looked: list[str] = []
+    before = Cells.of.__func__  # pyright: ignore[reportFunctionMemberAccess]
+
+    def note(cls: type[Cells], column: object, name: str, kind: str) -> Cells:
+        looked.append(name)
+        return before(cls, column, name, kind)
+
+    monkeypatch.setattr(Cells, "of", classmethod(note))
+    ids = ["a", "b", "c", "d"]
+    vertices = {"id": ids, "full": ["1", "2", "3", "5"], "gaps": ["1", "", "3", "5"]}
+    edges = {"u": ["a"], "v": ["b"]}
+    gf.read_tables(edges, {**vertices, "label": ["x", "y", "x", "y"]})
+    assert looked == ["gaps"]
+    gf.read_tables(edges, vertices)
+    assert looked == ["gaps", "full", "gaps"]

@@ -2,8 +2,7 @@
 
 ``matrix`` runs pairs of a system and a dataset and writes a ``record`` per run, ``summary`` turns
 records into means and tests, ``tables`` writes tables in every form, ``search`` tunes a system.
-A new split rule goes into ``protocol``. Imports from ``systems``, ``metrics`` and the rooms before
-them; knows nothing of any paper.
+A new split rule goes into ``protocol``.
 """
 
 from graphfilter.bench.averages import divide_name as divide_name

@@ -73,6 +73,8 @@ def run_matrix(
     """
     for pair in pairs:
         _ = pair.system  # an impossible max_epochs is an error now, not a failed run later
+    if jobs > 1:  # What one process would make in turn is divided among them.
+        pairs = [one for pair in pairs for one in (pair.divided() if pair.in_turn else [pair])]
     board = _Board(pairs, file, known or {}, jobs, on_progress)
     with one_writer(file.path):
         if jobs == 1:

@@ -16,8 +16,8 @@ def import_optuna() -> Any:
         import optuna
     except ImportError:
         raise ConfigError(
-            "a search must have the package optuna, which is not installed. Install it: "
-            "pip install graphfilter[search]"
+            "a search needs the package optuna, which is not installed. Install it: pip install "
+            "graphfilter[search]"
         ) from None
     return optuna
 
@@ -30,7 +30,7 @@ def open_study(optuna: Any, name: str, storage: str | Path | None, max_epochs: i
     warm_up = max_epochs // 10
     pruner = optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=warm_up)
     if storage is not None and not Path(storage).parent.is_dir():
-        raise DataFileError(storage, "must be in a folder that exists; make it first.")
+        raise DataFileError(storage, "must be in a folder that exists; create it first.")
     try:
         return optuna.create_study(
             study_name=name,

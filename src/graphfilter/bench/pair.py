@@ -73,6 +73,16 @@ class Pair:
         return system.limited(self.max_epochs)
 
     @property
+    def in_turn(self) -> bool:
+        """Whether its runs are made one after another, whatever the system."""
+        return self.split_rule.startswith(f"{NEW}:")
+
+    def divided(self) -> list[Pair]:
+        """Return its runs as pairs of their own."""
+        runs = range(self.first, self.first + self.runs)
+        return [replace(self, runs=1, first=run) for run in runs]
+
+    @property
     def n_seeds(self) -> int:
         """Of how many seeds each run is the average."""
         return 1 if self.given else divide_name(self.model)[1]
@@ -151,11 +161,11 @@ def run_pair(pair: Pair, load: GraphLoader, emit: Emit) -> None:
         return
     if system.predict is not None:
         for record, split in runs:
-            emit(_predicted(record, system, graph, split))
+            emit(_attempt(_predicted, record, system, graph, split))
         return
-    if pair.split_rule.startswith(f"{NEW}:"):
+    if pair.in_turn:
         for record, split in runs:
-            emit(_run_new(record, split, system, graph, pair, emit))
+            emit(_attempt(_run_new, record, split, system, graph, pair, emit))
         return
     try:
         prepared = Prepared.of(graph, scaling=pair.scaling, device=pair.device)
@@ -169,29 +179,22 @@ def run_pair(pair: Pair, load: GraphLoader, emit: Emit) -> None:
 
 def _predicted(record: Record, system: System, graph: Graph, split: Split) -> Record:
     """Return the record of a system that is not trained; it needs no features."""
-    try:
-        probabilities, seconds = predict_untrained(graph, system, split)
-        assert graph.labels is not None  # without labels the prediction raises
-        scores = score_parts(probabilities, graph.labels, split)
-    except Exception as error:
-        return _failed(record, error)
-    return replace(record, scores=scores, seconds=seconds)
+    probabilities, seconds = predict_untrained(graph, system, split)
+    assert graph.labels is not None  # without labels the prediction raises
+    return replace(record, scores=score_parts(probabilities, graph.labels, split), seconds=seconds)
 
 
 def _run_new(
     record: Record, split: Split, system: System, graph: Graph, pair: Pair, emit: Emit
 ) -> Record:
     """Return the record of a run whose test vertices are not there until it is trained."""
-    try:
-        outcome = train_without(
-            graph, system, split, record.seed, scaling=pair.scaling, device=pair.device,
-            on_epoch=_news(emit),
-        )  # fmt: skip
-        assert graph.labels is not None
-        # What members alone would say of the whole graph is another question.
-        return _scored(record, split, outcome, graph.labels, with_members=False)
-    except Exception as error:
-        return _failed(record, error)
+    outcome = train_without(
+        graph, system, split, record.seed, scaling=pair.scaling, device=pair.device,
+        on_epoch=_news(emit),
+    )  # fmt: skip
+    assert graph.labels is not None
+    # What members alone would say of the whole graph is another question.
+    return _scored(record, split, outcome, graph.labels, with_members=False)
 
 
 def _run_group(
@@ -282,6 +285,14 @@ def _learned_scalars(outcome: Outcome) -> dict[str, Any]:
     """Return the filter's learned scalars by name; none without a filter."""
     filters = learned_filters([outcome.network])
     return {n: p.detach().cpu().tolist() for f in filters for n, p in f.named_parameters()}
+
+
+def _attempt(run: Callable[..., Record], record: Record, *arguments: Any) -> Record:
+    """Return what a run is recorded as: failed where it raises."""
+    try:
+        return run(record, *arguments)
+    except Exception as error:
+        return _failed(record, error)
 
 
 def _failed(record: Record, error: Exception) -> Record:

@@ -60,7 +60,7 @@ class Tuning:
         if system.model is None:
             raise ConfigError(f"{system.name} is not trained: it has no setting to search.")
         if not len(split.val) or not len(split.test):
-            raise ConfigError("a search must have validation and test vertices; the split has not.")
+            raise ConfigError("a search needs validation and test vertices; the split has not.")
         config = system.config
         if max_epochs is not None:
             config = replace(config, max_epochs=max_epochs)

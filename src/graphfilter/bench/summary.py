@@ -94,8 +94,8 @@ def summarise(
     ok = [record for record in records if record.ok]
     if ok and not any(_scores(ok, metric)):
         raise ConfigError(
-            f"some run must have its {METRICS[metric].name} on record; none has. It may be of "
-            "two classes only, or the runs older than the metric: run them again to another file."
+            f"at least one record must have {METRICS[metric].name}; none has. The score may need "
+            "two classes, or the records are older than it: run them again into another file."
         )
     tables: dict[tuple[str, str], list[Record]] = defaultdict(list)
     for record in records:

@@ -33,18 +33,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     cls=Group,
 )
-app.command("demo", cls=Command)(demo.demo)
-app.command("inspect", cls=Command)(inspect.inspect)
-app.command("fit", cls=Command)(fit.fit)
-app.command("explain", cls=Command)(explain.explain)
-app.command("predict", cls=Command)(predict.predict)
-app.command("suggest", cls=Command)(suggest.suggest)
-app.command("serve", cls=Command)(serve.serve)
-app.command("store", cls=Command)(store.store)
-app.command("studio", cls=Command)(studio.studio)
-app.command("table", cls=Command)(table.table)
-app.command("search", cls=Command)(search.search)
-app.command("reproduce", cls=Command)(reproduce.reproduce)
+for command in (
+    demo.demo, inspect.inspect, fit.fit, explain.explain, predict.predict, suggest.suggest,
+    serve.serve, store.store, studio.studio, table.table, search.search, reproduce.reproduce,
+):  # fmt: skip
+    app.command(command.__name__, cls=Command)(command)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
 

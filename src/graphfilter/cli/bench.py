@@ -47,7 +47,6 @@ def bench(
         typer.Option(
             help="Datasets: names or npz files, separated by commas.",
             metavar="NAME,NAME",
-            show_default=False,
         ),
     ] = "",
     models: Annotated[
@@ -56,7 +55,6 @@ def bench(
             help="Models: names (see graphfilter bench models) separated by commas, or all. "
             "sgf@weight_decay=5e-5 is another setting, sgf*5 the average of five seeds.",
             metavar="NAME,NAME",
-            show_default=False,
         ),
     ] = "",
     out: Annotated[
@@ -103,7 +101,7 @@ def bench(
             "--out records.jsonl."
         )
     if quick and max_epochs is not None:
-        raise ConfigError("--quick and --max-epochs both bound the epochs: choose one.")
+        raise ConfigError("--quick and --max-epochs both limit the epochs: choose one.")
     from graphfilter.bench import read_records, run_benchmark
     from graphfilter.metrics import METRICS
     from graphfilter.report import page_of, write_benchmark
@@ -125,7 +123,7 @@ def bench(
                 on_progress=mover(move),
             )  # fmt: skip
     except KeyboardInterrupt as stop:
-        kept = f"every run that ended is in {out}. The same command resumes."
+        kept = f"every finished run is in {out}. The same command resumes."
         raise typer.Exit(end_stopped(stop, kept)) from None
     write_benchmark(page, read_records(out), name=out.name, metric=metric)
     show_tables(summary_tables(records, metric), "text")

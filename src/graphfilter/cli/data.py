@@ -11,7 +11,6 @@ from graphfilter.cli.help import Command
 from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import say, show_table, tell, waiting
 from graphfilter.cli.sources import Quiet, listed
-from graphfilter.errors import ConfigError
 
 app = typer.Typer(help="Named datasets: list, get, export as CSV, copy to another machine.",
                   no_args_is_help=True, rich_markup_mode="markdown")  # fmt: skip
@@ -75,7 +74,7 @@ def get_dataset(name: Name, quiet: Quiet = False) -> None:
         "version": entry.version,
         "licence": entry.licence,
         "known problems": entry.problems,
-        "where": str(place) if place else "embedded: made when asked for",
+        "where": str(place) if place else "included: generated when needed",
     }
     for fact, text in facts.items():
         if text:
@@ -95,12 +94,11 @@ def export_dataset(
 
     Example:  graphfilter data export digits --out digits
     """
-    if out.exists() and not out.is_dir():
-        raise ConfigError(f"{out}: a file is in the way; give the name of a folder.")
-    present = [out / file for file in ("edges.csv", "vertices.csv") if (out / file).exists()]
-    if present and not overwrite:
-        raise ConfigError(f"{present[0]}: exists; pass --overwrite to replace it.")
     from graphfilter.data import load_dataset, write_tables
+    from graphfilter.storage import check_file, files_in
+
+    for file in sorted({"edges.csv", "vertices.csv"} & files_in(out)):
+        check_file(out / file, overwrite=overwrite)
 
     with download_bar(show=not quiet) as progress:
         graph = load_dataset(name, progress=progress)
@@ -121,7 +119,6 @@ def pack(
         typer.Option(
             help="Only these datasets, separated by commas.",
             metavar="NAME,NAME",
-            show_default=False,
         ),
     ] = "",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the archive.")] = False,
@@ -131,9 +128,10 @@ def pack(
 
     Example:  graphfilter data pack --out datasets.tar
     """
-    if out.exists() and not overwrite:
-        raise ConfigError(f"{out}: exists; pass --overwrite to replace it.")
     from graphfilter.data import pack_datasets
+    from graphfilter.storage import check_file
+
+    check_file(out, overwrite=overwrite)
 
     with download_bar(show=not quiet) as progress:
         files = pack_datasets(out, listed(datasets), progress)
@@ -163,6 +161,6 @@ def unpack(
         done = unpack_datasets(archive, overwrite=overwrite, progress=progress)
     states = [file.state for file in done]
     new, same = states.count("new"), states.count("same")
-    say(f"Files of datasets: {new} unpacked to {cache_folder()}, {same} there already.")
+    say(f"Files of datasets: {new} unpacked to {cache_folder()}, {same} already present.")
     if other := [file.name for file in done if file.state == "other"]:
         say(f"Unchanged, with other content: {', '.join(other)}. To replace them: --overwrite.")

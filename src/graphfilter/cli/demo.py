@@ -52,7 +52,9 @@ def demo(
 
     Example:  graphfilter demo --out demo
     """
-    if out.exists() and any(out.iterdir()) and not overwrite:
+    from graphfilter.storage import files_in, make_folder, write_json
+
+    if files_in(out) and not overwrite:
         raise ConfigError(f"{out}: exists and is not empty; pass --overwrite, or another --out.")
     from graphfilter.data import load_dataset, make_bipartite
     from graphfilter.metrics import score_parts
@@ -65,7 +67,6 @@ def demo(
     )
     from graphfilter.spectral import label_frequency, spectral_density
     from graphfilter.splits import stratified
-    from graphfilter.storage import make_folder, write_json
     from graphfilter.systems import Committee, Prepared, get_system, train_system
 
     make_folder(out)

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 _PARTS = {
     "program": "program and libraries",
     "structure": "structure of the graph",
-    "features": "features, and as they are seen",
+    "features": "features, raw and as model inputs",
     "hidden": "hidden columns",
     "gradients": "gradients",
     "optimizer": "weights and optimizer",
-    "answers": "answers, after training",
+    "answers": "predictions, after training",
 }
 
 
@@ -61,7 +61,7 @@ def show_dry_run(
     if found.fits:
         with waiting("timing an epoch on a smaller graph", quiet=quiet):
             times = time_fit(plan, estimator, place.size, baselines=baselines)
-        without = "" if place.size == 1 else ", without what is exchanged"
+        without = "" if place.size == 1 else ", without communication"
         say(
             f"An epoch takes about {_seconds(times.epoch)}{without}; there are at most "
             f"{found.max_epochs:,}, mostly fewer."

@@ -44,14 +44,15 @@ def explain(
     json: Annotated[
         Path | None, typer.Option(help="Write everything to this file too.", metavar="FILE")
     ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
 ) -> None:
-    """Explain a prediction by a vertex's own features, its neighbours and its place in the graph.
+    """Explain a prediction by the vertex itself, its neighbours and its position in the graph.
 
     The score is the log-odds of the predicted class against another: 0 is undecided, 2.2 is nine
     to one. Of several labels it is the log-odds of having one; of a number the number itself, or
     its logarithm where it was learned so. It is divided, exactly for a linear filter, into what
     the features of the vertex itself, of its neighbours and of vertices farther away contribute,
-    what its place in the graph contributes whatever the features are, and what every vertex
+    what its position in the graph contributes whatever the features are, and what every vertex
     starts from. Below it are the vertices and the features that contribute most, for (+) and
     against (-).
 
@@ -59,10 +60,10 @@ def explain(
 
     Example:  graphfilter explain run --vertex 17 --vertex 25
     """
-    from graphfilter.storage import check_target, write_json
+    from graphfilter.storage import check_file, write_json
 
     if json is not None:
-        check_target(json)
+        check_file(json, overwrite=overwrite)
     from graphfilter.run_folder import explain_run, load_run
 
     classifier, about, encoder = load_run(run)

@@ -71,7 +71,6 @@ def fit(
             help="Dropout rate. Default: 0.7, or 0.2 with --number or --multilabel.",
             metavar="RATE",
             rich_help_panel=PAPER,
-            show_default=False,
         ),
     ] = None,
     balanced: Annotated[
@@ -85,18 +84,16 @@ def fit(
             metavar="N",
             min=1,
             rich_help_panel=TRAINING,
-            show_default=False,
         ),
     ] = None,
     seconds: Annotated[
         float | None,
         typer.Option(
-            help="Time limit for the committee, without baselines. With --resume and 0: the answer "
-            "of an interrupted fit as far as it came.",
+            help="Time limit for the committee, without baselines. With --resume and 0: finish an "
+            "interrupted fit with what it has trained.",
             metavar="SECONDS",
             min=0,
             rich_help_panel=TRAINING,
-            show_default=False,
         ),
     ] = None,
     patience: Annotated[
@@ -107,7 +104,6 @@ def fit(
             metavar="N",
             min=1,
             rich_help_panel=TRAINING,
-            show_default=False,
         ),
     ] = None,
     monitor: Annotated[
@@ -120,7 +116,6 @@ def fit(
             "average_precision or loss.",
             metavar="NAME",
             rich_help_panel=TRAINING,
-            show_default=False,
         ),
     ] = None,
     scaling: Annotated[
@@ -139,7 +134,6 @@ def fit(
             "for the committee, identity for others.",
             metavar="NAME",
             rich_help_panel=TRAINING,
-            show_default=False,
         ),
     ] = None,
     baselines: Annotated[
@@ -156,7 +150,6 @@ def fit(
             "has grown. Model and columns are those of the run; its vertices keep their parts.",
             metavar="RUN",
             rich_help_panel=TRAINING,
-            show_default=False,
         ),
     ] = None,
     seed: Seed = 0,

@@ -60,13 +60,13 @@ def run_fit(
     if pick_device(estimator.device) == "cpu":
         costs.check()
         if baselines and not baselines_fit(plan):
-            baselines, note = False, "plain models to compare with do not fit in memory: left out."
+            baselines, note = False, "the baselines do not fit in memory: left out."
             plan = replace(plan, notes=(*plan.notes, note))
     on_first(group, lambda: check_folder(out, overwrite=overwrite, resume=resume))
     tell(plan.notes[len(found.graph.notes) :], quiet=quiet)
     tell(note_division(group, estimator), quiet=quiet)
     if resume and not checkpoints(out):
-        tell([f"there is no checkpoint in {out}: starting at the beginning."], quiet=quiet)
+        tell([f"there is no checkpoint in {out}: starting from the beginning."], quiet=quiet)
     titles = _stages(plan, estimator, given.repeats)
     try:
         with (
@@ -99,7 +99,7 @@ def _stages(plan: Plan, estimator: VertexEstimator, repeats: int) -> list[str]:
     titles = ["training"]
     adaptive = isinstance(estimator, AdaptiveEstimator) and estimator.operator == AUTO
     if adaptive and has_channels(plan.graph):
-        titles.append("training with directions and kinds")
+        titles.append("training with directions and edge types")
     if repeats > 1:
         titles.append(f"repeating on {count(repeats - 1, 'other split')}")
     return titles + [f"comparing: {get_system(name).title}" for name in BASELINES]

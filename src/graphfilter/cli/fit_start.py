@@ -33,8 +33,8 @@ class RunToStart:
         if (self.encoder is None) != (given.vertices is None) and given.graph is None:
             what = "no tables" if self.encoder is None else "tables"
             raise ConfigError(
-                f"{self.earlier.name}: the run was fitted on {what}; start from it on the same "
-                "kind of graph, or fit without --start-from."
+                f"{self.earlier.name}: the run was fitted on {what}; start from it on a graph of "
+                "the same source, or fit without --start-from."
             )
         asked, settled = given.columns(), self.about.columns
         for name in _COLUMNS:

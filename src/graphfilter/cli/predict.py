@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from graphfilter.cli.predicted_options import read_values
 from graphfilter.cli.screen import say, waiting
 from graphfilter.cli.sources import ExcelSafe, GraphOptions, takes
 from graphfilter.cli.words import in_options
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from graphfilter.graph import Graph
     from graphfilter.run_folder import RunDescription
 
-KEPT = "the graph kept with the run"
+KEPT = "the graph saved with the run"
 
 
 @takes(GraphOptions)
@@ -46,14 +47,12 @@ def predict(
             "edges are enough. A row with a known id replaces its features. Only the rows given "
             "are written.",
             metavar="run",
-            show_default=False,
         ),
     ] = None,
     report: Annotated[
         Path | None,
         typer.Option(
-            help="Write a page to this .html file: what accuracy to expect, and what has moved "
-            "since the fit.",
+            help="Write a page to this .html file: expected accuracy, and drift since the fit.",
             metavar="FILE",
         ),
     ] = None,
@@ -64,15 +63,14 @@ def predict(
             "of a number, per vertex. Default: that of the fit, if any. Holds for vertices "
             "exchangeable with the validation vertices of the fit.",
             metavar="SHARE",
-            show_default=False,
         ),
     ] = None,
     forget_ids: Annotated[
         bool,
         typer.Option(
             "--forget-ids",
-            help="Take every vertex for new, whatever its id: where ids mean others than in the "
-            "fit.",
+            help="Treat every vertex as new, whatever its id: for ids that name other vertices "
+            "than in the fit.",
         ),
     ] = False,
     excel_safe: ExcelSafe = False,
@@ -93,11 +91,13 @@ def predict(
     Example:  graphfilter predict run --with run --edges new_edges.csv --vertices new.csv
     --out labels.csv
     """
-    _check_file(out, "--out", overwrite=overwrite)
+    from graphfilter.storage import check_file, scratch_folder
+
+    check_file(out, overwrite=overwrite)
     if report is not None:
         if report.suffix.lower() not in (".html", ".htm"):
             raise ConfigError(f"{report}: --report must end in .html.")
-        _check_file(report, "--report", overwrite=overwrite)
+        check_file(report, overwrite=overwrite)
         if report.resolve() == out.resolve():
             raise ConfigError("--report and --out must be different files.")
     from graphfilter.run_folder import (
@@ -110,7 +110,6 @@ def predict(
         write_embeddings,
         write_prediction_report,
     )
-    from graphfilter.storage import scratch_folder
 
     if embeddings is not None:
         check_embeddings_file(embeddings, overwrite=overwrite)
@@ -134,8 +133,7 @@ def predict(
             found = cast(Any, estimator).transform(graph=graph)
             own = found if rows is None else found[rows]
             write_embeddings(embeddings, prediction.graph, own, excel_safe=excel_safe)
-    for sentence in prediction.describe_recognised():
-        say(in_options(sentence))
+    known = [*map(in_options, prediction.describe_recognised()), *known]
     for sentence in known:
         say(sentence)
     if promised := prediction.describe_promise():
@@ -151,17 +149,6 @@ def predict(
         say(f"The page is {report}: open it in a browser.")
     if embeddings is not None:
         say(f"Their embeddings are in {embeddings}.")
-
-
-def _check_file(path: Path, option: str, *, overwrite: bool) -> None:
-    """Check before any work that a file can be written."""
-    from graphfilter.storage import check_target
-
-    check_target(path)
-    if path.exists() and not overwrite:
-        raise ConfigError(f"{path}: exists; pass --overwrite to replace it, or another {option}.")
-    if not path.parent.is_dir():
-        raise ConfigError(f"{path.parent}: there is no such folder to write {path.name} to.")
 
 
 def _take_graph(
@@ -181,7 +168,7 @@ def _take_graph(
         return graph, None, f"the one given ({size})"
     if with_ != "run" and Path(with_).resolve() != run.resolve():
         raise ConfigError(
-            f"--with must be run, the graph that is kept with the run of the model; got {with_!r}."
+            f"--with must be run, the graph saved with the run of the model; got {with_!r}."
         )
     if encoder is None:
         raise ConfigError(
@@ -194,28 +181,20 @@ def _take_graph(
 
 def _remedy(about: RunDescription) -> str:
     """Return what can be done about an edge to a vertex that is not in the tables."""
-    known = "pass --with run, which takes known vertices from the graph kept with the run"
+    known = "pass --with run, which takes known vertices from the graph saved with the run"
     if not about.graph_sha256:
         known = "fit with --keep-graph and pass --with run, which takes known vertices from there"
     return (
-        f"{known}, or --allow-missing, which leaves such edges out: answers then do not see those "
+        f"{known}, or --allow-missing, which leaves such edges out: predictions then ignore those "
         "neighbours"
     )
 
 
 def _known_target(given: GraphOptions, estimator: VertexEstimator) -> Target | None:
     """Return what a table says of numbers or several labels; None where it has no such columns."""
-    if estimator.task_.one_class:
-        return None
-    from graphfilter.estimators import named_target
-    from graphfilter.tables import has_columns, read_label_columns, read_number_column
-    from graphfilter.training import REGRESSION
-
     names = [str(name) for name in estimator.target_names_]
-    if given.vertices is None or not has_columns(given.vertex_table, names):
+    if estimator.task_.one_class or given.vertices is None:
         return None
-    if estimator.task_ is not REGRESSION:
-        values = read_label_columns(given.vertex_table, names)
-    else:
-        values = read_number_column(given.vertex_table, names[0], to_learn=False)[:, None]
-    return named_target(estimator.task_, values, names)
+    if not set(names) <= set(given.vertex_table.names):
+        return None
+    return read_values(given.vertex_table, estimator.task_, names, to_learn=False)

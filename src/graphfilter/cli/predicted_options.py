@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,8 @@ from graphfilter.errors import ConfigError
 if TYPE_CHECKING:
     from graphfilter.data import Columns
     from graphfilter.estimators import Target
+    from graphfilter.tables import TableSource
+    from graphfilter.training import Task
 
 
 @dataclass(frozen=True)
@@ -56,15 +59,23 @@ class PredictedOptions(FitOptions):
 
     def read_target(self) -> Target:
         """Read what is to be predicted, one row per vertex."""
-        import numpy as np
-
-        from graphfilter.estimators import named_target
-        from graphfilter.tables import read_label_columns, read_number_column
         from graphfilter.training import MULTILABEL, REGRESSION
 
-        if self.number:
-            numbers = listed(self.number)
-            values = [read_number_column(self.vertex_table, name) for name in numbers]
-            return named_target(REGRESSION, np.column_stack(values), numbers)
-        names = listed(self.multilabel)
-        return named_target(MULTILABEL, read_label_columns(self.vertex_table, names), names)
+        task = REGRESSION if self.number else MULTILABEL
+        return read_values(self.vertex_table, task, listed(self.number or self.multilabel))
+
+
+def read_values(
+    table: TableSource, task: Task, names: Sequence[str], *, to_learn: bool = True
+) -> Target:
+    """Read columns of numbers or of labels, one row per vertex."""
+    import numpy as np
+
+    from graphfilter.estimators import named_target
+    from graphfilter.tables import read_label_columns, read_number_column
+    from graphfilter.training import REGRESSION
+
+    if task is not REGRESSION:
+        return named_target(task, read_label_columns(table, names), names)
+    numbers = [read_number_column(table, name, to_learn=to_learn) for name in names]
+    return named_target(task, np.column_stack(numbers), names)

@@ -145,7 +145,7 @@ def training_bar(
             if math.isfinite(told.loss):
                 note = f", loss {told.loss:.3f}, validation {_score(told)}"
             if math.isfinite(told.pool_score):
-                note += f", together {share(told.pool_score)}"
+                note += f", accuracy of all members {share(told.pool_score)}"
             if math.isfinite(told.seconds_left):
                 note += f", about {duration(told.seconds_left)} left"
             title = titles[min(training, len(titles) - 1)]
@@ -156,13 +156,15 @@ def training_bar(
 
 
 def _score(told: Progress) -> str:
-    """Write a validation score: an accuracy in percent, another under its name."""
-    from graphfilter.metrics import LABEL_METRICS, NUMBER_METRICS
+    """Write the validation score that chooses the epoch under its name, an accuracy in percent."""
+    from graphfilter.metrics import LABEL_METRICS, METRICS, NUMBER_METRICS
 
-    if told.score_name == "accuracy" or not math.isfinite(told.val_score):
-        return share(told.val_score)
-    metric = {**NUMBER_METRICS, **LABEL_METRICS}[told.score_name]
-    return f"{metric.name} {told.val_score:.3f}"
+    name, score = told.monitored or (told.score_name, told.val_score)
+    if name == "accuracy" or not math.isfinite(score):
+        return f"accuracy {share(score)}"
+    of_classes = told.score_name == "accuracy"
+    metric = (METRICS if of_classes else {**NUMBER_METRICS, **LABEL_METRICS})[name]
+    return f"{metric.name} {score:.3f}"
 
 
 @contextmanager

@@ -140,7 +140,7 @@ def reproduce(
             built[wanted.records(options)] = rendered
             failed += n_failed
         except KeyboardInterrupt as stop:
-            kept = f"every run that ended is in {out}. The same command resumes."
+            kept = f"every finished run is in {out}. The same command resumes."
             raise typer.Exit(end_stopped(stop, kept)) from None
         except GraphFilterError as error:
             if target != "all":

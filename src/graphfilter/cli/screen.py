@@ -89,7 +89,7 @@ def end_stopped(stop: KeyboardInterrupt, kept: str = "") -> int:
     word = "terminated" if number == signal.SIGTERM else "interrupted"
     if number == signal.SIGTERM and launched().size > 1:
         # torchrun sends it to all when one process has ended.
-        word = "terminated, as another process has ended or was asked to"
+        word = "terminated, by a signal or because another process has ended"
     complain(f"{word}; {kept}" if kept else f"{word}.")
     return 128 + number
 

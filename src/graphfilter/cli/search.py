@@ -56,7 +56,7 @@ def search(
     from graphfilter.fits import check_classes, with_features
 
     if quick and max_epochs is not None:
-        raise ConfigError("--quick and --max-epochs both bound the epochs: choose one.")
+        raise ConfigError("--quick and --max-epochs both limit the epochs: choose one.")
     found, notes = with_features(given.read().graph)
     tell([*notes, *check_classes(found)], quiet=given.quiet)
     if quick:
@@ -83,7 +83,7 @@ def search(
                 on_trial=report,
             )
     except KeyboardInterrupt as stop:
-        kept = "nothing is kept without --storage" if storage is None else "what ended is kept"
+        kept = "nothing is saved without --storage" if storage is None else "the trials are saved"
         raise typer.Exit(end_stopped(stop, f"{kept}.")) from None
     _show(result, found.name)
 

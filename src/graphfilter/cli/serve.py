@@ -91,7 +91,7 @@ def serve(
         say(f"Serving {run} at {running.url}")
         if running.token is not None and token is None:
             say(f"Requests must carry the header Authorization: Bearer {running.token}")
-        notes = [f"{running.url}/docs describes the requests.", "press Ctrl-C to end it."]
+        notes = [f"{running.url}/docs describes the requests.", "press Ctrl-C to stop it."]
         tell(notes, quiet=given.quiet)
 
     serve_until_stopped(running, announce)
@@ -108,5 +108,5 @@ def _take_graph(
         return with_origin(given, about).read(encoder=encoder, like=about.columns).graph
     graph = read_kept_graph(run, about)
     size = f"{count(graph.n_vertices, 'vertex', 'vertices')}, {count(graph.n_edges, 'edge')}"
-    tell([f"the graph is the one kept with the run: {size}."], quiet=given.quiet)
+    tell([f"using the graph saved with the run: {size}."], quiet=given.quiet)
     return graph

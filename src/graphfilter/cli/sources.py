@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from graphfilter.data import Columns, TableEncoder
     from graphfilter.fits import Source
     from graphfilter.graph import Graph, Joined
-    from graphfilter.tables import TableSource
+    from graphfilter.tables import TableSource, TextOptions
 
 
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print no progress and no notes.")]
@@ -60,7 +60,7 @@ ORIGIN = (
 )  # fmt: skip
 
 
-def _option(*names: str, help: str, panel: str, metavar: str = "COLUMN") -> Any:
+def _option(panel: str, help: str, *names: str, metavar: str = "COLUMN") -> Any:
     return typer.Option(*names, help=help, rich_help_panel=panel, metavar=metavar)
 
 
@@ -71,135 +71,107 @@ class GraphOptions:
     edges: Annotated[
         Path | None,
         _option(
-            help="Table of edges: CSV, TSV, TXT (or .gz), Excel or Parquet.",
-            panel=TABLES,
-            metavar="FILE",
+            TABLES, "Table of edges: CSV, TSV, TXT (or .gz), Excel or Parquet.", metavar="FILE"
         ),
     ] = None
     vertices: Annotated[
         Path | None,
         _option(
-            help="Table of vertices: an id, features, and a label where known.",
-            panel=TABLES,
-            metavar="FILE",
+            TABLES, "Table of vertices: an id, features, and a label where known.", metavar="FILE"
         ),
     ] = None
     allow_missing: Annotated[
         bool,
         _option(
+            TABLES,
+            "Leave out edges to vertices that are not in the table, instead of stopping.",
             "--allow-missing",
-            help="Leave out edges to vertices that are not in the table, instead of stopping.",
-            panel=TABLES,
             metavar="",
         ),
     ] = False
     directed: Annotated[
         bool,
         _option(
+            TABLES,
+            "Keep directions: edges go from the source to the target.",
             "--directed",
-            help="Keep directions: edges go from the source to the target.",
-            panel=TABLES,
             metavar="",
         ),
     ] = False
     dataset: Annotated[
         str | None,
-        _option(help="Named dataset: see graphfilter data list.", panel=OTHER, metavar="NAME"),
+        _option(OTHER, "Named dataset: see graphfilter data list.", metavar="NAME"),
     ] = None
     graph: Annotated[
         Path | None,
         _option(
-            help="Graph in one file: npz, MatrixMarket, GraphML, GML or an edge list; or a store "
+            OTHER,
+            "Graph in one file: npz, MatrixMarket, GraphML, GML or an edge list; or a store "
             "(see graphfilter store).",
-            panel=OTHER,
             metavar="FILE",
         ),
     ] = None
     label: Annotated[
-        str | None, _option(help="Column of labels; empty cells are unlabelled.", panel=COLUMNS)
+        str | None, _option(COLUMNS, "Column of labels; empty cells are unlabelled.")
     ] = None
     unlabelled: Annotated[
         str,
         _option(
-            help="Labels that mean unlabelled, separated by commas. Default: NA, N/A, NaN, null, "
+            COLUMNS,
+            "Labels that mean unlabelled, separated by commas. Default: NA, N/A, NaN, null, "
             "none, ? and -1; empty cells always.",
-            panel=COLUMNS,
             metavar="LABEL,LABEL",
         ),
     ] = ""
-    id: Annotated[str | None, _option(help="Ids of the vertices.", panel=COLUMNS)] = None
-    source: Annotated[str | None, _option(help="Ids of one end of the edges.", panel=COLUMNS)] = (
+    id: Annotated[str | None, _option(COLUMNS, "Ids of the vertices.")] = None
+    source: Annotated[str | None, _option(COLUMNS, "Ids of one end of the edges.")] = None
+    target: Annotated[str | None, _option(COLUMNS, "Ids of the other end.")] = None
+    weight: Annotated[str | None, _option(COLUMNS, "Edge weights, not negative.")] = None
+    edge_kind: Annotated[str | None, _option(COLUMNS, "Edge types: each has its own filter.")] = (
         None
     )
-    target: Annotated[str | None, _option(help="Ids of the other end.", panel=COLUMNS)] = None
-    weight: Annotated[str | None, _option(help="Edge weights, not negative.", panel=COLUMNS)] = None
-    edge_kind: Annotated[
-        str | None,
-        _option("--edge-kind", help="Edge types: each has a filter of its own.", panel=COLUMNS),
-    ] = None
     merge: Annotated[
         str | None,
         _option(
-            help="How rows of the same edge are merged: sum, mean, max or last. Default: amounts, "
+            COLUMNS,
+            "How rows of the same edge are merged: sum, mean, max or last. Default: amounts, "
             "minutes and counts are added up.",
-            panel=COLUMNS,
             metavar="NAME",
         ),
     ] = None
     clean_ids: Annotated[
         bool,
         _option(
-            "--clean-ids",
-            help="Clean ids in both tables: strip blanks and characters without width, and use "
+            COLUMNS,
+            "Clean ids in both tables: strip blanks and characters without width, and use "
             "one Unicode form.",
-            panel=COLUMNS,
+            "--clean-ids",
             metavar="",
         ),
     ] = False
     delimiter: Annotated[
         str | None,
         _option(
-            help="Separator: comma, semicolon, tab, pipe, space or a character.",
-            panel=TEXT,
-            metavar="NAME",
+            TEXT, "Separator: comma, semicolon, tab, pipe, space or a character.", metavar="NAME"
         ),
     ] = None
     encoding: Annotated[
         str | None,
-        _option(help="Encoding: utf-8, utf-16, cp1252, latin-1, ...", panel=TEXT, metavar="NAME"),
+        _option(TEXT, "Encoding: utf-8, utf-16, cp1252, latin-1, ...", metavar="NAME"),
     ] = None
-    decimal: Annotated[
-        str | None, _option(help="Decimal sign: . or ,", panel=TEXT, metavar="SIGN")
-    ] = None
+    decimal: Annotated[str | None, _option(TEXT, "Decimal sign: . or ,", metavar="SIGN")] = None
     quiet: Quiet = False
 
     def words(self) -> tuple[str, ...]:
         """Return the words of the command line that name the graph."""
-        given = {f.name.replace("_", "-"): getattr(self, f.name) for f in fields(self)}
-        del given["quiet"]
-        words: list[str] = []
-        for name, value in given.items():
-            if value is True:
-                words.append(f"--{name}")
-            else:
-                values = value if isinstance(value, list | tuple) else [value] if value else []
-                words += [word for one in values for word in (f"--{name}", str(one))]
-        return tuple(words)
+        return self.said({f.name for f in fields(FitOptions)})
 
-    @functools.cached_property
-    def vertex_table(self) -> TableSource:
-        """The table of vertices: opened once, whatever is read of it."""
-        from graphfilter.tables import TextOptions, open_table
-
-        assert self.vertices is not None
-        return open_table(self.vertices, TextOptions(self.delimiter, self.encoding, self.decimal))
-
-    def said(self) -> tuple[str, ...]:
-        """Return the words of the command line for every option that was given."""
+    def said(self, names: Collection[str] = ()) -> tuple[str, ...]:
+        """Return the words of the command line for every option that was given, of some names."""
         words: list[str] = []
         for f in fields(self):
             value = getattr(self, f.name)
-            if f.name == "quiet" or value == f.default:
+            if f.name == "quiet" or value in (f.default, "") or (names and f.name not in names):
                 continue
             word = f"--{f.name.replace('_', '-')}"
             if isinstance(value, bool):
@@ -208,6 +180,21 @@ class GraphOptions:
             values = value if isinstance(value, list | tuple) else [value]
             words += [w for one in values for w in (word, str(one))]
         return tuple(words)
+
+    @property
+    def text(self) -> TextOptions:
+        """How the tables are written."""
+        from graphfilter.tables import TextOptions
+
+        return TextOptions(self.delimiter, self.encoding, self.decimal)
+
+    @functools.cached_property
+    def vertex_table(self) -> TableSource:
+        """The table of vertices: opened once, whatever is read of it."""
+        from graphfilter.tables import open_table
+
+        assert self.vertices is not None
+        return open_table(self.vertices, self.text)
 
     def columns(self, like: Columns | None = None) -> Columns:
         """Return the columns that were named; those that a table ``like`` this had otherwise."""
@@ -240,7 +227,7 @@ class GraphOptions:
         ``remedy`` is what an error about an edge to an unknown vertex advises.
         """
         self._check()
-        from graphfilter.data import TextOptions, load_dataset, read_graph, read_tables
+        from graphfilter.data import load_dataset, read_graph, read_tables
 
         columns = None
         origin = {
@@ -261,10 +248,9 @@ class GraphOptions:
             assert self.edges is not None
             assert self.vertices is not None
             columns = self.columns(like)
-            text = TextOptions(self.delimiter, self.encoding, self.decimal)
             with waiting(f"reading {self.vertices} and {self.edges}", quiet=self.quiet):
                 found, encoder = read_tables(
-                    self.edges, self.vertex_table, columns=columns, encoder=encoder, text=text,
+                    self.edges, self.vertex_table, columns=columns, encoder=encoder, text=self.text,
                     allow_missing=self.allow_missing, remedy=remedy,
                 )  # fmt: skip
         found = self._at_its_time(found)
@@ -281,22 +267,20 @@ class GraphOptions:
         self, known: Graph, *, title: str, encoder: TableEncoder | None, like: Columns | None
     ) -> Joined:
         """Read tables of new rows and join them to a graph that is known, and has a title."""
-        from graphfilter.data import TextOptions
         from graphfilter.graph import join_tables
 
         for name in ("dataset", "graph"):
             if getattr(self, name) is not None:
                 raise ConfigError(
                     f"--with joins tables of new rows to a graph; leave it out with --{name}, "
-                    "which is a whole graph."
+                    "which names a whole graph."
                 )
         if self.vertices is None:
             raise ConfigError("--with needs a table of new rows: --vertices, and --edges if any.")
-        text = TextOptions(self.delimiter, self.encoding, self.decimal)
         with waiting(f"reading {self.vertices}", quiet=self.quiet):
             joined = join_tables(
                 known, self.edges, self.vertex_table, title=title, columns=self.columns(like),
-                allow_missing=self.allow_missing, encoder=encoder, text=text,
+                allow_missing=self.allow_missing, encoder=encoder, text=self.text,
             )  # fmt: skip
         tell(joined.notes, quiet=self.quiet)
         return joined
@@ -330,7 +314,7 @@ class GraphOptions:
                 "it with graphfilter store ... --like RUN."
             )
         if self.directed and not found.directed:
-            raise ConfigError(f"{folder}: it holds no directions. Leave out --directed.")
+            raise ConfigError(f"{folder}: it has no directions. Leave out --directed.")
         columns = None if header.columns is None else convert(Columns, header.columns)
         return found, encoder, columns
 
@@ -354,14 +338,14 @@ class GraphOptions:
                 )
             if others and others[0] in ("--edge-time", "--as-of"):
                 raise ConfigError(
-                    f"{others[0]} is for tables (--edges and --vertices): --{named[0]} keeps no "
+                    f"{others[0]} is for tables (--edges and --vertices): --{named[0]} has no "
                     "times of edges. Train on a table or store of the earlier edges, and predict "
                     "one of all."
                 )
             if others:
                 raise ConfigError(
                     f"{others[0]} is for tables (--edges and --vertices); leave it out with "
-                    f"--{named[0]}, which knows its own."
+                    f"--{named[0]}, which has its own."
                 )
         elif self.edges is None or self.vertices is None:
             missing = "--edges" if self.edges is None else "--vertices"
@@ -374,37 +358,27 @@ class FeatureOptions(GraphOptions):
 
     features: Annotated[
         str,
-        _option(
-            help="Use only these features, separated by commas.",
-            panel=COLUMNS,
-            metavar="COLUMN,COLUMN",
-        ),
+        _option(COLUMNS, "Use only these features, separated by commas.", metavar="COLUMN,COLUMN"),
     ] = ""
     categorical: Annotated[
         str,
-        _option(
-            help="One-hot encode these columns of numbers.", panel=COLUMNS, metavar="COLUMN,COLUMN"
-        ),
+        _option(COLUMNS, "One-hot encode these columns of numbers.", metavar="COLUMN,COLUMN"),
     ] = ""
-    drop: Annotated[
-        str, _option(help="Leave these columns out.", panel=COLUMNS, metavar="COLUMN,COLUMN")
-    ] = ""
+    drop: Annotated[str, _option(COLUMNS, "Leave these columns out.", metavar="COLUMN,COLUMN")] = ""
     column: Annotated[
         list[str] | None,
         _option(
-            help="Read a column as number, boolean, category, date, text or drop. Repeat for "
-            "others.",
-            panel=COLUMNS,
+            COLUMNS,
+            "Read a column as number, boolean, category, date, text or drop. Repeat for others.",
             metavar="NAME=KIND",
         ),
     ] = None
     vertex_kind: Annotated[
         str | None,
         _option(
-            "--vertex-kind",
-            help="Vertex types (account, device): a column that a type never has is not missing "
+            COLUMNS,
+            "Vertex types (account, device): a column that a type never has is not missing "
             "on its vertices.",
-            panel=COLUMNS,
         ),
     ] = None
 
@@ -413,24 +387,20 @@ class FeatureOptions(GraphOptions):
 class FitOptions(FeatureOptions):
     """Say which vertices train, too."""
 
-    split: Annotated[
-        str | None, _option(help="Parts: train, val or test per vertex.", panel=COLUMNS)
-    ] = None
+    split: Annotated[str | None, _option(COLUMNS, "Parts: train, val or test per vertex.")] = None
     edge_time: Annotated[
         str | None,
         _option(
-            "--edge-time",
-            help="Times of the edges. With --as-of or --split-by, later edges are left out of "
-            "training; predictions use all.",
-            panel=COLUMNS,
+            COLUMNS,
+            "Times of the edges. With --as-of or --split-by, training leaves later edges "
+            "out; predictions use all.",
         ),
     ] = None
     as_of: Annotated[
         str | None,
         _option(
-            "--as-of",
-            help="Train with the edges before this date only (or number, as --edge-time has them).",
-            panel=COLUMNS,
+            COLUMNS,
+            "Train only with the edges before this date (or number, like --edge-time).",
             metavar="DATE",
         ),
     ] = None

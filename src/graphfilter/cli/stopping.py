@@ -52,10 +52,10 @@ def what_is_kept(out: Path) -> str:
     from graphfilter.run_folder import checkpoints
 
     if not checkpoints(out):
-        return "nothing was kept: there was no checkpoint yet."
+        return "nothing was saved: there was no checkpoint yet."
     of_members = any(path.stem.startswith("checkpoint-") for path in checkpoints(out))
-    at_once = ", with --seconds 0 to the answer so far" if of_members else ""
-    return f"what was done is kept. Resume{at_once} with: {command_line()} --resume"
+    at_once = " (add --seconds 0 to finish with what is trained)" if of_members else ""
+    return f"finished work is saved. Resume with: {command_line()} --resume{at_once}"
 
 
 def command_line() -> str:

@@ -55,7 +55,7 @@ def store(
 
     Example:  graphfilter store edges.csv vertices.csv --label kind --out kinds --memory 4GB
     """
-    from graphfilter.data import TextOptions, build_store
+    from graphfilter.data import build_store
     from graphfilter.store import build_ogb_store, estimate_build, open_tables, parse_bytes
     from graphfilter.wording import count
 
@@ -71,15 +71,15 @@ def store(
                 made = build_ogb_store(edges, out, memory=size, overwrite=overwrite, report=report)
             else:
                 columns, encoder = _encoding(given, like)
-                text = TextOptions(given.delimiter, given.encoding, given.decimal)
-                needs = estimate_build(*open_tables(edges, vertices, text), out)
+                needs = estimate_build(*open_tables(edges, vertices, given.text), out)
                 tell(needs.sentences(size), quiet=given.quiet)
                 made = build_store(
                     edges, vertices, out, columns=columns, allow_missing=given.allow_missing,
-                    encoder=encoder, text=text, memory=size, overwrite=overwrite, report=report,
+                    encoder=encoder, text=given.text, memory=size, overwrite=overwrite,
+                    report=report,
                 )  # fmt: skip
     except KeyboardInterrupt as stop:
-        kept = f"what was done is kept. Resume with: {command_line()}"
+        kept = f"finished work is saved. Resume with: {command_line()}"
         raise typer.Exit(end_stopped(stop, kept)) from None
     tell(made.notes, quiet=given.quiet)
     sizes = count(made.n_vertices, "vertex", "vertices"), count(made.n_entries // 2, "edge")
@@ -97,7 +97,7 @@ def _check_ogb(folder: Path, *, with_own: bool) -> None:
             "files; it is another folder."
         )
     if with_own:
-        raise ConfigError("a dataset of OGB knows its own vertices and columns; leave those out.")
+        raise ConfigError("an OGB dataset has its own vertices and columns; leave those out.")
 
 
 def _encoding(given: FitOptions, like: Path | None) -> tuple[Columns, TableEncoder | None]:

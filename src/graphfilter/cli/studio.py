@@ -42,7 +42,7 @@ def studio(
 
     def announce() -> None:
         say(f"The studio is at {running.url}")
-        notes = ["press Ctrl-C to end it; runs that were not downloaded are lost then."]
+        notes = ["press Ctrl-C to stop it; runs that were not downloaded are then lost."]
         tell(notes, quiet=given.quiet)
         if browser:
             webbrowser.open(running.url)

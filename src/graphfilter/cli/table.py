@@ -41,7 +41,6 @@ def table(
         typer.Option(
             help="Format: text, markdown (md), csv or latex (tex). Default: by the name of --out.",
             metavar="NAME",
-            show_default=False,
         ),
     ] = "",
     metric: Metric = "accuracy",
@@ -60,8 +59,10 @@ def table(
     """
     chosen = format or (out.suffix[1:] if out is not None else "text")
     chosen = check_name("format", SHORT.get(chosen, chosen), FORMATS)
-    if out is not None and out.exists() and not overwrite:
-        raise ConfigError(f"{out}: exists; pass --overwrite to replace it.")
+    if out is not None:
+        from graphfilter.storage import check_file
+
+        check_file(out, overwrite=overwrite)
     tables = _read_tables(sources, metric, quiet)
     if out is None:
         show_tables(tables, chosen)
@@ -83,7 +84,7 @@ def read_benchmark(path: Path, quiet: bool) -> list[Record]:
         raise DataFileError(path, "there is no such file; graphfilter bench --out writes one.")
     file = RecordFile(path)
     if file.n_cut:
-        tell([f"{file.n_cut} cut line left out; its run is run again by bench."], quiet=quiet)
+        tell([f"{file.n_cut} incomplete line left out; bench will repeat its run."], quiet=quiet)
     return file.records
 
 

@@ -1,20 +1,133 @@
-"""Options of fit together: what to predict, and what is wanted of the answer."""
+"""Options of fit: what to predict, and what is wanted of the answer; not how it is trained."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from graphfilter.cli.answer_options import AnswerOptions
-from graphfilter.cli.sources import listed
+import typer
+
+from graphfilter.cli.help import ANSWER, SPLIT, TWO_CLASSES
+from graphfilter.cli.predicted_options import PredictedOptions
+from graphfilter.cli.sources import ExcelSafe, listed
 from graphfilter.errors import ConfigError
+
+if TYPE_CHECKING:
+    from graphfilter.data import Columns
+    from graphfilter.fits import Asked, SplitBy
 
 # Options that are about classes: they have no meaning for numbers and labels.
 _OF_CLASSES = ("label", "unlabelled", "threshold", "cost", "positive", "embeddings")
 
 
 @dataclass(frozen=True)
-class TargetOptions(AnswerOptions):
+class TargetOptions(PredictedOptions):
     """Name a graph, its columns, what to predict, and what is wanted of the answer."""
+
+    threshold: Annotated[
+        str,
+        typer.Option(
+            help="Threshold: a probability, or the score that chooses it on validation vertices: "
+            "f1, accuracy, balanced_accuracy, mcc or cost. Default: the more probable class. Saved "
+            "with the model and used by predict.",
+            metavar="NUMBER|METRIC",
+            rich_help_panel=TWO_CLASSES,
+        ),
+    ] = ""
+    cost: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Cost of an error. fraud:ok=10: predicting ok for fraud costs ten times a false "
+            "alarm. The threshold with the lowest cost is chosen.",
+            metavar="TRUE:PREDICTED=COST",
+            rich_help_panel=TWO_CLASSES,
+        ),
+    ] = None
+    positive: Annotated[
+        str,
+        typer.Option(
+            help="Positive class. Default: the first that --cost names, or the rarer one.",
+            metavar="CLASS",
+            rich_help_panel=TWO_CLASSES,
+        ),
+    ] = ""
+
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            help="Coverage of prediction sets, such as 0.9: predictions.csv then has a set of "
+            "classes for each vertex, or an interval for its number, that holds the truth for this "
+            "share of vertices; calibrated on validation vertices.",
+            metavar="SHARE",
+            rich_help_panel=ANSWER,
+        ),
+    ] = None
+    keep_graph: Annotated[
+        bool | None,
+        typer.Option(
+            "--keep-graph/--no-keep-graph",
+            help="Save the graph with the run, for predict --with run. Default: up to 64 MiB.",
+            rich_help_panel=ANSWER,
+        ),
+    ] = None
+    forget_ids: Annotated[
+        bool,
+        typer.Option(
+            "--forget-ids",
+            help="Do not save the hashed vertex ids in the model: predict then recognises no "
+            "vertex, and is less accurate on a graph that has grown.",
+        ),
+    ] = False
+    embeddings: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write embeddings, the filtered hidden layer of every vertex, to this .parquet "
+            "or .csv file.",
+            metavar="FILE",
+            rich_help_panel=ANSWER,
+        ),
+    ] = None
+
+    excel_safe: ExcelSafe = False
+
+    repeats: Annotated[
+        int,
+        typer.Option(
+            help="Number of splits to train on, side by side: the report and metrics.json show "
+            "how the scores vary. The model of the first split is saved.",
+            metavar="N",
+            min=1,
+            rich_help_panel=SPLIT,
+        ),
+    ] = 1
+
+    title: Annotated[
+        str,
+        typer.Option(
+            help="Title of the report. Default: the table's name.",
+            metavar="TEXT",
+            rich_help_panel=ANSWER,
+        ),
+    ] = ""
+    split_by: Annotated[
+        str | None,
+        typer.Option(
+            help="Split by date or number: train on the earliest 60 %, validate on the next 20 %, "
+            "test on the latest. For a model that will predict the future. Not a feature.",
+            metavar="COLUMN",
+            rich_help_panel=SPLIT,
+        ),
+    ] = None
+    group: Annotated[
+        str | None,
+        typer.Option(
+            help="Split by group (household, plant, patient): no group is in two parts. For a "
+            "model that will predict new groups. Not a feature.",
+            metavar="COLUMN",
+            rich_help_panel=SPLIT,
+        ),
+    ] = None
 
     def check_target(self) -> None:
         """Raise where options do not go together; before anything is read."""
@@ -32,3 +145,38 @@ class TargetOptions(AnswerOptions):
             raise ConfigError(
                 f"--{given[0]} is for one class per vertex; leave it out with {word}."
             )
+
+    def columns(self, like: Columns | None = None) -> Columns:
+        """Leave the column to divide by out of the features, unless it is named among them."""
+        chosen = super().columns(like)
+        divides = [n for n in (self.split_by, self.group) if n and n not in chosen.features]
+        return replace(chosen, drop=(*chosen.drop, *(n for n in divides if n not in chosen.drop)))
+
+    def split_rule(self) -> SplitBy:
+        """Read the column to divide by, where there is one."""
+        from graphfilter.fits import STRATIFIED, SplitBy
+        from graphfilter.tables import read_groups, read_times
+
+        named = [n for n in ("split_by", "group", "split") if getattr(self, n) is not None]
+        if len(named) > 1:
+            words = " and ".join(f"--{name.replace('_', '-')}" for name in named)
+            raise ConfigError(f"{words} each divide the vertices; give one of them.")
+        if self.split_by is None and self.group is None:
+            return STRATIFIED
+        if self.vertices is None:
+            word = "--split-by" if self.split_by else "--group"
+            raise ConfigError(f"{word} names a column of a table (--vertices); there is none.")
+        if self.split_by is not None:
+            times = read_times(self.vertex_table, self.split_by)
+            return SplitBy(self.split_by, times=times)
+        assert self.group is not None
+        return SplitBy(self.group, groups=read_groups(self.vertex_table, self.group))
+
+    def asked(self) -> Asked:
+        """Return what is wanted of the answer."""
+        from graphfilter.fits import Asked
+
+        return Asked(
+            self.threshold, tuple(self.cost or ()), self.positive, self.embeddings, self.repeats,
+            self.title, self.coverage, self.keep_graph, self.excel_safe, self.forget_ids,
+        )  # fmt: skip

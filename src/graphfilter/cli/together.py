@@ -49,8 +49,8 @@ def say_division(system: System, n_processes: int) -> str:
     if is_divided(system):
         return f"{n_processes} processes: the {what} of {system.title} are divided among them."
     return (
-        f"{system.title} is trained by one of the {n_processes} processes: what can be divided are "
-        "the hidden columns of a filter network (sgf) and the members of a committee."
+        f"{system.title} is trained by one of the {n_processes} processes: only the hidden "
+        "columns of a filter network (sgf) and the members of a committee can be divided."
     )
 
 

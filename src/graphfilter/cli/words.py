@@ -57,8 +57,8 @@ def in_options(message: str) -> str:
 
     >>> in_options("Name another column with `edge_kind`, or pass `allow_missing=True`.")
     'Name another column with --edge-kind, or pass --allow-missing.'
-    >>> in_options("otherwise: `kinds=(('first name', 'text'),)`")
-    "otherwise: --column 'first name=text'"
+    >>> in_options("to change this: `kinds=(('first name', 'text'),)`")
+    "to change this: --column 'first name=text'"
     """
     return _ARGUMENT.sub(_option, message)
 

@@ -4,7 +4,7 @@ Conformal prediction from outputs that are there: nothing is trained again. The 
 vertices that are exchangeable: those to be predicted must have been drawn like those that are held
 to calibrate. Arrays in, arrays out.
 
-MAPIE was looked at first. It calibrates an estimator that it calls with rows of X, and its
+MAPIE calibrates an estimator that it calls with rows of X, and its
 cross-conformal classes clone and refit that estimator for every fold: here one training has
 answered for all vertices at once, and only the pool of members is fitted without a fold. Its scores
 are of one row at a time, so that they cannot be averaged over neighbours; and it takes no several

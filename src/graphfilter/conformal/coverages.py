@@ -14,7 +14,7 @@ def check_coverage(coverage: float) -> float:
     0.9
     """
     if not 0 < check_number("coverage", coverage) < 1:
-        raise ConfigError(f"coverage must be between 0 and 1; got {coverage}. Usual are .8 to .95.")
+        raise ConfigError(f"coverage must be between 0 and 1; got {coverage}. Usual: 0.8 to 0.95.")
     return float(coverage)
 
 

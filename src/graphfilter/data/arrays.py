@@ -34,7 +34,7 @@ def make_csr(
     most = max(MOST_COLUMNS, MOST_COLUMNS_PER_ENTRY * len(data))
     if n_columns > min(most, np.iinfo(np.int32).max):
         got = f"got {n_columns} with {len(data)} entries"
-        raise GraphError(f"a sparse matrix must not have so many columns that are empty; {got}.")
+        raise GraphError(f"a sparse matrix must not have that many empty columns; {got}.")
     if indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
         raise GraphError("the indices of a sparse matrix must be whole numbers.")
     if data.dtype.kind not in "biuf":

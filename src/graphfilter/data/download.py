@@ -48,8 +48,8 @@ def download(
     except ValueError as error:
         raise DataFileError(
             file.url,
-            f"is not the file it should be ({error}). Nothing was kept. Try again; if it "
-            "persists, the source has changed.",
+            f"is not the expected file ({error}). Nothing was kept. Try again; if it persists, "
+            "the source has changed.",
         ) from error
     finally:
         # pooch leaves the connection of a failed download open until it is collected.

@@ -25,7 +25,7 @@ def write_tables(graph: Graph, folder: str | PathLike[str]) -> tuple[Path, Path]
     """Write ``edges.csv`` and ``vertices.csv``, which :func:`read_tables` reads back.
 
     Edges are source, target and, in a weighted graph, weight; those of a directed graph are its
-    arcs, to be read with ``directed=True``. Kinds of edges are not written. Vertices are id, label
+    arcs, to be read with ``directed=True``. Edge types are not written. Vertices are id, label
     if there are any, split if there is a fixed one (the first), then one column per feature: its
     name, or ``f0``, ``f1``, ... A feature with a name that reading would take for something else,
     such as ``label``, is written as ``feature_label``. Ids and classes come back as strings.

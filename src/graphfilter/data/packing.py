@@ -133,7 +133,9 @@ def unpack_datasets(
                 count.add(file.size)
             done.append(Unpacked(file.name, state))
         if tar.next() is not None:
-            raise DataFileError(archive, f"is damaged: it holds more than it says. {_AGAIN}")
+            raise DataFileError(
+                archive, (f"is damaged: it holds more than its manifest lists. {_AGAIN}")
+            )
     return done
 
 
@@ -179,7 +181,7 @@ def _find(names: Sequence[str]) -> dict[str, Path]:
         elif names:
             remedy = f"get it first: graphfilter data get {entry.name}"
             if entry.file is None:
-                remedy = "it has no file of its own; leave it out"
+                remedy = "it has no file; leave it out"
             raise ConfigError(f"{entry.name} must be in a file on this machine; {remedy}.")
         if path is not None and entry.base is not None:
             found |= _find([entry.base])
@@ -268,13 +270,11 @@ def _keep(
             while chunk := hashed.read(_CHUNK):
                 out.write(chunk)
         if hashed.digest.hexdigest() != file.sha256:
-            raise DataFileError(
-                archive, f"is damaged: {file.name} is not what was packed. {_AGAIN}"
-            )
+            raise DataFileError(archive, f"is damaged: {file.name} was changed. {_AGAIN}")
         if entry.sha256 == file.sha256 or (entry.base is not None and entry.sha256 is None):
             return
         if entry.base is not None:
-            raise DataFileError(archive, f"{file.name} is not the original that is known.")
+            raise DataFileError(archive, f"{file.name} is not the known original.")
         # Built on that machine from the originals, as it would be here, and held to its counts.
         whole = next(
             e for e in DATASETS.values() if e.file == entry.file and not e.largest_component

@@ -187,8 +187,8 @@ def check_sha256(path: Path, entry: Dataset) -> None:
         raise DataFileError(
             path,
             f"is not the {entry.name} that is known (sha256 {found[:12]}..., must be "
-            f"{entry.sha256[:12]}...). Get it again; or, if you mean to use your own version, "
-            "give it another name and read it with graphfilter.data.readers.read_npz.",
+            f"{entry.sha256[:12]}...). Get it again; or, to use your own version, give it another "
+            "name and read it with graphfilter.data.readers.read_npz.",
         )
 
 

@@ -82,7 +82,7 @@ class _Array(_StandIn):
         """Build the array; an object array of one element gives that element."""
         state = self.state
         if not (isinstance(state, tuple) and len(state) == 5 and isinstance(state[2], _DType)):
-            raise GraphError("an array must have a shape, a type and data; it has not.")
+            raise GraphError("an array must have a shape, a type and data; it does not.")
         _, shape, dtype_, fortran, raw = state
         dtype = dtype_.build()
         if not isinstance(shape, tuple) or not all(type(k) is int and k >= 0 for k in shape):
@@ -106,7 +106,7 @@ class _CsrMatrix(_StandIn):
         parts = [state.get(key) for key in ("data", "indices", "indptr")]
         shape = state.get("_shape")
         if not all(isinstance(part, _Array) for part in parts) or not isinstance(shape, tuple):
-            raise GraphError("a sparse matrix must have data, indices and a shape; it has not.")
+            raise GraphError("a sparse matrix must have data, indices and a shape; it does not.")
         if not all(type(k) is int for k in shape):
             raise GraphError("a sparse matrix's shape must be whole numbers; it is not.")
         data, indices, indptr = (part.build() for part in parts if isinstance(part, _Array))

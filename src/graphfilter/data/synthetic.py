@@ -64,7 +64,7 @@ def make_csbm(
     if not 0 <= min(p_within, p_across) <= max(p_within, p_across) <= 1:
         raise ConfigError(
             f"mean_degree must leave room for the edges among {n_vertices} vertices at frequency "
-            f"{frequency:g}; got {mean_degree:g}. Take fewer, or more vertices."
+            f"{frequency:g}; got {mean_degree:g}. Use a lower degree, or more vertices."
         )
     rng = np.random.default_rng(seed)
     first, second = (_pairs_within(m, p_within, rng) for m in sizes)

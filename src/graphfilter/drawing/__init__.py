@@ -1,7 +1,7 @@
 """Colours of every picture, and small pictures and cards for notebooks, written as text.
 
-Needs no other room and no library: what a notebook shows of an object appears at once, in light
-and dark. ``plot`` draws with matplotlib.
+Needs no library: what a notebook shows of an object appears at once, in light and dark.
+``plot`` draws with matplotlib.
 """
 
 from graphfilter.drawing.card import card

@@ -47,7 +47,7 @@ def line_chart(
     lines : sequence of Line
     x_range : (float, float)
     title : str
-        Read out in the place of the picture.
+        Read out replaces             the picture.
     ends : (str, str)
         What the two ends of the range are called.
     marks : iterable of float

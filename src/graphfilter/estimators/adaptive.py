@@ -73,7 +73,7 @@ class AdaptiveEstimator(VertexEstimator):
         chosen: dict[str, Any],
         **options: Any,
     ) -> Trained:
-        """Train the filter; where edges have directions or kinds, with and without them.
+        """Train the filter; where edges have directions or types, with and without them.
 
         The operator 'auto' uses them where that is better on the validation vertices.
         """
@@ -87,8 +87,8 @@ class AdaptiveEstimator(VertexEstimator):
         if self.operator != AUTO:
             return Trained(*_of(plain), (f"{what} not used: the operator is {self.operator}.",))
         if not len(split.val):
-            note = f"{what} not used: without validation vertices nothing says whether to."
-            return Trained(*_of(plain), (f"{note} The operator 'channels' does.",))
+            note = f"{what} not used: there are no validation vertices to decide by."
+            return Trained(*_of(plain), (f"{note} Use operator='channels' to use them.",))
         if options.get("checkpoint") is not None:
             options["checkpoint"] = channels_file(options["checkpoint"])
         rich = super().train_on(prepared, split, seeds, {**chosen, "operator": CHANNELS}, **options)
@@ -119,12 +119,12 @@ class AdaptiveEstimator(VertexEstimator):
 
 
 def has_channels(graph: Graph) -> bool:
-    """Return whether the edges of a graph have directions or kinds."""
+    """Return whether the edges of a graph have directions or types."""
     return graph.directed or graph.kinds is not None
 
 
 def channels_file(checkpoint: str | Path) -> Path:
-    """Return where the training with directions and kinds keeps its state."""
+    """Return where the training with directions and edge types keeps its state."""
     path = Path(checkpoint)
     return path.with_name(f"{path.stem}-{CHANNELS}{path.suffix}")
 
@@ -136,7 +136,7 @@ def _of(trained: Trained) -> tuple[Sequence[Outcome], dict[str, Any]]:
 def _describe(graph: Graph) -> str:
     parts = ["directions"] if graph.directed else []
     if graph.kinds is not None:
-        parts.append(count(len(graph.kinds.names), "kind") + " of edges")
+        parts.append(count(len(graph.kinds.names), "edge type"))
     return " and ".join(parts)
 
 

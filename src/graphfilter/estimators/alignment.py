@@ -24,7 +24,7 @@ def align(X: Any, graph: Graph, *, has_names: bool, what: str = "graph") -> Grap
     """Return the graph with its vertices in the order of the rows of X.
 
     Rows that have names (the index of a DataFrame) and vertices that have names (the nodes of a
-    networkx graph) are matched by them; rows without names stand in the order of the vertices.
+    networkx graph) are matched by them; rows without names are in the order of the vertices.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def align(X: Any, graph: Graph, *, has_names: bool, what: str = "graph") -> Grap
         if rows != list(range(n)) and _are_numbers(rows, n):
             raise GraphError(
                 f"the index of X must be in order, or not be the numbers 0..{n - 1}: it is not "
-                "clear whether edges name rows by their index or by their place. Pass "
+                "clear whether edges name rows by their index or by their position. Pass "
                 "X.sort_index() (and y in the same order), or X.reset_index(drop=True)."
             )
         # Kept, so that a later X in another order is matched too.
@@ -75,7 +75,7 @@ def align_target(X: Any, y: Any, graph: Any) -> Any:
     """Return y in the order of the rows of X, or of the vertices, where both have names.
 
     Rows that the index of y does not name have no label. Without common names, labels are paired
-    with rows by their place, as scikit-learn does.
+    with rows by their position, as scikit-learn does.
     """
     found, expected = row_names(y), row_names(X)
     if X is None and isinstance(graph, Graph) and graph.vertex_names is not None:
@@ -97,7 +97,7 @@ def _are_among(found: Sequence[Any], expected: Sequence[Any]) -> bool:
 
 
 def places_of(rows: Sequence[Any], vertices: Sequence[Any], what: str) -> NDArray[np.int64]:
-    """Return the place among the vertices of each row's name."""
+    """Return the position among the vertices of each row's name."""
     place = {name: i for i, name in enumerate(vertices)}
     missing = [row for row in rows if row not in place]
     if missing:

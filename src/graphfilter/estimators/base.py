@@ -15,7 +15,7 @@ from graphfilter.conformal import sets_at
 from graphfilter.errors import ConfigError, GraphError, check_name
 from graphfilter.estimators.alignment import align_target
 from graphfilter.estimators.explaining import class_number, explain_graph, find_vertex, members_of
-from graphfilter.estimators.explaining_outputs import explain_output
+from graphfilter.estimators.explaining_outputs import explain_vertex
 from graphfilter.estimators.inputs import take_target
 from graphfilter.estimators.promises import check_promise
 from graphfilter.estimators.state import parameters
@@ -122,16 +122,16 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
     def predict_set(
         self, X: Any = None, graph: Any = None, *, coverage: float = 0.9
     ) -> NDArray[np.bool_]:
-        """Return a set of classes for every vertex that holds its class as often as promised.
+        """Return a prediction set of classes for every vertex, with the coverage asked for.
 
         Conformal: of vertices drawn like the validation vertices, at least a share ``coverage``
-        has its class in its set, whatever the model. The surer the model is, the smaller the sets;
-        each holds the most probable class. Of several labels a set holds all that a vertex has.
+        has its class in its set, whatever the model. The more confident the model, the smaller the
+        sets; each holds the most probable class. With several labels it holds all of them.
 
         Parameters
         ----------
         X, graph : as in `predict_proba`, optional
-            Of vertices of another graph nothing is promised.
+            Coverage is not guaranteed on another graph.
         coverage : float
 
         Returns
@@ -188,7 +188,7 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         output: Any = None,
         most: int = 10,
     ) -> Explanation:
-        """Say why a vertex is labelled as it is.
+        """Explain the prediction for a vertex.
 
         Parameters
         ----------
@@ -196,11 +196,11 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
             Its name, or its number in a graph without names.
         X, graph : as in `predict_proba`, optional
         against : class, optional
-            Compare the predicted class with this one; with the second most probable otherwise.
+            The class to compare the predicted one with; default: the second most probable.
         output : label, optional
-            Of several labels, the one to explain; the most probable one otherwise.
+            Of several labels, the one to explain; default: the most probable.
         most : int
-            Vertices and features to name.
+            Number of vertices and features to list.
 
         Returns
         -------
@@ -221,18 +221,14 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         if not self.task_.one_class:
             if against is not None:
                 raise ConfigError("against is a class; of several labels, name one as output.")
-            target, _ = take_target(self, X if self.graph is None else None, graph)
-            said = self.answers(X if self.graph is None else None, graph)
-            own = [find_vertex(target, vertex)]
-            return explain_output(self, self.prepare(target), said, own, output, most=most)[0]
+            return explain_vertex(self, vertex, X, graph, output, most)
         if output is not None:
             raise ConfigError("output is one of several labels; here a vertex has one class.")
-        target, _ = take_target(self, X if self.graph is None else None, graph)
-        number = find_vertex(target, vertex)
-        prepared = self.prepare(target)
-        probabilities = self.predict_proba(X if self.graph is None else None, graph)
+        given = X if self.graph is None else None
+        target, _ = take_target(self, given, graph)
+        own, said = [find_vertex(target, vertex)], self.predict_proba(given, graph)
         other = None if against is None else class_number(self, against)
-        return explain_graph(self, prepared, probabilities, [number], against=[other], most=most)[0]
+        return explain_graph(self, self.prepare(target), said, own, against=[other], most=most)[0]
 
     def as_members(self, prepared: Prepared) -> list[Member]:
         """Return the networks whose probabilities are averaged, with their weights."""

@@ -113,7 +113,7 @@ def _join_rows(
 def _places(X: Any, bound: Graph, vertices: Any, remedy: str) -> Index:
     """Return which vertices of a bound graph the rows of X are: as told, by index, or all."""
     n = bound.n_vertices
-    if not _holds_rows(X):
+    if len(getattr(X, "shape", ())) != 2:
         raise ConfigError(
             "vertices says which vertices the rows of X are: X must then hold their features; "
             f"got {type(X).__name__}."
@@ -134,10 +134,6 @@ def _places(X: Any, bound: Graph, vertices: Any, remedy: str) -> Index:
             f"{type(X).__name__} does not. {remedy}"
         )
     return places_of(rows, bound.vertex_names or range(n), "graph")
-
-
-def _holds_rows(X: Any) -> bool:
-    return len(getattr(X, "shape", ())) == 2
 
 
 def _check_not_row_numbers(features: Any, old: Any, places: Index, fitted: Index) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import GraphError, check_count
-from graphfilter.estimators.members import FittedMember
+from graphfilter.estimators.asking import AskedEstimator
 from graphfilter.explain import Explanation, LastColumns, Member, explain_vertices, member_of
 from graphfilter.graph import Graph
 from graphfilter.runtime import own_torch_state
@@ -20,23 +20,8 @@ from graphfilter.systems import Prepared
 _MOST_NAMES = 20_000
 
 
-class HasMembers(Protocol):
-    """A fitted estimator that says who answers for a graph."""
-
-    def members_of(self, prepared: Prepared) -> list[FittedMember]: ...
-
-
-class Explained(HasMembers, Protocol):
-    """What an explanation takes of a fitted classifier."""
-
-    @property
-    def classes_(self) -> NDArray[Any]: ...
-
-    def as_members(self, prepared: Prepared) -> list[Member]: ...
-
-
 def explain_graph(
-    classifier: Explained,
+    classifier: AskedEstimator,
     prepared: Prepared,
     probabilities: NDArray[np.float64],
     vertices: Sequence[int],
@@ -45,7 +30,7 @@ def explain_graph(
     against: Sequence[int | None] | None = None,
     most: int = 10,
 ) -> list[Explanation]:
-    """Explain what a classifier says of some vertices of a graph that is ready for prediction.
+    """Explain the predictions of a classifier for some vertices of a prepared graph.
 
     ``answered`` and ``against`` hold class numbers: those that are predicted, where they are not
     the most probable, and those to compare them with.
@@ -56,7 +41,7 @@ def explain_graph(
         return explain_vertices(
             members,
             prepared.graph,
-            classifier.classes_,
+            classifier.target_names_,
             probabilities,
             [vertices[i] for i in own],
             answered=None if answered is None else [answered[i] for i in own],
@@ -65,7 +50,7 @@ def explain_graph(
         )
 
     with own_torch_state(gradients=False):
-        members, shares = classifier.as_members(prepared), prepared.shares
+        members, shares = members_of(classifier, prepared), prepared.shares
         if shares is None:
             return explain(members, range(len(vertices)))
         # Where a part of the graph is known, members count differently for every vertex.
@@ -83,7 +68,7 @@ def explain_graph(
         ]
 
 
-def members_of(estimator: HasMembers, prepared: Prepared) -> list[Member]:
+def members_of(estimator: AskedEstimator, prepared: Prepared) -> list[Member]:
     """Return the networks of an estimator as they predict, with what each sees and counts."""
     views: dict[str, LastColumns] = {}
     return [
@@ -126,9 +111,9 @@ def find_vertex(graph: Graph, vertex: Any) -> int:
     raise GraphError(f"there is no vertex {text!r} among the {graph.n_vertices:,} ids.{hint}")
 
 
-def class_number(classifier: Explained, name: Any) -> int:
+def class_number(classifier: AskedEstimator, name: Any) -> int:
     """Return the number of a class, given by its name."""
-    names = [str(c) for c in classifier.classes_]
+    names = [str(c) for c in classifier.target_names_]
     if str(name) in names:
         return names.index(str(name))
     raise GraphError(f"against must be one of the classes {', '.join(names)}; got {str(name)!r}.")

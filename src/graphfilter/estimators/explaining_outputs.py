@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import check_count, check_name
-from graphfilter.estimators.explaining import members_of
+from graphfilter.estimators.asking import AskedEstimator
+from graphfilter.estimators.explaining import find_vertex, members_of
+from graphfilter.estimators.inputs import take_target
 from graphfilter.estimators.members import FittedMember
 from graphfilter.explain import Explanation, explain_members, name_parts
 from graphfilter.runtime import own_torch_state
@@ -22,19 +24,18 @@ from graphfilter.wording import number
 UNITS = {"identity": "the number itself", "log": "as log(1 + y)", "rank": "by its rank"}
 
 
-class Answering(Protocol):
-    """What an explanation of one output takes of a fitted estimator."""
-
-    @property
-    def target_names_(self) -> NDArray[Any]: ...
-
-    target_scales_: tuple[TargetScale, ...]
-
-    def members_of(self, prepared: Prepared) -> list[FittedMember]: ...
+def explain_vertex(
+    estimator: AskedEstimator, vertex: Any, X: Any, graph: Any, output: Any, most: int
+) -> Explanation:
+    """Explain one label, or one number, of a vertex; ``X`` and ``graph`` as in ``predict``."""
+    given = X if estimator.graph is None else None
+    target, _ = take_target(estimator, given, graph)
+    own, said = [find_vertex(target, vertex)], estimator.answers(given, graph)
+    return explain_output(estimator, estimator.prepare(target), said, own, output, most=most)[0]
 
 
 def explain_output(
-    estimator: Answering,
+    estimator: AskedEstimator,
     prepared: Prepared,
     outputs: NDArray[np.float64],
     vertices: Sequence[int],

@@ -39,7 +39,8 @@ def take_features(estimator: EstimatorState, X: Any, held: Any, *, reset: bool) 
     if (odd := odd_column(features)) is not None:
         raise GraphError(
             f"X must hold numbers, as in the fit; column {odd.name!r} has {odd.problem}. Fill it "
-            "in, or fit on a table that has such cells too: fit then learns what stands for them."
+            "in, or fit on a table that has such cells too: fit then learns a value to replace "
+            "them."
         )
     features = _in_order_of_the_fit(estimator, features, reset)
     return validate_data(

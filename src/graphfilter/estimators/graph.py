@@ -125,15 +125,12 @@ class OfCommittee(VertexEstimator):
         } | outcome.without_a_say
         told = {part.system.title for part in outcome.parts}
         self.absent_ |= {
-            member.title: "not begun when training was told to end"
+            member.title: "not started when training was stopped"
             for member in committee.members
             if member.title not in told and member.title not in self.absent_
         }
         self.notes_ = (
-            *(
-                f"{title} failed, and the others answer: {why}."
-                for title, why in outcome.failed.items()
-            ),
+            *(f"{title} failed and is left out: {why}." for title, why in outcome.failed.items()),
             *(
                 f"{part.system.title}: {part.remark}."
                 for part in outcome.parts
@@ -152,10 +149,10 @@ class OfCommittee(VertexEstimator):
 
 @parameters
 class GraphClassifier(OfCommittee, VertexClassifier):
-    """Label the vertices of a graph, whatever it takes: one setting for any graph.
+    """Label the vertices of a graph with a committee of models: one setting for any graph.
 
     A committee of members that each see the graph in another way (features alone, an adaptive
-    filter, who is connected to whom, a deep network, trees, ...), weighed by what they say of
+    filter, who is connected to whom, a deep network, trees, ...), weighted by their predictions for
     validation vertices. What the graph needed can be read from ``weights_``.
 
     Parameters
@@ -165,13 +162,13 @@ class GraphClassifier(OfCommittee, VertexClassifier):
     effort : {'full', 'low', 'high'}
         'low' trains the three cheapest members; 'high' wider and deeper networks, from more seeds.
     seconds : float, optional
-        The best answer within so many seconds: members that are not done by then answer with what
-        they have learned. At least one is trained. Without it, time decides nothing.
+        Time limit in seconds: members that are not done by then predict with what they have
+        learned. At least one is trained. Without it there is no limit.
     feature_scaling : {'auto', 'none', 'row', 'standardise'}
         See :class:`~graphfilter.inputs.scaling.FeatureScaler`.
     max_epochs, patience, monitor : int, int and str, optional
-        In place of the members' own, 1500, 40 to 120 and 'accuracy', or 'average_precision' where
-        one of two classes is rare: see :class:`~graphfilter.training.TrainConfig`.
+        Override the members' own: 1500, 40 to 120 and 'accuracy', or 'average_precision' where
+        one of two classes is rare. See :class:`~graphfilter.training.TrainConfig`.
     positive, validation_fraction, calibration_fraction, class_weight, device, random_state, verbose
         As in :class:`~graphfilter.SGFClassifier`.
 
@@ -179,15 +176,15 @@ class GraphClassifier(OfCommittee, VertexClassifier):
     ----------
     classes_ : array of the class names
     weights_ : dict of str to float
-        The share of each member in the answers, the largest first.
+        The weight of each member in the predictions, the largest first.
     fitted_members_ : list of FittedMember
     member_notes_ : list of MemberNote
-        What each member did in training; ``without_`` is what the others answer without those of
-        one kind, ``absent_`` why a member was not trained or has no part. Not kept when saved.
+        What each member did in training; ``without_`` holds the predictions without each group of
+        members, ``absent_`` why a member was not trained or is not used. Not saved.
     notes_ : tuple of str
-        What a reader should know of the training: members that failed, columns left out.
+        Remarks on the training: members that failed, columns left out.
     filter_, filters_ : Filter and list of Filter
-        The learned filters, that of the weightiest member first.
+        The learned filters, that of the member with the largest weight first.
     split_, graph_, system_, prepared_, encoder_
         As in :class:`~graphfilter.SGFClassifier`.
 

@@ -11,7 +11,7 @@ from graphfilter.estimators.state import parameters
 
 @parameters
 class GraphRegressor(OfCommittee, VertexRegressor):
-    """Predict numbers of the vertices of a graph, whatever it takes: one setting for any graph.
+    """Predict numbers of the vertices of a graph with a committee of models.
 
     The committee of :class:`~graphfilter.GraphClassifier`, whose members answer numbers: their
     means are weighed by a convex fit to validation vertices, with a spread for each member. The

@@ -128,8 +128,8 @@ def draw_seed(random_state: Any) -> int:
 
 
 _WITHOUT_GRAPH = (
-    "fit was given no graph, so every vertex stands alone and the network is an MLP. Pass "
-    "graph=edges; an empty list of edges, np.empty((0, 2), int), says that there are none."
+    "fit was given no graph, so no vertex has neighbours and the network is an MLP. Pass "
+    "graph=edges; if there are no edges, pass an empty list, np.empty((0, 2), int)."
 )
 
 

@@ -1,4 +1,4 @@
-"""What the members of an estimator say of a graph, put together for some vertices at a time."""
+"""The outputs of an estimator's members for a graph, combined for some vertices at a time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ IN_MEMORY = 1 << 26
 
 @dataclass(frozen=True, eq=False)
 class MemberAnswers:
-    """What members say of every vertex, in memory or on disk, and how it is put together.
+    """The members' outputs for every vertex, in memory or on disk, and how they are combined.
 
     Attributes
     ----------
@@ -68,12 +68,12 @@ class MemberAnswers:
                 continue
             rows = RowsFile(folder / f"member{i}")
             network = member.network_on(prepared.device)
-            predict_into(prepared, member.system, network, rows.append)
+            predict_into(prepared, member.system, network, rows.append, folder)
             said.append(rows)
         return cls(estimator, prepared.graph, members, said, prepared.shares)
 
     def outputs(self, rows: Rows = ALL) -> Array:
-        """Return what they say together (m, C), in the units of y."""
+        """Return their combined outputs (m, C), in the units of y."""
         return _put_together(self.estimator, self.members, self._of(rows), self._shares(rows))
 
     def folds(self, rows: Rows = ALL) -> Folded:
@@ -118,7 +118,7 @@ def outputs_of(
     members: Sequence[FittedMember],
     rows: NDArray[np.int64],
 ) -> Array:
-    """Return what members say together of a few vertices (m, C), in the units of y.
+    """Return the combined outputs of members for a few vertices (m, C), in the units of y.
 
     Models whose answer depends on one row alone do not read those of the others.
     """

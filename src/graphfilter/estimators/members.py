@@ -81,7 +81,7 @@ class FittedMember:
 
     @property
     def knows_vertices(self) -> bool:
-        """Whether it has a say on graphs that share vertices with the fitted one, by those."""
+        """Whether it is used on graphs that share vertices with the fitted one."""
         return self.system.recognises and self.growing is not None and bool(self.growing.any())
 
     def at(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -98,7 +98,7 @@ class FittedMember:
     def answer(
         self, prepared: Prepared, only: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:
-        """Return what it says of every vertex (n, C), or of some."""
+        """Return its outputs for every vertex (n, C), or for some."""
         network = self.network_on(prepared.device)
         return predict_networks(prepared, self.system, [network], rows=only)[0]
 
@@ -106,7 +106,7 @@ class FittedMember:
 def fitted_members(
     outcomes: Sequence[Outcome], prepared: Prepared
 ) -> tuple[list[FittedMember], list[NDArray[np.float64]]]:
-    """Return the members that runs ended with, and what each said of the vertices in the end.
+    """Return the trained members of runs, and the outputs of each for the vertices.
 
     Several runs count the same. Of a committee, those that count somewhere, and the adaptive
     filter, which is drawn in any case.
@@ -180,7 +180,7 @@ def combine(
     task: Task,
     shares: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return what members say together (n, C).
+    """Return the combined outputs of members (n, C).
 
     ``shares`` (n,) say how much is known of each vertex, where the graph is partly known.
     """
@@ -202,7 +202,7 @@ def combine_folds(
     task: Task,
     shares: NDArray[np.float64] | None = None,
 ) -> list[NDArray[np.float64]]:
-    """Return what members say together in each pool that was fitted without a fold.
+    """Return the combined outputs of members for each pool fitted without one fold.
 
     One answer alone where there are no such pools: networks that count the same, and another graph.
     """

@@ -22,6 +22,10 @@ SKETCH = 4
 CHANGED = 0.25
 # From this share of the known vertices on, changed features are not chance.
 MANY_CHANGED = 0.01
+NO_IDS = (
+    "The model keeps no ids (`as_of` and `forget_ids` leave them out): every vertex counts as new, "
+    "and members that know vertices by their links are not used."
+)
 # Pairs of vertices whose distance is the measure.
 _PAIRS = 10_000
 
@@ -98,9 +102,7 @@ class KnownVertices:
 def describe_known(known: Known | None) -> str:
     """Return how many vertices of a graph a model knows, that would know some."""
     if known is None:
-        return (
-            "No vertex is known by its id from the fit: the members that know vertices have no say."
-        )
+        return "No vertex is known by its id from the fit: members that need them are not used."
     n_known = int(known.is_known.sum())
     n = len(known.numbers)
     gone = known.n_fitted - n_known
@@ -112,8 +114,8 @@ def describe_changed(n_changed: int, n_known: int) -> str:
     """Return what is to be said of ids whose features have changed."""
     return (
         f"the features of {n_changed:,} of {count(n_known, 'known vertex', 'known vertices')} are "
-        "far from what they were when the model was fitted: their ids may mean others by now. If "
-        "so, forget the ids with `forget_ids`: all vertices then count as new."
+        "far from what they were when the model was fitted: their ids may now name other "
+        "vertices. If so, ignore the ids with `forget_ids`: all vertices then count as new."
     )
 
 

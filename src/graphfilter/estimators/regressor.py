@@ -13,9 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from graphfilter.errors import ConfigError, GraphError, check_name
 from graphfilter.estimators.adaptive import AUTO, AdaptiveEstimator
 from graphfilter.estimators.alignment import align_target
-from graphfilter.estimators.explaining import find_vertex
-from graphfilter.estimators.explaining_outputs import explain_output
-from graphfilter.estimators.inputs import take_target
+from graphfilter.estimators.explaining_outputs import explain_vertex
 from graphfilter.estimators.promises import check_promise
 from graphfilter.estimators.state import parameters
 from graphfilter.estimators.targets import Target, number_target
@@ -80,17 +78,8 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
 
         Parameters
         ----------
-        X : array or sparse matrix (n, d), optional
-            Features of a new graph's vertices. Without it, the fitted graph is predicted. For an
-            estimator bound to a graph: vertex numbers.
-        graph : as in `fit`, optional
-            The graph of X. Without one, the fitted graph where X has a row for each of its
-            vertices; vertices without edges where the estimator was fitted without a graph.
-        vertices : as in `fit`, optional
-        vertex_ids : sequence, optional
-            The id of every vertex, by which a committee recognises those it was fitted on; those of
-            a graph or DataFrame that names its vertices otherwise. Where the fit named none, the
-            number of the vertex then.
+        X, graph, vertices, vertex_ids : optional
+            As in :meth:`graphfilter.SGFClassifier.predict_proba`.
         """
         check_is_fitted(self)
         values = self.answers(X, graph, vertices, vertex_ids=vertex_ids)
@@ -128,10 +117,7 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
         True
         """
         check_is_fitted(self)
-        given = X if self.graph is None else None
-        target, _ = take_target(self, given, graph)
-        said, own = self.answers(given, graph), [find_vertex(target, vertex)]
-        return explain_output(self, self.prepare(target), said, own, output, most=most)[0]
+        return explain_vertex(self, vertex, X, graph, output, most)
 
     def predict_interval(
         self, X: Any = None, graph: Any = None, *, coverage: float = 0.9

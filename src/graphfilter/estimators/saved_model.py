@@ -224,7 +224,7 @@ def _check_places(kept: Mapping[str, np.ndarray], n_features: int, n_columns: in
         raise ValueError(f"a basis of {len(basis)} features; there are {n_features}")
     own = basis.shape[1] if basis.size else n_features
     if 3 * own + n_places != n_columns:
-        raise ValueError(f"places of other sizes than the trees on {n_columns} columns")
+        raise ValueError(f"positions that do not fit the trees on {n_columns} columns")
 
 
 def _vector(tensors: Mapping[str, Tensor], name: str, size: int) -> np.ndarray:

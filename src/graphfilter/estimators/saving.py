@@ -47,6 +47,8 @@ E = TypeVar("E", bound=EstimatorState)
 FORMAT = 1
 CONFIG_FILE = "config.json"
 MODEL_FILE = "model.safetensors"
+# What a member counts.
+_NUMBERS = ("weight", "temperature", "weight_elsewhere", "temperature_elsewhere", "share")
 
 
 def save_estimator(
@@ -58,19 +60,18 @@ def save_estimator(
     """
     folder = Path(folder)
     make_folder(folder)
+    kept = {
+        "scaler": estimator.scaler_, "promise": estimator.promise_, "known": estimator.known_,
+    }  # fmt: skip
     tensors = {
-        f"scaler.{name}": torch.tensor(value)
-        for name, value in estimator.scaler_.to_arrays().items()
+        f"{name}.{key}": torch.tensor(values)
+        for name, part in kept.items()
+        if part is not None
+        for key, values in part.to_arrays().items()
     }
     if estimator.task_ is REGRESSION:
         tensors |= scale_tensors(estimator.target_scales_)
     tensors |= _pool_tensors(estimator.fitted_members_)
-    if estimator.promise_ is not None:
-        arrays = estimator.promise_.to_arrays()
-        tensors |= {f"promise.{k}": torch.tensor(v) for k, v in arrays.items()}
-    if estimator.known_ is not None:
-        arrays = estimator.known_.to_arrays()
-        tensors |= {f"known.{k}": torch.tensor(v) for k, v in arrays.items()}
     for i, member in enumerate(estimator.members_):
         tensors |= {f"member{i}.{k}": v for k, v in member.state_dict().items()}
     checksum = write_tensors(
@@ -175,12 +176,8 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
             FittedMember(
                 own,
                 network,
-                weight=described.weight,
-                temperature=described.temperature,
-                weight_elsewhere=described.weight_elsewhere,
-                temperature_elsewhere=described.temperature_elsewhere,
                 columns=described.columns or 0,
-                share=described.share,
+                **{name: getattr(described, name) for name in _NUMBERS},
                 **{name: values[i] for name, values in pools.items()},
             )
         )
@@ -223,13 +220,7 @@ def _plain_member(member: FittedMember, system: System) -> dict[str, Any]:
 
     All of it, so that a file is loaded by versions whose committees have other members.
     """
-    numbers = {
-        "weight": member.weight,
-        "temperature": member.temperature,
-        "weight_elsewhere": member.weight_elsewhere,
-        "temperature_elsewhere": member.temperature_elsewhere,
-        "share": member.share,
-    }
+    numbers = {name: getattr(member, name) for name in _NUMBERS}
     if not isinstance(system, Committee):
         return numbers
     own = member.system

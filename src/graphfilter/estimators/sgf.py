@@ -19,7 +19,7 @@ class SGFClassifier(AdaptiveEstimator, VertexClassifier):
     ----------
     graph : Graph, optional
         Bind the estimator to a graph with features. ``fit``, ``predict`` and ``score`` then take
-        *vertex numbers* in place of X, so that ``cross_val_score`` and ``GridSearchCV`` can hide
+        *vertex numbers* instead of X, so that ``cross_val_score`` and ``GridSearchCV`` can hide
         the labels of some vertices while the graph stays whole. Unknown labels are -1 there:
         scikit-learn itself refuses NaN when it stratifies (``np.nan_to_num(y, nan=-1)``).
     n_layers : int
@@ -28,10 +28,10 @@ class SGFClassifier(AdaptiveEstimator, VertexClassifier):
         Width of the hidden layer.
     operator : {'auto', 'augmented_adjacency', 'adjacency', 'laplacian', 'coupling', \
 'co_citation', 'channels'}
-        The matrix of the graph that is filtered with. With 'channels' every kind of edge, and in a
-        directed graph whom vertices link to and who links to them, has a filter of its own
+        The matrix of the graph that is filtered with. With 'channels' every edge type, and in a
+        directed graph each direction, has a filter of its own
         (:class:`~graphfilter.models.ChannelNetwork`). 'auto' is 'augmented_adjacency'; where edges
-        have directions or kinds both are trained, and the validation vertices decide.
+        have directions or types both are trained, and the validation vertices decide.
     filter_init : float or 'uniform'
         Initial value of the filter's scalars, or drawn from [-1, 1].
     dropout : float, optional
@@ -46,23 +46,23 @@ class SGFClassifier(AdaptiveEstimator, VertexClassifier):
     max_epochs, patience, monitor
         See :class:`~graphfilter.training.TrainConfig`. The monitored score is otherwise accuracy,
         micro F1 of several labels, and average precision where one of two classes has less than a
-        fifth of the training vertices, or is looked for (``positive``).
+        fifth of the training vertices, or ``positive`` is given.
     positive : class, optional
-        The class of two that is looked for, whose average precision may be monitored; the rarer
-        one otherwise.
+        The positive one of two classes, whose average precision may be monitored; default: the
+        rarer one.
     validation_fraction : float
         Share of the labelled vertices set aside to choose the best epoch, where ``fit`` is given
         no split. 0 trains on all of them for ``max_epochs``.
     calibration_fraction : float
         Share of the validation vertices that choose nothing and only calibrate ``predict_set`` and
         ``predict_interval``, whose coverage is then exact. With 0 all of them do both; with fewer
-        than some hundred the coverage then falls short by a few points.
+        than some hundred the coverage is then a few points too low.
     class_weight : dict, 'balanced' or None
         Weights of the classes in the loss.
     n_members : int
         Networks trained from different seeds, side by side, whose probabilities are averaged.
     device : str
-        'auto' takes a GPU where there is one.
+        'auto' uses a GPU if there is one.
     random_state : int, RandomState or None
     verbose : bool
         Log progress every two seconds, to the logger ``graphfilter`` or to standard error.

@@ -122,7 +122,7 @@ class Earlier:
     ) -> Split:
         """Keep the parts of known vertices, and divide the other labelled ones at random.
 
-        A split drawn anew would validate and test on vertices that the weights were trained on.
+        A new split would validate and test on vertices that the weights were trained on.
         """
         parts = self.parts_of(graph)
         if parts is None:
@@ -148,8 +148,8 @@ class Earlier:
         if seen:
             raise ConfigError(
                 f"{count(seen, 'vertex', 'vertices')} that the earlier fit was trained or "
-                "validated on would be validated or tested on now, and look better than new ones. "
-                f"Let them keep their parts, or {_FRESH}."
+                "validated on would be used for validation or testing now, and look better than "
+                f"new ones. Let them keep their parts, or {_FRESH}."
             )
 
     def note(self, members: Sequence[FittedMember], start: Start) -> str:
@@ -157,8 +157,10 @@ class Earlier:
         networks = [m for m in members if not isinstance(m.network, Fitted)]
         fresh = [m.system.title for i, m in _numbered(networks) if i >= start.n_carried(m.system)]
         n_begun = len(networks) - len(fresh)
-        said = f"{n_begun} of {count(len(networks), 'network')} began with the earlier weights"
-        return f"{said}; anew: {', '.join(sorted(set(fresh)))}." if fresh else f"{said}."
+        said = f"{n_begun} of {count(len(networks), 'network')} started from the earlier weights"
+        return (
+            (f"{said}; from new weights: {', '.join(sorted(set(fresh)))}.") if fresh else f"{said}."
+        )
 
 
 def ids_of(graph: Graph) -> Sequence[Any]:

@@ -84,7 +84,7 @@ class EstimatorState(CommonParameters):
 
     @property
     def filter_operator(self) -> str:
-        """The kind of operator that the drawn filters run on."""
+        """The name of the operator that the drawn filters run on."""
         if not self.drawn_members_:
             return self.system_.operator
         return self.fitted_members_[self.drawn_members_[0]].system.operator

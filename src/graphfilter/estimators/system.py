@@ -23,7 +23,7 @@ class _OfSystem(VertexEstimator):
 
     @property
     def operator(self) -> str:
-        """The kind of operator the system runs on."""
+        """The name of the operator the system runs on."""
         return self.build_system().operator
 
     def build_system(self, **chosen: Any) -> System:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -15,35 +14,24 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.errors import (
-    ChangedVerticesWarning,
     ConfigError,
     GraphError,
     GraphFilterError,
     check_count,
-    check_number,
+    check_share,
 )
+from graphfilter.estimators.asking import AskedEstimator
 from graphfilter.estimators.drawing import filter_view, fitted_card
-from graphfilter.estimators.inputs import draw_seed, take_split, take_target, take_training
-from graphfilter.estimators.member_answers import MemberAnswers, in_units, outputs_of
-from graphfilter.estimators.members import (
-    FittedMember,
-    combine,
-    fitted_members,
-)
-from graphfilter.estimators.promises import Folded, fold_outputs, make_promise
-from graphfilter.estimators.recognition import (
-    MANY_CHANGED,
-    KnownVertices,
-    describe_changed,
-    describe_known,
-    named,
-)
+from graphfilter.estimators.inputs import draw_seed, take_split, take_training
+from graphfilter.estimators.member_answers import MemberAnswers
+from graphfilter.estimators.members import FittedMember, fitted_members
+from graphfilter.estimators.promises import make_promise
+from graphfilter.estimators.recognition import KnownVertices
 from graphfilter.estimators.saving import load_estimator, save_estimator
 from graphfilter.estimators.starting import Earlier
-from graphfilter.estimators.state import EstimatorState
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph, links_checksum
-from graphfilter.inputs import FeatureScaler, Known
+from graphfilter.inputs import FeatureScaler
 from graphfilter.metrics import is_rare
 from graphfilter.plot import plot_view
 from graphfilter.runtime import pick_device
@@ -64,7 +52,7 @@ class Trained:
     notes: tuple[str, ...] = ()
 
 
-class VertexEstimator(EstimatorState):
+class VertexEstimator(AskedEstimator):
     """Fit, predict, save and load on the vertices of a graph.
 
     A subclass annotates its parameters (:func:`~graphfilter.estimators.state.parameters`),
@@ -110,9 +98,8 @@ class VertexEstimator(EstimatorState):
         pick_device(self.device)
         self.build_system()
         FeatureScaler.check(self.feature_scaling)
-        share = check_number("calibration_fraction", self.calibration_fraction)
-        if not 0 <= share < 1:
-            raise ConfigError(f"calibration_fraction must be in [0, 1); got {share}.")
+        for name in ("validation_fraction", "calibration_fraction"):
+            check_share(name, getattr(self, name))
 
     def check_target(self, target: Target) -> None:
         """Raise where nothing can be learned from a target."""
@@ -141,22 +128,22 @@ class VertexEstimator(EstimatorState):
         start_from: Any = None,
         **others: Any,
     ) -> Self:
-        """Learn from the labelled vertices.
+        """Train on the labelled vertices.
 
         Parameters
         ----------
         X : array, DataFrame or sparse matrix (n, d)
             Features of all vertices, labelled or not. None takes those of ``graph``. The rows of
             a DataFrame are matched with the vertices of a graph that names them (networkx) by its
-            index; other rows stand in the order of the vertices. Words, dates and gaps in a
+            index; other rows are in the order of the vertices. Words, dates and gaps in a
             DataFrame are encoded as :func:`~graphfilter.read_tables` does; ``encoder_`` keeps how.
             For an estimator bound to a graph: the numbers of the vertices whose labels ``y``
             holds, or features of some vertices, as a step of a pipeline has them: with these
             vertices as the index of a DataFrame, or as ``vertices``.
         y : array (n,) or (n, T)
-            What is known of the vertices, as the estimator says.
+            The known labels or numbers; see the estimator.
         graph : edges (m, 2) or (2, m), scipy sparse, networkx, PyG Data or Graph, optional
-            Without one the network is an MLP, and a ``NoGraphWarning`` says so.
+            Without one the network is an MLP, with a ``NoGraphWarning``.
         split : Split or (train, val, test), optional
             Which vertices (rows of X) to train and to validate on; drawn from the labelled ones
             otherwise.
@@ -166,13 +153,13 @@ class VertexEstimator(EstimatorState):
         checkpoint, resume
             Keep the state of training in a file, and resume from it.
         on_epoch : callable, optional
-            Told of the :class:`~graphfilter.training.Progress` after every epoch.
+            Called with the :class:`~graphfilter.training.Progress` after every epoch.
         start_from : fitted estimator, optional
             Of an earlier state of the graph, with the same parameters, columns and classes:
-            networks begin with its weights and wait a quarter of their patience for a better
+            networks start from its weights and wait a quarter of their patience for a better
             score; features are scaled as they were. Vertices that are known by their ids, or
             numbers where there are none, stay in their part; the others are divided. Models
-            without epochs are fitted anew.
+            without epochs are fitted again.
         """
         if others:
             raise TypeError(_unknown_argument(type(self).__name__, next(iter(others))))
@@ -254,8 +241,7 @@ class VertexEstimator(EstimatorState):
                 prepared, split, seeds, chosen, class_weight=weights, on_epoch=report,
                 checkpoint=checkpoint, resume=resume, start=start,
             )  # fmt: skip
-        outcomes = trained.outcomes
-        members, said = fitted_members(outcomes, prepared.past)
+        members, said = fitted_members(trained.outcomes, prepared.past)
         if len(aside):  # No need of pools without a fold.
             members = [dataclasses.replace(member, folds=None) for member in members]
         results = [member.result for member in members if member.result is not None]
@@ -266,33 +252,16 @@ class VertexEstimator(EstimatorState):
             )
         # Only now: a fit that fails leaves the estimator as it was.
         self.set_target(target.task, target.names, target.is_column)
-        self.target_scales_ = scales
-        self.class_weights_ = weights
-        self.split_ = whole
-        self.chosen_, self.notes_ = trained.chosen, trained.notes
-        self.system_ = self.build_system(**trained.chosen)
-        self.graph_ = fitted
-        self.has_edges_ = fitted.n_edges > 0
-        self.scaler_ = prepared.scaler
-        self.prepared_ = prepared
-        self.links_checksum_ = links_checksum(prepared.past.graph)
-        self.results_ = results
-        self.n_epochs_ = max(outcome.n_epochs for outcome in outcomes)
-        self.seconds_ = sum(outcome.seconds for outcome in outcomes)
-        self.set_members(members)
-        knows = prepared.past is prepared and any(member.knows_vertices for member in members)
-        self.known_ = KnownVertices.of(fitted, prepared.scaler) if knows else None
-        self.take_outcomes(outcomes)
+        self.target_scales_, self.class_weights_, self.split_ = scales, weights, whole
+        self.results_, self.graph_, self.prepared_ = results, fitted, prepared
+        self._keep_trained(trained, members)
         if earlier is not None and start is not None:
             self.notes_ = (*self.notes_, earlier.note(members, start))
-        self.filter_results_ = [results[i] for i in self.drawn_members_]
-        self.history_ = (self.filter_results_ or results)[0].history
         heard = [i for i, member in enumerate(members) if member.weight > 0]
-        own = [members[i] for i in heard]
-        heard_said = [said[i] for i in heard]
-        self.outputs_ = self.in_units(combine(heard_said, own, target.task))
-        degrees = np.diff(fitted.indptr)
-        self.folded_ = fold_outputs(heard_said, own, target.task, degrees)
+        answers = MemberAnswers(
+            self, fitted, [members[i] for i in heard], [said[i] for i in heard], None
+        )
+        self.outputs_, self.folded_ = answers.outputs(), answers.folds()
         truth = target.codes if prepared.targets is None else prepared.targets
         # The folds are those of the pools, which have the seed of the first member.
         self.promise_ = make_promise(
@@ -302,6 +271,32 @@ class VertexEstimator(EstimatorState):
             del self.outputs_, self.folded_
             self.outputs_ = self.answers(graph=fitted)
         return self
+
+    def _keep_trained(self, trained: Trained, members: Sequence[FittedMember]) -> None:
+        """Keep the members, and what can be read of the training."""
+        prepared, outcomes = self.prepared_, trained.outcomes
+        self.chosen_, self.notes_ = trained.chosen, trained.notes
+        self.system_ = self.build_system(**trained.chosen)
+        self.has_edges_ = self.graph_.n_edges > 0
+        self.scaler_ = prepared.scaler
+        self.links_checksum_ = links_checksum(prepared.past.graph)
+        self.n_epochs_ = max(outcome.n_epochs for outcome in outcomes)
+        self.seconds_ = sum(outcome.seconds for outcome in outcomes)
+        self.set_members(members)
+        knows = prepared.past is prepared and any(member.knows_vertices for member in members)
+        self.known_ = KnownVertices.of(self.graph_, prepared.scaler) if knows else None
+        self.take_outcomes(outcomes)
+        self.filter_results_ = [self.results_[i] for i in self.drawn_members_]
+        self.history_ = (self.filter_results_ or self.results_)[0].history
+
+    def scales_for(
+        self, prepared: Prepared | None, target: Target, split: Split
+    ) -> tuple[TargetScale, ...]:
+        """Return the scale of each number that is learned; none of classes and labels.
+
+        ``prepared`` is None where the scale is not to be chosen yet.
+        """
+        return ()
 
     def train_on(
         self,
@@ -315,154 +310,6 @@ class VertexEstimator(EstimatorState):
         system = self.build_system(**chosen)
         outcomes = train_system(prepared, system, [split] * len(seeds), seeds, **options)
         return Trained(outcomes, chosen)
-
-    def in_units(self, said: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return outputs (n, C) in the units of y; probabilities are as they are."""
-        return in_units(said, self.target_scales_)
-
-    def scales_for(
-        self, prepared: Prepared | None, target: Target, split: Split
-    ) -> tuple[TargetScale, ...]:
-        """Return the scale of each number that is learned; none of classes and labels.
-
-        ``prepared`` is None where the scale is not to be chosen yet.
-        """
-        return ()
-
-    def folds_of(
-        self, X: Any, graph: Any
-    ) -> tuple[list[NDArray[np.float64]], NDArray[np.float64], Graph, Any]:
-        """Return the outputs of each fold, how hard vertices are, their graph and which rows."""
-        check_is_fitted(self)
-        target, rows = take_target(self, X, graph)
-        held: Folded | None = getattr(self, "folded_", None)
-        if held is None or target is not self.graph_:
-            held = self.ask(target).folds()
-        outputs, hardness = held
-        return outputs, hardness, target, rows
-
-    def answers(
-        self,
-        X: Any = None,
-        graph: Any = None,
-        vertices: Any = None,
-        *,
-        vertex_ids: Sequence[Any] | None = None,
-        only: NDArray[np.int64] | None = None,
-    ) -> NDArray[np.float64]:
-        """Return what the task's outputs say (n, C), of all members together, in the units of y.
-
-        Of the fitted graph it is what training ended with.
-
-        Parameters
-        ----------
-        X : array or sparse matrix (n, d), optional
-            Features of a new graph's vertices. Without it, the fitted graph is predicted. For an
-            estimator bound to a graph: vertex numbers.
-        graph : as in `fit`, optional
-            The graph of X. Without one, the fitted graph where X has a row for each of its
-            vertices; vertices without edges where the estimator was fitted without a graph.
-        vertices : as in `fit`, optional
-        vertex_ids : sequence, optional
-            The id of every vertex, by which a committee recognises those it was fitted on; those of
-            a graph or DataFrame that names its vertices otherwise. Where the fit named none, the
-            number of the vertex then.
-        only : int array, optional
-            The vertices to answer for; models whose answers depend on one row save the others.
-        """
-        check_is_fitted(self)
-        target, rows = take_target(self, X, graph, vertices)
-        target = named(target, vertex_ids)
-        held: NDArray[np.float64] | None = getattr(self, "outputs_", None)
-        if only is not None:
-            rows = only if rows is None else rows[only]
-        if held is not None and target is self.graph_:
-            return held.copy() if rows is None else held[rows]
-        if only is not None and rows is not None:
-            prepared = self.prepare(target)
-            return outputs_of(self, prepared, self.members_of(prepared), rows)
-        return self.ask(target).outputs(slice(None) if rows is None else rows)
-
-    def ask(self, target: Graph, folder: Path | None = None) -> MemberAnswers:
-        """Ask the members about a graph; large answers go to files, where a folder is given."""
-        prepared = self.prepare(target)
-        return MemberAnswers.of(self, prepared, self.members_of(prepared), folder)
-
-    def members_of(self, prepared: Prepared) -> list[FittedMember]:
-        """Return the members that answer for a graph, with their weights.
-
-        As fitted, whatever ``set_params`` has changed since. On another graph than the fitted one
-        those that know its vertices fall away, and the others have weights of their own; where the
-        graph shares vertices with the fitted one all are heard, each vertex with weights by what is
-        known of it (:meth:`~graphfilter.estimators.members.FittedMember.at`).
-        """
-        target = prepared.graph
-        if self.system_.keeps_graph and target.checksum() != self.graph_.checksum():
-            raise GraphError(
-                "this network is built on the graph it was fitted on and predicts no other one."
-            )
-        if prepared.known is not None:
-            grown = (m for m in self.fitted_members_ if m.growing is not None and m.growing.any())
-            return [dataclasses.replace(member, folds=None) for member in grown]
-        here = self._is_fitted_graph(target)
-        members = self.fitted_members_ if here else [m.elsewhere() for m in self.fitted_members_]
-        heard = [member for member in members if member.weight > 0]
-        if not heard:
-            raise GraphError(
-                "every member of this model knows the vertices of the graph it was fitted on; it "
-                "predicts no other one."
-            )
-        return heard
-
-    def prepare(self, target: Graph) -> Prepared:
-        """Return a graph ready for prediction; the fitted one has been made ready by ``fit``."""
-        device = pick_device(self.device)
-        held: Prepared | None = getattr(self, "prepared_", None)
-        if held is not None and target is self.graph_ and held.device == device:
-            return held
-        known = self.recognise(target)
-        if known is not None and (changed := self._changed(target, known)):
-            warnings.warn(changed, ChangedVerticesWarning, stacklevel=3)
-        return Prepared.of(
-            target, scaling=self.scaler_, device=device, task=self.task_, known=known
-        )
-
-    def recognise(self, target: Graph) -> Known | None:
-        """Return which vertices of a graph were there in the fit, by their ids.
-
-        None where it is the fitted graph itself, where it shares no id with it, and where the model
-        has no use for ids or has forgotten them.
-        """
-        if self.known_ is None or self._is_fitted_graph(target):
-            return None
-        return self.known_.recognise(target)
-
-    def forget_ids(self) -> None:
-        """Leave the ids of the fitted vertices out of the model: every other graph is then new."""
-        check_is_fitted(self)
-        self.known_ = None
-
-    def describe_recognised(self, target: Graph) -> list[str]:
-        """Say which vertices of a graph are known, and how many have changed; nothing otherwise.
-
-        Nothing of the fitted graph itself, and of a model that has no use for ids.
-        """
-        if self.known_ is None or self._is_fitted_graph(target):
-            return []
-        known = self.known_.recognise(target)
-        changed = "" if known is None else self._changed(target, known)
-        return [describe_known(known), *([f"{changed[0].upper()}{changed[1:]}"] if changed else [])]
-
-    def _changed(self, target: Graph, known: Known) -> str:
-        """Return what is to be said of known vertices whose features have changed, if so."""
-        assert self.known_ is not None
-        n_known = int(known.is_known.sum())
-        n_changed = self.known_.n_changed(target, known, self.scaler_)
-        many = n_changed >= max(1, MANY_CHANGED * n_known)
-        return describe_changed(n_changed, n_known) if many else ""
-
-    def _is_fitted_graph(self, target: Graph) -> bool:
-        return self.links_checksum_ in ("", links_checksum(target))
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is made again when it is needed."""
@@ -481,13 +328,13 @@ class VertexEstimator(EstimatorState):
         check_is_fitted(self)
         if self.build_system(**self._still_chosen()) != self.system_:
             raise ConfigError(
-                "parameters must be those of the fit to be saved; they were changed since. "
-                "Fit again, or set them back."
+                "parameters must be those of the fit to be saved; they were changed since. Fit "
+                "again, or restore them."
             )
         if self.system_.keeps_graph:
             raise ConfigError(
-                "a network that is built on its graph cannot be saved without it; those of most "
-                "systems can: sgf, mlp, sgc, appnp, gcn, gat, gcnii, ..."
+                "a network that is bound to its graph cannot be saved without it; most others "
+                "can be: sgf, mlp, sgc, appnp, gcn, gat, gcnii, ..."
             )
         if run is None and (Path(folder) / "metrics.json").exists():
             raise ConfigError(f"{folder}: holds a run of graphfilter fit; save to another folder.")
@@ -499,7 +346,7 @@ class VertexEstimator(EstimatorState):
         return load_estimator(cls, folder)
 
     def plot_filter(self, ax: Axes | None = None) -> Axes:
-        """Draw the learned filter over graph frequency, and where the labels lie.
+        """Draw the learned filter over graph frequency, with the label frequencies.
 
         Parameters
         ----------
@@ -547,8 +394,6 @@ class VertexEstimator(EstimatorState):
         self, graph: Graph, codes: NDArray[np.int64], seed: int, earlier: Earlier | None
     ) -> Split:
         share = self.validation_fraction
-        if not 0 <= check_number("validation_fraction", share) < 1:
-            raise ConfigError(f"validation_fraction must be in [0, 1); got {share}.")
         if earlier is not None:
             return earlier.draw_split(graph, codes, seed, (1 - share, share, 0.0))
         return stratified(codes, seed, (1 - share, share, 0.0))

@@ -1,4 +1,4 @@
-"""Why a vertex is labelled as it is: what its features, its neighbours and its place contribute.
+"""Why a vertex is labelled as it is: what its features, its neighbours and its position contribute.
 
 - :mod:`.linear`: exact, for networks of encoder, filter and head;
 - :mod:`.leaving_out`: for any other network, by hiding features step by step;
@@ -6,8 +6,6 @@
   features; :mod:`.embedding`: their hidden layers;
 - :mod:`.explanation`: one vertex with names and in words;
 - :mod:`.suggestions`: which label would teach most.
-
-Stands between ``systems``, whose networks it takes apart, and ``estimators``, which offer it.
 """
 
 from graphfilter.explain.contributions import STEPS, Contributions

@@ -21,9 +21,9 @@ class Contributions:
     Attributes
     ----------
     base : float
-        The score of an average place in the graph with average features everywhere.
+        The score of an average position in the graph with average features everywhere.
     structure : float
-        What the vertex's own place adds to it, with average features everywhere.
+        What the vertex's own position adds to it, with average features everywhere.
     steps : array (len(STEPS),)
         What the features add: its own, and those of the vertices at each distance.
     vertices : array (n,) or None

@@ -23,7 +23,7 @@ class StepShare:
 
 @dataclass(frozen=True)
 class Speaker:
-    """One vertex whose features speak for or against the prediction.
+    """One vertex whose features contribute to the prediction.
 
     ``label`` is its class where that is known, and empty where not; ``steps`` is its distance.
     """
@@ -63,9 +63,9 @@ class Explanation:
     score : float
         Positive where the network prefers the predicted class.
     base : float
-        The score of an average place with average features: what every vertex starts from.
+        The score of an average position with average features: what every vertex starts from.
     structure : float
-        What this vertex's place in the graph adds, whatever the features are.
+        What this vertex's position in the graph adds, whatever the features are.
     steps : tuple of StepShare
         What the features of the vertex itself and of those at each distance add.
     speakers : tuple of Speaker
@@ -98,7 +98,7 @@ class Explanation:
         named = [(self.title(s), s.contribution) for s in self.steps]
         every = [
             *named,
-            ("its place in the graph", self.structure),
+            ("its position in the graph", self.structure),
             (STARTS_FROM, self.base),
         ]
         return tuple((name, value) for name, value in every if value)
@@ -120,7 +120,7 @@ class Explanation:
         ...     StepShare("own", 1, 1.5), StepShare("1", 4, 0.9), StepShare("2", 9, -0.4)
         ... )).sentence
         'a rather than b (log-odds +2.00): mostly its own features (+1.50), then its 4 neighbours \
-(+0.90); against it speak 9 vertices two steps away (-0.40).'
+(+0.90); against it: 9 vertices two steps away (-0.40).'
         """
         of_number = not self.against
         parts = [p for p in self.parts if not (of_number and p[0] == STARTS_FROM)]
@@ -141,7 +141,7 @@ class Explanation:
             text += f": mostly {helping[0]}"
         if helping[1:]:
             text += f", then {' and '.join(helping[1:])}"
-        return f"{text}; against it speak {listed(opposing)}." if opposing else f"{text}."
+        return f"{text}; against it: {listed(opposing)}." if opposing else f"{text}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""

@@ -94,7 +94,7 @@ class _Parts:
             self.slopes.append(slopes.masked_fill_(still, 0))
 
     def values(self, heads: Tensor) -> Tensor:
-        """Return ``(hidden - reference) @ heads`` (n, m): what each vertex has to say."""
+        """Return ``(hidden - reference) @ heads`` (n, m): the value of each vertex."""
         if self.moved is not None:
             return self.moved @ heads
         return linear_product(self.x, heads) - self.mean @ heads

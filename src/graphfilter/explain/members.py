@@ -103,7 +103,7 @@ def explain_vertices(
         Names, distances and known labels; its features as they were given.
     classes : array (n_classes,)
     probabilities : array (n, n_classes)
-        What the members together say.
+        The combined outputs of the members.
     vertices : sequence of int
     answered : sequence of class numbers, optional
         What is predicted for them, where that is not the most probable class.

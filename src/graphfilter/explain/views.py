@@ -47,7 +47,7 @@ def member_of(
 
     Where its view mixes the features of neighbours or the links of the graph into a vertex's
     columns, a column is not the vertex's own: the features themselves are hidden and shown, step
-    by step, and the view made of them each time. What links alone say is then part of its place.
+    by step, and the view made of them each time. What links alone say is then part of its position.
 
     ``views`` holds what the networks of one committee share; this one is added to it.
     """

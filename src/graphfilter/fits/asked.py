@@ -1,4 +1,4 @@
-"""What a user asks of a fit beyond labels."""
+"""What a user wants of a fit beyond labels."""
 
 from __future__ import annotations
 

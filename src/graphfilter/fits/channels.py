@@ -1,4 +1,4 @@
-"""What directions and kinds of edges contribute to an answer."""
+"""What directions and edge types contribute to an answer."""
 
 from __future__ import annotations
 

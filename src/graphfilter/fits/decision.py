@@ -55,7 +55,7 @@ def plan_decision(plan: Plan, asked: Asked) -> DecisionRule | None:
     if not plan.target.task.one_class or len(names) != 2:
         if wanted:
             what = len(names) if plan.target.task.one_class else "none"
-            raise ConfigError(f"`{wanted[0]}` is for two classes; there are {what}.")
+            raise ConfigError(f"`{wanted[0]}` needs two classes; there are {what}.")
         return None
     meant = [i for i in (0, 1) if asked.costs and asked.costs[0].startswith(_error(names, i))]
     if asked.positive:
@@ -76,7 +76,7 @@ def plan_decision(plan: Plan, asked: Asked) -> DecisionRule | None:
     if len(np.unique(codes[split.val])) < 2:
         raise ConfigError(
             f"`threshold={metric!r}` is chosen on validation vertices of both classes; there are "
-            f"{len(split.val)} of one class at most. Give a probability, or label more vertices."
+            f"{len(split.val)}, of one class at most. Give a probability, or label more vertices."
         )
     return DecisionRule(positive, metric, None, costs, said)
 
@@ -113,12 +113,12 @@ def _read_costs(words: tuple[str, ...], positive: str, negative: str) -> Costs:
         cost = _read_number(number)
         if pair.strip() not in named or cost is None or cost < 0:
             raise ConfigError(
-                f"`cost` must be true:predicted=cost, such as {positive}:{negative}=10 (what it "
-                f"costs to take {positive!r} for {negative!r}); got {word!r}."
+                f"`cost` must be true:predicted=cost, such as {positive}:{negative}=10 (the cost "
+                f"of predicting {negative!r} for {positive!r}); got {word!r}."
             )
         costs[named[pair.strip()]] = cost
     if costs and not any({"missed": 1.0, "false_alarm": 1.0, **costs}.values()):
-        raise ConfigError("`cost`: one of the two errors must cost something; got 0 for both.")
+        raise ConfigError("`cost`: one of the two errors must have a cost above 0; got 0 for both.")
     return Costs(**costs)
 
 

@@ -14,11 +14,10 @@ from graphfilter.fits.observed import (
     DEGREE,
     FEATURES,
     VARIATION,
-    answer_columns,
     answer_frequency,
+    columns_of,
     sample,
     signals_and_losses,
-    variation,
 )
 from graphfilter.fits.reference import Reference
 from graphfilter.fits.yardstick import number
@@ -144,7 +143,7 @@ class Drift:
         alarms = f"(a false alarm in at most {SIGNIFICANCE:.0%} of predictions)"
         if not moved:
             return f"No drift: of {of} none is beyond chance {alarms}."
-        shown = "; ".join(move.sentence for move in moved[:most])
+        shown = "; ".join(f"vertices with {move.sentence}" for move in moved[:most])
         more = f"; and {len(moved) - most:,} more" if len(moved) > most else ""
         are = "is" if len(moved) == 1 else "are"
         return f"Drift: of {of} {len(moved):,} {are} beyond chance {alarms}: {shown}{more}."
@@ -153,26 +152,31 @@ class Drift:
         if self.frequency is None:
             return []
         before, now = self.frequency
-        return [f"The answers have graph frequency {now:.2f}, at the fit {before:.2f}."]
+        return [f"The predictions have graph frequency {now:.2f}; at the fit it was {before:.2f}."]
 
     def say_losses(self) -> list[str]:
         """Say what accuracy, or which error, to expect."""
         if not self.losses:
             return []
-        by = "how sure the answers are" if self.losses[0].as_accuracy else "the size of the answers"
+        by = (
+            "the predicted probabilities" if self.losses[0].as_accuracy else "the predicted numbers"
+        )
         where = f"on the {PART_WORDS[self.part]} vertices of the fit"
-        expected = listed([f"{loss.name} should be {loss.now}" for loss in self.losses])
         before = listed([loss.before for loss in self.losses])
-        said = [f"On these vertices {expected}, by {by}; {where} it was {before}."]
+        verb, judged = "should be", f", judged by {by}"
+        if self.beyond_chance:
+            verb, judged = "would be", f" if {by} were as accurate as at the fit"
+        expected = listed([f"{loss.name} {verb} {loss.now}" for loss in self.losses])
+        said = [f"On these vertices {expected}{judged}; {where} it was {before}."]
         if self.beyond_chance:
             said.append(
-                "After what has moved, answers need not be right as often as they were: label some "
-                "of these vertices to know."
+                "After such drift they may not be, and the true value may lie far outside this "
+                "interval: label some of these vertices to measure it."
             )
         if self.most_right is not None and any(m.kind == ANSWERS for m in self.beyond_chance):
             said.append(
-                f"If the classes are as frequent as at the fit, at most {self.most_right:.1%} of "
-                "the answers can be right."
+                f"If the classes are as frequent as at the fit, at most {self.most_right:.1%} "
+                "of the predictions can be right."
             )
         return said
 
@@ -207,13 +211,9 @@ def find_drift(
     seen = sample(rows, graph.n_features, seed)
     said = sample(rows, len(names), seed)
     own = outputs(said)
-    columns: dict[str, Any] = {
-        DEGREE: np.diff(graph.indptr)[seen, None],
-        VARIATION: variation(graph, answers, said, reference.deviation),
-        ANSWERS: answer_columns(task, own, answers[said], len(names)),
-    }
-    if graph.features is not None:
-        columns[FEATURES] = graph.features[seen]
+    columns = columns_of(
+        graph, task, own, answers, seen, said, n=len(names), deviation=reference.deviation
+    )
     moves: list[tuple[str, str, float, float, float]] = []
     for kind in (FEATURES, DEGREE, VARIATION, ANSWERS):
         summary = reference.columns.get(kind)
@@ -275,7 +275,7 @@ def _describe(
     subject = {
         FEATURES: repr(title),
         DEGREE: "neighbours",
-        VARIATION: "neighbours with another answer",
+        VARIATION: "neighbours with another prediction",
         ANSWERS: f"the answer {title!r}",
     }[kind]
     if kind == VARIATION and task is REGRESSION:
@@ -289,7 +289,7 @@ def _describe(
             return f"fewer than {least:.0f} neighbours, the least at the fit", 1 - before, 1 - now
         return f"{subject} below {least:.4g}, the least at the fit", 1 - before, 1 - now
     if kind == DEGREE:
-        return f"more than {t:.0f} neighbours", before, now
+        return f"more than {count(round(t), 'neighbour')}", before, now
     if kind == VARIATION and task is not REGRESSION:
         return f"more than {t:.0%} of {subject}", before, now
     return f"{subject} above {t:.4g}", before, now

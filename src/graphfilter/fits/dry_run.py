@@ -99,7 +99,7 @@ class DryRun:
         if self.place.local_size > 1:
             tries.append("fewer processes per machine")
         tries.append("torchrun over several machines, or a machine with more memory")
-        return f"Try {'; '.join(tries)}. GRAPHFILTER_MEMORY says how much there is, where it errs."
+        return f"Try {'; '.join(tries)}. If the measured memory is wrong, set GRAPHFILTER_MEMORY."
 
 
 def plan_dry_run(plan: Plan, estimator: VertexEstimator) -> DryRun:

@@ -1,4 +1,4 @@
-"""Fit: what was trained on a graph and what it says of every vertex; everything after reads it."""
+"""Fit: what was trained on a graph and its outputs for every vertex; everything after reads it."""
 
 from __future__ import annotations
 
@@ -146,5 +146,5 @@ class Fit:
 def answers_of(
     task: Task, outputs: NDArray[np.float64], names: list[str], decision: Decision | None
 ) -> NDArray[Any]:
-    """Return what is answered: by the decision where there is one, otherwise as the task does."""
+    """Return the predictions: by the decision where there is one, otherwise by the task."""
     return task.decide(outputs) if decision is None else decision.decide(outputs, names)

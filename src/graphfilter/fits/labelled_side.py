@@ -1,4 +1,4 @@
-"""Which vertices can have a label: all, or one side of a graph that joins two kinds of vertices."""
+"""Which vertices can have a label: all, or one side of a graph that joins two types of vertices."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def labelled_side(graph: Graph, known: NDArray[np.bool_]) -> Side:
     vertices = count(int(never.sum()), "vertex", "vertices")
     return Side(
         ~never,
-        f"{vertices} on the side of the graph that never has a label are left out of the lists of "
+        f"{vertices} on the side of the graph without any label are omitted from the lists of "
         "vertices.",
     )
 

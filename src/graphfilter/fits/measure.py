@@ -45,7 +45,7 @@ class FitMetrics(TypedDict):
     ``label_frequency``: the graph frequency of each class, label or number.
     ``decision``, of two classes: the threshold, what it gives by part, and the lift.
     ``repeats``, where there are some: each score by mean, deviation, interval and values.
-    ``channels``, where edges have kinds or directions: the share and the filter of each.
+    ``channels``, where edges have types or directions: the share and the filter of each.
     ``members``, of a committee: the share, the time and the epochs of each, and a ``remark`` where
     there is one; ``absent``: why others have no part, by title.
     ``processes``, where there are several: how many, and what they exchange.

@@ -29,6 +29,31 @@ def sample(rows: Index, n_features: int, seed: int) -> Index:
     return np.sort(np.random.default_rng((seed, 5)).choice(rows, most, replace=False))
 
 
+def columns_of(
+    graph: Graph,
+    task: Task,
+    outputs: NDArray[Any],
+    answers: NDArray[Any],
+    seen: Index,
+    said: Index,
+    *,
+    n: int,
+    deviation: Any,
+) -> dict[str, Any]:
+    """Return what is compared: of the vertices ``seen`` and of those ``said``, whose outputs are.
+
+    ``answers`` are those of all vertices, of ``n`` names.
+    """
+    columns = {
+        DEGREE: np.diff(graph.indptr)[seen, None],
+        VARIATION: variation(graph, answers, said, deviation),
+        ANSWERS: answer_columns(task, outputs, answers[said], n),
+    }
+    if graph.features is not None:
+        columns[FEATURES] = graph.features[seen]
+    return columns
+
+
 def answer_columns(task: Task, outputs: NDArray[Any], answers: NDArray[Any], n: int) -> Any:
     """Return answers as columns (m, C): of classes which one, of labels which, or numbers."""
     if task.one_class:

@@ -141,7 +141,8 @@ def with_features(graph: Graph) -> tuple[Graph, tuple[str, ...]]:
         return graph, ()
     identity = sp.eye_array(graph.n_vertices, dtype=np.float32, format="csr")
     note = (
-        "There are no vertex features: each vertex is its own, so only this graph can be predicted."
+        "There are no vertex features: the model uses the identity of each vertex, so it can "
+        "predict this graph only."
     )
     return graph.replace(features=identity), (note,)
 
@@ -166,7 +167,8 @@ def check_classes(graph: Graph) -> tuple[str, ...]:
             "vertices of another class, or name another column with `label`."
         )
     return tuple(
-        f"class {str(name)!r} has one labelled vertex: it is trained on and cannot be tested."
+        f"class {str(name)!r} has one labelled vertex: it is used for training, so the class "
+        "cannot be tested."
         for name, n in zip(graph.classes, counts, strict=True)
         if n == 1
     )
@@ -179,7 +181,7 @@ def _check_target(graph: Graph, target: Target) -> list[str]:
         raise GraphError(f"there must be one value per vertex ({n}); got {len(target)}.")
     notes = []
     if graph.labels is not None:
-        notes.append("the labels of the graph are left out: other columns are to be predicted.")
+        notes.append("the labels of the graph are not used: other columns are predicted.")
     if n_unknown := int((target.codes < 0).sum()):
-        notes.append(f"{n_unknown:,} of {n:,} vertices have no value: predicted only.")
+        notes.append(f"{n_unknown:,} of {n:,} vertices have no value; they are predicted.")
     return notes

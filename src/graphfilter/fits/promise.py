@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.conformal import fewest_for
+from graphfilter.conformal import check_coverage, fewest_for
 from graphfilter.errors import ConfigError
 from graphfilter.estimators import VertexClassifier, VertexEstimator, VertexRegressor
 from graphfilter.fits.plan import Plan
@@ -153,24 +153,26 @@ class Promised:
         share = f"{self.coverage:.3g}"
         unseen = " on unseen vertices" if self.unseen.any() else ""
         if self.intervals is not None:
-            said = [f"Intervals of coverage {share} are {number(self.size)} wide in the middle."]
+            said = [f"Intervals with coverage {share} have a median width of {number(self.size)}."]
         elif self.plan.target.task.one_class:
             said = [
-                f"Sets of coverage {share} have {self.size:.2f} classes on average{unseen}; "
-                f"{self.n_sure:,} of all {n:,} vertices have one class."
+                f"Prediction sets with coverage {share} have {self.size:.2f} classes on "
+                f"average{unseen}; {self.n_sure:,} of all {n:,} vertices have one class."
             ]
         else:
-            said = [f"Sets that hold all labels with coverage {share} have {self.size:.2f} labels."]
+            said = [
+                f"Prediction sets with coverage {share} have {self.size:.2f} labels on average."
+            ]
         if self.n_widened:
             said.append(
-                f"{count(self.n_widened, 'set holds', 'sets hold')} a class more, which the "
-                "threshold answers: the truth may be inside more often than promised."
+                f"{count(self.n_widened, 'set holds', 'sets hold')} an additional class, the "
+                "one that the threshold predicts: coverage may be higher than promised."
             )
         calibrated = count(self.n_calibrated, "validation vertex", "validation vertices")
         if self.n_calibrated < fewest_for(self.coverage):
             said.append(
-                f"{calibrated} cannot "
-                f"tell: this coverage takes {fewest_for(self.coverage)}, so everything is inside."
+                f"{calibrated} cannot calibrate this coverage, which needs "
+                f"{fewest_for(self.coverage)}: every set or interval holds everything."
             )
         elif self.is_aside:
             said.append(
@@ -178,20 +180,20 @@ class Promised:
             )
         else:
             said.append(
-                f"Calibrated on the {calibrated} that chose the epochs too; with so few, coverage "
-                "may fall short by a few points."
+                f"Calibrated on the {calibrated} that also chose the epochs; with so few, "
+                "coverage may be a few points lower than promised."
             )
         if not self.is_given:
             said.append(
-                "The promise is not given: test vertices are of another time or of other groups "
-                "than those that calibrate."
+                "Coverage is not guaranteed: the test vertices are from another time or "
+                "other groups than the calibration vertices."
             )
         if self.observed is not None and self.chance is not None:
             seen = self.observed
             said.append(
-                f"Observed on {count(len(self.test), 'test vertex', 'test vertices')}: "
-                f"{seen.share:.1%} ({seen.low:.1%} to {seen.high:.1%}); of exchangeable vertices "
-                f"chance allows {self.chance[0]:.1%} to {self.chance[1]:.1%}."
+                f"Observed coverage on {count(len(self.test), 'test vertex', 'test vertices')}: "
+                f"{seen.share:.1%} ({seen.low:.1%} to {seen.high:.1%}); expected by chance for "
+                f"exchangeable vertices: {self.chance[0]:.1%} to {self.chance[1]:.1%}."
             )
         return said
 
@@ -240,10 +242,7 @@ def check_coverage_asked(plan: Plan, coverage: float | None) -> None:
     """Raise before training where a coverage cannot be promised."""
     if coverage is None:
         return
-    if not 0 < coverage < 1:
-        raise ConfigError(
-            f"coverage must be between 0 and 1; got {coverage:g}. Usual are .8 to .95."
-        )
+    check_coverage(coverage)
     if not len(plan.split.val):
         raise ConfigError(
             "a coverage is calibrated on validation vertices; there are none. Leave it out, or "

@@ -15,11 +15,10 @@ from graphfilter.fits.observed import (
     DEGREE,
     FEATURES,
     VARIATION,
-    answer_columns,
     answer_frequency,
+    columns_of,
     sample,
     signals_and_losses,
-    variation,
 )
 from graphfilter.metrics import ColumnSummary, LossBins
 from graphfilter.training import REGRESSION
@@ -64,13 +63,11 @@ class Reference:
         deviation = np.ones(1)
         if task is REGRESSION:
             deviation = np.maximum(outputs.std(axis=0), 1e-12)
-        numbers = {
-            DEGREE: np.diff(graph.indptr)[seen, None],
-            VARIATION: variation(graph, answers, said, deviation),
-            ANSWERS: answer_columns(task, outputs[said], answers[said], len(fit.names)),
-        }
-        if fit.plan.has_features and graph.features is not None:
-            numbers[FEATURES] = graph.features[seen]
+        numbers = columns_of(
+            graph, task, outputs[said], answers, seen, said, n=len(fit.names), deviation=deviation
+        )
+        if not fit.plan.has_features:
+            numbers.pop(FEATURES, None)
         judged = fit.judged
         pairs = signals_and_losses(task, outputs[judged], answers[judged], fit.plan.truth[judged])
         return cls(

@@ -31,7 +31,7 @@ NO_GRAPH, LOW_PASS, TWO_STEPS = "mlp", "appnp", "sgc"
 BASELINES = {
     NO_GRAPH: "the same network without the graph",
     LOW_PASS: "a fixed low-pass filter: neighbours are always averaged",
-    TWO_STEPS: "a fixed two-step average; passes the highest frequency as well as the lowest",
+    TWO_STEPS: ("a fixed two-step average that passes the highest frequency as well as the lowest"),
 }
 
 

@@ -35,7 +35,7 @@ MANY_VERTICES = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Said:
-    """What a model says of the judged vertices: outputs (m, C), and what is answered."""
+    """A model's outputs (m, C) for the judged vertices, and its predictions."""
 
     outputs: NDArray[np.float64]
     answers: NDArray[Any]

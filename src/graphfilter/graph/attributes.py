@@ -33,8 +33,8 @@ def count_vertices(pairs: NDArray[Any], n: Any, features: Any, labels: Any) -> i
         # Identifiers taken for numbers would ask for memory by the terabyte.
         if n > MOST_VERTICES and n > MOST_VERTICES_PER_EDGE * len(pairs):
             raise GraphError(
-                f"{count(len(pairs), 'edge')} would make {n:,} vertices. Number the vertices from "
-                "0 first, or pass n_vertices if this is meant."
+                f"{count(len(pairs), 'edge')} would make {n:,} vertices. Number the vertices "
+                "from 0 first, or pass n_vertices if this is intended."
             )
     try:
         n = operator.index(n)

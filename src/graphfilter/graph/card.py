@@ -23,7 +23,7 @@ def graph_card(graph: GraphArrays) -> str:
     if graph.arcs is not None:
         rows.append(("arcs", f"{np.count_nonzero(graph.arcs):,}"))
     if graph.kinds is not None:
-        rows.append(("kinds of edges", ", ".join(map(str, graph.kinds.names))))
+        rows.append(("edge types", ", ".join(map(str, graph.kinds.names))))
     if graph.n_features:
         sparse = "" if isinstance(graph.features, np.ndarray) else ", sparse"
         rows.append(("features", f"{graph.n_features:,}{sparse}"))

@@ -91,7 +91,7 @@ def warn_of_directions(source: Any, attributes: Mapping[str, Any]) -> None:
         return
     warnings.warn(
         f"{what} directions are dropped, so that every edge goes both ways. Keep them with "
-        "Graph.of(graph, directed=True), or pass directed=False where this is meant.",
+        "Graph.of(graph, directed=True), or pass directed=False if this is intended.",
         DirectionsDroppedWarning,
         stacklevel=4,
     )

@@ -1,4 +1,4 @@
-"""Kinds of edges: which of them joins two vertices, and how strongly, beside the graph of all."""
+"""Edge types: which of them joins two vertices, and how strongly, beside the graph of all."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ MOST_KINDS = 16
 
 @dataclass(frozen=True, eq=False)
 class EdgeKinds:
-    """The weight of every edge in every kind.
+    """The weight of every edge in every edge type.
 
     Attributes
     ----------
     names : tuple of str
         Sorted.
     values : float32 array (n_kinds, n_entries)
-        One column per stored entry of the graph's adjacency; 0 where the kind does not join the
+        One column per stored entry of the graph's adjacency; 0 where the type does not join the
         two vertices.
     """
 
@@ -48,12 +48,12 @@ class EdgeKinds:
         indices: NDArray[Any],
         merge: str = "larger",
     ) -> Self:
-        """Divide the edges that a graph was made of by their kind.
+        """Divide the edges of a graph by their type.
 
         Parameters
         ----------
         kinds : sequence (m,)
-            Anything that prints; missing values are a kind of their own, 'none'.
+            Anything that prints; missing values are a type of their own, 'none'.
         pairs, weights, indptr, indices, merge
             The edges, and the adjacency that was made of all of them.
         """
@@ -75,7 +75,7 @@ class EdgeKinds:
         indptr: NDArray[Any],
         indices: NDArray[Any],
     ) -> Self:
-        """Take the symmetric adjacency of each kind; all lie within that of the graph."""
+        """Take the symmetric adjacency of each type; all lie within that of the graph."""
         values = np.zeros((len(names), len(indices)), dtype=np.float32)
         for row, matrix in zip(values, matrices, strict=True):
             entries = matrix.tocoo()
@@ -84,7 +84,7 @@ class EdgeKinds:
         return cls(names, values)
 
     def adjacency(self, kind: int, indptr: NDArray[Any], indices: NDArray[Any]) -> sp.csr_array:
-        """Return the weighted adjacency (n, n) of one kind, given that of the graph."""
+        """Return the weighted adjacency (n, n) of one type, given that of the graph."""
         data = self.values[kind].astype(np.float64)
         n = len(indptr) - 1
         matrix = sp.csr_array((data, indices.copy(), indptr.copy()), shape=(n, n))
@@ -95,13 +95,13 @@ class EdgeKinds:
 def _encode(kinds: Any, n_edges: int) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     given: Sequence[Any] = kinds.tolist() if hasattr(kinds, "tolist") else list(kinds)
     if len(given) != n_edges:
-        raise GraphError(f"kinds must be one per edge ({n_edges}); got {len(given)}.")
+        raise GraphError(f"kinds must have one edge type per edge ({n_edges}); got {len(given)}.")
     distinct = {value: _name(value) for value in set(given)}
     names = tuple(sorted(set(distinct.values())))
     if len(names) > MOST_KINDS:
         raise GraphError(
-            f"edges must be of at most {MOST_KINDS} kinds; got {count(len(names), 'kind')}, such "
-            f"as {', '.join(map(repr, names[:3]))}. Name another column, or join rare kinds."
+            f"edges must have at most {MOST_KINDS} types; got {count(len(names), 'type')}, such as "
+            f"{', '.join(map(repr, names[:3]))}. Name another column, or merge rare types."
         )
     number = {value: names.index(name) for value, name in distinct.items()}
     return names, np.fromiter((number[value] for value in given), np.int64, len(given))

@@ -68,8 +68,8 @@ def check_weights(weights: ArrayLike, n_edges: int) -> NDArray[np.float32]:
         )
     if (values < 0).any():
         raise GraphError(
-            f"weights must not be negative; got {values.min():g}. Take absolute values, and give "
-            "the sign as the kind of the edge (kinds=...)."
+            f"weights must not be negative; got {values.min():g}. Use absolute values, and "
+            "give the sign as the edge type (kinds=...)."
         )
     return values
 
@@ -148,7 +148,7 @@ class Cleaned:
         how = "" if merge is None else f": {SAID[merge]}"
         n_repeats = self.n_kept - self.n_one_way + listed_twice
         isolated = count(self.n_isolated, "isolated vertex", "isolated vertices")
-        unequal = f"{count(self.n_unequal, 'edge')} had one weight per direction"
+        unequal = f"{count(self.n_unequal, 'edge')} had a different weight in each direction"
         said = {
             f"{count(self.n_loops, 'self loop')} dropped.": self.n_loops,
             f"{count(self.n_zero, 'edge')} of weight 0 dropped.": self.n_zero,

@@ -54,7 +54,7 @@ class Graph(GraphArrays):
     labels : int64 array (n,) or None
         Class numbers, -1 for unlabelled.
     classes : array (n_classes,)
-        The names the class numbers stand for.
+        The names of the class numbers.
     vertex_names, feature_names : tuple or None
     splits : tuple of Split
         Fixed splits that come with a dataset.
@@ -65,7 +65,7 @@ class Graph(GraphArrays):
         the arc from u to v, 0 where there is only the one from v to u. Everything else is of the
         graph without directions.
     kinds : EdgeKinds or None
-        How strongly each kind of edge joins two vertices, where kinds were given.
+        How strongly each edge type joins two vertices, where types were given.
     history : EdgeHistory or None
         When each edge came to be, where times were given, and which of them training may know.
 
@@ -115,7 +115,7 @@ class Graph(GraphArrays):
             Remember beside the graph which way each edge goes, from the first vertex of a pair to
             the second: :meth:`out_links` and :meth:`in_links` then differ.
         kinds : sequence (m,), optional
-            What kind each edge is of, remembered beside the graph of all edges.
+            The type of each edge, kept beside the graph of all edges.
         merge : {'larger', 'sum', 'mean', 'max', 'last'}
             What repeats of an edge weigh together, whichever way they go; 'sum' without weights
             counts them. 'larger' adds those of one direction up and keeps the larger direction.
@@ -330,7 +330,7 @@ class Graph(GraphArrays):
         if self.arcs is not None:
             parts.append(count(int(np.count_nonzero(self.arcs)), "arc"))
         if self.kinds is not None:
-            parts.append(count(len(self.kinds.names), "kind") + " of edges")
+            parts.append(count(len(self.kinds.names), "edge type"))
         if self.n_features:
             parts.append(count(self.n_features, "feature"))
         if self.n_classes:

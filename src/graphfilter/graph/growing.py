@@ -51,7 +51,7 @@ def grow(
     edges : array (k, 2)
         Numbers of vertices, new or not.
     weights, kinds : sequences (k,), optional
-        Where the edges of the graph have weights or kinds; without them, edges weigh 1.
+        Where the edges of the graph have weights or types; without them, edges have weight 1.
     vertex_names : sequence (m,), optional
         Where the vertices of the graph have names.
     merge : {'larger', 'sum', 'max', 'last', 'mean'}
@@ -76,17 +76,17 @@ def grow(
     known = () if graph.kinds is None else graph.kinds.names
     if unknown := sorted(set(kinds or ()) - set(known)):
         raise GraphError(
-            f"the kind of an edge must be one of the graph's ({', '.join(known) or 'it has none'});"
-            f" got {unknown[0]!r}."
+            "the type of an edge must be one of the graph's "
+            f"({', '.join(known) or 'it has none'}); got {unknown[0]!r}."
         )
     if known and kinds is None and np.size(edges):
-        raise GraphError(f"edges must have one of the kinds {', '.join(known)}; got none.")
+        raise GraphError(f"edges must have one of the types {', '.join(known)}; got none.")
     added = Graph.from_edges(
         edges, n + m, weights=weights, directed=graph.directed, kinds=kinds if known else None,
         merge=merge,
     )  # fmt: skip
     if graph.weights is None and added.weights is not None and (added.weights != 1).any():
-        raise GraphError("new edges must weigh 1: the edges of this graph have no weights.")
+        raise GraphError("new edges must have weight 1: the edges of this graph have no weights.")
     return replace(
         graph,
         **_joined_links(graph, added, merge),
@@ -107,8 +107,8 @@ def _joined_links(known: Graph, added: Graph, merge: str) -> dict[str, Any]:
     weighted = known.weights is not None
     if weighted and merge == "mean" and (twice := len(old) + len(new) - len(every)):
         raise GraphError(
-            f"{count(twice // 2, 'new edge')} is known already, and weighs the mean of rows that "
-            "are not kept: that with another row is not known. Give the whole graph instead."
+            f"{count(twice // 2, 'new edge')} is already in the graph, with the mean weight of "
+            "rows that are not stored, so it cannot be updated. Give the whole graph instead."
         )
     places = np.searchsorted(every, old), np.searchsorted(every, new)
 

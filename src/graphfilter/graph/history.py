@@ -73,7 +73,7 @@ class EdgeHistory:
         if not isinstance(moment, float):
             moment = parse_moment(moment, are_dates=self.are_dates)
         if not (self.times < moment).any():
-            raise GraphError(f"no edge is before {self.say(moment)}; one must be to learn from.")
+            raise GraphError(f"an edge must be before {self.say(moment)} to train on; none is.")
         return replace(self, moment=moment)
 
     def say(self, moment: float) -> str:
@@ -90,8 +90,8 @@ class EdgeHistory:
         unknown = int(np.count_nonzero(np.isnan(self.times)))
         without = f" ({unknown:,} have no time)" if unknown else ""
         return (
-            f"Training knows {before:,} of {count(len(self.times), 'row')} of edges, those before "
-            f"{self.say(self.moment)}{without}; predictions use all."
+            f"Training uses {before:,} of {count(len(self.times), 'row')} of edges, those "
+            f"before {self.say(self.moment)}{without}; predictions use all."
         )
 
     def links(self, n: int, *, directed: bool) -> dict[str, Any]:

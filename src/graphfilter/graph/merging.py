@@ -15,10 +15,10 @@ from graphfilter.errors import GraphError, check_name
 MERGES = ("larger", "sum", "mean", "max", "last")
 SAID = {
     "larger": "those of one direction were added up",
-    "sum": "their weights were added up (otherwise: `merge`)",
-    "mean": "the mean of their weights was taken (otherwise: `merge`)",
-    "max": "the largest of their weights was kept (otherwise: `merge`)",
-    "last": "the weight of the last was kept (otherwise: `merge`)",
+    "sum": "their weights were added up (to change this: `merge`)",
+    "mean": "the mean of their weights was taken (to change this: `merge`)",
+    "max": "the largest of their weights was kept (to change this: `merge`)",
+    "last": "the weight of the last was kept (to change this: `merge`)",
 }
 
 

@@ -73,6 +73,6 @@ def _check_index(index: NDArray[Any], length: int, size: int, what: str) -> None
 
 def _damaged(what: str, problem: str) -> GraphError:
     return GraphError(
-        f"{what} must be a sound scipy sparse matrix; {problem}. Build it anew from its entries; "
-        "room after the last one goes by .prune()."
+        f"{what} must be a valid scipy sparse matrix; {problem}. Build it again from its "
+        "entries, or remove unused space with .prune()."
     )

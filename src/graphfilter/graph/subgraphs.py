@@ -23,7 +23,7 @@ def induced_subgraph(graph: AnyGraph, index: ArrayLike) -> AnyGraph:
     """Return the graph on these vertices, in this order, with the edges among them."""
     chosen = check_vertices(index, graph.n_vertices)
     if not len(chosen):
-        raise GraphError("vertices must be at least one to make a graph of; got none.")
+        raise GraphError("a subgraph must have at least one vertex; got none.")
     pairs, weights = _entries(graph.adjacency, chosen, weighted=graph.weights is not None)
     indptr, indices, data, _ = build_csr(pairs, weights, len(chosen))
     arcs = None

@@ -1,4 +1,4 @@
-"""What a model sees of each vertex: features on a common scale, views, places in the graph."""
+"""What a model sees of each vertex: features on a common scale, views, positions in the graph."""
 
 from graphfilter.inputs.known import Known
 from graphfilter.inputs.places import MOST_PLACES

@@ -22,9 +22,9 @@ MOST_PLACES = 32
 
 
 def find_places(graph: Graph, features: Features) -> dict[str, NDArray[np.float32]]:
-    """Return the axes of places, and a basis of the features where they have many columns.
+    """Return the axes of positions, and a basis of the features where they have many columns.
 
-    With the normalised adjacency N = U Σ Vᵀ, the place of a vertex is its row of N V, of the
+    With the normalised adjacency N = U Σ Vᵀ, the position of a vertex is its row of N V, of the
     largest singular values, and where edges have directions also of Nᵀ U; the basis are the
     singular vectors of the features. They are found once and kept: of equal singular values, one
     per component of a graph, any rotation will do, and which one comes out depends on rounding.
@@ -43,7 +43,7 @@ def find_places(graph: Graph, features: Features) -> dict[str, NDArray[np.float3
 def fix_places(
     graph: Graph, found: Mapping[str, NDArray[np.float32]], known: Known | None = None
 ) -> Callable[[Features], Features]:
-    """Return what makes columns from features: on the basis, with their averages, and the places.
+    """Return what makes columns from features: on the basis, with their averages, and positions.
 
     Averages are over neighbours and over theirs; of another graph than the fitted one see
     :meth:`Known.averaging`. Dense, for trees.
@@ -53,7 +53,7 @@ def fix_places(
     places = found["places"] if "places" in found else _places(graph, found["axes"], known)
     if len(places) != graph.n_vertices:
         raise GraphError(
-            f"places must be of the graph's {graph.n_vertices:,} vertices; got {len(places):,}."
+            f"positions must have one row per vertex ({graph.n_vertices:,}); got {len(places):,}."
         )
     adjacency, degrees = averaging(graph, known)
     mean = sp.csr_array(sp.diags_array(_inverse(degrees)) @ adjacency)

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from graphfilter.errors import ConfigError, check_number
+from graphfilter.errors import check_share
 from graphfilter.filters import Config, Filter
 from graphfilter.graph import Features, Graph
 from graphfilter.models.layers import Draws, Generators, Input
@@ -53,8 +53,7 @@ class ModelConfig(Config):
     dropout: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 0 <= check_number("dropout", self.dropout) < 1:
-            raise ConfigError(f"dropout must be in [0, 1); got {self.dropout}.")
+        check_share("dropout", self.dropout)
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         """Return why the network should not be trained on a graph with so many labels, if so.

@@ -1,4 +1,4 @@
-"""ChannelNetwork: one encoder, a filter for each kind of edge and each direction, one head."""
+"""ChannelNetwork: one encoder, a filter for each edge type and each direction, one head."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ChannelNetworkConfig(ModelConfig):
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         if graph.directed or graph.kinds is not None:
             return None
-        return "edges have neither directions nor kinds"
+        return "edges have neither directions nor types"
 
     def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
         width, layers = self.hidden_size, self.filter.build().degree
@@ -61,7 +61,7 @@ class ChannelNetwork(SideBySide[ChannelNetworkConfig]):
     .. math:: H_0 = \mathrm{relu}(X W_\mathrm{in} + b), \qquad
               \hat y = \sum_k f_k(P_k)\, H_0\, W_k + b'
 
-    The channels are the kinds of edges (or all edges, where there are no kinds) and, in a directed
+    The channels are the edge types (or all edges, where there are no types) and, in a directed
     graph, coupling and co-citation. With one channel this is
     :class:`~graphfilter.models.FilterNetwork`.
 

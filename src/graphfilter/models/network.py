@@ -220,25 +220,16 @@ class FilterNetwork(SideBySide[FilterNetworkConfig]):
         biases = torch.stack([head.bias for head in heads])
         return _filter(models, operator, logits - biases, generators) + biases
 
-    def logits_in_pieces(self, operator: Operator, x: Tensor, rows: int, columns: int) -> Tensor:
-        """Return logits (n, n_classes) without dropout, in little more memory than they take.
+    def unfiltered_logits(self, x: Input) -> Tensor:
+        """Return what the filter is applied to where it runs after the head, of some vertices.
 
-        The hidden layer is made for some rows at a time, the filter applied to some columns.
+        A bias that is to be added after the filter is left out.
         """
-        if not self.filters_logits():
-            return self(operator, x)
-        bias = 0.0 if self.config.filter_on == "logits" else self.head.bias
-        logits = x.new_empty(len(x), self.head.weight.shape[1])
-        for start in range(0, len(x), rows):
-            hidden = x[start : start + rows]
-            for layer in self.encoders():
-                hidden = self.activate(layer(hidden))
-            logits[start : start + rows] = self.head(hidden) - bias
-        for start in range(0, logits.shape[1], columns):
-            some = slice(start, start + columns)
-            logits[:, some] = self.filter(operator, logits[:, some].contiguous())
-        logits += bias
-        return logits
+        hidden = x
+        for layer in self.encoders():
+            hidden = self.activate(layer(hidden))
+        logits = self.head(hidden)
+        return logits if self.filters_bias else logits - self.head.bias
 
     def embed(self, operator: Operator, x: Input) -> Tensor:
         """Return the filtered hidden layer f(P) H_0; without an encoder, the filtered features.

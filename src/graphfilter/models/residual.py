@@ -63,7 +63,7 @@ class ResidualNetwork(DeepNetwork[ResidualConfig], config=ResidualConfig):
               N = \mathrm{norm}(H_\ell)
 
     where norm gives every row mean 0 and deviation 1. Unlike a filter it is not linear between the
-    layers: it can count, compare and combine what neighbours say.
+    layers: it can count, compare and combine the features of neighbours.
 
     Parameters
     ----------

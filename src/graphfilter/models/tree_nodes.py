@@ -103,6 +103,8 @@ class TreeNodes(Fitted[ConfigT]):
 
     def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
         columns = (x if isinstance(x, Tensor) else x.to_dense()).cpu().numpy()
+        # A graph without edges has no averages of neighbours: they are 0, as of an isolated vertex.
+        columns = np.pad(columns, ((0, 0), (0, max(0, self.n_features - columns.shape[1]))))
         nodes = {name: getattr(self, name).cpu().numpy() for name in TREES}
         rows = max(1, CELLS // len(nodes["roots"]))
         parts = [

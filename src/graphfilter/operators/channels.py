@@ -1,4 +1,4 @@
-"""Several operators of one graph: one per kind of edge, and one per direction."""
+"""Several operators of one graph: one per edge type, and one per direction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from graphfilter.graph import EdgeKinds, Graph
 from graphfilter.operators.kernels import FactoredMatrix
 from graphfilter.operators.operator import Operator, normalise
 
-# What the channels are called that are not kinds of edges.
+# What the channels are called that are not edge types.
 EDGES, COUPLING, CO_CITATION = "edges", "links to the same", "linked by the same"
 
 
@@ -37,7 +37,7 @@ class Channels(Operator):
         self._without_edges: Operator | None = None
 
     def part(self, name: str) -> Operator:
-        """Return the operator of a channel; of a kind that no edge here has, that of no edge."""
+        """Return the operator of a channel; for an edge type without edges, that of no edge."""
         if name in self.parts:
             return self.parts[name]
         if self._without_edges is None:
@@ -49,17 +49,17 @@ class Channels(Operator):
         """Raise unless a network of these channels can run on this graph."""
         if COUPLING in names and COUPLING not in self.parts:
             raise GraphError(
-                "the graph must be directed, as the one the network was fitted on; it is not. "
-                "Read it with `directed=True`."
+                "the graph must be directed, like the graph of the fit; it is not. Read it with "
+                "`directed=True`."
             )
         if EDGES in self.parts and EDGES not in names:
             raise GraphError(
-                f"every edge must be of a kind ({', '.join(names)}), as where the network was "
-                "fitted; the graph has no kinds. Name their column (`edge_kind`)."
+                f"every edge must have a type ({', '.join(names)}), as in the graph of the fit; "
+                "this graph has no edge types. Name their column (`edge_kind`)."
             )
         if unknown := set(self.parts).difference(names):
             raise GraphError(
-                f"edges must be of the kinds that the network was fitted on ({', '.join(names)}); "
+                f"edges must have the types that the network was fitted on ({', '.join(names)}); "
                 f"got {sorted(unknown)[0]!r}. Leave those edges out, or fit again."
             )
 
@@ -77,7 +77,7 @@ class Channels(Operator):
 
 
 def channel_names(graph: Graph) -> tuple[str, ...]:
-    """Return the names of the channels of a graph: its kinds of edges, and its directions."""
+    """Return the names of the channels of a graph: its edge types, and its directions."""
     kinds = (EDGES,) if graph.kinds is None else graph.kinds.names
     return (*kinds, COUPLING, CO_CITATION) if graph.directed else kinds
 
@@ -95,7 +95,7 @@ def without_edges(graph: Graph, names: Sequence[Any]) -> Graph:
 
 
 def kind_operators(graph: Graph, whole: Operator, **where: Any) -> dict[str, Operator]:
-    r"""Return :math:`\tilde A` of every kind of edge, or of the graph where there are no kinds."""
+    r"""Return :math:`\tilde A` of every edge type, or of the graph where there are none."""
     kinds = graph.kinds
     if kinds is None:
         return {EDGES: whole}

@@ -13,7 +13,7 @@ link to and one by who links to them, with :math:`D_o, D_i` the weights of the l
 both are symmetric, so that every filter runs on them. In a graph without directions both are
 :math:`\hat A^2`.
 
-:func:`channels` is :math:`\tilde A` with the operators of its kinds of edges and of its directions
+:func:`channels` is :math:`\tilde A` with the operators of its edge types and of its directions
 beside it, for networks of several channels.
 
 A vertex without such links counts as its own only neighbour (:math:`\hat A_{vv} = 1`,
@@ -114,7 +114,7 @@ def co_citation(graph: Graph, **where: Any) -> Operator:
 
 
 def channels(graph: Graph, **where: Any) -> Operator:
-    r"""Make :math:`\tilde A` with one operator per kind of edge and per direction beside it."""
+    r"""Make :math:`\tilde A` with one operator per edge type and per direction beside it."""
     whole = augmented_adjacency(graph, **where)
     parts = kind_operators(graph, whole, **where)
     if graph.directed:

@@ -172,7 +172,7 @@ class Operator:
         if x.dtype != self.dtype or x.device != self.device:
             raise GraphError(
                 f"the operator is {self.dtype} on {self.device}, the signal {x.dtype} on "
-                f"{x.device}; bring one to the other with .to()."
+                f"{x.device}; move one of them with .to()."
             )
 
     def __repr__(self) -> str:

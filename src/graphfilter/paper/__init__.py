@@ -3,8 +3,8 @@
 One file per table or figure, named after it: ``collect`` runs or measures what is not on record,
 ``build`` makes the table or figure from the records, and ``TARGET`` at its end declares it. To add
 one, write such a file and list it in ``targets``. What several share: ``accuracy_table`` (Tables 2
-and 3), ``filter_dynamics`` (Figures 4 and 8), ``rewiring`` (Figure 3), ``collect``, ``comparison``
-and ``tables``. Imports from ``report`` and the rooms before it; runs are made by ``bench``.
+and 3), ``filter_dynamics`` (Figures 4 and 8), ``rewiring`` (Figure 3), ``collect``,
+``comparison`` and ``tables``. Runs are made by ``bench``.
 """
 
 from graphfilter.paper.options import QUICK_EPOCHS, QUICK_RUNS, Options

@@ -256,7 +256,7 @@ def _others(records: Sequence[Record], dataset: str) -> dict[tuple[str, str], li
 
 
 def without(runs: Sequence[Record], name: str, metric: str) -> str:
-    """Return what leaving a member out changes, in points; empty where it did not sit."""
+    """Return what leaving a member out changes, in points; empty where it was not trained."""
     changes = [
         100 * (r.members[name]["without"][metric] - r.scores["test"][metric])
         for r in runs

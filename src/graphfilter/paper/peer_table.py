@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from graphfilter.bench import OnProgress, Record, divide_name
-from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
+from graphfilter.bench import Pair, Record, divide_name
+from graphfilter.paper.collect import pairs_of
 from graphfilter.paper.committee_table import DATASETS, LEAST_RUNS, SCALING, metric_of
 from graphfilter.paper.comparison import ComparedAccuracy, compare_accuracy, select
 from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import Accuracy
-from graphfilter.paper.records import read_target_records
+from graphfilter.paper.run_table import RunTable
 from graphfilter.paper.tables import Block, Rendered, Row
-from graphfilter.paper.target import Target
 from graphfilter.systems import get_system
 
-NAME = "peers"
 SPLIT_RULE = "fixed"
 FSGNN = "Maurya et al. 2021, README of sunilkmaurya/FSGNN, 3 hops"
 ACM = "Luan et al. 2022, ACM-GCN+"
@@ -75,27 +72,22 @@ NOTES = (
 )
 
 
-def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
-    """Run what is not on record; return notes on what was left out."""
-    wanted = QUICK if options.quick else PRINTED
-    datasets, notes = at_hand(dict.fromkeys(one.dataset for one in wanted))
-    pairs = [
+def pairs(datasets: Sequence[str], options: Options) -> list[Pair]:
+    return [
         pair
-        for one in wanted
+        for one in (QUICK if options.quick else PRINTED)
         if one.dataset in datasets
         for pair in pairs_of(
             [one.dataset], [one.system], options, scaling=one.scaling, split_rule=SPLIT_RULE
         )
     ]
-    collect_runs(folder, NAME, pairs, options, on_progress)
-    return notes
 
 
-def build(folder: Path, options: Options) -> Rendered:
-    """Make the tables from the records of a folder."""
-    records = [r for r in read_target_records(folder, options.file_name(NAME)) if r.ok]
+def show(records: Sequence[Record], datasets: Sequence[str]) -> Rendered:
+    """Show the peers beside what is printed, and on every dataset."""
+    records = [record for record in records if record.ok]
     rows = []
-    for one in QUICK if options.quick else PRINTED:
+    for one in [one for one in PRINTED if one.dataset in datasets] or QUICK:
         runs = select(records, one.dataset, one.system, scaling=one.scaling, split_rule=SPLIT_RULE)
         cell = compare_accuracy(runs, one.accuracy, metric=metric_of(one.dataset))
         rows.append(Row(f"{get_system(one.system).title}, {one.dataset}", (cell, one.source)))
@@ -132,6 +124,13 @@ def _cell(records: Sequence[Record], dataset: str, rule: str, model: str) -> Com
     return found if found.n >= LEAST_RUNS else ""
 
 
-TARGET = Target(
-    NAME, "peers of later papers, as printed (beyond the paper)", collect, build, is_variant=True
+TABLE = RunTable(
+    name="peers",
+    summary="peers of later papers, as printed (beyond the paper)",
+    datasets=tuple(dict.fromkeys(one.dataset for one in PRINTED)),
+    quick=("texas",),
+    pairs=pairs,
+    show=show,
+    is_variant=True,
 )
+TARGET = TABLE.target

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SCALING = "auto"
-TITLES = {**DATASET_TITLES, "actor": "Actor", "squirrel": "Squirrel"}
+TITLES = DATASET_TITLES | {
+    name: name.capitalize() for name in ("actor", "squirrel", "photo", "computers", "cornell")
+}
+RUNS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +83,10 @@ class ShareTable:
             heading = f"{TITLES.get(dataset, dataset)}, by {self.by}"
             blocks.append(Block(heading, tuple(map(self._rule_title, rules)), tuple(rows)))
         figure = self.draw(records, datasets) if datasets else None
-        return Rendered(self.title, tuple(blocks), figure, (self.note,))
+        counts = {cell.n for block in blocks for row in block.rows for cell in row.cells if cell.n}
+        fewer = f" Cells are means of {min(counts)} to {max(counts)} runs."
+        note = self.note + (fewer if counts and min(counts) < RUNS else "")
+        return Rendered(self.title, tuple(blocks), figure, (note,))
 
     def _rule_title(self, rule: str) -> str:
         protocol, _, share = rule.partition(":")
@@ -131,6 +137,7 @@ class ShareTable:
             color=colour,
             marker=MARKERS[i % len(MARKERS)],
             markersize=4.5,
+            markerfacecolor=colour if is_main else "white",
             linestyle="-" if is_main else "--",
             linewidth=2.4 if i == 0 and is_main else 1.4,
             zorder=10 - i,

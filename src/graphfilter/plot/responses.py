@@ -34,7 +34,7 @@ class FilterView:
     Attributes
     ----------
     operator : str
-        The kind of operator the filters act on.
+        The name of the operator the filters act on.
     start : Filter or None
         The filter before training, where it is known.
     learned : sequence of Filter
@@ -64,7 +64,7 @@ def response(
     ax : matplotlib Axes, optional
         Drawn on, beside what is there; a new figure of pyplot's otherwise.
     operator : str, optional
-        The kind of operator the filter runs on, which says at which frequency an eigenvalue lies:
+        The name of the operator the filter runs on, which maps eigenvalues to frequencies:
         1 - λ for adjacencies, λ for the Laplacian. Where not given, the Laplacian for filters of
         an interval that starts at 0 or above (``ChebyshevFilter``), an adjacency for others.
     label : str

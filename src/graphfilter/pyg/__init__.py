@@ -1,10 +1,10 @@
 """Graph filters for users of PyTorch Geometric, with its calling convention.
 
-A layer here takes the place of one of its convolutions: ``conv(x, edge_index, edge_weight)``. It is
+A layer here replaces one of its convolutions: ``conv(x, edge_index, edge_weight)``. It is
 a plain ``torch.nn.Module``, and ``torch_geometric`` need not be installed.
 
 ===================================  ==================================================
-in the place of                      a layer
+replaces                                  a layer
 ===================================  ==================================================
 ``GCNConv(in, out)``                 ``StackedFilterConv(in, out)``: learns its frequency
 ``SGConv(in, out, K=2)``             ``PowerFilterConv(in, out, k=2)``: the same function
@@ -21,7 +21,7 @@ once and handed to every layer: ``conv(x, prepare_operator(edge_index))``. Aroun
   loads the program imports ``graphfilter.pyg``. The program has no gradient.
 - ``torch.cuda.make_graphed_callables`` takes such a module too: on small graphs a step is then many
   times faster, because launching the products takes longer than they do.
-- ``HeteroConv`` takes a layer for relations within one kind of vertices. ``to_hetero`` does not: a
+- ``HeteroConv`` takes a layer for relations within one vertex type. ``to_hetero`` does not: a
   polynomial of a matrix needs a square one.
 - ``edge_weight`` gets no gradient, and one that requires it is refused; so explainers that learn a
   mask of edges do not work. Nor are there gradients of gradients.

@@ -100,9 +100,9 @@ class FilterConv(nn.Module):
         """Return f(P) X W + b."""
         if isinstance(x, tuple | list | dict):
             raise GraphError(
-                f"x must be one Tensor; got a {type(x).__name__}. A filter is a polynomial of "
-                "one square matrix: there is none from one kind of vertices to another. In a "
-                "heterogeneous graph, give it to relations within one kind (HeteroConv)."
+                f"x must be one Tensor; got a {type(x).__name__}. A filter is a polynomial of one "
+                "square matrix: there is none from one vertex type to another. In a "
+                "heterogeneous graph, use it for relations within one type (HeteroConv)."
             )
         if x.ndim < 2:
             raise GraphError(f"x must be (n_vertices, in_channels); got shape {tuple(x.shape)}.")

@@ -22,7 +22,7 @@ class StackedFilterConv(FilterConv):
     .. math:: H_0 = X W, \quad H_\ell = \alpha_\ell P H_{\ell-1} + \beta_\ell H_0, \quad
               Y = H_K + b
 
-    Two learned scalars per product. In the place of ``GCNConv`` it learns whether neighbours agree.
+    Two learned scalars per product. Used instead of ``GCNConv`` it learns whether neighbours agree.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ _SCHEMA = (
 def apply_exported(filter: Filter, operator: Operator, x: Tensor) -> Tensor:
     """Return f(P) x as one operation of an exported program, which holds the matrix as constants.
 
-    It has no gradient, and its kernel is made anew in every call.
+    It has no gradient, and its kernel is made again in every call.
     """
     operator.check_columns(x)
     matrix = operator.kernel.matrix

@@ -35,7 +35,7 @@ def diagnose(data: Any, mask: Any = "train_mask") -> Diagnosis:
 
     Examples
     --------
-    >>> from types import SimpleNamespace  # In the place of a Data.
+    >>> from types import SimpleNamespace    # Stands for a Data.
     >>> cycle = torch.tensor([[i, (i + 1) % 100] for i in range(100)]).T
     >>> data = SimpleNamespace(edge_index=cycle, y=torch.arange(100) % 2, num_nodes=100)
     >>> diagnose(data).range
@@ -60,7 +60,7 @@ class AddLabelFrequency:
 
     Examples
     --------
-    >>> from types import SimpleNamespace  # In the place of a Data.
+    >>> from types import SimpleNamespace    # Stands for a Data.
     >>> cycle = torch.tensor([[i, (i + 1) % 100] for i in range(100)]).T
     >>> data = SimpleNamespace(edge_index=cycle, y=torch.arange(100) % 2, num_nodes=100)
     >>> AddLabelFrequency()(data).label_frequency

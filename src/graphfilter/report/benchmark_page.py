@@ -29,11 +29,11 @@ from graphfilter.systems import find_system
 from graphfilter.wording import count
 
 SPLITS = {
-    "stratified": "60/20/20 of every class, drawn anew for each run",
-    "per_class": "equally many training vertices per class, drawn anew for each run",
+    "stratified": "60/20/20 of every class, drawn again for each run",
+    "per_class": "the same number of training vertices per class, drawn again for each run",
     "fixed": "the splits that come with the data",
     "public": "the one public split of the data; runs differ by their seed alone",
-    "fraction": "that share of the vertices for training, drawn anew for each run",
+    "fraction": "that share of the vertices for training, drawn again for each run",
 }
 
 

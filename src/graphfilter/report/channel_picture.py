@@ -1,4 +1,4 @@
-"""``channels.png``: the response of the filter of each kind of edge and direction."""
+"""``channels.png``: the response of the filter of each edge type and direction."""
 
 from __future__ import annotations
 

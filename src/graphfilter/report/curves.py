@@ -40,7 +40,7 @@ _SHAPES = {
     ),
     (True, True, True): (
         "nearly flat",
-        "it lets every frequency through, to within a factor of two, and so mostly keeps each "
+        "it passes every frequency, to within a factor of two, and so mostly keeps each "
         "vertex's own features",
     ),
 }

@@ -100,7 +100,7 @@ def describe_needs(kinds: Sequence[KindRow], by: type[Yardstick] | Yardstick) ->
     'Mostly features alone; neighbours add 2.1 points.'
     """
     first, *others = kinds
-    start = "Mostly" if first.share > 0.5 else "First of all"
+    start = "Mostly" if first.share > 0.5 else "Above all"
     told = [f"{start} {first.title}"]
     for kind in others:
         verb = "add" if kind.title in ("neighbours", "trees", "features alone") else "adds"

@@ -58,7 +58,7 @@ class Ranking:
     def sentence(self) -> str:
         """Which system is best, and which others may be behind it by chance, in words."""
         if not self.entries:
-            return "No run ended well."
+            return "No run succeeded."
         best, form = self.entries[0], formatter(self.metric)
         extreme = "lowest" if METRICS[self.metric].lower_is_better else "highest"
         name = METRICS[self.metric].name
@@ -95,14 +95,14 @@ def headline(found: Sequence[Ranking]) -> str:
     """Return in one sentence which systems are competitive everywhere."""
     titles = by_mean(found)
     if not titles:
-        return "No run ended well: the reasons stand under failures."
+        return "No run succeeded; the reasons are listed under failures."
     if len(titles) == 1:
         return f"{titles[0]} was run alone: there is nothing to compare it with."
     tested = [ranking for ranking in found if ranking.is_tested]
     if not tested:
         return (
             f"No difference was tested, which takes {FEWEST_RUNS} runs per system on the same "
-            "splits: who is ahead may be chance."
+            "splits: the order may be chance."
         )
     if len(tested) == 1:
         return f"On {tested[0].dataset}, {tested[0].sentence}"

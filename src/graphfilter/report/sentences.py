@@ -94,37 +94,36 @@ class Words:
             if not self.adaptive:
                 return f"{reached}: this model does not suit this graph. Fit sgf, which adapts."
             return (
-                f"{reached}: the model has not learned all there is. Train longer, or from other "
-                "seeds."
+                f"{reached}: the model has not learned enough. Train longer, or with other seeds."
             )
         if guessing.verdict == "worse":
-            return f"The model does worse than {guess}: look at what it misses one by one."
+            return f"The model does worse than {guess}: look at its errors one by one."
         if guessing.verdict == "tie":
             said = f"The model ties with {guess}"
             if named[NO_GRAPH].verdict == "worse":
                 return f"{said}; the features alone do better."
-            return f"{said}: more labels, or features that say more, are needed."
+            return f"{said}: more labels or more informative features are needed."
         return f"{self._where_from(guess)}{self._two_steps()}"
 
     def _where_from(self, guess: str) -> str:
         """Return what carries the answers, of a model that clearly beats guessing."""
         if not self.has_edges:
-            return "What is known comes from the features."
+            return "The information comes from the features."
         alone = self.found.named[NO_GRAPH].verdict
         if alone == "better" and self.found.features_know:
-            return "The features and the graph both tell."
+            return "The features and the graph both carry information."
         if alone == "better":
             return (
-                "What is known comes from the graph: the features alone are not clearly better "
-                f"than {guess}."
+                "The information comes from the graph: the features alone are not clearly "
+                f"better than {guess}."
             )
         if alone == "worse":
-            return "Trust the features here, and ask whether these edges mean what they should."
+            return "Rely on the features here, and check whether the edges mean what they should."
         if self.found.features_know:
-            return "The features alone tell about as well."
+            return "The features alone do about as well."
         return (
-            f"The features alone are not clearly better than {guess}: more labels would tell "
-            "whether the graph is."
+            f"The features alone are not clearly better than {guess}: more labels are needed "
+            "to know whether the graph is."
         )
 
     def _two_steps(self) -> str:
@@ -147,7 +146,7 @@ def begin(fit: Fit, found: Comparison) -> str:
     where = {
         "test": "vertices it never saw",
         "val": "validation vertices, which also chose the best epoch",
-        "train": "vertices it was trained on, there being no others",
+        "train": "vertices it was trained on, as there are no others",
     }[found.part]
     shown, n = found.yardstick.write(found.ours.value), found.n_vertices
     if isinstance(found.yardstick, Accuracy):

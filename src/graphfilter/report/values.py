@@ -29,29 +29,23 @@ class LabelRow:
 
 def label_rows(fit: Fit) -> list[LabelRow]:
     """Score each label on the judged vertices; NaN where a share has no vertices."""
-    from sklearn.metrics import average_precision_score
+    from sklearn.metrics import average_precision_score, precision_recall_fscore_support
 
-    judged, truth = fit.judged, fit.plan.truth
-    rows = []
-    for c, name in enumerate(fit.names):
-        true, said = truth[judged, c] > 0.5, fit.answers[judged, c] > 0
-        right = int((true & said).sum())
-        f1_of = int(true.sum() + said.sum())
-        ranked = np.nan
-        if true.any():
-            ranked = float(average_precision_score(true, fit.outputs[judged, c]))
-        rows.append(
-            LabelRow(
-                name,
-                int(truth[fit.plan.known, c].sum()),
-                int(true.sum()),
-                right / said.sum() if said.any() else np.nan,
-                right / true.sum() if true.any() else np.nan,
-                2 * right / f1_of if f1_of else np.nan,
-                ranked,
-            )
-        )
-    return rows
+    truth, outputs = fit.plan.truth[fit.judged] > 0.5, fit.outputs[fit.judged]
+    scored: Any = precision_recall_fscore_support(
+        truth, fit.answers[fit.judged] > 0, zero_division=np.nan
+    )
+    precision, recall, f1, support = scored
+    n_known = fit.plan.truth[fit.plan.known].sum(axis=0)
+    ranked = [
+        float(average_precision_score(true, said)) if true.any() else np.nan
+        for true, said in zip(truth.T, outputs.T, strict=True)
+    ]
+    rows = zip(fit.names, n_known, support, precision, recall, f1, ranked, strict=True)
+    return [
+        LabelRow(name, int(n), int(n_scored), *map(float, scores))
+        for name, n, n_scored, *scores in rows
+    ]
 
 
 def scatter_data(fit: Fit) -> dict[str, Any]:

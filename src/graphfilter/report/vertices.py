@@ -115,8 +115,8 @@ def _of_classes(fit: Fit) -> list[VertexTable]:
         VertexTable(
             "possible-label-errors",
             "Possible label errors",
-            "Labelled vertices that are predicted otherwise, the least probable label first, those "
-            f"it was trained on included{_cut(doubted)}.",
+            "Labelled vertices with another prediction than their label, the least probable "
+            f"label first, training vertices included{_cut(doubted)}.",
             *_listed(fit, doubted),
             tuple(explain_rows(fit, doubted, against_given=True)),
         ),
@@ -187,8 +187,8 @@ def _of_values(fit: Fit) -> VertexTable:
     return VertexTable(
         "largest-errors",
         "Largest errors",
-        f"Vertices whose known {what} the model misses most, those it was trained on included"
-        f"{_cut(vertices)}: exceptions, or mistakes in the table.",
+        f"Vertices with the largest error in their known {what}, training vertices "
+        f"included{_cut(vertices)}: exceptions, or mistakes in the table.",
         ("Vertex", "Part", "Given", "Predicted", "Error" if numbers else "Log loss"),
         rows,
         2 if numbers else 4,

@@ -5,21 +5,19 @@ What belongs here is whatever writes or reads such a folder; what is in it is de
 
 - :mod:`.layout`: the names of the files, and who may write to the folder;
 - :mod:`.fit`: the one way a folder is filled, whatever the task;
-- :mod:`.kept_graph`, :mod:`.reference_file`: the graph of the fit, where it is kept, and what later
-  graphs are compared with;
+- :mod:`.kept_graph`: the graph of the fit, where it is kept, and what later graphs are compared
+  with;
 - :mod:`.description`, :mod:`.command`: how a run was made, and the command that repeats it;
 - :mod:`.tables`, :mod:`.pictures`, :mod:`.score_table`: its files, and their scores as a table;
-- :mod:`.loading`: the model on file; :mod:`.using`, :mod:`.predicting`: explaining and predicting
-  with it; :mod:`.parts`, :mod:`.new_labels`: what vertices were in the run, and how right it is on
-  labels it has not seen; :mod:`.starting`: another fit that begins with its weights.
-
-It may import everything but the studio and the command line, which both fit through it.
+- :mod:`.loading`: the model on file, also for another fit that begins with its weights;
+  :mod:`.using`, :mod:`.predicting`: explaining and predicting with it; :mod:`.parts`,
+  :mod:`.new_labels`: what vertices were in the run, and how right it is on labels it has not seen.
 """
 
 from graphfilter.run_folder.command import OPTIONS as OPTIONS
 from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.fit import FitSummary, fit_folder, take_part
-from graphfilter.run_folder.kept_graph import read_kept_graph
+from graphfilter.run_folder.kept_graph import read_kept_graph, read_reference
 from graphfilter.run_folder.layout import (
     CHECKPOINT_FILE,
     REPORT_FILE,
@@ -27,13 +25,15 @@ from graphfilter.run_folder.layout import (
     check_folder,
     checkpoints,
 )
-from graphfilter.run_folder.loading import load_run, read_description
+from graphfilter.run_folder.loading import (
+    load_run,
+    read_description,
+    read_earlier as read_earlier,
+)
 from graphfilter.run_folder.new_labels import describe_answers
 from graphfilter.run_folder.predicting import Prediction, predict_run
 from graphfilter.run_folder.prediction_report import write_prediction_report
-from graphfilter.run_folder.reference_file import read_reference
 from graphfilter.run_folder.score_table import make_score_table
-from graphfilter.run_folder.starting import read_earlier as read_earlier
 from graphfilter.run_folder.suggesting import suggest_run as suggest_run
 from graphfilter.run_folder.tables import (
     check_embeddings_file,

@@ -21,7 +21,7 @@ from graphfilter.fits import (
 from graphfilter.report import Conclusion, Page, conclude, write_report
 from graphfilter.run_folder.command import repeat_command
 from graphfilter.run_folder.description import describe_run
-from graphfilter.run_folder.kept_graph import keep_graph
+from graphfilter.run_folder.kept_graph import keep_graph, write_reference
 from graphfilter.run_folder.layout import (
     CHANNELS_FILE,
     CHECKPOINT_FILE,
@@ -35,7 +35,6 @@ from graphfilter.run_folder.layout import (
 )
 from graphfilter.run_folder.loading import save_run
 from graphfilter.run_folder.pictures import draw_channel_picture, draw_filter_picture
-from graphfilter.run_folder.reference_file import write_reference
 from graphfilter.run_folder.tables import (
     check_embeddings_file,
     write_embeddings,

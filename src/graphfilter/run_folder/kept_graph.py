@@ -1,4 +1,4 @@
-"""The graph of a fit, kept with the run so that new rows can be joined to it."""
+"""What is kept of a fit beside its model: its graph, and what later graphs are compared with."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 
 from graphfilter.data import read_npz, write_npz
 from graphfilter.errors import DataFileError, GraphError, ModelFileError
-from graphfilter.fits import Fit
+from graphfilter.fits import Fit, Reference
 from graphfilter.graph import Graph
 from graphfilter.run_folder.description import RunDescription
-from graphfilter.run_folder.layout import GRAPH_FILE
+from graphfilter.run_folder.layout import GRAPH_FILE, REFERENCE_FILE
+from graphfilter.storage import read_tensors, write_tensors
+from graphfilter.version import __version__
 
 # Graphs of up to this many bytes in memory are kept unless that is refused.
 KEPT_BYTES = 64 << 20
@@ -48,9 +51,9 @@ def keep_graph(fit: Fit, folder: Path, wanted: bool | None) -> Kept:
     graph, size = fit.graph, _n_bytes(fit.graph)
     if wanted is None and size > KEPT_BYTES:
         return Kept(
-            said=f"The graph takes {_megabytes(size)}, more than {_megabytes(KEPT_BYTES)}, and is "
-            "not kept with the run; with `keep_graph=True` it is, and predict --with run then "
-            "takes new rows alone."
+            said=f"The graph takes {_megabytes(size)}, more than {_megabytes(KEPT_BYTES)}, and "
+            "is not saved with the run. With `keep_graph=True` it is, and predict --with "
+            "run then needs new rows only."
         )
     ids = tuple(str(name) for name in graph.vertex_names or range(graph.n_vertices))
     bare = replace(
@@ -61,11 +64,11 @@ def keep_graph(fit: Fit, folder: Path, wanted: bool | None) -> Kept:
     try:
         write_npz(bare, path)
     except GraphError as error:
-        return Kept(said=f"The graph is not kept with the run: {error}")
+        return Kept(said=f"The graph is not saved with the run: {error}")
     return Kept(
         _sha256(path),
-        f"The graph is kept with the run ({GRAPH_FILE}, {_megabytes(path.stat().st_size)}): "
-        "predict --with run takes new rows alone. `keep_graph=False` leaves it out.",
+        f"The graph is saved with the run ({GRAPH_FILE}, {_megabytes(path.stat().st_size)}): "
+        "predict --with run needs new rows only. `keep_graph=False` leaves it out.",
     )
 
 
@@ -74,11 +77,14 @@ def read_kept_graph(folder: str | Path, run: RunDescription) -> Graph:
     path = Path(folder) / GRAPH_FILE
     if not run.graph_sha256:
         raise ModelFileError(
-            f"{folder}: the run does not keep its graph. Fit again with `keep_graph=True`, or "
-            "predict tables that list all vertices, known ones too."
+            f"{folder}: the run has no saved graph. Fit again with `keep_graph=True`, or "
+            "predict with tables that list all vertices, known ones included."
         )
     if not path.is_file():
-        raise ModelFileError(f"{path}: there is no such file, but the run was made with one.")
+        raise ModelFileError(
+            f"{path}: there is no such file, but the run was made with one. "
+            "Restore it from a copy, or fit again."
+        )
     if _sha256(path) != run.graph_sha256:
         raise ModelFileError(
             f"{path}: must be as it was saved; its checksum says that it was changed. Restore it "
@@ -88,6 +94,28 @@ def read_kept_graph(folder: str | Path, run: RunDescription) -> Graph:
         return read_npz(path)
     except DataFileError as error:
         raise ModelFileError(f"{error} Fit again.") from None
+
+
+def write_reference(fit: Fit, folder: Path) -> str:
+    """Write the reference of a fit; return its checksum, empty where it predicts no other graph."""
+    if fit.estimator.system_.keeps_graph or not fit.plan.has_features:
+        return ""
+    arrays = Reference.of(fit).to_arrays()
+    tensors = {name: torch.tensor(values) for name, values in arrays.items()}
+    about = {"kind": "reference", "version": __version__}
+    return write_tensors(folder / REFERENCE_FILE, tensors, about)
+
+
+def read_reference(folder: str | Path, run: RunDescription) -> Reference | None:
+    """Read the reference of a run; None of a run that has none."""
+    if not run.reference_sha256:
+        return None
+    path = Path(folder) / REFERENCE_FILE
+    tensors, _ = read_tensors(path, run.reference_sha256)
+    try:
+        return Reference.from_arrays({name: values.numpy() for name, values in tensors.items()})
+    except (KeyError, ValueError, IndexError) as error:
+        raise ModelFileError(f"{path}: not a file that a fit wrote ({error}). Fit again.") from None
 
 
 def _n_bytes(graph: Graph) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from graphfilter.errors import ConfigError
 from graphfilter.estimators import CONFIG_FILE, MODEL_FILE
 from graphfilter.runtime import current
-from graphfilter.storage import in_use, locked, make_folder
+from graphfilter.storage import LOCK_FILE, files_in, in_use, locked, make_folder
 
 CHECKPOINT_FILE = "checkpoint.safetensors"
 PREDICTIONS_FILE = "predictions.csv"
@@ -28,10 +28,6 @@ RUN_FILES = (
 # Where edges have directions or kinds: their filters.
 CHANNELS_FILE = "channels.png"
 
-# The lock, and temporary files of a killed process: not the user's.
-_OWN = ".graphfilter-"
-_LOCK_FILE = f"{_OWN}lock"
-
 
 @contextmanager
 def open_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Generator[Path]:
@@ -41,7 +37,7 @@ def open_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Generator[
     """
     folder = check_folder(out, overwrite=overwrite, resume=resume)
     make_folder(folder)
-    with locked(folder / _LOCK_FILE, _busy(folder)):
+    with locked(folder / LOCK_FILE, _busy(folder)):
         # Another fit may have finished since.
         _check_contents(folder, overwrite=overwrite, resume=resume)
         if overwrite:
@@ -72,23 +68,20 @@ def remove_checkpoints(folder: str | Path) -> None:
 def check_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Path:
     """Check the run folder before any work: no file of the user is deleted silently."""
     folder = Path(out)
-    if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"{folder}: a file is in the way; give the name of a folder.")
-    if in_use(folder / _LOCK_FILE):
+    if folder.is_dir() and in_use(folder / LOCK_FILE):
         raise ConfigError(_busy(folder))
     _check_contents(folder, overwrite=overwrite, resume=resume)
     return folder
 
 
 def _busy(folder: Path) -> str:
-    return f"{folder}: another fit is writing to it; wait for its end, or give another folder."
+    return f"{folder}: another fit is writing to it; wait for it, or give another folder."
 
 
 def _check_contents(folder: Path, *, overwrite: bool, resume: bool) -> None:
-    present = {p.name for p in folder.iterdir()} if folder.exists() else set()
-    present = {name for name in present if not name.startswith(_OWN)}
+    present = files_in(folder)
     if resume and overwrite:
-        raise ConfigError("`resume` continues a run, `overwrite` starts anew: choose one.")
+        raise ConfigError("`resume` continues a run, `overwrite` starts again: choose one.")
     if resume and CONFIG_FILE in present:
         raise ConfigError(
             f"{folder}: holds a finished run; there is nothing to resume. "
@@ -97,7 +90,7 @@ def _check_contents(folder: Path, *, overwrite: bool, resume: bool) -> None:
     if not resume and not overwrite and checkpoints(folder):
         raise ConfigError(
             f"{folder}: holds an interrupted run; pass `resume=True` to continue it, or "
-            "`overwrite=True` to start anew."
+            "`overwrite=True` to start again."
         )
     if not resume and not overwrite and present:
         raise ConfigError(

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from graphfilter.errors import ModelFileError
+import numpy as np
+
+from graphfilter.errors import ConfigError, ModelFileError
 from graphfilter.estimators import (
     CONFIG_FILE,
     FORMAT,
+    Earlier,
     GraphClassifier,
     GraphRegressor,
     SGFClassifier,
@@ -19,6 +22,7 @@ from graphfilter.estimators import (
 )
 from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.layout import checkpoints
+from graphfilter.run_folder.parts import read_parts
 from graphfilter.storage import convert, read_checked_json, write_checked_json
 from graphfilter.tables import TableEncoder
 from graphfilter.version import __version__
@@ -49,12 +53,13 @@ def load_run(folder: str | Path) -> tuple[VertexEstimator, RunDescription, Table
     """Load the estimator of a run folder, what is known of the run, and how to read its tables."""
     config = Path(folder) / CONFIG_FILE
     if checkpoints(folder) and not config.exists():
-        raise ModelFileError(f"{folder}: an unfinished run; end it with graphfilter fit --resume.")
+        raise ModelFileError(f"{folder}: unfinished run; finish it with graphfilter fit --resume.")
     content = read_checked_json(config) if config.exists() else {}
     if _NOT_KEPT in content:
         raise ModelFileError(
-            f"{folder}: {content[_NOT_KEPT]} is built on its graph and is not kept. What it says "
-            "of that graph is in predictions.csv; for others fit sgf, gcn, appnp, gcnii, ..."
+            f"{folder}: {content[_NOT_KEPT]} is bound to its graph and is not saved. Its "
+            "predictions for that graph are in predictions.csv; for other graphs fit sgf, "
+            "gcn, appnp, gcnii, ..."
         )
     kinds = {kind.__name__: kind for kind in _KINDS}
     estimator = kinds.get(str(content.get("kind")), SGFClassifier).load(folder)
@@ -73,3 +78,23 @@ def read_description(folder: str | Path) -> tuple[RunDescription, TableEncoder |
         raise ModelFileError(f"{Path(folder) / CONFIG_FILE}: {problem}") from None
     encoder = None if run.encoder is None else TableEncoder.from_dict(run.encoder)
     return run, encoder
+
+
+def read_earlier(folder: str | Path) -> tuple[Earlier, RunDescription, TableEncoder | None]:
+    """Read a run to start from, what is known of it, and how to read its tables."""
+    estimator, about, encoder = load_run(folder)
+    if not about.vertex_features:
+        raise ConfigError(
+            f"{folder}: the run was fitted without vertex features, on the identity of each "
+            "vertex: there are no weights to start from on another graph."
+        )
+    found = read_parts(folder)
+    if found is None:
+        raise ConfigError(
+            f"{folder}: its predictions.csv must say which vertices were trained on; it is "
+            "missing or was changed. Restore it, or fit without `start_from`."
+        )
+    ids, parts = found
+    words = np.array(parts.to_pylist(), dtype="<U10")
+    checksum = str(read_checked_json(Path(folder) / CONFIG_FILE).get("model_sha256", ""))
+    return Earlier(estimator, ids.to_pylist(), words, str(folder), checksum), about, encoder

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.estimators import Target
-from graphfilter.run_folder.predicting import Prediction
+from graphfilter.run_folder.parts import NEW
+from graphfilter.run_folder.predicting import PART_TITLES, Prediction
 from graphfilter.wording import count, listed_names, number
 
 # What the model has learned from, and what chose its epochs and weights.
@@ -37,17 +38,17 @@ def describe_answers(prediction: Prediction, target: Target | None = None) -> li
 
 def _say_scores(prediction: Prediction, answers: NDArray[Any], target: Target) -> list[str]:
     task, known = prediction.estimator.task_, target.codes >= 0
-    new = np.flatnonzero(known & ~np.isin(prediction.parts, (TRAIN, VAL)))
+    new = np.flatnonzero(known & prediction.unseen)
     if not len(new):
         if not known.any():
             return []
         return [
-            "All vertices with a known value were trained or validated on: there is no other to "
-            "score."
+            "All vertices with a known value were used for training or validation: none is "
+            "left to score."
         ]
     assert target.values is not None
     scores = task.measure(prediction.outputs(new), target.values[new], answers[new])
-    where = f"{count(len(new), 'vertex', 'vertices')} with a known value and not trained on"
+    where = f"{count(len(new), 'vertex', 'vertices')} with a known value and not used for training"
     shown = list(task.metrics.items())[:2]
     told = [
         f"{metric.name} {f'{scores[key]:.3f}' if key != 'rmse' else number(scores[key])}"
@@ -59,20 +60,26 @@ def _say_scores(prediction: Prediction, answers: NDArray[Any], target: Target) -
 
 def _say_accuracy(right: NDArray[np.bool_], parts: NDArray[np.str_]) -> list[str]:
     others = ~np.isin(parts, (TRAIN, VAL))
-    known = [
-        f"on the {n:,} {word}: {right[parts == part].mean():.1%}"
-        for part, word in ((TRAIN, "trained on"), (VAL, "validated on"))
-        if (n := int((parts == part).sum()))
-    ]
+
+    def of(*words: str) -> list[str]:
+        return [
+            f"on the {n:,} {PART_TITLES[part]}: {right[parts == part].mean():.1%}"
+            for part in words
+            if (n := int((parts == part).sum()))
+        ]
+
+    known = of(TRAIN, VAL)
     if not others.any():
         labelled = count(len(right), "labelled vertex was", "labelled vertices were")
         return [
-            f"The {labelled} trained or validated on: there is no other label to measure accuracy "
-            "on."
+            f"The {labelled} used for training or validation: no other label is left to "
+            "measure accuracy on."
         ]
     labelled = count(int(others.sum()), "labelled vertex", "labelled vertices")
-    where = f"{labelled} not trained on" if known else labelled
-    beside = f" ({', '.join(known)})" if known else ""
+    where = f"{labelled} not used for training" if known else labelled
+    # Vertices that are new, beside others: those are what the model is asked for.
+    beside = [*(of(NEW) if (parts[others] != NEW).any() else ()), *known]
+    beside = f" ({', '.join(beside)})" if beside else ""
     return [f"Accuracy on the {where}: {right[others].mean():.1%}{beside}."]
 
 

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.graph import Graph
-from graphfilter.run_folder.ids import id_blocks
 from graphfilter.run_folder.layout import PREDICTIONS_FILE
-from graphfilter.run_folder.tables import excel_text
+from graphfilter.run_folder.tables import excel_text, id_blocks
 
 # The part of a vertex whose id is not in the run, and of all if its predictions are gone.
 NEW, UNKNOWN = "new", "unknown"

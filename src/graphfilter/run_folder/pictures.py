@@ -24,7 +24,7 @@ def draw_filter_picture(fit: Fit, conclusion: Conclusion, path: str | PathLike[s
     view = filter_view(
         fit.estimator,
         fit.plan.frequency,
-        title=f"{fit.graph.name}: the filter that was learned",
+        title=f"{fit.graph.name}: the learned filter",
         corner=f"{found.part} {found.yardstick.name} {found.yardstick.write(found.ours.value)}",
     )
     save_figure(draw_filter(view), path)
@@ -44,5 +44,5 @@ def draw_channel_picture(
     shares = {channel["name"]: channel["share"] for channel in channels}
     filters = {name: [m.learned_filters()[name] for m in members] for name in shares}
     lowest = {name: operator.part(name).interval[0] for name in shares}
-    title = f"{fit.graph.name}: the filter of each kind of edge, and its share in the answer"
+    title = f"{fit.graph.name}: the filter of each edge type, and its share in the prediction"
     save_figure(draw_channels(filters, shares, lowest, title), path)

@@ -1,4 +1,4 @@
-"""What the model of a run says of a graph: answers, what each vertex was in the run, promises."""
+"""Predictions of a run for a graph: outputs, the part of each vertex in the run, coverage."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ from graphfilter.wording import count, listed, number
 GROUP = 1 << 15
 
 EXCHANGEABLE = (
-    "The promise holds only for vertices that are exchangeable with the validation vertices of the "
-    "fit: not for those of another kind, time or place."
+    "Coverage is guaranteed only for vertices that are exchangeable with the validation "
+    "vertices of the fit, not for those of another type, time or origin."
 )
 PART_TITLES = {
     NEW: "new", "train": "trained on", "val": "validated on", "test": "tested on",
@@ -53,9 +53,9 @@ PART_TITLES = {
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What the model of a run says of the vertices of a graph.
+    """Predictions of the model of a run for the vertices of a graph.
 
-    Probabilities are made of what members say for some vertices at a time.
+    Probabilities are computed from the members' outputs for some vertices at a time.
 
     Attributes
     ----------
@@ -102,8 +102,13 @@ class Prediction:
         """What is answered: class numbers (n,), labels (n, L) of 0 and 1, or numbers (n, T)."""
         return self.every_answer[self.rows]
 
+    @property
+    def unseen(self) -> NDArray[np.bool_]:
+        """Which vertices the model has not learned from: neither trained nor validated on."""
+        return ~np.isin(self.parts, ("train", "val"))
+
     def outputs(self, rows: Rows = ALL) -> NDArray[np.float64]:
-        """Return what is said of some of the vertices (m, C)."""
+        """Return the outputs for some of the vertices (m, C)."""
         return self.said.outputs(self.rows[rows])
 
     def sets(self, rows: Rows = ALL) -> NDArray[np.bool_] | None:
@@ -160,20 +165,23 @@ class Prediction:
         """Say how large sets or intervals are, and of which vertices the promise is."""
         if self.coverage is None:
             return []
-        share = f"{self.coverage:.3g}"
+        share, unseen, on = f"{self.coverage:.3g}", self.unseen, " on unseen vertices"
+        if not unseen.any() or UNKNOWN in self.parts:
+            unseen, on = np.ones_like(unseen), ""
         if self.intervals is not None:
-            width = float(np.median(np.diff(self.intervals[:, 0], axis=1)))
-            said = [f"Intervals of coverage {share} are {number(width)} wide in the middle."]
+            width = float(np.median(np.diff(self.intervals[unseen, 0], axis=1)))
+            said = [f"Intervals with coverage {share} have a median width of {number(width)}{on}."]
         else:
             assert self.packed_sets is not None
-            size = float(np.bitwise_count(self.packed_sets).sum(axis=1).mean())
+            size = float(np.bitwise_count(self.packed_sets[unseen]).sum(axis=1).mean())
             of = "classes" if self.estimator.task_.one_class else "labels"
-            said = [f"Sets of coverage {share} have {size:.2f} {of} on average."]
+            said = [f"Prediction sets with coverage {share} have {size:.2f} {of} on average{on}."]
         n = check_promise(self.estimator.promise_).n_vertices
         if n < fewest_for(self.coverage):
             said.append(
-                f"{count(n, 'validation vertex', 'validation vertices')} cannot tell: this "
-                f"coverage takes {fewest_for(self.coverage)}, so everything is inside."
+                f"{count(n, 'validation vertex', 'validation vertices')} cannot calibrate this "
+                f"coverage, which needs {fewest_for(self.coverage)}: every set or interval holds "
+                "everything."
             )
         return [*said, EXCHANGEABLE]
 
@@ -196,11 +204,10 @@ def predict_run(
     rows : int array, optional
         The vertices that are asked for; all otherwise.
     scratch : Path, optional
-        A folder for what members say, where that is large.
+        A folder for the members' outputs, where they are large.
     """
     target = as_fitted(estimator, run, graph)
     asked = graph if rows is None else graph.subgraph(rows)
-    parts = parts_in_run(folder, asked)
     rows = np.arange(graph.n_vertices) if rows is None else rows
     coverage = run.coverage if coverage is None else check_coverage(coverage)
     if coverage is not None:
@@ -209,6 +216,8 @@ def predict_run(
         # Told by describe_recognised.
         warnings.simplefilter("ignore", ChangedVerticesWarning)
         said = estimator.ask(target, scratch)
+    # Only now: what each vertex was takes memory too.
+    parts = parts_in_run(folder, asked)
     every = _every_answer(estimator, run, said, graph.n_vertices)
     made = Prediction(asked, estimator, run, target, rows, said, every, parts, coverage)
     if coverage is None:

@@ -1,4 +1,4 @@
-"""The page of a prediction, from what a run says of a graph."""
+"""The page of a prediction, from the outputs of a run for a graph."""
 
 from __future__ import annotations
 

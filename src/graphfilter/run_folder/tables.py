@@ -6,7 +6,7 @@ Written a block of rows at a time.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
-from graphfilter.run_folder.ids import id_blocks
-from graphfilter.storage import atomic_file, check_target
+from graphfilter.storage import atomic_file, check_file
 from graphfilter.training import Task
 
 if TYPE_CHECKING:
@@ -30,6 +29,15 @@ BLOCK_ROWS = 1 << 17
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 
 Columns = dict[str, Any]
+
+
+def id_blocks(graph: Graph, at_once: int = BLOCK_ROWS) -> Iterator[tuple[slice, list[str]]]:
+    """Yield rows and the ids of their vertices; numbers where the graph has no names."""
+    n, names = graph.n_vertices, graph.vertex_names
+    for start in range(0, n, at_once):
+        rows = slice(start, min(start + at_once, n))
+        ids = range(n)[rows] if names is None else names[rows]
+        yield rows, [str(name) for name in ids]
 
 
 def write_rows(
@@ -116,11 +124,7 @@ def check_embeddings_file(path: Path, *, overwrite: bool) -> None:
     """Check before any work that a table can be written there."""
     if path.suffix not in (PARQUET, ".csv"):
         raise ConfigError(f"{path}: `embeddings` must end in .parquet or .csv.")
-    check_target(path)
-    if path.exists() and not overwrite:
-        raise ConfigError(f"{path}: exists; pass `overwrite=True` to replace it, or another name.")
-    if not path.parent.is_dir():
-        raise ConfigError(f"{path.parent}: there is no such folder to write {path.name} to.")
+    check_file(path, overwrite=overwrite)
 
 
 def write_embeddings(

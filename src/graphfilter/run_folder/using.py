@@ -28,7 +28,7 @@ def predict_graph(
     graph: Graph,
     only: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return what the model of a run says of another graph (n, C): probabilities, or numbers.
+    """Return the outputs of the model of a run for another graph (n, C): probabilities, or numbers.
 
     ``only`` are the vertices to answer for; all unless given.
     """
@@ -40,8 +40,8 @@ def as_fitted(estimator: VertexEstimator, run: RunDescription, graph: Graph) -> 
     if not run.vertex_features:
         if with_features(graph)[0].checksum() != run.data_checksum:
             raise GraphError(
-                "this model was fitted without vertex features, on the identity of each vertex: "
-                "it can predict the graph it was fitted on, and no other."
+                "this model was fitted without vertex features, on the identity of each "
+                "vertex: it can predict only the graph it was fitted on."
             )
         graph, _ = with_features(graph)
     if graph.features is None:
@@ -85,7 +85,7 @@ def explain_run(
         odds = f", log-odds {run.decision.log_odds}" if run.decision.log_odds else ""
         notes = (f"{name} is predicted from a probability of {least:.3g}{odds}.",)
     if target.checksum() != run.data_checksum:
-        said = "this is not the graph of the fit: the model is explained on the one given."
+        said = "this is not the graph of the fit: the model is explained on the given graph."
         notes = (*notes, said)
     prepared = classifier.prepare(target)
     if not of_classes:

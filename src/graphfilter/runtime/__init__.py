@@ -16,7 +16,7 @@ from graphfilter.runtime.launched import Launched, common_exit, launched, may_sp
 from graphfilter.runtime.memory import gpu_memory, memory_of_process
 from graphfilter.runtime.pace import Pace
 from graphfilter.runtime.package import content_hash
-from graphfilter.runtime.surroundings import check_surroundings
+from graphfilter.runtime.surroundings import allow_open_files, check_surroundings
 from graphfilter.runtime.threads import (
     compiled_threads,
     prepare_threads,
@@ -46,6 +46,7 @@ __all__ = [
     "Group",
     "Launched",
     "Pace",
+    "allow_open_files",
     "alone",
     "check_surroundings",
     "common_exit",

@@ -35,8 +35,8 @@ def _own_gpu(n_gpus: int) -> str:
     place = launched()
     if place.local_size > n_gpus:
         raise ConfigError(
-            f"there must be one GPU per process of a machine; got {place.local_size} processes and "
-            f"{n_gpus} GPUs. Start fewer, or take `device='cpu'`."
+            f"there must be one GPU per process of a machine; got {place.local_size} processes "
+            f"and {n_gpus} GPUs. Start fewer, or use `device='cpu'`."
         )
     return f"cuda:{place.local_rank}"
 

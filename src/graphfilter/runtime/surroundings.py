@@ -10,7 +10,7 @@ from graphfilter.errors import ConfigError
 # With less than this libraries abort while they load or start threads; with more, what does not
 # fit is an error that can be caught.
 LEAST_ADDRESSES = 1100 << 20
-# Of the files that a command has open at a time; streams and those of libraries are among them.
+# The fewest open files that a command needs, streams and those of libraries included.
 LEAST_OPEN_FILES = 16
 
 
@@ -20,7 +20,7 @@ def check_surroundings() -> None:
         Path.cwd()
     except OSError:
         raise ConfigError(
-            "the folder that this was started in is gone. Change to another: cd FOLDER."
+            "the working directory no longer exists. Change to another: cd FOLDER."
         ) from None
     if sys.platform == "win32":
         return
@@ -39,3 +39,15 @@ def check_surroundings() -> None:
             f"a process must be allowed {LEAST_OPEN_FILES} open files; got {files}. Raise it: "
             "ulimit -n."
         )
+
+
+def allow_open_files(n: int) -> None:
+    """Let this process have so many files open, or as many as the system lets it."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = n if most < 0 else min(n, most)
+    if 0 <= now < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))

@@ -10,8 +10,9 @@ same in their first lines::
 
     prepare_threads()
 
-or sets ``OMP_WAIT_POLICY=PASSIVE`` in the environment. ``GRAPHFILTER_THREADS`` is the number of
-threads; without it, as many as there are cores that this process may use.
+or set ``OMP_WAIT_POLICY=PASSIVE OPENBLAS_NUM_THREADS=1`` in the environment.
+``GRAPHFILTER_THREADS`` is the number of threads; without it, as many as there are cores that this
+process may use.
 
 How many compute what torch computes depends on sizes and settings, never on load: torch adds up in
 another order on other threads, and the same seed must give the same bits on a busy machine too.
@@ -38,7 +39,9 @@ from graphfilter.errors import ConfigError
 from graphfilter.runtime.launched import launched
 
 VARIABLE = "GRAPHFILTER_THREADS"
-WAITING = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}
+# OpenBLAS, which numpy and scipy bring, knows no passive waiting, and its threads meet even over
+# matrices of ten rows: alone it takes a tenth of the time of two threads beside a busy process.
+WAITING = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0", "OPENBLAS_NUM_THREADS": "1"}
 # Multiplications of a sparse product, some 100 µs, for which it is worth waking another thread.
 WORTH_A_THREAD = 2**22
 

@@ -92,7 +92,7 @@ class Handlers:
             raise RequestError(
                 503,
                 f"new vertices must be scored within {limits.seconds:g} seconds; these were not.",
-                "Try again when fewer requests come, or raise graphfilter serve --seconds.",
+                "Try again when there are fewer requests, or raise graphfilter serve --seconds.",
                 wait=math.ceil(limits.seconds),
             ) from None
 
@@ -129,7 +129,7 @@ def make_app(handlers: Handlers, token: str | None, hosts: Collection[str] | Non
                 response = as_error(RequestError(408, str(error), "Send it again, faster."))
             except ClientDisconnect:
                 # Broken off by the sender, who will not read this.
-                response = as_error(RequestError(400, "the request was broken off.", "Try again."))
+                response = as_error(RequestError(400, "the request was incomplete.", "Try again."))
             return with_headers(response)
 
         return endpoint
@@ -137,7 +137,7 @@ def make_app(handlers: Handlers, token: str | None, hosts: Collection[str] | Non
     async def not_found(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         problem = (
-            f"{request.url.path} does not take {request.method}."
+            f"{request.url.path} does not take {request.method[:80]}."
             if error.status_code == 405
             else f"there is nothing at {request.url.path[:80]}."
         )
@@ -145,7 +145,7 @@ def make_app(handlers: Handlers, token: str | None, hosts: Collection[str] | Non
         return with_headers(as_error(own, dict(error.headers or {})))
 
     async def failed(request: Request, error: Exception) -> Response:
-        own = RequestError(500, "an error of graphfilter itself.", "Report it, with the request.")
+        own = RequestError(500, "an internal error.", "Please report it, with the request.")
         return with_headers(as_error(own))
 
     table: dict[str, tuple[str, Handler]] = {
@@ -155,13 +155,15 @@ def make_app(handlers: Handlers, token: str | None, hosts: Collection[str] | Non
         "/openapi.json": ("GET", handlers.openapi),
         "/docs": ("GET", handlers.docs),
     }
-    return Starlette(
+    app = Starlette(
         routes=[
             Route(path, guarded(handler), methods=[method])
             for path, (method, handler) in table.items()
         ],
         exception_handlers={404: not_found, 405: not_found, 500: failed},
     )
+    app.router.redirect_slashes = False
+    return app
 
 
 def check_access(request: Request, token: str | None, hosts: Collection[str] | None) -> None:
@@ -169,7 +171,7 @@ def check_access(request: Request, token: str | None, hosts: Collection[str] | N
     if hosts is not None and not is_own_host(request, hosts):
         raise RequestError(
             403,
-            "requests must be sent to the address that was printed, by no page of another one.",
+            "requests must be sent to the printed address, and not by a page of another site.",
             "Send it to that address, without Origin.",
         )
     scheme, _, given = request.headers.get("authorization", "").partition(" ")

@@ -165,7 +165,7 @@ def is_number(value: Any) -> bool:
 
 
 def _refuse(status: int, message: str) -> NoReturn:
-    raise RequestError(status, message, f"Send {_EXAMPLE}; /docs says more.")
+    raise RequestError(status, message, f"Send {_EXAMPLE}; see /docs.")
 
 
 def kind_of(value: Any) -> str:

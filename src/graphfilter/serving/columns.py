@@ -72,7 +72,7 @@ class FeatureColumns:
                 _refuse(
                     f"{where}[{short(place)}] must be a number that float32 holds; got "
                     f"{short(value) if isinstance(value, int | float) else kind_of(value)}.",
-                    "Fill missing values in as they were for the fit.",
+                    "Fill in missing values as for the fit.",
                 )
         return list(map(float, values))
 
@@ -130,13 +130,18 @@ def _as_column(name: str, cells: list[Any]) -> Any:
     kinds = {kind_of(cell) for cell in cells if cell is not None}
     if len(kinds) > 1 or "an object" in kinds:
         _refuse(
-            f"column {short(name)} must be of one kind in all vertices; got "
+            f"column {short(name)} must have one type in all vertices; got "
             f"{' and '.join(sorted(kinds))}.",
             "Send numbers, strings, true and false or lists of numbers, and null where missing.",
         )
     for cell in cells:
         parts = cell if isinstance(cell, list) else [cell]
         for part in parts:
+            if isinstance(part, list | dict):
+                _refuse(
+                    f"column {short(name)} must hold lists of numbers; got {kind_of(part)} in one.",
+                    "Send one list of numbers per vertex.",
+                )
             wrong = isinstance(part, int | float) and not isinstance(part, bool)
             if wrong and not (is_number(part) and abs(part) <= _LARGEST):
                 _refuse(
@@ -149,7 +154,7 @@ def _as_column(name: str, cells: list[Any]) -> Any:
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         _refuse(
             f"column {short(name)} cannot be read as {' or '.join(sorted(kinds))}.",
-            "Send what the table of the fit has there.",
+            "Send values like those in the table of the fit.",
         )
 
 

@@ -62,10 +62,14 @@ class Endpoint:
             handlers = Handlers(scorer, limits, token=self.token is not None)
             stack.callback(handlers.close)
             self._stack = stack.pop_all()
-        number = listener.getsockname()[1]
-        shown = f"[{host}]" if ":" in host else host
-        self.url = f"http://{shown}:{number}"
-        hosts = {f"{name}:{number}" for name in (shown, LOOPBACK, "localhost")} if local else None
+        bound, number, *_ = listener.getsockname()
+        # As clients write it, however it was given: 0:0:0:0:0:0:0:1 is [::1].
+        own, *others = (
+            f"[{name}]:{number}" if ":" in name else f"{name}:{number}"
+            for name in (bound if ":" in host else host, bound, LOOPBACK, "localhost")
+        )
+        self.url = f"http://{own}"
+        hosts = {own, *others} if local else None
         app = make_app(handlers, self.token, hosts)
         self._server = WebServer(app, listener, seconds_to_end=_SECONDS_TO_ANSWER)
         self.start, self.wait = self._server.start, self._server.wait

@@ -14,15 +14,15 @@ MOST_LISTED = 500
 _STATUSES = {
     400: "The body is not a JSON object.",
     401: "The token is missing or wrong.",
-    403: "The request was not sent to the address that was printed, or by another page.",
+    403: "The request was not sent to the printed address, or came from a page of another site.",
     404: "There is no such vertex or address.",
     405: "The address takes another method.",
     408: "The body did not arrive in time.",
     413: "The body is too large.",
-    422: "The request asks for what cannot be: the message says what, and where.",
-    429: "Too many requests with new vertices wait. Retry-After says when to come again.",
-    500: "An error of graphfilter itself.",
-    503: "The new vertices were not scored in time. Retry-After says when to come again.",
+    422: "The request is not valid: the message says what is wrong, and where.",
+    429: "Too many requests with new vertices are waiting. Retry-After says when to try again.",
+    500: "An internal error.",
+    503: "The new vertices were not scored in time. Retry-After says when to try again.",
 }
 
 
@@ -107,7 +107,7 @@ def describe_endpoint(scorer: Scorer, limits: Limits) -> dict[str, Any]:
                 }
             },
         },
-        "responses": {"200": _json("One answer per vertex.", _ref("Answers")), **errors},
+        "responses": {"200": _json("One prediction per vertex.", _ref("Answers")), **errors},
     }
     return {
         "openapi": "3.1.0",
@@ -135,7 +135,7 @@ def _schemas(scorer: Scorer, limits: Limits) -> dict[str, Any]:
     id = {"type": ["string", "integer"]}
     link = _object(
         {
-            "id": {**id, "description": "Of a vertex of the graph, or of this request."},
+            "id": {**id, "description": "The id of a vertex of the graph or of this request."},
             "weight": {"type": "number", "exclusiveMinimum": 0},
             "kind": {"type": "string"},
             "direction": {"enum": ["out", "in"], "description": "out: from the new vertex."},
@@ -144,7 +144,7 @@ def _schemas(scorer: Scorer, limits: Limits) -> dict[str, Any]:
     )
     vertex = _object(
         {
-            "id": {**id, "description": "One that the graph does not have; made where left out."},
+            "id": {**id, "description": "Not an id of the graph; generated if omitted."},
             "features": _features(scorer),
             "neighbours": {"type": "array", "items": {"anyOf": [id, _ref("Neighbour")]}},
         },

@@ -1,4 +1,4 @@
-"""The model of a run and its graph, in memory once: what is said of known and of new vertices."""
+"""The model of a run and its graph, in memory once: predictions for known and new vertices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class Scores:
-    """What is said of vertices: one JSON object each, and notes on how they were read."""
+    """Predictions for vertices: one JSON object each, and notes on how they were read."""
 
     vertices: list[dict[str, Any]]
     notes: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class Scorer:
         self.can_grow = run.vertex_features and not estimator.system_.keeps_graph
 
     def score_known(self, ids: Sequence[str]) -> Scores:
-        """Look up what the model says of vertices of the graph."""
+        """Look up the predictions for vertices of the graph."""
         missing = [id for id in ids if id not in self._numbers]
         if missing:
             named = ", ".join(short(id) for id in missing[:_MOST_NAMED])
@@ -85,8 +85,8 @@ class Scorer:
         if not self.can_grow:
             raise RequestError(
                 422,
-                "this model was fitted without vertex features: it knows the vertices of its graph "
-                "and no others.",
+                "this model was fitted without vertex features: it can predict only the vertices "
+                "of its graph.",
                 "Fit again on vertices with features.",
             )
         ids = [vertex.id for vertex in vertices]
@@ -142,9 +142,11 @@ class Scorer:
         known = () if self.graph.kinds is None else self.graph.kinds.names
         if (link.kind or "") in (known or ("",)):
             return link.kind or ""
-        must = f"one of {', '.join(known)}" if known else "left out: edges here have none"
+        must = f"one of {', '.join(known)}" if known else "omitted: edges of this graph have none"
         raise RequestError(
-            422, f"{where}.kind must be {must}; got {short(link.kind)}.", "Send the kind of edge."
+            422,
+            f"{where}.kind must be {must}; got {short(link.kind)}.",
+            "Send the edge type as kind.",
         )
 
     def _described(

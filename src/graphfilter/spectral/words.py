@@ -10,8 +10,8 @@ LOW_BELOW, HIGH_ABOVE = 0.6, 1.3
 # adjusted homophily of 0.67 and more, all others of 0.09 and less.
 _WEAK_AGREEMENT = 0.2
 _ONE_SIDE = (
-    "No two labelled vertices are adjacent: the labels are on one side of the graph, so all this "
-    "is two steps away."
+    "No two labelled vertices are adjacent: the labels are on one side of the graph, so this is "
+    "measured two steps away."
 )
 # Adjusted homophily nearer to 0 than this is called chance.
 _CHANCE = 0.1
@@ -70,12 +70,12 @@ def describe_kind(
     Neighbours share their class on 38 % of the edges, more often than by chance.'
     """
     if not n_edges:
-        return "A graph without edges: every vertex stands alone."
+        return "A graph without edges: no vertex has neighbours."
     agreement = describe_agreement(edge, adjusted, steps)
     if steps == 2 and not np.isnan(edge):
         return f"{_ONE_SIDE} {agreement}"
     if confidence == "unsure" or range_name == "unknown" or np.isnan(edge):
-        return f"The labels are too few to tell which kind of graph this is. {agreement}"
+        return f"The labels are too few to tell the type of this graph. {agreement}"
     return f"A {range_name}-frequency graph: {_meaning(range_name, edge, adjusted)}. {agreement}"
 
 
@@ -92,8 +92,8 @@ def _meaning(range_name: str, edge: float, adjusted: float) -> str:
             return "labels vary strongly over the graph, though most edges join one class"
         return "labels mostly change from neighbour to neighbour"
     if abs(adjusted) > _WEAK_AGREEMENT:
-        return "the classes of the neighbours tell a vertex's class in part"
-    return "neither agreement nor contrast with the neighbours alone gives the class away"
+        return "the classes of the neighbours partly determine a vertex's class"
+    return "neither agreement nor contrast with the neighbours alone determines the class"
 
 
 def advise(range_name: str, n_edges: int, edge: float, adjusted: float, steps: int = 1) -> str:
@@ -129,7 +129,7 @@ def advise(range_name: str, n_edges: int, edge: float, adjusted: float, steps: i
         )
     return (
         f"{describe_agreement(edge, adjusted)} Neither agreement nor contrast with the neighbours "
-        "alone gives the label away: use an adaptive filter, and compare it with a model that "
+        "alone determines the label: use an adaptive filter, and compare it with a model that "
         "ignores the graph."
     )
 
@@ -138,8 +138,8 @@ def _advise_on_one_side(edge: float, adjusted: float) -> str:
     """Return which model labels on one side of the graph need."""
     if np.isnan(edge):
         return (
-            f"{_ONE_SIDE} No two of them share a neighbour either, so the edges cannot say what "
-            "they have in common: compare with a model that ignores the graph."
+            f"{_ONE_SIDE} No two of them share a neighbour either, so the edges say nothing about "
+            "them: compare with a model that ignores the graph."
         )
     agreement = describe_agreement(edge, adjusted, 2)
     if adjusted > _CHANCE:
@@ -154,11 +154,12 @@ def describe_confidence(low: float, high: float, confidence: str) -> str:
     if confidence == "exact":
         return "Every label is known, so this is exact."
     if np.isnan(low) or np.isnan(high):
-        return "This is unsure: the labels say nothing of their frequency. More labels would."
+        few = "the labels are too few to estimate their frequency"
+        return f"This is uncertain: {few}. More labels would help."
     interval = f"{low:.2f} to {high:.2f}"
     if confidence == "sure":
         return f"The mean label frequency lies in {interval} (95 %), within one range."
     return (
-        f"This is unsure: the mean label frequency lies in {interval} (95 %), which spans ranges. "
-        "More labels would narrow it."
+        f"This is uncertain: the mean label frequency lies in {interval} (95 %), which spans "
+        "ranges. More labels would narrow it."
     )

@@ -196,7 +196,7 @@ def few(labels: ArrayLike | None, seed: int, share: float) -> Split:
 def as_labels(labels: ArrayLike | None) -> NDArray[np.int64]:
     """Check labels: one integer per vertex."""
     if labels is None:
-        raise GraphError("a split is drawn of labels; got None, as of a graph without any.")
+        raise GraphError("a split is drawn from labels; got None, as for a graph without labels.")
     codes = np.asarray(labels)
     if codes.ndim != 1 or not np.issubdtype(codes.dtype, np.integer):
         raise GraphError("labels must be one integer per vertex, -1 for unlabelled.")

@@ -3,11 +3,10 @@
 What belongs here is whatever reads or writes bytes and could serve another project as it is:
 
 - :mod:`.atomic`: the one writer, which every other file of the package goes through;
+- :mod:`.places`: whether a file or folder may be written to;
 - :mod:`.locks`: locks that end with their process; :mod:`.scratch`: folders that do;
 - :mod:`.convert`: dataclasses from JSON and back, types checked;
 - :mod:`.json_files`, :mod:`.lines`, :mod:`.tensors`: the formats.
-
-It may import ``errors`` and nothing else of the package.
 """
 
 from graphfilter.storage.arrays import (
@@ -40,6 +39,7 @@ from graphfilter.storage.lines import (
     unpack_lines,
 )
 from graphfilter.storage.locks import in_use, locked
+from graphfilter.storage.places import LOCK_FILE, check_file, files_in
 from graphfilter.storage.rows import RowsFile
 from graphfilter.storage.scratch import scratch_folder
 from graphfilter.storage.tensors import read_tensors, write_tensors
@@ -47,6 +47,7 @@ from graphfilter.storage.tensors import read_tensors, write_tensors
 __all__ = [
     "CHECKSUM",
     "EDGE_BYTES",
+    "LOCK_FILE",
     "PARSE_ERRORS",
     "VERTEX_BYTES",
     "AnyPath",
@@ -55,10 +56,12 @@ __all__ = [
     "RowsFile",
     "append_lines",
     "atomic_file",
+    "check_file",
     "check_target",
     "check_text",
     "checksum_of",
     "convert",
+    "files_in",
     "find_lines",
     "in_use",
     "load_arrays",

@@ -64,7 +64,7 @@ def reading(
     except OSError as error:
         raise DataFileError(path, f"cannot be read: {error.strerror or error}. {remedy}") from error
     except MemoryError:
-        problem = "what it describes does not fit in memory"
+        problem = "its content does not fit in memory"
         raise DataFileError(path, f"{problem}. {remedy}") from None
 
 
@@ -133,7 +133,7 @@ def _read_array(archive: zipfile.ZipFile, key: str, budget: Budget) -> NDArray[A
         signs = np.ascontiguousarray(array).reshape(-1).view(array.dtype.byteorder + "u4")
         if signs.max() > sys.maxunicode:
             # numpy would make text of it that Python can neither show nor read.
-            raise GraphError(f"{key!r} must be valid text; got signs beyond Unicode.")
+            raise GraphError(f"{key!r} must be valid text; got characters outside Unicode.")
     return array
 
 

@@ -64,11 +64,11 @@ def unwritable(path: str | os.PathLike[str], error: OSError) -> DataFileError:
     if error.errno == errno.ENOENT:
         remedy = "Give a folder that exists."
     elif error.errno in (errno.EMFILE, errno.ENFILE):
-        remedy = "Let it open more (ulimit -n); what was there before is unchanged."
+        remedy = "Raise the limit of open files (ulimit -n); the earlier file is unchanged."
     elif error.errno in (errno.EEXIST, errno.ENOTDIR):
         remedy = "Give the name of a folder."
     else:
-        remedy = "Make room, or give another place; what was there before is unchanged."
+        remedy = "Free some space, or give another folder; the earlier file is unchanged."
     return DataFileError(path, f"cannot be written: {reason}. {remedy}")
 
 

@@ -34,7 +34,7 @@ class Budget:
     >>> budget.spend(10**12, "1e12 rows")
     Traceback (most recent call last):
     graphfilter.errors.DataFileError: ...: must not ask for more than 134,217,728 bytes of memory,
-    being a file of 0; it does: 1e12 rows. If this is meant, set GRAPHFILTER_MAX_BYTES to
+    being a file of 0; it does: 1e12 rows. If this is intended, set GRAPHFILTER_MAX_BYTES to
     1000000001000 or more.
     """
 
@@ -54,7 +54,7 @@ class Budget:
             raise DataFileError(
                 self._path,
                 f"must not ask for more than {self.limit:,} bytes of memory, being a file of "
-                f"{self._size:,}; it does: {what}. If this is meant, set {VARIABLE} to "
+                f"{self._size:,}; it does: {what}. If this is intended, set {VARIABLE} to "
                 f"{self._spent} or more.",
             )
 

@@ -57,7 +57,7 @@ class LinesFile(Generic[T]):
     def append(self, records: Iterable[T]) -> None:
         """Append the lines of records, in one piece."""
         if self.path.suffix == ".gz":
-            raise DataFileError(self.path, "is packed, to be kept; unpack it with gunzip first.")
+            raise DataFileError(self.path, "is compressed; unpack it with gunzip first.")
         records = list(records)
         if not self.records:
             make_folder(self.path.parent)
@@ -70,7 +70,7 @@ def one_writer(path: str | Path) -> Generator[None]:
     """Keep other processes from appending to the same file for the length of the block."""
     path = check_target(path)
     make_folder(path.parent)
-    busy = f"{path}: another process is writing to it; wait for its end, or give another file."
+    busy = f"{path}: another process is writing to it; wait for it, or give another file."
     with locked(path.with_name(f".{path.name}.lock"), busy):
         yield
 
@@ -118,13 +118,13 @@ def read_lines(path: Path, read: Callable[[bytes], T], what: str) -> tuple[list[
                 first_broken = match.start()
         if broken > MOST_BROKEN:
             problem = f"holds more than {MOST_BROKEN:,} lines that are not {what}."
-            raise DataFileError(path, f"{problem} Begin a new file.")
+            raise DataFileError(path, f"{problem} Use a new file.")
     # The first line of a new file may have been cut; anything else at its start is not ours.
     first_was_cut = broken == 1 and content.startswith(b"{", first_broken) and not whole
     if broken and not found and not first_was_cut:
         problem = f"must be {what} of this version of graphfilter; it is not, and was left alone."
         line = content.count(b"\n", 0, first_broken) + 1
-        raise DataFileError(path, f"{problem} Begin a new file.", line=line)
+        raise DataFileError(path, f"{problem} Use a new file.", line=line)
     return found, broken
 
 

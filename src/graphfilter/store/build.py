@@ -6,12 +6,12 @@ import dataclasses
 import hashlib
 import json
 import shutil
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from graphfilter.errors import ConfigError, DataFileError, GraphFilterError, ModelFileError
 from graphfilter.graph import say_arcs
@@ -45,6 +45,9 @@ from graphfilter.tables import (
 from graphfilter.version import __version__
 
 STAGES_FILE = "stages.json"
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ def build_store(
     path : path
         The folder for the store.
     columns, allow_missing, encoder, text
-        As :func:`~graphfilter.data.read_tables` takes them; kinds of edges are not supported.
+        As :func:`~graphfilter.data.read_tables` takes them; edge types are not supported.
     memory : int
         Bytes that the build may take.
     overwrite : bool
@@ -197,30 +200,19 @@ class _Build:
             )  # fmt: skip
             self._kept.keep(vertices=facts)
         encoder = self._encoder or TableEncoder.from_dict(facts.encoder)
-        features = self._kept.stages.features
-        if features is None:
-            arrays, notes = encode_features(
-                table, encoder, vertices, self._folder, self._scratch, self._report
-            )
-            features = FeatureFacts(arrays, notes)
-            self._kept.keep(features=features)
-        pairs = self._kept.stages.pairs
-        if pairs is None:
-            names = map_names(self._folder, facts.arrays)
-            pairs = number_ends(
-                self._edges, facts.edge_roles, vertices, names, facts.roles["id"], self._scratch,
-                allow_missing=allow_missing, report=self._report, n_rows=self._n_rows[0],
-                keep_rows=self._columns.merge == "last",
-            )  # fmt: skip
-            self._kept.keep(pairs=pairs)
-        edges = self._kept.stages.edges
-        if edges is None:
-            edges = sort_pairs(
-                pairs, facts.n_vertices, self._scratch, self._folder,
-                directed=self._columns.directed, memory=self._memory, report=self._report,
-                merge=choose_merge(self._columns, facts.edge_roles.weight),
-            )  # fmt: skip
-            self._kept.keep(edges=edges)
+        features = self._kept.once("features", lambda: FeatureFacts(*encode_features(
+            table, encoder, vertices, self._folder, self._scratch, self._report,
+        )))  # fmt: skip
+        pairs = self._kept.once("pairs", lambda: number_ends(
+            self._edges, facts.edge_roles, vertices, map_names(self._folder, facts.arrays),
+            facts.roles["id"], self._scratch, allow_missing=allow_missing, report=self._report,
+            n_rows=self._n_rows[0], keep_rows=self._columns.merge == "last",
+        ))  # fmt: skip
+        edges = self._kept.once("edges", lambda: sort_pairs(
+            pairs, facts.n_vertices, self._scratch, self._folder, directed=self._columns.directed,
+            memory=self._memory, report=self._report,
+            merge=choose_merge(self._columns, facts.edge_roles.weight),
+        ))  # fmt: skip
         return self._describe(facts, features, pairs, edges, encoder, vertices)
 
     def _open_vertices(self) -> tuple[TableSource, ColumnsOnDisk]:
@@ -283,6 +275,14 @@ class Kept:
         self.stages = Stages(asked)
         write_checked_json(self._file, asdict(self.stages))
 
+    def once(self, stage: str, make: Callable[[], T]) -> T:
+        """Return what a stage gives; it is made unless that was done before."""
+        found: T | None = getattr(self.stages, stage)
+        if found is None:
+            found = make()
+            self.keep(**{stage: found})
+        return found
+
     def keep(self, **done: Any) -> None:
         """Remember that stages are done."""
         self.stages = dataclasses.replace(self.stages, **done)
@@ -292,17 +292,19 @@ class Kept:
 def _check_asked(columns: Columns, memory: int) -> None:
     if columns.edge_kind is not None:
         raise ConfigError(
-            "kinds of edges are not kept by a store that is built from tables; leave out "
-            "`edge_kind`, or read the graph in memory and write it with write_store."
+            "a store built from tables does not keep edge types; leave out `edge_kind`, or read "
+            "the graph in memory and write it with write_store."
         )
     if columns.edge_time is not None:
         raise ConfigError(
-            "times of edges are not kept by a store; leave out `edge_time`. To train on earlier "
-            "edges, build a store of those, and one of all to predict (docs/scale.md)."
+            "a store does not keep the times of edges; leave out `edge_time`. To train on "
+            "earlier edges, build a store of those, and one of all to predict (docs/scale.md)."
         )
     if memory < LEAST_MEMORY:
         least = say_bytes(LEAST_MEMORY)
-        raise ConfigError(f"a build must have {least} of memory; got {say_bytes(memory)}.")
+        raise ConfigError(
+            f"building a store needs at least {least} of memory; got {say_bytes(memory)}."
+        )
 
 
 def _hash_asked(

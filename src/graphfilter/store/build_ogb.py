@@ -36,23 +36,12 @@ def build_ogb_store(
     folder, raw = check_folder(Path(path), overwrite), OgbFolder(Path(source))
     with building(folder, overwrite) as scratch:
         kept = Kept(scratch, _hash_asked(raw))
-        if (features := kept.stages.features) is None:
-            features = FeatureFacts(raw.write_features(folder, report))
-            kept.keep(features=features)
-        if (facts := kept.stages.vertices) is None:
-            arrays, classes = raw.write_labels(folder)
-            sizes = [arrays[f"split_{part}"].shape[0] for part in ("train", "val", "test")]
-            names = [str(name) for name in classes]
-            facts = VertexFacts(raw.n_vertices, arrays=arrays, classes=names, split_sizes=[sizes])
-            kept.keep(vertices=facts)
-        if (pairs := kept.stages.pairs) is None:
-            pairs = raw.write_edges(scratch, report)
-            kept.keep(pairs=pairs)
-        if (edges := kept.stages.edges) is None:
-            edges = sort_pairs(
-                pairs, raw.n_vertices, scratch, folder, directed=False, memory=memory, report=report
-            )
-            kept.keep(edges=edges)
+        features = kept.once("features", lambda: FeatureFacts(raw.write_features(folder, report)))
+        facts = kept.once("vertices", lambda: _label_facts(raw, folder))
+        pairs = kept.once("pairs", lambda: raw.write_edges(scratch, report))
+        edges = kept.once("edges", lambda: sort_pairs(
+            pairs, raw.n_vertices, scratch, folder, directed=False, memory=memory, report=report,
+        ))  # fmt: skip
         stored = features.arrays.get("features")
         header = Header(
             FORMAT, __version__, Path(source).resolve().name.replace("_", "-"), raw.n_vertices,
@@ -63,6 +52,13 @@ def build_ogb_store(
         )  # fmt: skip
         write_header(folder, header)
     return header
+
+
+def _label_facts(raw: OgbFolder, folder: Path) -> VertexFacts:
+    arrays, classes = raw.write_labels(folder)
+    sizes = [arrays[f"split_{part}"].shape[0] for part in ("train", "val", "test")]
+    names = [str(name) for name in classes]
+    return VertexFacts(raw.n_vertices, arrays=arrays, classes=names, split_sizes=[sizes])
 
 
 def _hash_asked(raw: OgbFolder) -> str:

@@ -33,7 +33,7 @@ def check_structure(header: Header, arrays: dict[str, NDArray[Any]]) -> None:
     if header.classes_type != "object" and np.dtype(header.classes_type).kind not in "biuf":
         raise ValueError(f"classes must not be of {header.classes_type}")
     if n < 1 or len({*header.kinds}) != len(header.kinds):
-        raise ValueError("there must be a vertex, and kinds of edges with names of their own")
+        raise ValueError("there must be a vertex, and edge types must have different names")
     _check_rises(arrays["indptr"], m, "indptr")
     _check_range(arrays["indices"], 0, n, "indices")
     if "features_indptr" in arrays:

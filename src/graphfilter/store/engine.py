@@ -29,8 +29,8 @@ def check_engine() -> None:
 
     if find_spec("duckdb") is None:
         raise ConfigError(
-            "a graph store is built by the package duckdb, which is not installed. Install it: "
-            "pip install 'graphfilter[scale]'"
+            "building a graph store needs the package duckdb, which is not installed. Install "
+            "it: pip install 'graphfilter[scale]'"
         )
 
 
@@ -68,8 +68,8 @@ def open_engine(folder: Path, memory: int) -> Generator[Engine]:
         text = " ".join(str(error).split())[:200]
         raise DataFileError(
             folder,
-            f"DuckDB could not go on ({text}). Give more `memory` or make room on the disk, and "
-            "give the same command again: what was done is kept.",
+            f"DuckDB stopped ({text}). Give more `memory` or free disk space, and run the same "
+            "command again: finished steps are kept.",
         ) from None
     finally:
         connection.close()

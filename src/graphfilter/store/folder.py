@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 from graphfilter.errors import ConfigError
-from graphfilter.storage import locked, make_folder
+from graphfilter.storage import LOCK_FILE, files_in, locked, make_folder
 from graphfilter.store.header import HEADER_FILE, is_store
-
-_OWN = ".graphfilter-"
-_LOCK_FILE = f"{_OWN}lock"
 
 
 def check_folder(folder: Path, overwrite: bool) -> Path:
     """Return the folder for a store; raise where another file, folder or store is in the way."""
-    if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"{folder}: a file is in the way; give the name of a folder.")
+    present = files_in(folder)
     if (folder / HEADER_FILE).exists():
         if not overwrite:
             raise ConfigError(f"{folder}: holds a store; pass `overwrite=True` to replace it.")
-    elif not is_store(folder) and any(_contents(folder)):
+    elif not is_store(folder) and present:
         raise ConfigError(f"{folder}: exists and is not empty; give another folder.")
     return folder
 
@@ -33,14 +29,9 @@ def replacing(folder: Path, overwrite: bool) -> Generator[None]:
     A graph that another process has opened there stays as it is: files are replaced, not changed.
     """
     make_folder(folder)
-    busy = f"{folder}: another process is building it; wait for its end, or give another folder."
-    with locked(folder / _LOCK_FILE, busy):
+    busy = f"{folder}: another process is building it; wait for it, or give another folder."
+    with locked(folder / LOCK_FILE, busy):
         # Another process may have built it since it was looked at.
         check_folder(folder, overwrite)
         (folder / HEADER_FILE).unlink(missing_ok=True)
         yield
-
-
-def _contents(folder: Path) -> Iterator[str]:
-    if folder.is_dir():
-        yield from (p.name for p in folder.iterdir() if not p.name.startswith(_OWN))

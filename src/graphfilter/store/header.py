@@ -87,7 +87,8 @@ def read_header(path: str | PathLike[str]) -> Header:
         if (folder / BUILD_FOLDER).is_dir():
             raise DataFileError(
                 folder,
-                "is an unfinished store; give the same graphfilter store command again to end it.",
+                "is an unfinished store; run the same graphfilter store command again to finish "
+                "it.",
             )
         what = "there is no such folder" if not folder.exists() else f"it has no {HEADER_FILE}"
         raise DataFileError(folder, f"must be a graph store; {what}. {REBUILD}")

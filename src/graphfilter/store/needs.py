@@ -51,8 +51,8 @@ class BuildNeeds:
         if self.n_vertices:
             sizes += f" and {self.n_vertices:,} vertices"
         said = [
-            f"{sizes}: the store takes about {say_bytes(self.store_bytes)} of disk, building it "
-            f"{say_bytes(self.scratch_bytes)} more for the time being; "
+            f"{sizes}: the store takes about {say_bytes(self.store_bytes)} of disk, and "
+            f"{say_bytes(self.scratch_bytes)} more while it is built; "
             f"{say_bytes(self.free_bytes)} are free.",
             f"The build takes up to {say_bytes(memory)} of memory.",
         ]
@@ -67,8 +67,8 @@ class BuildNeeds:
             raise DataFileError(
                 folder,
                 f"building needs about {say_bytes(needed)} of disk, of which "
-                f"{say_bytes(self.store_bytes)} stay; {say_bytes(self.free_bytes)} are free. Make "
-                "room, or give a folder on another disk.",
+                f"{say_bytes(self.store_bytes)} remain; {say_bytes(self.free_bytes)} are free. "
+                "Free some space, or give a folder on another disk.",
             )
 
 

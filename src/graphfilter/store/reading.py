@@ -88,7 +88,9 @@ def _not_replaced(folder: Path) -> Generator[None]:
         after = _status(folder / HEADER_FILE)
         if before and (after is None or not os.path.samestat(before, after)):
             problem = "another process began to replace it while it was opened"
-            raise DataFileError(folder, f"{problem}. Open it again when that has ended.") from None
+            raise DataFileError(
+                folder, (f"{problem}. Open it again when that process has finished.")
+            ) from None
 
     try:
         yield

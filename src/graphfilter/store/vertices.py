@@ -207,7 +207,9 @@ def _write_ids(ids: Any, source: TableSource, folder: Path) -> dict[str, StoredA
         row, first = repeated
         word, number = place_of_row(source, first)
         problem = f"{ids[row].as_py()!r} is also on {word} {number}"
-        raise at_row(source, row, f"vertex id {problem}. Keep one, or name another column by `id`.")
+        raise at_row(
+            source, row, f"vertex id {problem}. Keep one, or name another column with `id`."
+        )
     return arrays
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphfilter.errors import ConfigError, GraphError
+from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
 from graphfilter.storage import check_text
 from graphfilter.store.arrays import StoredArray, write_array
@@ -48,8 +48,6 @@ def write_store(
     34
     """
     folder = Path(path)
-    if not overwrite and folder.exists() and any(folder.iterdir()):
-        raise ConfigError(f"{folder}: exists and is not empty; give another folder.")
     with replacing(folder, overwrite):
         arrays = {
             role: write_array(folder / f"{role}.bin", array)

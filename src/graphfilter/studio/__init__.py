@@ -6,7 +6,7 @@
 - :mod:`.run_setting`, :mod:`.training_queue`: what a run is asked for, and the runs themselves.
 
 Every limit is enforced here, whatever the page allows. Runs are fitted by ``run_folder``, as the
-command line's are. It may import everything but the command line.
+command line's are.
 """
 
 from graphfilter.studio.run_setting import RunSetting

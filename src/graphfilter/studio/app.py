@@ -23,6 +23,7 @@ from graphfilter.tables import TABLES
 from graphfilter.web import (
     HEADERS,
     BodySizeError,
+    SlowBodyError,
     as_json,
     is_own_host,
     is_right_token,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 OWN_TEMPLATES = Path(__file__).parent / "templates"
 LARGEST_REQUEST = 64 << 10  # of JSON
+WRONG_ADDRESS = "This address is wrong; use the one printed where the studio was started."
 SCRIPT_NAMES = ("plots.js", "studio.js")
 
 Handler = Callable[["Request"], Awaitable["Response"]]
@@ -138,7 +140,7 @@ class Handlers:
     def _kept(self, request: Request) -> Path:
         run = self.runs.get(request.path_params["key"])
         if not run.kept:
-            raise ConfigError(f"run {run.key} is {run.state}: there is nothing of it to take.")
+            raise ConfigError(f"run {run.key} is {run.state}: there is nothing to download.")
         return run.folder
 
 
@@ -152,15 +154,16 @@ def make_app(handlers: Handlers, token: str, hosts: set[str]) -> Starlette:
         async def endpoint(request: Request) -> Response:
             right = is_right_token(request.path_params["token"], token)
             if not (right and is_own_host(request, hosts)):
-                return as_json({"error": "This address is not right; use the one printed where "
-                               "the studio was started."}, 403)  # fmt: skip
+                return as_json({"error": WRONG_ADDRESS}, 403)
             try:
                 response = await handler(request)
             except ClientDisconnect:
                 # Broken off by the sender, who will not read this.
-                response = as_json({"error": "the request was broken off."}, 400)
+                response = as_json({"error": ("the request was incomplete.")}, 400)
             except BodySizeError as error:
                 response = as_json({"error": str(error)}, 413)
+            except SlowBodyError as error:
+                response = as_json({"error": str(error)}, 408)
             except GraphFilterError as error:
                 notes = getattr(error, "__notes__", [])
                 response = as_json({"error": str(error), "notes": notes}, 422)
@@ -169,6 +172,12 @@ def make_app(handlers: Handlers, token: str, hosts: set[str]) -> Starlette:
             return response
 
         return endpoint
+
+    async def not_found(request: Request, error: Exception) -> Response:
+        return as_json({"error": WRONG_ADDRESS}, getattr(error, "status_code", 404), HEADERS)
+
+    async def failed(request: Request, error: Exception) -> Response:
+        return as_json({"error": "an error of graphfilter itself; report it."}, 500, HEADERS)
 
     table: list[tuple[str, str, Handler]] = [
         ("GET", "/", handlers.page),
@@ -184,7 +193,8 @@ def make_app(handlers: Handlers, token: str, hosts: set[str]) -> Starlette:
         ("GET", "/runs/{key}/download", handlers.download),
     ]
     return Starlette(
-        routes=[Route("/{token}" + path, guarded(h), methods=[m]) for m, path, h in table]
+        routes=[Route("/{token}" + path, guarded(h), methods=[m]) for m, path, h in table],
+        exception_handlers={404: not_found, 405: not_found, 500: failed},
     )
 
 

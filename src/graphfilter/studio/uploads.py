@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
 import threading
@@ -12,11 +13,13 @@ from pathlib import Path
 
 from graphfilter.errors import ConfigError, DataFileError
 from graphfilter.tables import TABLES
-from graphfilter.web import PATIENCE, BodySizeError
+from graphfilter.web import PATIENCE, BodySizeError, SlowBodyError
 
 # Tables that were sent and never read: the oldest goes when there are more.
 MOST_WAITING = 8
 _CHUNK = 1 << 16
+# An upload goes on within so many seconds, or is given up.
+SECONDS_BETWEEN = 10.0
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class Uploads:
         unpacked = _Unpacked(upload.name)
         size = 0
         with upload.path.open("wb") as file:
-            async for chunk in chunks:
+            async for chunk in _prompt(chunks, upload.name):
                 size += len(chunk)
                 if size > PATIENCE * self._limit:
                     break
@@ -101,6 +104,19 @@ class Uploads:
                 f"{upload.name}: must be at most {self._limit >> 20} MB to be uploaded, unpacked "
                 "too. Fit it with graphfilter fit, or raise graphfilter studio --upload-limit."
             )
+
+
+async def _prompt(chunks: AsyncIterator[bytes], name: str) -> AsyncIterator[bytes]:
+    """Pass on what is sent; raise where nothing comes for too long."""
+    while True:
+        try:
+            async with asyncio.timeout(SECONDS_BETWEEN):
+                chunk = await anext(chunks)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise SlowBodyError(f"{name}: the upload stopped on its way; send it again.") from None
+        yield chunk
 
 
 class _Unpacked:

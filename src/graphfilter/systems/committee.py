@@ -31,7 +31,7 @@ _SHARED = ("max_epochs", "patience", "monitor")
 class Committee(System):
     """Systems that are trained one after another and answer together.
 
-    One setting for every graph: which members are heard is decided by their weights. Members
+    One setting for every graph: their weights decide which members are used. Members
     that cannot help are not trained: see :meth:`sitting`.
 
     Attributes
@@ -93,7 +93,7 @@ class Committee(System):
             return "there are no edges"
         has_channels = graph.directed or graph.kinds is not None
         if has_channels and model.learns_filter and member.view == "features":
-            return "each direction and kind of edge has a filter of its own"
+            return "each direction and edge type has its own filter"
         return model.skip_reason(graph, n_train)
 
     def _changed(self, changes: Mapping[str, Any]) -> Committee:

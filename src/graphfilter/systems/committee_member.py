@@ -23,7 +23,7 @@ class Standing:
     Attributes
     ----------
     said : array (n_val, n_classes)
-        What it says of the validation vertices.
+        Its outputs for the validation vertices.
     epoch : int
         Epochs of its longest run; 0 of a model without epochs.
     open : bool
@@ -80,7 +80,7 @@ class Member:
             self._networks.stop([r for s in splits for r in range(s * n, (s + 1) * n)], why)
 
     def parts(self) -> list[Part | None]:
-        """Return what the member says on each split; None where it has learned nothing."""
+        """Return the member's outputs on each split; None where it has learned nothing."""
         every = self._fitted if self._networks is None else self._networks.outcomes()
         n = self._n_seeds
         return [Part.of(self.system, every[i : i + n], self._task) for i in range(0, len(every), n)]

@@ -42,11 +42,11 @@ class CommitteeOutcome(Outcome):
         share that is known, of :data:`~graphfilter.systems.growth.SHARES`. None where no member
         knows vertices.
     weigh : callable
-        From which of them are heard to their weights.
+        From which of them are used to their weights.
     pooled : array (M, n, C)
         What the pool takes of each part: logits, or numbers.
     folds : tuple of Pool
-        The pools of the members that are heard without the validation vertices of one fold each:
+        The pools of the used members without the validation vertices of one fold each:
         see :func:`~graphfilter.splits.held_folds`.
     failed : dict of str to str
         Why members that should have been trained have no part, by title.

@@ -46,7 +46,7 @@ class Part:
         """Why its training was ended before it would have ended by itself; empty where not."""
         if not any(run.result.stopped == SUPERFLUOUS for run in self.runs):
             return ""
-        return f"added nothing to the others after {max(r.n_epochs for r in self.runs)} epochs"
+        return f"did not improve the committee after {max(r.n_epochs for r in self.runs)} epochs"
 
     @property
     def seconds(self) -> float:

@@ -233,7 +233,7 @@ class _Training:
         return found
 
     def end(self) -> dict[str, list[Part] | str]:
-        """Return what every member that was reached says, or why it says nothing, by title."""
+        """Return the outputs of every member that was trained, or why it has none, by title."""
 
         def work(number: int) -> list[Part | None] | str:
             if number in self._failed:

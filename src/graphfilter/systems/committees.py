@@ -45,7 +45,7 @@ FEATURES = _member(
 FILTER = _member("filter", "adaptive filter", _filtered(StackedFilterConfig(), encoder_layers=2))
 CHANNELS = _member(
     "channels",
-    "adaptive filter for each direction and kind of edge",
+    "adaptive filter for each direction and edge type",
     ChannelNetworkConfig(dropout=0.5),
     operator="channels",
 )
@@ -64,7 +64,9 @@ FILTERED_LINKS = _member(
     view="unit+links",
 )
 ALIKE = _member("alike", "vertices that share neighbours", KernelConfig(), view="neighbours")
-PLACES = _member("places", "trees on a vertex's place in the graph", ForestConfig(), view="places")
+PLACES = _member(
+    "places", "trees on a vertex's position in the graph", ForestConfig(), view="places"
+)
 DEEP = _member(
     "deep",
     "deep network",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax, logsumexp
+from scipy.special import log_softmax
 
 from graphfilter.systems.pooling import (
     STRENGTH,
     Array,
     fit_temperature,
     fit_weights,
+    log_sum,
     vertex_weights,
+    weighted_sum,
 )
 
 # The most vertices that members are judged on: more take longer and decide the same.
@@ -56,7 +58,7 @@ class CrossFit:
             self._folds.append((fitted, log_p))
 
     def losses(self, heard: NDArray[np.bool_]) -> Array:
-        """Return the loss of every judge where these members are heard, weighed by its class."""
+        """Return the loss of every judge with these members, weighted by its class."""
         centre = self._prior[heard] / self._prior[heard].sum()
         found = np.empty(len(self._labels))
         for fitted, log_p in self._folds:
@@ -64,16 +66,16 @@ class CrossFit:
             w = fit_weights(
                 said[:, fitted], self._labels[fitted], centre, self._weight[fitted], STRENGTH
             )
-            z = np.tensordot(w, said[:, ~fitted], axes=1)
+            z = weighted_sum(w, said[:, ~fitted])
             own = np.take_along_axis(z, self._labels[~fitted][:, None], axis=1)[:, 0]
-            found[~fitted] = logsumexp(z, axis=1) - own
+            found[~fitted] = log_sum(z) - own
         return self._weight * found
 
 
 def superfluous(
     judged: CrossFit, heard: NDArray[np.bool_], candidates: NDArray[np.bool_], worth: float
 ) -> list[int]:
-    """Return which candidates add nothing to the others that are heard, one after another.
+    """Return which candidates add nothing to the other used members, one after another.
 
     A member adds nothing where what the others lose without it, and one standard error more, is
     less than ``worth`` of the loss. Of several the one that adds least goes first, and the rest are
@@ -82,7 +84,7 @@ def superfluous(
     Parameters
     ----------
     heard, candidates : bool arrays (M,)
-        Those that are heard, and which of them may go.
+        Those that are used, and which of them may be dropped.
     """
     heard, gone = heard.copy(), list[int]()
     while heard.sum() > 1:

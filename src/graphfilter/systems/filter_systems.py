@@ -57,7 +57,7 @@ FILTER_SYSTEMS = (
     System("sgf", "SGF", _network(StackedFilterConfig()), reference=SGF),
     System(
         "sgf-channels",
-        "SGF, one filter per kind of edge and direction",
+        "SGF, one filter per edge type and direction",
         ChannelNetworkConfig(),
         operator="channels",
         setting="adapted",

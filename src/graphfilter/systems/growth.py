@@ -1,4 +1,4 @@
-"""What members say of vertices that they did not know, as those of a graph that has grown.
+"""The members' outputs for vertices they did not know, like those of a graph that has grown.
 
 Members whose columns are vertices answer for a graph that shares vertices with the fitted one by
 those that it shares. How far they are right then is found on validation vertices: a part of the
@@ -36,9 +36,9 @@ def said_of_new(
     seed: int,
     class_weight: NDArray[np.float64] | None = None,
 ) -> list[NDArray[np.float64]]:
-    """Return what each part says of validation vertices (n_val, C) that are new to it.
+    """Return the outputs of each part for validation vertices (n_val, C) that are new to it.
 
-    Of members whose columns are no vertices it is what they say anyway.
+    Of members whose columns are no vertices these are their usual outputs.
     """
     found = [part.probabilities[split.val].copy() for part in parts]
     if not len(split.val):

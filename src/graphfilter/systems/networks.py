@@ -6,6 +6,7 @@ import copy
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from graphfilter.models import (
 from graphfilter.operators import Operator, SparseFeatures, to_tensor
 from graphfilter.runtime import own_torch_state, threads_for
 from graphfilter.splits import Split
+from graphfilter.storage import RowsFile, scratch_folder
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.request import Request
 from graphfilter.systems.start import PATIENCE_PART
@@ -46,7 +48,7 @@ ROWS_AT_ONCE, COLUMNS_AT_ONCE = 1 << 13, 16
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What one run ended with: its best network, and what it says of every vertex.
+    """The result of one run: its best network, and its outputs for every vertex.
 
     ``seconds`` is its share, by epochs, of the time of all the runs; ``side_by_side`` of them at a
     time shared their tensors.
@@ -138,7 +140,7 @@ class NetworkTraining:
         self._training.stop(runs, why)
 
     def outcomes(self) -> list[Outcome]:
-        """Return what every run says with its best weights so far."""
+        """Return the outputs of every run with its best weights so far."""
         if self._ended is None:
             found = self._outcomes()
             if not self.ended:
@@ -234,7 +236,7 @@ def predict_networks(
     *,
     rows: NDArray[np.int64] | None = None,
 ) -> list[NDArray[np.float64]]:
-    """Return what each network says of every vertex: class probabilities (n, n_classes).
+    """Return the outputs of each network for every vertex: class probabilities (n, n_classes).
 
     Of another task, the probability of every label, or values. Of some vertices only where ``rows``
     are given.
@@ -271,52 +273,93 @@ def predict_into(
     system: System,
     network: Network[Any],
     write: Callable[[NDArray[np.float64]], None],
+    folder: Path,
 ) -> None:
-    """Give what a network says of every vertex to ``write``, some rows after another.
+    """Pass the outputs of a network for every vertex to ``write``, block by block.
 
-    The answers of all vertices are never in memory; their logits are, in float32, unless the
-    network reads vertices one by one.
+    The answers of all vertices are never in memory. Neither are the logits of a network that reads
+    vertices one by one, nor those of one filter, which are put in files in ``folder``.
     """
-    ready = _Ready.of(prepared, system, [network])
-    with own_torch_state(gradients=False), threads_for(ready.work):
-        for logits in _logits_in_groups(ready.networks[0].eval(), ready.operator, ready.x):
+    # Not of a class that is derived from it, whose forward is another.
+    in_blocks = type(network) is FilterNetwork and network.eval().filters_logits()
+    ready = _Ready.of(prepared, system, [network], first=ROWS_AT_ONCE if in_blocks else None)
+    with (
+        own_torch_state(gradients=False),
+        threads_for(ready.work),
+        scratch_folder("columns-", folder) as scratch,
+    ):
+        groups = _filter_in_blocks(ready, scratch) if in_blocks else _logits_in_groups(ready)
+        for logits in groups:
             write(prepared.task.answers(logits.double()).cpu().numpy())
 
 
-def _logits_in_groups(
-    network: Network[Any], operator: Operator, x: Tensor | SparseFeatures
-) -> Iterator[Tensor]:
+def _logits_in_groups(ready: _Ready) -> Iterator[Tensor]:
+    network, x = ready.networks[0].eval(), ready.x
     if isinstance(network, HopNetwork) and isinstance(x, Tensor) and x.ndim == 3:
         for start in range(0, len(x), ROWS_AT_ONCE):
             yield network.rows(x[start : start + ROWS_AT_ONCE])
         return
-    # Not of a class that is derived from it, whose forward is another.
-    if type(network) is FilterNetwork and isinstance(x, Tensor):
-        logits = network.logits_in_pieces(operator, x, ROWS_AT_ONCE, COLUMNS_AT_ONCE)
-    else:
-        logits = network(operator, x, None)
-    yield from logits.split(ROWS_AT_ONCE)
+    yield from network(ready.operator, x, None).split(ROWS_AT_ONCE)
+
+
+def _filter_in_blocks(ready: _Ready, folder: Path) -> Iterator[Tensor]:
+    """Yield the logits of a filter that runs after the head; some columns are in memory."""
+    network, operator, first = ready.networks[0].eval(), ready.operator, ready.x
+    assert isinstance(network, FilterNetwork)
+    n, n_columns = operator.n, network.head.weight.shape[1]
+    groups = [slice(start, min(start + ROWS_AT_ONCE, n)) for start in range(0, n, ROWS_AT_ONCE)]
+    plain, filtered = RowsFile(folder / "plain"), []
+    for rows in groups:
+        x = ready.seen.rows(rows)
+        x = x.to(first.dtype) if isinstance(x, Tensor) and isinstance(first, Tensor) else x
+        logits = network.unfiltered_logits(x)
+        plain.append(logits.cpu().numpy())
+    # Compiled code takes room for as many columns, whatever it is given.
+    width = COLUMNS_AT_ONCE if operator.dtype == torch.float32 else min(COLUMNS_AT_ONCE, n_columns)
+    for start in range(0, n_columns, width):
+        columns = torch.zeros(n, width, dtype=operator.dtype)
+        for rows in groups:
+            own = plain[rows][:, start : start + width]
+            columns[rows, : own.shape[1]] = torch.from_numpy(own)
+        columns = network.filter(operator, columns.to(operator.device))
+        filtered.append(RowsFile(folder / str(start)))
+        for rows in groups:
+            filtered[-1].append(columns[rows, : n_columns - start].cpu().numpy())
+    bias = 0.0 if network.filters_bias else network.head.bias
+    for rows in groups:
+        logits = np.concatenate([columns[rows] for columns in filtered], axis=1)
+        yield torch.from_numpy(logits).to(network.head.bias) + bias
 
 
 @dataclass(frozen=True, eq=False)
 class _Ready:
     """Networks of a system and what they read of a graph, in the precision of the task."""
 
+    seen: Prepared
     operator: Operator
     x: Tensor | SparseFeatures
     networks: Sequence[Network[Any]]
     work: int
 
     @classmethod
-    def of(cls, prepared: Prepared, system: System, networks: Sequence[Network[Any]]) -> _Ready:
+    def of(
+        cls,
+        prepared: Prepared,
+        system: System,
+        networks: Sequence[Network[Any]],
+        *,
+        first: int | None = None,
+    ) -> _Ready:
+        """Make ready; ``x`` is of the ``first`` so many vertices, where that is given."""
         kept = networks[0].kept_view() if isinstance(networks[0], Fitted) else None
-        prepared = prepared.seen_as(system.view, kept)
-        operator, x = prepared.operator(system.operator), inputs_of(prepared, system)
+        seen = prepared.seen_as(system.view, kept)
+        operator = seen.operator(system.operator)
+        x = inputs_of(seen, system) if first is None else seen.rows(slice(first))
         work = multiplications(networks, operator, x)
-        if prepared.task is REGRESSION and isinstance(x, Tensor):
+        if seen.task is REGRESSION and isinstance(x, Tensor):
             # Numbers are read to more digits than float32 gives alike for one vertex and for many.
             operator = operator.to(dtype=torch.float64)
             # Hops may be larger than memory: the network converts those it reads.
             x = x if x.ndim == 3 else x.double()
             networks = [copy.deepcopy(network).double() for network in networks]
-        return cls(operator, x, networks, work)
+        return cls(seen, operator, x, networks, work)

@@ -22,22 +22,22 @@ def check_leaves_its_past(prepared: Prepared, system: System) -> None:
     alone = system.keeps_graph and not isinstance(system, Committee)
     if alone and prepared.past is not prepared:
         raise ConfigError(
-            f"{system.name} predicts the graph it was trained on and no other, so it cannot be "
-            "trained on earlier edges. Leave out `as_of`, or name another system."
+            f"{system.name} can predict only the graph it was trained on, so it cannot be trained "
+            "on earlier edges. Leave out `as_of`, or name another system."
         )
 
 
 def answer_now(outcome: Outcome, prepared: Prepared) -> Outcome:
-    """Return what a run of the past says with all edges of the graph.
+    """Return the outputs of a run of the past with all edges of the graph.
 
-    Of a committee, members that know the vertices of the graph they were trained on are not heard:
+    Of a committee, members that know the vertices of the graph they were trained on are not used:
     the graph is another one by now.
     """
     if not isinstance(outcome, CommitteeOutcome):
         return replace(outcome, probabilities=_predict(outcome, prepared))
     movable = np.array([not part.system.keeps_graph for part in outcome.parts])
     if not movable.any():
-        raise ConfigError("no member that was trained on earlier edges can answer with all.")
+        raise ConfigError("no member that was trained on earlier edges can predict with all edges.")
     parts = tuple(
         _part_now(part, prepared) if moves else part
         for part, moves in zip(outcome.parts, movable.tolist(), strict=True)

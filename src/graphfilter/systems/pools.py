@@ -28,7 +28,7 @@ class Pooling:
     Attributes
     ----------
     read : callable
-        From what members say, (n, C) each, to what is pooled: logits or numbers (M, n, C).
+        From the members' outputs, (n, C) each, to what is pooled: logits or numbers (M, n, C).
     kind : type of Pool
     fit : callable
         From what is pooled of validation vertices, their truth and a prior to a pool.
@@ -39,7 +39,7 @@ class Pooling:
     fit: Callable[..., Pool]
 
     def together(self, answers: Sequence[Array]) -> Array:
-        """Return what networks say together that count the same."""
+        """Return the combined output of networks with equal weights."""
         if len(answers) == 1:
             return answers[0]
         n = len(answers)
@@ -48,7 +48,7 @@ class Pooling:
         return equal.answer(self.read(answers))
 
     def by_vertex(self, answers: Sequence[Array], coefficients: Sequence[Array]) -> Array:
-        """Return what members say together where each counts differently for every vertex.
+        """Return the combined outputs of members whose weights differ by vertex.
 
         Parameters
         ----------

@@ -95,6 +95,11 @@ class Prepared:
         assert self.graph.features is not None
         return self.scaler.transform(self.graph.features)
 
+    def rows(self, rows: slice) -> Tensor | SparseFeatures:
+        """Return the scaled features of some vertices, as networks take them."""
+        assert self.graph.features is not None
+        return to_tensor(self.scaler.transform(self.graph.features[rows]), device=self.device)
+
     def operator(self, kind: str) -> Operator:
         """Return the operator of this kind, made when it is first asked for."""
         if kind not in self._operators:

@@ -31,7 +31,7 @@ class Start:
         In the order of their seeds.
     places : int array (n_earlier,) or None
         The number that each vertex of the earlier graph has now, -1 where it is gone. None where
-        that is not known: networks whose columns are vertices then begin anew.
+        that is not known: networks whose columns are vertices then start again.
     """
 
     networks: Sequence[tuple[System, Network[Any]]]

@@ -35,7 +35,7 @@ class System:
     model : ModelConfig or None
         The network. None for a method that is not trained, which has ``predict`` instead.
     operator : str
-        The kind of operator it runs on.
+        The name of the operator it runs on.
     config : TrainConfig
         How it is trained.
     setting : str

@@ -85,7 +85,7 @@ def label_logits(probabilities: Sequence[Array]) -> Array:
 def fit_number_pool(
     said: Array, truth: Array, *, prior: Array | None = None, strength: float = STRENGTH
 ) -> NumberPool:
-    r"""Weigh members by what they say of vertices whose numbers are known.
+    r"""Weight members by their outputs for vertices whose numbers are known.
 
     The spread of each is the root mean square of its errors. With :math:`a_m = w_m / \sigma_m^2`
     and errors :math:`r_{mi}`, the weights :math:`w \ge 0` of a number minimise
@@ -142,7 +142,7 @@ def fit_number_pool(
 def fit_label_pool(
     logits: Array, truth: Array, *, prior: Array | None = None, strength: float = STRENGTH
 ) -> LabelPool:
-    """Weigh members by what they say of vertices whose labels are known.
+    """Weight members by their outputs for vertices whose labels are known.
 
     As :func:`~graphfilter.systems.pooling.fit_pool`: temperatures first, then weights, by a convex
     fit to the log loss. Those of all labels together come first; each label's own are drawn to

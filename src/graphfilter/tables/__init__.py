@@ -36,17 +36,17 @@ from graphfilter.tables.frames import FrameTable, read_frames
 from graphfilter.tables.hashes import hash_text
 from graphfilter.tables.labels import UNLABELLED, encode_labels, match_labels
 from graphfilter.tables.mismatch import note_near_ids
+from graphfilter.tables.named_columns import (
+    LARGEST_TARGET,
+    read_groups,
+    read_label_columns,
+    read_number_column,
+    read_times,
+)
 from graphfilter.tables.parquet_table import ParquetTable
 from graphfilter.tables.roles import choose_edge_roles, guess_vertex_roles, settle_vertex_roles
 from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
-from graphfilter.tables.split_columns import read_groups, read_times
 from graphfilter.tables.suggestions import suggest
-from graphfilter.tables.target_columns import (
-    LARGEST_TARGET,
-    has_columns,
-    read_label_columns,
-    read_number_column,
-)
 from graphfilter.tables.text_format import TextOptions
 from graphfilter.tables.times import Times, parse_moment
 from graphfilter.tables.unused import say_unused
@@ -79,7 +79,6 @@ __all__ = [
     "encode_column",
     "encode_labels",
     "guess_vertex_roles",
-    "has_columns",
     "hash_text",
     "is_index",
     "match_labels",

@@ -234,7 +234,9 @@ def _check_ids(ids: pa.ChunkedArray, source: TableSource) -> pa.Array:
         row = int(np.setdiff1d(np.arange(len(codes)), first)[0])
         word, number = place_of_row(source, first[codes[row]])
         problem = f"{words[codes[row]]!r} is also on {word} {number}"
-        raise at_row(source, row, f"vertex id {problem}. Keep one, or name another column by `id`.")
+        raise at_row(
+            source, row, (f"vertex id {problem}. Keep one, or name another column with `id`.")
+        )
     return ids.combine_chunks()
 
 

@@ -27,7 +27,7 @@ def missing_column(path: str | PathLike[str], name: str, names: Sequence[str]) -
     hint = f"; did you mean {near[0]!r}?" if near else "."
     problem = f"there is no column {name!r}{hint} Columns: {listed_names(names)}."
     if len(names) == 1:
-        problem += " If there are more, say what separates them with `delimiter`."
+        problem += " If there are more, set what separates them with `delimiter`."
     return DataFileError(path, problem)
 
 

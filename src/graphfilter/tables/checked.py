@@ -39,6 +39,7 @@ def read_numbers(
     if read.is_word[row]:
         raise not_a_number(column, where, name, row, remedy, first_row=first_row)
     got = column[row].as_py()
+    got = got[:80] if isinstance(got, str) else got
     if np.isnan(values[row]):
         problem = f"it is missing (got {got!r})"
     elif np.isinf(values[row]):

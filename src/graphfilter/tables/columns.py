@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from os import PathLike
 
 from graphfilter.errors import DataFileError
@@ -37,7 +38,7 @@ class Columns:
     ----------
     id, label, split, vertex_kind, source, target, weight, edge_kind, edge_time : str or None
         The first four in the table of vertices, the others in that of edges. Kinds and times are
-        not guessed; a column that all vertices of a kind lack is not missing on them.
+        not guessed; a column that all vertices of a type lack is not missing on them.
     merge : str or None
         What the rows of one edge weigh together: 'sum', 'mean', 'max' or 'last'. Where not given,
         amounts, minutes and counts add up; of a column named like a similarity the largest holds,
@@ -157,6 +158,7 @@ def find_name(names: Sequence[str], candidates: Sequence[str]) -> str | None:
     return next((by_key[k] for c in candidates if (k := key_of(c)) in by_key), None)
 
 
+@lru_cache(1 << 16)
 def key_of(name: str) -> str:
     """Return a name without what people spell differently.
 
@@ -169,5 +171,5 @@ def key_of(name: str) -> str:
 def say_guesses(where: str, guesses: Sequence[Guess]) -> list[str]:
     """Return the guesses in one sentence, if there are any."""
     options = ", ".join(f"`{guess.role}`" for guess in guesses)
-    took = f"{where}: took {', '.join(map(str, guesses))}; otherwise: {options}."
+    took = f"{where}: using {', '.join(map(str, guesses))}; to change this: {options}."
     return [took] if guesses else []

@@ -81,7 +81,7 @@ class EdgeBlock:
         The ids of the sources and of the targets.
     weights : float32 array or None
     kinds, times : Arrow arrays or None
-        The kinds are text; the times are as they stand in the table.
+        The edge types are text; the times are as in the table.
     """
 
     row: int
@@ -187,8 +187,8 @@ def note_rows(table: TableSource, vertices: TableSource, n_rows: int, n_known: i
     if n_rows and n_dropped == n_rows:
         raise DataFileError(
             table,
-            f"no edge joins two vertices of {vertices.name}; one must. Check `id`, `source` and "
-            "`target`.",
+            f"at least one edge must join two vertices of {vertices.name}; none does. Check `id`, "
+            "`source` and `target`.",
         )
     return notes
 

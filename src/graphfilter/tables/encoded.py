@@ -37,7 +37,7 @@ class EncodedColumn:
     decimal, unit : str
         Of numbers in text: the decimal sign, and the currency or ``'%'``.
     fill : tuple of float
-        What stands for a missing value, one number per feature. Empty in a run of an earlier
+        The replacement for a missing value, one number per feature. Empty in a run of an earlier
         version, which refuses missing values.
     marks_missing : bool
         Whether one more feature says where the value is missing.
@@ -52,7 +52,7 @@ class EncodedColumn:
     weights : tuple of float
         The inverse document frequency of each word of a text.
     of_kinds : tuple of str
-        The kinds of vertices that have the column, where not all do: on others it is not missing.
+        The vertex types that have the column, where not all do: on others it is not missing.
     """
 
     name: str

@@ -42,7 +42,7 @@ class TableEncoder:
     roles : tuple of (role, column)
         Which column of the tables was the id, the label, an end of an edge, and so on.
     vertex_kind : str
-        The column that says which kind a vertex is of, where one does.
+        The column of vertex types, where there is one.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class TableEncoder:
         decimal, hint : str, optional
             The decimal sign of numbers in text; the one to expect where no cell shows it.
         vertex_kind : str, optional
-            A column that says which kind each vertex is of. A column that all vertices of a kind
+            The column of vertex types. A column that all vertices of a type
             lack is understood on the others, and on those it is not missing.
         """
         told = {**dict.fromkeys(categorical, "category"), **(kinds or {})}
@@ -128,8 +128,8 @@ class TableEncoder:
             if column is not None:
                 columns.append(column)
             elif told.get(name) != "drop" and (name in required or name in told):
-                remedy = "Say what it is with `kinds=(('NAME', 'KIND'),)`, or `drop` it."
-                raise DataFileError(path, f"{note} It was asked for. {remedy}")
+                remedy = "Set its type with `kinds=(('NAME', 'KIND'),)`, or `drop` it."
+                raise DataFileError(path, f"{note} It was requested by name. {remedy}")
             if note:
                 notes.append(note)
         notes += [
@@ -139,12 +139,12 @@ class TableEncoder:
         ]
         if plain:
             many = f"{count(len(plain), 'column')} read as numbers ({listed_names(plain)})"
-            notes.append(f"{many}; otherwise: `kinds=(('NAME', 'category'),)`.")
+            notes.append(f"{many}; to change this: `kinds=(('NAME', 'category'),)`.")
         if gaps := [column.name for column in columns if column.marks_missing]:
             many = count(len(gaps), "column has", "columns have")
             notes.append(
-                f"{many} missing values ({listed_names(gaps)}): the median stands for them, and "
-                "a feature says where."
+                f"{many} missing values ({listed_names(gaps)}): replaced by the median, and "
+                "marked in a feature of their own."
             )
         return cls(tuple(columns), tuple(notes), vertex_kind=vertex_kind or "")
 

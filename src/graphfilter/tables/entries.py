@@ -33,7 +33,7 @@ def encode_column(
 ) -> tuple[Entries, str]:
     """Encode the cells of a column; the note is '' where there is nothing to say.
 
-    ``vertex_kinds`` are the words that say which kind each vertex is of, where columns belong to
+    ``vertex_kinds`` are the types of the vertices, where columns belong to
     some of the kinds only.
     """
     _check_type(column, how, path)
@@ -69,7 +69,7 @@ def _check_type(column: Any, how: EncodedColumn, path: str | PathLike[str]) -> N
 def _encode_number(
     column: Any, how: EncodedColumn, path: str | PathLike[str]
 ) -> tuple[Entries, str]:
-    remedy = f"Fill it in, or train without the column (`drop={(how.name,)}`)."
+    remedy = f"Fill in the cell, or train without the column (`drop={(how.name,)}`)."
     if not how.fill:
         return _entries(read_numbers(column, path, how.name, remedy)[:, None]), ""
     decimal = how.decimal
@@ -159,15 +159,17 @@ _ENCODE: dict[str, Callable[..., tuple[Entries, str]]] = {
 def _filled(values: NDArray[np.float64], how: EncodedColumn, n_words: int) -> tuple[Entries, str]:
     """Put the remembered values where some are missing, and mark those."""
     gone = np.isnan(values).any(axis=1)
-    filled = np.where(np.isnan(values), np.array(how.fill or (0.0,)), values).astype(np.float32)
+    if gone.any():
+        values = np.where(np.isnan(values), np.array(how.fill or (0.0,)), values)
+    filled = values.astype(np.float32)
     if how.marks_missing:
         filled = np.column_stack([filled, gone.astype(np.float32)])
     note = ""
     if gone.any() and (n_words or not how.marks_missing):
         other = f", {n_words:,} of them other words" if n_words else ""
-        unmarked = "" if how.marks_missing else " None was when the model was fitted."
+        unmarked = "" if how.marks_missing else " There were none when the model was fitted."
         n = count(int(gone.sum()), "value is", "values are")
-        note = f"column {how.name!r}: {n} missing{other}; the median stands for them.{unmarked}"
+        note = f"column {how.name!r}: {n} missing{other}; replaced by the median.{unmarked}"
     return _entries(filled), note
 
 
@@ -202,8 +204,7 @@ def _check_readable(
     is_read: NDArray[np.bool_],
 ) -> None:
     """Refuse a column of another kind than the one that was fitted; a few words are missing."""
-    few = is_read.sum() > NUMBERS_PER_WORD * is_word.sum()
-    if how.told or few or not is_word.any():
+    if how.told or not is_word.any() or is_read.sum() > NUMBERS_PER_WORD * is_word.sum():
         return
     row = int(is_word.argmax())
     said = "true or false" if how.kind == "boolean" else f"a {how.kind}"
@@ -216,6 +217,9 @@ def _check_readable(
 
 
 def _entries(values: NDArray[np.float32]) -> Entries:
+    if values.shape[1] == 1:
+        index = np.flatnonzero(values).astype(np.int32)
+        return index, values[index, 0], np.array([len(index)], dtype=np.int64)
     # One feature after another, for the memory of long columns.
     rows = [np.flatnonzero(feature).astype(np.int32) for feature in values.T]
     data = [feature[own] for feature, own in zip(values.T, rows, strict=True)]

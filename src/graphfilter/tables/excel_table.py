@@ -36,7 +36,7 @@ def excel_file(path: Path) -> Path:
 
 
 class ExcelTable(TableSource):
-    """A sheet of a workbook: the one that is named, else the first that holds anything.
+    """A sheet of a workbook: the one that is named, else the first that shows anything.
 
     Its first row that holds anything is the header.
     """
@@ -107,9 +107,10 @@ class ExcelTable(TableSource):
                         rows.append(row)
                     if any(cell is not None for row in rows for cell in row):
                         if len(sheets) > 1:
-                            note = f"took sheet {sheet.title!r}, the first of {len(sheets)}"
-                            other = f"name another as {self.name}#{sheets[-1].title}"
-                            self.found = (f"{self.name}: {note}; {other}.",)
+                            note = f"using sheet {sheet.title!r}, one of {len(sheets)}"
+                            other = next(one.title for one in sheets if one is not sheet)
+                            note += f"; name another as {self.name}#{other}"
+                            self.found = (f"{self.name}: {note}.",)
                         self.found += self._note_formulas(sheet.title, rows)
                         return rows
             finally:
@@ -158,9 +159,9 @@ class ExcelTable(TableSource):
         return False
 
     def _choose(self, sheets: list[Any]) -> list[Any]:
-        """Return the sheet that is named, or all of them."""
+        """Return the sheet that is named, or all of them, hidden ones last."""
         if not self._sheet:
-            return sheets
+            return sorted(sheets, key=lambda sheet: sheet.sheet_state != "visible")
         titles = {sheet.title.strip().lower(): sheet for sheet in sheets}
         if (found := titles.get(self._sheet.strip().lower())) is not None:
             return [found]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from typing import Any
 
@@ -115,9 +115,9 @@ def fit_date(column: Any, name: str, about: Context) -> tuple[EncodedColumn | No
         day_first = about.decimal_of() == ","
         spelling = dates.find_spelling(found, day_first=day_first) or ""
         if not spelling:
-            return None, f"column {name!r} left out: its cells are no dates in a known spelling."
+            return None, f"column {name!r} left out: its cells are not dates in a known format."
         if dates.is_unclear(found, spelling):
-            unclear = f" (spelt {spelling}; the days could be the months)"
+            unclear = f" (format {spelling}; day and month could be swapped)"
     seconds = dates.read_seconds(column, spelling)
     if np.isnan(seconds).all():
         return None, f"column {name!r} left out: it is empty."
@@ -157,24 +157,20 @@ def fit_words(
             f"({otherwise(name, 'category')})."
         )
     empty = ", empty cells as zeros" if n < len(found) else ""
-    what = count(n, "code", "codes, some with a 0 in front") if codes else count(n, "value")
+    what = count(n, "code", "codes, some with leading zeros") if codes else count(n, "value")
     note = f"column {name!r} has {what}: one-hot encoded{empty}"
     other = "number" if codes else "text" if words.is_prose(list(categories)) else "drop"
     return EncodedColumn(name, "category", categories), f"{note} ({otherwise(name, other)})."
 
 
-def fit_codes(column: Any, name: str, about: Context) -> tuple[EncodedColumn | None, str]:
-    return fit_words(column, name, about, codes=True)
-
-
-def fit_category(column: Any, name: str, about: Context) -> tuple[EncodedColumn | None, str]:
-    return fit_words(column, name, about, forced=True)
+fit_codes = partial(fit_words, codes=True)
+fit_category = partial(fit_words, forced=True)
 
 
 def fit_text(column: Any, name: str, about: Context) -> tuple[EncodedColumn | None, str]:
     chosen, weights = words.choose_words(as_text(column).to_pylist())
     if not chosen:
-        return None, f"column {name!r} left out: no word of its text is in two rows."
+        return None, f"column {name!r} left out: no word occurs in two rows."
     note = f"column {name!r} read as text: TF-IDF of its {count(len(chosen), 'commonest word')}"
     fitted = EncodedColumn(name, "text", chosen, weights=weights)
     return fitted, f"{note} ({otherwise(name, 'category')})."
@@ -183,7 +179,9 @@ def fit_text(column: Any, name: str, about: Context) -> tuple[EncodedColumn | No
 def fit_list(column: Any, name: str) -> tuple[EncodedColumn | None, str]:
     matrix = read_list(column)
     if matrix is None or not matrix.shape[1]:
-        return None, f"column {name!r} left out: its lists must hold numbers, as many in each row."
+        return None, (
+            f"column {name!r} left out: its lists must hold numbers, the same count in each row."
+        )
     gone = np.isnan(matrix).any(axis=1)
     if gone.all():
         return None, f"column {name!r} left out: it is empty."
@@ -215,7 +213,7 @@ def read_list(column: Any) -> NDArray[np.float64] | None:
 
 
 def fill_of(values: NDArray[np.float64]) -> dict[str, Any]:
-    """Return what stands for missing values: the median, and a mark where there are any."""
+    """Return the replacement for missing values: the median, and a mark where there are any."""
     known = values[np.isfinite(values)]
     return {"fill": (_median(known),), "marks_missing": bool(np.isnan(values).any())}
 
@@ -236,9 +234,9 @@ def otherwise(name: str, kind: str) -> str:
     """Return how a column is read as another kind than was guessed.
 
     >>> otherwise("first name", "text")
-    "otherwise: `kinds=(('first name', 'text'),)`"
+    "to change this: `kinds=(('first name', 'text'),)`"
     """
-    return f"otherwise: `kinds={((name, kind),)}`"
+    return f"to change this: `kinds={((name, kind),)}`"
 
 
 def _mask(values: list[bool]) -> Any:

@@ -71,7 +71,7 @@ def _check_classes(classes: NDArray[Any], n_labelled: int, name: str) -> None:
         if what == "words":
             amounts = all(any(map(str.isdigit, str(word))) for word in classes)
             itself = (
-                "Predict them with `number` if they are amounts, divide" if amounts else "Divide"
+                "Predict them with `number` if they are quantities, divide" if amounts else "Divide"
             )
         raise GraphError(
             f"the label {name!r} must be a few classes; got {n:,} different {what} on "

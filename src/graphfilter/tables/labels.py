@@ -98,7 +98,9 @@ def encode_distinct(
     classes : object array (n_classes,)
     """
     if isinstance(unlabelled, str):
-        raise GraphError(f"unlabelled must be several spellings, ({unlabelled!r},); got one text.")
+        raise GraphError(
+            f"unlabelled must be a tuple of spellings, ({unlabelled!r},); got one string."
+        )
     spellings = frozenset(word.strip().lower() for word in unlabelled)
     known = [not _is_unlabelled(value, spellings) for value in values]
     if any(known) and all(_is_number(v, 1) for v, keep in zip(values, known, strict=True) if keep):
@@ -111,8 +113,8 @@ def encode_distinct(
     if len(classes) == 1 and words:
         raise GraphError(
             f"labels must have two classes or more; got {classes[0]!r} alone beside "
-            f"{', '.join(map(repr, words[:3]))}, which reads as unlabelled. If that is a class, "
-            "say what is not one: unlabelled=('',); if not, leave those labels empty."
+            f"{', '.join(map(repr, words[:3]))}, which counts as unlabelled. If it is a class, "
+            "pass unlabelled=('',); if not, leave those labels empty."
         )
     number = {name: i for i, name in enumerate(classes)}
     codes = np.full(len(values), -1, dtype=np.int64)
@@ -143,8 +145,8 @@ def match_labels(
     known = ~missing | (codes >= 0)
     if known.any() and not (codes[known] >= 0).any():
         raise GraphError(
-            f"no label is one of the classes {', '.join(map(str, classes[:10]))}; "
-            f"got for example {values[known][0]!r}. Give labels in the words of the fit."
+            f"no label is one of the classes {', '.join(map(str, classes[:10]))}; got for example "
+            f"{values[known][0]!r}. Give labels as the fit has them."
         )
     return codes, known
 

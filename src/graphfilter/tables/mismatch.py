@@ -32,8 +32,11 @@ def _clean(name: str) -> str:
 # Each with what two spellings of an id that are equal under it differ by.
 _CAUSES: tuple[tuple[Callable[[str], str], str], ...] = (
     (str.strip, "one of the two has blanks around its ids"),
-    (_clean, "they differ in what cannot be seen: characters of no width, or Unicode forms"),
-    (_without_fraction, "one of the two writes them as decimals, as pandas does beside gaps"),
+    (_clean, "they differ in invisible ways: zero-width characters, or Unicode forms"),
+    (
+        _without_fraction,
+        ("one of the two writes them as decimals, as pandas does where values are missing"),
+    ),
     (_without_zeros, "one of the two has lost the leading zeros of its ids, as Excel does"),
     (str.casefold, "the two differ in upper and lower case"),
 )

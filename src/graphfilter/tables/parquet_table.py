@@ -82,7 +82,7 @@ def _open(path: Path, names: list[str]) -> tuple[Any, int, Budget]:
     # What is read ahead would be kept until the end: of a long table, all of it.
     file = parquet.ParquetFile(path, pre_buffer=False)
     n_rows = max(0, file.metadata.num_rows)
-    budget.spend(_BYTES_PER_CELL * n_rows, f"it says that it has {n_rows:,} rows")
+    budget.spend(_BYTES_PER_CELL * n_rows, f"it declares {n_rows:,} rows")
     if path.stat().st_size < _SMALL_FILE:
         # Arrow cannot leave words of the DELTA encodings as they are.
         delta = {chunk.name for chunk in chunks if chunk.is_delta}
@@ -94,6 +94,19 @@ def _open(path: Path, names: list[str]) -> tuple[Any, int, Budget]:
     return file, max(16, min(most, _BATCH_ROWS)), Budget(path)
 
 
+def _in_known_zone(column: Any) -> Any:
+    """Return times in a zone that this system does not know as those of UTC, as they are stored."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        try:
+            pa.array([0], kind).cast(pa.string())
+        except pa.ArrowInvalid:
+            return column.cast(pa.timestamp(kind.unit))
+    return column
+
+
 def _plain(table: pa.Table, budget: Budget) -> pa.Table:
     """Check what was read, text for being UTF-8 too, and write out repeated words."""
     import pyarrow as pa
@@ -101,6 +114,7 @@ def _plain(table: pa.Table, budget: Budget) -> pa.Table:
     table.validate(full=True)
     plain: list[Any] = []
     for name, column in zip(table.column_names, table.columns, strict=True):
+        column = _in_known_zone(column)
         kind = column.type
         if not pa.types.is_dictionary(kind):
             n_bytes = column.nbytes

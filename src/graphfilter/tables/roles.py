@@ -67,7 +67,7 @@ def settle_vertex_roles(
         guesses = _guess_id(table, cells, edges, columns, chosen, guesses, not_free)
     roles = {**chosen, **{guess.role: guess.column for guess in guesses}}
     if "id" not in roles:
-        raise DataFileError(table, "no column is left for the id. Add one.")
+        raise DataFileError(table, "no column is left for the id. Add an id column.")
     return roles, say_guesses(table.name, guesses)
 
 
@@ -84,13 +84,13 @@ def choose_edge_roles(
     names = table.names
     if len(names) < 2:
         problem = f"a table of edges must have two columns or more; got {len(names)}."
-        raise DataFileError(table, f"{problem} Say what separates them with `delimiter`.")
+        raise DataFileError(table, f"{problem} Set what separates them with `delimiter`.")
     told = {"source": columns.source, "target": columns.target, "weight": columns.weight}
     told |= {"kind": columns.edge_kind, "time": columns.edge_time}
     pair = _usual_ends(names)
     may_lack_header = table.may_lack_header and not (pair or any(told.values()))
     if may_lack_header and (index_in(pa.chunked_array([names[:2]]), ids) >= 0).any():
-        note = f"{table.name} has no header: took its first two columns, and no other."
+        note = f"{table.name} has no header: only its first two columns are used."
         return EdgeRoles("f0", "f1", header=False), [note]
     chosen = check_names(table, names, told)
     usual = {"source": pair[:1], "target": pair[1:], "weight": WEIGHT_NAMES}
@@ -200,9 +200,9 @@ def _guess_ends(
         if len(fitting) >= len(missing):
             free = fitting
         else:
-            why = "by its place"
+            why = "by its position"
     else:
-        why = "by its place"
+        why = "by its position"
     free = [name for name in free if not is_index(name)] or free
     if len(free) < len(missing):
         raise DataFileError(table, f"no column is left for the {missing[-1]}. Add one.")

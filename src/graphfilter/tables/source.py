@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 _TEXT = re.compile(r"\.(csv|tsv|txt)(\.gz)?$", re.IGNORECASE)
 # The beginning of a table: enough to see which columns fit those of the other.
 _PEEK_ROWS = 10_000
-_NO_MEMORY = "what it describes does not fit in memory."
+_NO_MEMORY = "its content does not fit in memory."
 _REMEDIES = {
     errno.EMFILE: "Let the process open more files (ulimit -n)",
-    errno.ENFILE: "Close other programs, which have too many open",
+    errno.ENFILE: "Close other programs that have too many files open",
     errno.EACCES: "Ask for permission to read it",
 }
 # Each is understood by itself, in half a millisecond.
@@ -156,11 +156,13 @@ def reading_table(where: str | PathLike[str]) -> Generator[None]:
         if number == errno.ENOMEM or "allocate memory" in text:
             raise DataFileError(where, _NO_MEMORY) from None
         if number is not None:
-            # Of the system, not of what the file holds.
+            # An error of the system, not of the file's content.
             remedy = _REMEDIES.get(number, "Check the file and the disk")
             problem = f"cannot be read: {os.strerror(number)}. {remedy}."
             raise DataFileError(where, problem) from None
         row = re.search(r"Row #(\d+): ", text)
-        problem = f"cannot be read ({text}). Fix it, or name its `encoding` or `delimiter`."
+        is_text = _TEXT.search(fspath(where))
+        remedy = "name its `encoding` or `delimiter`" if is_text else "save it again as .csv"
+        problem = f"cannot be read ({text}). Fix it, or {remedy}."
         problem = "the file is empty; it must have columns." if "Empty CSV" in text else problem
         raise DataFileError(where, problem, line=int(row[1]) if row else None) from None

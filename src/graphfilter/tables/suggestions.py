@@ -1,7 +1,7 @@
-"""Which columns could be the label, or the kind of vertex, where none was named.
+"""Which columns could be the label, or the vertex type, where none was named.
 
 Blanks are the best sign of a label: it is what is not known of every vertex. Those that another
-column explains (devices have no balance) are none; such a column names the kind of vertex.
+column explains (devices have no balance) are none; such a column names the vertex type.
 """
 
 from __future__ import annotations
@@ -77,10 +77,12 @@ class Cells:
 
 
 def suggest(table: Any, encoder: TableEncoder, source: TableSource, *, labelled: bool) -> list[str]:
-    """Say which columns could be the label, and the kind of vertex, as far as none is known."""
+    """Say which columns could be the label, and the vertex type, as far as none is known."""
     found: list[Cells] = []
     for column in encoder.columns:
-        if column.kind == "list":
+        # Numbers without gaps are no vertex type, and nothing about them is to be explained by one.
+        is_full = column.kind in ("number", "boolean") and not column.marks_missing
+        if column.kind == "list" or (labelled and is_full and not column.of_kinds):
             continue
         cells = table.column(column.name).slice(0, _MOST_ROWS)
         several = len(as_text(cells.slice(0, _SAMPLE)).unique()) > MOST_CLASSES
@@ -135,8 +137,8 @@ def _suggest_kind(found: list[Cells], source: TableSource) -> list[str]:
     kind, explained = best
     many = f"{listed_names(explained, _MOST_NAMED)} {'is' if len(explained) == 1 else 'are'}"
     return [
-        f"{source.name}: column {kind.name!r} may be the kind of vertex: {many} empty on all "
-        f"vertices of one. With `vertex_kind={kind.name!r}` such gaps are not missing values."
+        f"{source.name}: column {kind.name!r} may be the vertex type: {many} empty on all "
+        f"vertices of one type. With `vertex_kind={kind.name!r}` such gaps are not missing values."
     ]
 
 

@@ -78,5 +78,5 @@ def parse_moment(moment: Any, *, are_dates: bool) -> float:
         return float(text)
     except ValueError:
         raise ConfigError(
-            f"as-of must be a number, as the times of the edges are; got {text!r}."
+            f"as-of must be a number, like the times of the edges; got {text!r}."
         ) from None

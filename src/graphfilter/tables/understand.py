@@ -93,6 +93,6 @@ def _looks_like_an_id(values: NDArray[np.float64], name: str) -> str:
     if len(np.unique(values)) < len(values):
         return ""
     return (
-        f"column {name!r} left out: a number of its own in each row looks like an identifier "
+        f"column {name!r} left out: a different number in each row looks like an identifier "
         f"({otherwise(name, 'number')})."
     )

@@ -1,4 +1,4 @@
-"""Kinds of vertices in one table: accounts and devices, say, each with columns of its own."""
+"""Vertex types in one table: accounts and devices, say, each with columns of its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_KINDS = 16
 
 @dataclass(frozen=True, eq=False)
 class VertexKinds:
-    """Which kind each vertex of a table is of.
+    """The type of each vertex of a table.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class VertexKinds:
         names, codes = distinct(as_text(column, trim=True))
         if len(names) > MOST_KINDS:
             raise GraphError(
-                f"vertices must be of at most {MOST_KINDS} kinds; got {count(len(names), 'kind')}, "
+                f"vertices must have at most {MOST_KINDS} types; got {count(len(names), 'type')}, "
                 f"such as {names[0]!r}. Name another column with `vertex_kind`."
             )
         return cls(names, codes)

@@ -79,7 +79,7 @@ class Checkpoint:
         if content.get("kind") != "checkpoint" or content.get("key") != self.key:
             raise ModelFileError(
                 f"{self.path}: a checkpoint of another run (other data, setting or version). "
-                "Repeat the interrupted command unchanged, or start anew without resuming."
+                "Repeat the interrupted command unchanged, or start again without resuming."
             )
         try:
             check_checkpoint(tensors, content, self.runs, self.optimizer, self.generators)
@@ -88,7 +88,7 @@ class Checkpoint:
             # Only the first line: torch's own errors carry its whole C++ stack.
             problem = str(error).partition("\n")[0]
             raise ModelFileError(
-                f"{self.path}: a damaged checkpoint ({problem}). Start anew without resuming."
+                f"{self.path}: a damaged checkpoint ({problem}). Start again without resuming."
             ) from None
 
     def _read(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:

@@ -21,9 +21,10 @@ WAITING = "waiting for the other processes"
 class Progress:
     """What a caller may show after an epoch: averages over the runs still training.
 
-    The scores are accuracies, or those of another task: ``score_name`` says which. ``stage`` says
-    what is trained, where that is one of several things; ``pool_score`` is then the validation
-    score of all of them together so far, ``seconds_left`` a guess of the time that is left.
+    The scores are accuracies, or those of another task: ``score_name`` says which. ``monitored`` is
+    the name and value of the validation score that chooses the epoch, if that is another.
+    ``stage`` says what is trained, where that is one of several things; ``pool_score`` is then the
+    validation accuracy of all of them together so far, ``seconds_left`` a guess of the time left.
 
     Examples
     --------
@@ -58,6 +59,7 @@ class Progress:
     score_name: str = "accuracy"
     stage: str = ""
     pool_score: float = math.nan
+    monitored: tuple[str, float] | None = None
     seconds_left: float = math.nan
 
     def scalars(self) -> dict[str, NDArray[Any]]:
@@ -73,17 +75,29 @@ def progress_of(epoch: int, max_epochs: int, runs: Sequence[Run]) -> Progress:
     """Return what to show after an epoch of these runs."""
     shown = [run for run in runs if run.training] or list(runs)
     score = runs[0].task.score_name
-    names = ("loss", f"train_{score}", f"val_{score}")
-    loss, train, val = (sum(run.history[n][-1] for run in shown) / len(shown) for n in names)
-    n_training = sum(run.training for run in runs)
-    return Progress(epoch, max_epochs, loss, train, val, n_training, runs, score)
+    monitor = runs[0].monitor
+
+    def mean(name: str) -> float:
+        return sum(run.history[name][-1] for run in shown) / len(shown)
+
+    return Progress(
+        epoch,
+        max_epochs,
+        loss=mean("loss"),
+        train_score=mean(f"train_{score}"),
+        val_score=mean(f"val_{score}"),
+        n_training=sum(run.training for run in runs),
+        runs=runs,
+        score_name=score,
+        monitored=(monitor, mean(f"val_{monitor}")) if monitor in runs[0].task.scores else None,
+    )
 
 
 def shared(n_tasks: int, work: Callable[[int], T], on_epoch: OnEpoch | None) -> list[T]:
     """Return the results of tasks: divided among the processes, where there are several.
 
-    Ends after the first that gives None: it was stopped. ``on_epoch`` hears of waiting for others,
-    and may raise to end it.
+    Ends after the first that gives None: it was stopped. ``on_epoch`` is told of waiting for
+    others, and may raise to end it.
     """
     group = current()
     if group is None:

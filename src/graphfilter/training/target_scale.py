@@ -54,7 +54,7 @@ class TargetScale:
     deviation: float
     low: float
     high: float
-    quantiles: Array = field(default_factory=lambda: np.zeros(0))
+    quantiles: Array = field(default_factory=lambda: np.zeros(0), repr=False)
 
     @classmethod
     def fit(cls, y: Array, name: str = "identity") -> TargetScale:
@@ -100,8 +100,8 @@ class TargetScale:
     def words(self) -> str:
         """The scale and the range in words."""
         return (
-            f"learned {WORDS[self.name]}; answers are kept between "
-            f"{number(self.low)} and {number(self.high)}"
+            f"learned {WORDS[self.name]}; predictions are kept between {number(self.low)} and "
+            f"{number(self.high)}"
         )
 
     def _forward(self, y: Array) -> Array:

@@ -90,11 +90,11 @@ class Task(ABC):
 
     @abstractmethod
     def answers(self, outputs: Tensor) -> Tensor:
-        """Return what outputs (..., C) say: probabilities, or values."""
+        """Return probabilities or values from outputs (..., C)."""
 
     @abstractmethod
     def decide(self, outputs: Outputs) -> NDArray[Any]:
-        """Return what is answered from what outputs (n, C) say, where nobody asks otherwise."""
+        """Return the default predictions for outputs (n, C)."""
 
     @abstractmethod
     def measure(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import importlib
 import logging
 import os
@@ -13,16 +14,21 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from graphfilter.errors import ConfigError
-from graphfilter.web.connections import prompt_protocol
+from graphfilter.runtime import allow_open_files
+from graphfilter.web.connections import MOST_CONNECTIONS, prompt_protocol
 
 LOOPBACK = "127.0.0.1"
 # The exit code of a process that ends by SIGTERM.
 TERMINATED = 128 + signal.SIGTERM
 STOPPING = (signal.SIGINT, signal.SIGTERM)
 SECONDS_BETWEEN_LOOKS = 0.2
+# Connections that wait to be taken.
+_BACKLOG = 100
 # A request must be sent, and a connection be used again, within so many seconds.
 SECONDS_TO_SEND = 10.0
 SECONDS_IDLE = 5.0
+# The client must take a part of its answer within so many seconds.
+SECONDS_TO_TAKE = 20.0
 
 
 class Service(Protocol):
@@ -57,6 +63,8 @@ class WebServer:
         How long requests that are being answered may go on once the server is closed.
     seconds_to_send : float
         A connection whose request takes longer to arrive is closed.
+    seconds_to_take : float
+        A connection whose client reads nothing of its answer for longer is closed.
     """
 
     def __init__(
@@ -66,13 +74,14 @@ class WebServer:
         *,
         seconds_to_end: float = 0.0,
         seconds_to_send: float = SECONDS_TO_SEND,
+        seconds_to_take: float = SECONDS_TO_TAKE,
     ) -> None:
         uvicorn = importlib.import_module("uvicorn")
         config = uvicorn.Config(
-            app, log_level="warning", access_log=False, ws="none", lifespan="off",
-            server_header=False, http=prompt_protocol(seconds_to_send),
+            app, log_level="error", access_log=False, ws="none", lifespan="off",
+            server_header=False, http=prompt_protocol(seconds_to_send, seconds_to_take),
             timeout_keep_alive=min(SECONDS_IDLE, seconds_to_send),
-            timeout_graceful_shutdown=seconds_to_end or None,
+            timeout_graceful_shutdown=seconds_to_end or None, backlog=_BACKLOG,
         )  # fmt: skip
         logging.getLogger("uvicorn.error").addFilter(_is_no_end)
         self._listener = listener
@@ -119,9 +128,12 @@ def serve(service: Service, on_start: Callable[[], None] | None = None) -> None:
     Python cannot end a thread that is in the middle of its work. One that goes on for longer than
     ``service.seconds_to_end`` is given up, and the process with it.
     """
+    allow_open_files(2 * MOST_CONNECTIONS)
     asked: list[int] = []
     # Noted, not raised: an exception may come where nobody lets it pass.
     before = {n: signal.signal(n, lambda number, _: asked.append(number)) for n in STOPPING}
+    # What is there now stays: the collector need not look through it at every request.
+    gc.freeze()
     service.start()
     if on_start is not None:
         on_start()
@@ -136,6 +148,7 @@ def serve(service: Service, on_start: Callable[[], None] | None = None) -> None:
     timer.start()
     service.close()
     timer.cancel()
+    gc.unfreeze()
     for number, handler in before.items():
         signal.signal(number, handler)
     if code:
@@ -154,7 +167,7 @@ def listen(port: int, host: str = LOOPBACK, *, what: str, extra: str) -> socket.
             importlib.import_module(name)
         except ImportError:
             raise ConfigError(
-                f"{what} needs packages that are missing: pip install graphfilter[{extra}]"
+                f"{what} needs packages that are not installed: pip install graphfilter[{extra}]"
             ) from None
     listener = None
     try:
@@ -165,7 +178,7 @@ def listen(port: int, host: str = LOOPBACK, *, what: str, extra: str) -> socket.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         # At once, so that a browser that comes before the server is up waits instead of failing.
-        listener.listen(100)
+        listener.listen(_BACKLOG)
     except (OSError, OverflowError, UnicodeError) as error:
         if listener is not None:
             listener.close()

@@ -13,7 +13,7 @@
 ``weights`` (m,), ``n_vertices``,      optional; ``directed`` is one boolean
 ``vertex_names, feature_names,``
 ``classes, name, notes, directed``
-``kinds`` (k,), ``kind_weights`` (k, m)  kinds of edges, and what each of u < v weighs in each
+``kinds`` (k,), ``kind_weights`` (k, m)  edge types, and what each of u < v weighs in each
 =====================================  ==========================================================
 
 All but ``edges`` may be absent, as long as something says how many vertices there are.
@@ -60,7 +60,7 @@ def read_npz(path: AnyPath, *, directed: bool = False) -> Graph:
     arrays = load_arrays(path, ["edges"], _OPTIONAL, remedy=REMEDY)
     with reading(path, REMEDY):
         if directed and not _is_directed(arrays):
-            raise GraphError("it holds no directions. Leave out `directed`.")
+            raise GraphError("it has no directions. Leave out `directed`.")
         return _graph(arrays, path)
 
 

@@ -29,7 +29,7 @@ def read_sgf(folder: AnyPath, name: str) -> Graph:
             or array.ndim != n_dims
             or array.dtype.kind not in kind
         ):
-            raise DataFileError(paths[part], f"does not hold what its name says. {REMEDY}")
+            raise DataFileError(paths[part], f"does not hold the data that its name says. {REMEDY}")
     with reading(paths["split"], REMEDY):
         split = _split(content["split"], paths["split"])
         split.check(len(content["X"]))

@@ -40,7 +40,7 @@ class DirectedGCNConfig(ModelConfig):
 
 
 class DirectedGCN(GraphNetwork[DirectedGCNConfig], config=DirectedGCNConfig):
-    r"""Two layers of GCN in which a vertex hears only from those that point to it.
+    r"""Two layers of GCN in which a vertex receives only from those that point to it.
 
     .. math:: \hat y = S\, \mathrm{relu}(S X W_1)\, W_2, \qquad
               S_{vu} = 1 / \sqrt{d_v d_u} \text{ where } u \to v \text{ or } u = v

@@ -64,7 +64,7 @@ def poincare(
 
     *Poincaré Embeddings for Learning Hierarchical Representations* (Nickel & Kiela 2017): for each
     edge :math:`uv` the loss is :math:`-\log(e^{-d(u,v)} / (e^{-d(u,v)} + \sum_w e^{-d(u,w)}))` over
-    ``n_negative`` vertices w drawn anew at every step. Steps are along the gradient of the disc,
+    ``n_negative`` vertices w drawn again at every step. Steps are along the gradient of the disc,
     all edges at once, shortened to a tenth of the way to its rim.
     """
     rng = np.random.default_rng(seed)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from graphfilter.errors import ConfigError, check_number
+from graphfilter.errors import check_share
 from graphfilter.filters import FilterConfig, HorizontalFilterConfig, apply_filters
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.layers import Generators, Input, keep_masks, linear_side_by_side
@@ -45,8 +45,7 @@ class GPRGNNConfig(ModelConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= check_number("logit_dropout", self.logit_dropout) < 1:
-            raise ConfigError(f"logit_dropout must be in [0, 1); got {self.logit_dropout}.")
+        check_share("logit_dropout", self.logit_dropout)
 
 
 class GPRGNN(FilterNetwork, config=GPRGNNConfig):

@@ -55,7 +55,7 @@ class JKNet(GraphNetwork[JKNetConfig], config=JKNetConfig):
     .. math:: H_{\ell+1} = \mathrm{relu}(P H_\ell W_\ell + b_\ell), \qquad
               \hat y = [H_1, \dots, H_K]\, W + b
 
-    In training, DropEdge leaves out a share of the edges, drawn anew every epoch, and normalises
+    In training, DropEdge leaves out a share of the edges, drawn again every epoch, and normalises
     what is left: :math:`P = (D'+I)^{-1/2}(A'+I)(D'+I)^{-1/2}`. Prediction runs on the operator.
 
     Parameters

@@ -31,8 +31,8 @@ def pyg_nn() -> Any:
         if (error.name or "").partition(".")[0] != "torch_geometric":
             raise
         raise ConfigError(
-            "this system must have PyTorch Geometric's layers, which are not installed. "
-            "Install them with: pip install graphfilter[peers]"
+            "this system needs PyTorch Geometric, which is not installed. Install it with: pip "
+            "install graphfilter[peers]"
         ) from None
 
 

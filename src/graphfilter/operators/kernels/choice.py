@@ -50,7 +50,7 @@ def triton_works(device: torch.device) -> bool:
         if not isinstance(error, ModuleNotFoundError):
             reason = f"{type(error).__name__}: {error}".partition("\n")[0]
             warnings.warn(
-                f"the fused GPU kernels cannot run here, slower ones do ({reason}).",
+                f"the fused GPU kernels cannot run here; slower ones are used ({reason}).",
                 RuntimeWarning,
                 stacklevel=2,
             )

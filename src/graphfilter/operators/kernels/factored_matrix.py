@@ -18,7 +18,7 @@ from graphfilter.graph import Graph, check_sparse, index_type
 
 _INDEX_TYPES = (torch.int32, torch.int64)
 # That are multiplied out at a time, in float64.
-ENTRIES_AT_A_TIME = 2**22
+ENTRIES_AT_A_TIME = 2**20
 
 # What is made once and kept must also serve training, so it is not made in inference mode: tensors
 # of that mode can never take part in it. A decorator.

@@ -140,9 +140,9 @@ class NativeKernel(TorchKernel):
         return total, kept.sum(2).to(weights.dtype)
 
     def _division(self, n_columns: int, n_terms: int, n_bytes: int) -> tuple[int, int, int]:
-        """Return how many columns walk together, on how many threads, and of how many rooms.
+        """Return the number of columns processed together, of threads, and of buffers.
 
-        Where threads have rooms of their own, each walks with its own columns from the first term
+        Where threads have buffers of their own, each takes its own columns from the first term
         to the last, and none waits for another before the end. None of this changes a bit.
         """
         n, n_entries = self.matrix.shape[0], len(self.csr_parts[1])
@@ -207,10 +207,11 @@ class NativeKernel(TorchKernel):
 
 
 def block_width(n: int, n_entries: int, n_columns: int, n_terms: int, n_bytes: int = 4) -> int:
-    """Return how many columns walk together, so that a cache holds the rows that are gathered.
+    """Return the number of columns to process together, so that a cache holds the gathered rows.
 
-    Columns do not meet in a walk, so its bits do not depend on this. A block reads the matrix once
-    more and copies its columns, which pays only where rows are gathered often and fit then.
+    Columns are independent in a recurrence, so its bits do not depend on this. A block
+    reads the matrix once more and copies its columns, which pays only where rows are gathered
+    often and fit then.
     """
     caches, column = processor_caches(), n_bytes * n
     often = n_terms >= TERMS_WORTH_A_COPY and n_entries >= ENTRIES_WORTH_A_BLOCK * n

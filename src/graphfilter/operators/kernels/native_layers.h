@@ -7,7 +7,7 @@
 typedef int32_t whole_lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef int16_t short_lanes __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
 
-/* Of arrays on the stack: a vector that crosses a line of the cache is read twice. */
+/* Arrays on the stack: a vector that crosses a line of the cache is read twice. */
 #define IN_LINES __attribute__((aligned(4 * LANES)))
 
 /* Float sums are moved to double ones after this many rows. */
@@ -174,7 +174,7 @@ static void head_rows(int64_t first, int64_t last, int64_t width, int64_t n_out,
         const int64_t n = last - row < 4 ? last - row : 4;
         for (int64_t r = 0; r < 4; r++)
             for (int64_t i = 0; i < width; i += LANES) {
-                /* Of the last rows there may be fewer than four: the first stands in. */
+                /* The last rows may be fewer than four: the first stands in. */
                 const int64_t from = row + (r < n ? r : 0);
                 lanes *own = (lanes *)(rows[r] + i);
                 *own = *(const lanes *)(x + from * x_stride + i);

@@ -226,6 +226,6 @@ def check_tensor(
     ):
         raise GraphError(
             f"{what} must be a contiguous {dtype} tensor of shape {shape} on a CPU; got "
-            f"{tensor.dtype} of shape {tuple(tensor.shape)} on {tensor.device}. Bring it there "
-            "with .to() and .contiguous()."
+            f"{tensor.dtype} of shape {tuple(tensor.shape)} on {tensor.device}. Convert it with "
+            ".to() and .contiguous()."
         )

@@ -32,7 +32,7 @@ class CompiledLoss:
         check_tensor("classes", classes, (m,), torch.int64)
         check_tensor("weights", weights, (n_sets, m, n_runs))
         if m == 0 or int(rows.min()) < 0 or int(classes.min()) < 0:
-            raise GraphError("rows and classes of a loss must be there, and not negative.")
+            raise GraphError("rows and classes of a loss must exist and not be negative.")
         self._rows, self._classes, self._weights = rows, classes, weights
         self._n_rows, self._n_classes = int(rows.max()) + 1, int(classes.max()) + 1
 

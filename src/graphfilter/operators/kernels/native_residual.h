@@ -368,7 +368,7 @@ void graphfilter_residual_gradient(int64_t n_runs, int64_t width, int64_t n_laye
                                 .grad = grad,
                                 .spread_before = spread + (k + 1) % 2 * size};
             EACH_CHUNK(p, &team) {
-                /* Of the layer after, whose chunks are all done; with this one nobody waits for it. */
+                /* The layer after, whose chunks are all done; with this one nobody waits for it. */
                 if (k + 1 < n_layers)
                     add_chunks(&l, sums + (k + 1) % 2 * n_chunks * found,
                                totals + (k + 1) * found, p);

@@ -116,7 +116,7 @@ class ProductKernel(ABC):
             raise GraphError(
                 f"{what} must be a contiguous {dtype} tensor of shape ({sizes}) on "
                 f"{self.matrix.device}; got {tensor.dtype} of shape {tuple(tensor.shape)} on "
-                f"{tensor.device}. Bring it there with .to() and .contiguous()."
+                f"{tensor.device}. Convert it with .to() and .contiguous()."
             )
 
     @abstractmethod

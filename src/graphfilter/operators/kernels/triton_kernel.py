@@ -105,7 +105,7 @@ class TritonKernel(ProductKernel):
         wide, together = _tile(group_width, 1 if by_group else groups)
         parts = -(-group_width // wide)
         programs = -(-groups // together) * parts
-        warps = _warps(n * programs)
+        warps, row_bytes = _warps(n * programs), together * wide * x.element_size()
         dots = None
         if against is not None:
             dots = torch.empty(groups, parts, n, dtype=torch.float32, device=out.device)
@@ -128,7 +128,7 @@ class TritonKernel(ProductKernel):
         sizes: dict[str, Any] = {
             "group_width": group_width, "n_groups": groups, "width": groups * group_width,
             "WIDE": wide, "PARTS": parts, "GROUPS": together, "FILLED": group_width == parts * wide,
-            "ENTRIES": warps * _entries_at_a_time(together * wide * x.element_size()),
+            "ENTRIES": warps * min(max(BYTES_AT_A_TIME // row_bytes, 4), 32),
             "num_warps": warps,
         }  # fmt: skip
         # Triton launches on the current device, whatever device its arguments lie on.
@@ -191,10 +191,6 @@ def _tile(group_width: int, groups: int) -> tuple[int, int]:
         return min(max(group_width & -group_width, 64), WIDEST), 1
     wide = max(_power_of_two(group_width), 8)
     return wide, min(WIDEST // wide, _power_of_two(groups))
-
-
-def _entries_at_a_time(row_bytes: int) -> int:
-    return min(max(BYTES_AT_A_TIME // row_bytes, 4), 32)
 
 
 def _warps(n_programs: int) -> int:

@@ -1,6 +1,6 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 
-// Of more classes the names would run into each other; hovering shows them.
+// With more classes the names would overlap; hovering shows them.
 const MOST_NAMES = 24;
 const percent = { tickformat: ".0%", range: [0, 1.02] };
 

@@ -50,7 +50,7 @@ function complain(error, where) {
   const unreachable = error instanceof TypeError;
   const place = unreachable ? "connection" : where;
   at(`${place}-problem`).textContent = unreachable
-    ? "The studio does not answer; is it still running?" : error.message;
+    ? "The studio does not respond; is it still running?" : error.message;
   at(place)?.setAttribute("aria-invalid", "true");
 }
 
@@ -200,7 +200,7 @@ function describe(run) {
   if (run.state === "failed") return `failed: ${run.problem}`;
   if (run.kept) {
     const scores = Object.entries(run.scores).map(([p, v]) => `${PARTS[p]} ${shown(v)}`);
-    return `${run.state} after ${run.epoch} epochs; best weights kept: ${scores.join(", ")}`;
+    return `${run.state} after ${run.epoch} epochs; weights of the best epoch: ${scores.join(", ")}`;
   }
   const said = run.state === "comparing" ? "training the plain models" : run.state;
   const now = { training: run.train_accuracy.at(-1), validation: run.val_accuracy.at(-1) };

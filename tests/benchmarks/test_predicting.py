@@ -1,0 +1,23 @@
+"""The benchmark of predicting a large store shows what the command takes at its peak."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import pytest
+import torch
+
+import predicting
+
+pytest.importorskip("duckdb", reason="stores are built by duckdb")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peaks are read as Linux tells them")
+def test_benchmark_runs_the_commands_and_shows_their_peaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(predicting, "MODELS", {"sgf": "SGF"})
+    monkeypatch.setattr(predicting, "apart", lambda call, *arguments: call(*arguments))
+    record = predicting.run(argparse.Namespace(small=True), torch.device("cpu"))
+    (row,) = record["rows"]
+    assert 100 << 20 < row["peak_bytes"] < predicting.GOAL_BYTES
+    assert "| SGF |" in predicting.table(record)
