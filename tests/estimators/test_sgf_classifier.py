@@ -20,7 +20,9 @@ from graphfilter.storage import read_checked_json, write_checked_json
 from graphfilter.training import Progress
 
 
-@parametrize_with_checks([SGFClassifier(max_epochs=20, n_layers=2, random_state=0)])
+@parametrize_with_checks(
+    [SGFClassifier(max_epochs=8, n_layers=2, learning_rate=0.03, random_state=0)]
+)
 def test_estimator_passes_the_checks_of_scikit_learn(estimator, check) -> None:
     check(estimator)
 

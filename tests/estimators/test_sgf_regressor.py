@@ -19,7 +19,9 @@ from graphfilter.splits import Split
 
 
 @pytest.mark.filterwarnings("ignore::graphfilter.errors.NoGraphWarning")
-@parametrize_with_checks([SGFRegressor(max_epochs=30, n_layers=2, random_state=0)])
+@parametrize_with_checks(
+    [SGFRegressor(max_epochs=10, n_layers=2, learning_rate=0.03, random_state=0)]
+)
 def test_estimator_passes_the_checks_of_scikit_learn(estimator, check) -> None:
     check(estimator)
 

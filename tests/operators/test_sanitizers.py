@@ -19,7 +19,11 @@ from graphfilter.operators.kernels import native_kernel
 TESTS = Path(__file__).parents[1]
 SOURCE = Path(native_kernel.__file__).with_name("native.c")
 SANITIZE = "-fsanitize=address,undefined"
-FLAGS = ["-O1", "-g", "-fPIC", "-fopenmp", SANITIZE, "-fno-sanitize-recover=all"]
+# For this processor alone, with line numbers alone: compiled in a third of the time.
+FLAGS = [
+    "-O1", "-g1", "-march=native", "-DFOR_EVERY_CPU=", "-fPIC", "-fopenmp",
+    SANITIZE, "-fno-sanitize-recover=all",
+]  # fmt: skip
 
 # The contract tests and then, past the checks of the public method, a write outside of an array.
 SCRIPT = """

@@ -59,6 +59,7 @@ def draw_spectrum(
 
 
 def save_figure(figure: Figure, path: str | PathLike[str]) -> None:
-    """Write a picture atomically."""
+    """Write a picture atomically; its layout, half of the work, stays for a second drawing."""
     with atomic_file(path) as temporary:
         figure.savefig(temporary, dpi=150)
+    figure.set_layout_engine("none")

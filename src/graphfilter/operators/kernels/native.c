@@ -19,8 +19,10 @@ typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias
 typedef uint32_t bits __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef uint16_t halves __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
 
-/* Only glibc, which <stdint.h> has announced, chooses among clones when a library is loaded. */
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
+/* Only glibc, which <stdint.h> has announced, chooses among clones when a library is loaded.
+   -DFOR_EVERY_CPU= compiles one, for the processor that the compiler is told of. */
+#if defined(FOR_EVERY_CPU)
+#elif defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
 #define FOR_EVERY_CPU __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define FOR_EVERY_CPU
