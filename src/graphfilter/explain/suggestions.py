@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
-from sklearn.metrics import pairwise_distances_argmin_min
 
 from graphfilter.errors import GraphError, check_count
 
@@ -70,6 +68,9 @@ def suggest_vertices(
     doubt : array in [0, 1], optional
         h of these; 0 without it.
     """
+    from scipy.spatial.distance import cdist
+    from sklearn.metrics import pairwise_distances_argmin_min
+
     check_count("n", n)
     if not len(candidates):
         raise GraphError("there must be vertices without a label to suggest some; all have one.")
