@@ -45,6 +45,14 @@ def test_suggest_names_unlabelled_vertices_that_are_no_neighbours(
     gaps = np.diff(sorted(numbers))
     assert gaps.min() > 1
     assert found["reason"].str.contains("others depend on it").all()
+    vertices = Path(tables[3])
+    before = vertices.read_bytes()
+    for words in (("suggest", run, "--csv"), ("explain", run, "--vertex", "v1", "--json")):
+        refused = graphfilter(*words, vertices)
+        assert refused.code == 2
+        assert "--overwrite" in refused.err
+    assert vertices.read_bytes() == before
+    assert graphfilter("suggest", run, "--csv", file, "--overwrite", "--quiet").code == 0
 
 
 def test_suggest_with_every_vertex_labelled_is_one_line(graphfilter, tables, tmp_path) -> None:

@@ -21,6 +21,7 @@ def suggest(
     csv: Annotated[
         Path | None, typer.Option(help="Write them to this file too.", metavar="FILE")
     ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
     excel_safe: ExcelSafe = False,
 ) -> None:
     """List the unlabelled vertices whose labels would improve the model most, with reasons.
@@ -34,10 +35,10 @@ def suggest(
     Example:  graphfilter suggest run --n 20
     """
     from graphfilter.run_folder import excel_text, load_run, suggest_run
-    from graphfilter.storage import atomic_file, check_target
+    from graphfilter.storage import atomic_file, check_file
 
     if csv is not None:
-        check_target(csv)
+        check_file(csv, overwrite=overwrite)
     estimator, about, encoder = load_run(run)
     graph = with_origin(given, about).read(encoder=encoder, like=about.columns).graph
     with waiting("looking for the next labels", quiet=given.quiet):
