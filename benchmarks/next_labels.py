@@ -2,6 +2,7 @@
 
     python benchmarks/next_labels.py --jobs 8 --seconds 540     six datasets, ten seeds
     python benchmarks/next_labels.py --table
+    python benchmarks/write_docs.py         table and picture in the how-to
 
 A fifth of the vertices is tested on, and never labelled. Both ways start from the same 20 labels
 drawn at random, and get 20 more in each of five rounds: those that the fitted model suggests, or
@@ -94,10 +95,10 @@ def table(records: list[Record]) -> str:
         drawn, suggested = both["random"][:, -1], both["suggest"][:, -1]
         gain = suggested - drawn
         gains.append(gain.mean())
-        error = gain.std() / np.sqrt(max(len(gain) - 1, 1))
+        error = f" ± {gain.std() / np.sqrt(len(gain) - 1):.3f}" if len(gain) > 1 else ""
         lines.append(
             f"| {name} | {len(gain)} | {both['random'][:, 0].mean():.3f} | {drawn.mean():.3f} | "
-            f"{suggested.mean():.3f} | {gain.mean():+.3f} ± {error:.3f} |"
+            f"{suggested.mean():.3f} | {gain.mean():+.3f}{error} |"
         )
     return "\n".join([*lines, f"| mean | | | | | {np.mean(gains):+.3f} |"] if gains else lines)
 
@@ -114,7 +115,7 @@ def draw(records: list[Record]) -> Figure:
             mean = accuracies.mean(axis=0)
             line = each.errorbar(labels, mean, error, color=COLOURS[i], capsize=2, label=way)[0]
             line.set_marker(MARKERS[i])
-        each.set_title(f"{name}, {len(both['random'])} seeds", fontsize=9)
+        each.set_title(f"{name} (seeds: {len(both['random'])})", fontsize=9)
         each.set_xlabel("labels")
     axes[0].set_ylabel("test accuracy")
     axes[0].legend(frameon=False, fontsize=8)

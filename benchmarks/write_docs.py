@@ -16,6 +16,7 @@ import argparse
 import importlib
 import re
 from pathlib import Path
+from typing import Any
 
 import resumable
 import summary
@@ -67,8 +68,11 @@ def render_some(page: str, records: dict[str, Record]) -> str:
         if match[2] in records:
             return f"{match[1]}{block(match[2], records[match[2]])}\n{match[3]}"
         if (file := resumable.records_of(match[2])).exists():
-            table = importlib.import_module(match[2]).table(resumable.read_records(file))
-            return f"{match[1]}\n{table}\n\n{match[3]}"
+            benchmark = importlib.import_module(match[2])
+            shown = benchmark.table(resumable.read_records(file))
+            if hasattr(benchmark, "draw"):
+                shown += f"\n\n![{match[2]}](../images/{picture(match[2])})"
+            return f"{match[1]}\n{shown}\n\n{match[3]}"
         return match[0]
 
     return MARKED.sub(written, page)
@@ -90,11 +94,12 @@ def picture(name: str) -> str:
     return f"performance-{name}.png"
 
 
-def draw_all(records: dict[str, Record], folder: Path) -> None:
-    """Draw the picture of every record whose benchmark has one."""
+def draw_all(records: dict[str, Any], folder: Path) -> None:
+    """Draw the picture of every record, or list of records, whose benchmark has one."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, record in records.items():
-        benchmark = importlib.import_module(record["benchmark"])
+        many = isinstance(record, list)
+        benchmark = importlib.import_module(name if many else record["benchmark"])
         if hasattr(benchmark, "draw"):
             with atomic_file(folder / picture(name)) as path:
                 # No software version inside: the same record gives the same file.
@@ -116,6 +121,8 @@ def main() -> None:
     draw_all(records, options.page.parent / "images")
     pages = {options.page: page}
     if options.results == RESULTS and options.page == PAGE:
+        lists = {path.stem: resumable.read_records(path) for path in RESULTS.glob("*.jsonl")}
+        draw_all(lists, PAGE.parent / "images")
         for other in OTHERS:
             pages[other] = render_some(other.read_text(encoding="utf-8"), records)
     for target, text in pages.items():

@@ -1,0 +1,42 @@
+"""Suggested beside drawn labels: seeds with both ways are compared, in a table and a picture."""
+
+from __future__ import annotations
+
+import next_labels
+import write_docs
+
+
+def record(dataset: str, seed: int, way: str, *accuracies: float) -> next_labels.Record:
+    return {"dataset": dataset, "seed": seed, "way": way, "accuracies": list(accuracies)}
+
+
+RECORDS = [
+    record("cora", 0, "random", 0.5, 0.6),
+    record("cora", 0, "suggest", 0.5, 0.7),
+    record("cora", 1, "random", 0.3, 0.8),
+    record("photo", 0, "random", 0.4, 0.6),
+    record("photo", 0, "suggest", 0.4, 0.6),
+    record("photo", 1, "random", 0.4, 0.6),
+    record("photo", 1, "suggest", 0.4, 0.8),
+]
+
+
+def test_table_compares_seeds_that_have_both_ways() -> None:
+    lines = next_labels.table(RECORDS).splitlines()
+    assert "| cora | 1 | 0.500 | 0.600 | 0.700 | +0.100 |" in lines
+    assert "| photo | 2 | 0.400 | 0.600 | 0.700 | +0.100 ± 0.100 |" in lines
+    assert lines[-1] == "| mean | | | | | +0.100 |"
+
+
+def test_picture_has_both_ways_of_every_dataset() -> None:
+    figure = next_labels.draw(RECORDS)
+    assert [axes.get_title() for axes in figure.axes] == ["cora (seeds: 1)", "photo (seeds: 2)"]
+    for axes in figure.axes:
+        assert [len(line[0].get_xdata()) for line in axes.containers] == [2, 2]
+        assert list(axes.containers[0][0].get_xdata()) == [20, 40]
+
+
+def test_the_how_to_shows_the_picture() -> None:
+    name = write_docs.picture("next_labels")
+    assert f"../images/{name}" in (write_docs.HOWTO / "next-label.md").read_text(encoding="utf-8")
+    assert (write_docs.PAGE.parent / "images" / name).is_file()
