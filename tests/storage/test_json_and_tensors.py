@@ -26,6 +26,7 @@ from graphfilter.storage import (
     write_json,
     write_tensors,
 )
+from graphfilter.storage.json_files import MOST_BYTES
 
 
 @contextmanager
@@ -148,6 +149,20 @@ def test_readers_name_a_file_that_is_not_there(tmp_path: Path, read: Any) -> Non
         read(tmp_path / "gone")
     with pytest.raises(ModelFileError):
         read(tmp_path)
+
+
+def test_read_json_takes_regular_files_of_some_size_alone(tmp_path: Path) -> None:
+    """A pipe would be waited for without end, and a large file fill the memory."""
+    large = tmp_path / "large.json"
+    with large.open("wb") as file:
+        file.truncate(MOST_BYTES + 1)
+    paths = [tmp_path, large]
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe.json")
+        paths.append(tmp_path / "pipe.json")
+    for path in paths:
+        with pytest.raises(ModelFileError, match="must be a regular file of at most 512 MiB"):
+            read_json(path)
 
 
 def test_tensors_round_trip_with_their_types(tmp_path: Path) -> None:

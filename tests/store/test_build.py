@@ -237,6 +237,24 @@ def die(*args: Any, **options: Any) -> None:
     raise KeyboardInterrupt
 
 
+def test_stages_are_written_once_each_however_long_the_tables_are(tmp_path, monkeypatch) -> None:
+    """What is remembered is written whole: the count of times must not grow with the rows."""
+    written: list[Path] = []
+    before = build.write_checked_json
+
+    def note(path: Path, content: Any) -> None:
+        written.append(path)
+        before(path, content)
+
+    monkeypatch.setattr(build, "write_checked_json", note)
+    for n in (10, 3000):
+        people = "id,age\n" + "".join(f"v{i},{i}\n" for i in range(n))
+        calls = "source,target\n" + "".join(f"v{i},v{(i + 1) % n}\n" for i in range(n))
+        build_store(*write(tmp_path, calls, people), tmp_path / f"s{n}")
+    stages = [path.parent for path in written if path.name == build.STAGES_FILE]
+    assert len(stages) == 2 * (1 + 4)
+
+
 def test_build_of_changed_files_starts_anew(tables: tuple[Path, Path], tmp_path, monkeypatch):
     monkeypatch.setattr(build, "write_header", die)
     with pytest.raises(KeyboardInterrupt):

@@ -44,6 +44,7 @@ def explain(
     json: Annotated[
         Path | None, typer.Option(help="Write everything to this file too.", metavar="FILE")
     ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
 ) -> None:
     """Explain a prediction by the vertex itself, its neighbours and its position in the graph.
 
@@ -59,10 +60,10 @@ def explain(
 
     Example:  graphfilter explain run --vertex 17 --vertex 25
     """
-    from graphfilter.storage import check_target, write_json
+    from graphfilter.storage import check_file, write_json
 
     if json is not None:
-        check_target(json)
+        check_file(json, overwrite=overwrite)
     from graphfilter.run_folder import explain_run, load_run
 
     classifier, about, encoder = load_run(run)

@@ -21,23 +21,24 @@ def suggest(
     csv: Annotated[
         Path | None, typer.Option(help="Write them to this file too.", metavar="FILE")
     ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
     excel_safe: ExcelSafe = False,
 ) -> None:
     """List the unlabelled vertices whose labels would improve the model most, with reasons.
 
-    A label improves the model where its members disagree, and where many uncertain vertices depend
-    on the vertex through the learned filter. No two of the vertices listed are neighbours, as long
-    as there are others. Label them, add the labels to the table, and fit again.
+    A label improves the model where it stands for many vertices that no labelled vertex is like,
+    in features, neighbours and place in the graph, and of which the model is unsure. Those listed
+    differ from each other. Label them, add the labels to the table, and fit again.
 
     Without tables, those of the run are read again.
 
     Example:  graphfilter suggest run --n 20
     """
     from graphfilter.run_folder import excel_text, load_run, suggest_run
-    from graphfilter.storage import atomic_file, check_target
+    from graphfilter.storage import atomic_file, check_file
 
     if csv is not None:
-        check_target(csv)
+        check_file(csv, overwrite=overwrite)
     estimator, about, encoder = load_run(run)
     graph = with_origin(given, about).read(encoder=encoder, like=about.columns).graph
     with waiting("looking for the next labels", quiet=given.quiet):

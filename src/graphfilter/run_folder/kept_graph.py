@@ -81,7 +81,10 @@ def read_kept_graph(folder: str | Path, run: RunDescription) -> Graph:
             "predict with tables that list all vertices, known ones included."
         )
     if not path.is_file():
-        raise ModelFileError(f"{path}: there is no such file, but the run was made with one.")
+        raise ModelFileError(
+            f"{path}: there is no such file, but the run was made with one. "
+            "Restore it from a copy, or fit again."
+        )
     if _sha256(path) != run.graph_sha256:
         raise ModelFileError(
             f"{path}: must be as it was saved; its checksum says that it was changed. Restore it "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
@@ -14,6 +15,8 @@ from graphfilter.errors import ModelFileError
 from graphfilter.storage.atomic import atomic_file
 
 CHECKSUM = "sha256"
+# The largest file of JSON that is read: those of tables with very many columns are a tenth of it.
+MOST_BYTES = 512 << 20
 
 
 def write_json(path: str | os.PathLike[str], content: Any) -> None:
@@ -26,6 +29,9 @@ def write_json(path: str | os.PathLike[str], content: Any) -> None:
 def read_json(path: str | os.PathLike[str]) -> Any:
     """Read JSON that we wrote; anything else is a :class:`ModelFileError`."""
     try:
+        found = Path(path).stat()
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
+            raise ValueError(f"it must be a regular file of at most {MOST_BYTES >> 20} MiB")
         text = Path(path).read_text("utf-8")
         content = json.loads(text, parse_float=_finite, parse_constant=_finite)
         if "\\u" in text:
@@ -35,7 +41,9 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     except FileNotFoundError:
         raise ModelFileError(f"{path}: there is no such file.") from None
     except (OSError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path}: not readable as JSON ({error}).") from None
+        raise ModelFileError(
+            f"{path}: not readable as JSON ({error}). Restore it from a copy, or make it again."
+        ) from None
 
 
 def _finite(number: str) -> float:

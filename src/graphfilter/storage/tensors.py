@@ -53,7 +53,9 @@ def read_tensors(
     from safetensors import SafetensorError, safe_open
 
     if not Path(path).is_file():
-        raise ModelFileError(f"{path}: there is no such file.")
+        raise ModelFileError(
+            f"{path}: there is no such file. Restore it from a copy, or make it again."
+        )
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
