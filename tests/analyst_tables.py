@@ -151,7 +151,7 @@ def make_revenue(n: int = 200, seed: int = 0) -> AnalystTables:
         "amount": [f"{a:.2f}" for a in rng.lognormal(5, 1, len(pairs))],
         "weekday": rng.choice(["mon", "tue", "wed", "thu", "fri"], len(pairs)).tolist(),
     }
-    return AnalystTables(edges, vertices, ("--id", "shop", "--label", "revenue", "--number"))
+    return AnalystTables(edges, vertices, ("--id", "shop", "--number", "revenue"))
 
 
 def _with_gaps(cells: Iterable[object], known: np.ndarray) -> list[str]:

@@ -183,6 +183,8 @@ def test_demo_compares_systems(graphfilter, tmp_path: Path, monkeypatch) -> None
         (("fit", "--dataset", "texas", "--directed"), "such as texas_directed"),
         (("fit", "--dataset", "karate", "--edge-kind", "k"), "--edge-kind is for tables"),
         (("fit", "--edges", "e.csv"), "--vertices is missing"),
+        (("fit", "--number", "--label", "x"), "--number needs a value; got the option --label."),
+        (("data", "export", "karate", "--out", "--quiet"), "--out needs a value"),
         (("fit", "--dataset", "karate", "--epoch", 3), ". See graphfilter fit --help."),
         (("fit", "--dataset", "karate", "--epochs", "many"), "Invalid value for '--epochs'"),
         (("reproduce", "table2", "--from-records", "r", "--runs", 3), "--runs is for running"),

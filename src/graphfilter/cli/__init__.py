@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import pairwise
 from typing import Any, NoReturn
 
 EXIT_BAD_INPUT = 2
@@ -96,6 +97,21 @@ def says_no_memory(error: Exception) -> bool:
     return any(sign in str(error).lower() for sign in signs)
 
 
+def _without_value(command: Any, words: list[str]) -> tuple[str, str] | None:
+    """Return an option that needs a value, and the option that stands in its place, if any.
+
+    The parser would take the name of the next option for the value.
+    """
+    names: dict[str, bool] = {}
+    for word in words:
+        command = getattr(command, "commands", {}).get(word, command)
+    for option in command.params:
+        needs_value = not getattr(option, "is_flag", True)
+        names |= dict.fromkeys((*option.opts, *option.secondary_opts), needs_value)
+    pairs = pairwise(words)
+    return next((pair for pair in pairs if names.get(pair[0]) and pair[1] in names), None)
+
+
 def _run(words: list[str]) -> int:
     """Run the command that these words name; return its exit code."""
     import typer
@@ -106,6 +122,9 @@ def _run(words: list[str]) -> int:
     # The parser's errors are all of this kind.
     usage_error: type[BaseException] = typer.BadParameter.__mro__[1]
     command = typer.main.get_command(app)
+    if missing := _without_value(command, words):
+        complain(f"{missing[0]} needs a value; got the option {missing[1]}.")
+        return EXIT_BAD_INPUT
     try:
         with command.make_context("graphfilter", words) as context:
             command.invoke(context)

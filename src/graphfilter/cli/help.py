@@ -20,7 +20,7 @@ SPLIT = "More: train, validation and test vertices (60/20/20 at random if omitte
 TRAINING = "More: training"
 PAPER = "More: --model sgf only"
 TWO_CLASSES = "More: binary decision threshold"
-ANSWER = "More: the answer"
+ANSWER = "More: output"
 RUN = "More: the run"
 
 PANELS = (

@@ -111,7 +111,7 @@ class Words:
             return "The information comes from the features."
         alone = self.found.named[NO_GRAPH].verdict
         if alone == "better" and self.found.features_know:
-            return "The features and the graph both carry information about it."
+            return "The features and the graph both carry information."
         if alone == "better":
             return (
                 "The information comes from the graph: the features alone are not clearly "
