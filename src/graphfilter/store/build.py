@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
-from graphfilter.errors import ConfigError, DataFileError, GraphFilterError, ModelFileError
+from graphfilter.errors import ConfigError, DataFileError, ModelFileError
 from graphfilter.graph import say_arcs
 from graphfilter.storage import convert, make_folder, read_checked_json, write_checked_json
 from graphfilter.store.arrays import StoredArray
@@ -41,6 +41,7 @@ from graphfilter.tables import (
     check_not_same,
     choose_merge,
     open_table,
+    telling,
 )
 from graphfilter.version import __version__
 
@@ -182,12 +183,8 @@ class _Build:
         self._notes: list[str] = []
 
     def run(self, allow_missing: bool) -> Header:
-        try:
+        with telling(self._notes):
             return self._run(allow_missing)
-        except GraphFilterError as error:
-            for note in self._notes:
-                error.add_note(note)
-            raise
 
     def _run(self, allow_missing: bool) -> Header:
         vertices, table = self._open_vertices()

@@ -106,80 +106,66 @@ def read_parts(
     elsewhere: Elsewhere | None = None,
 ) -> GraphParts:
     """Read what two tables say of a graph; edges may name vertices that are known elsewhere."""
-    edges.cleans_ids = vertices.cleans_ids = columns.clean_ids
-    notes = [*vertices.found, *edges.found]
-    with telling(notes):
-        return _read_parts(
-            edges, vertices, columns, notes, allow_missing=allow_missing, encoder=encoder,
-            unlabelled=unlabelled or columns.unlabelled or UNLABELLED, directed=directed,
-            elsewhere=elsewhere,
-        )  # fmt: skip
-
-
-def _read_parts(
-    edges: TableSource,
-    vertices: TableSource,
-    columns: Columns,
-    notes: list[str],
-    *,
-    allow_missing: bool,
-    encoder: TableEncoder | None,
-    unlabelled: Sequence[str],
-    directed: bool,
-    elsewhere: Elsewhere | None,
-) -> GraphParts:
     import pyarrow as pa
 
-    remembered = {} if encoder is None else dict(encoder.roles)
-    asked = asked_features(vertices, columns, encoder)
-    not_free = asked.union(columns.drop)
-    told, guesses = guess_vertex_roles(vertices, columns, remembered, not_free)
-    by_name = {*told.values(), *(guess.column for guess in guesses)}
-    all_free = not columns.features and encoder is None
-    table = _read_vertices(vertices, by_name | asked, columns.drop if all_free else None)
-    roles, said = settle_vertex_roles(
-        vertices, table, edges, columns, told, guesses, not_free
-    )  # fmt: skip
-    notes += said
-    if roles["id"] not in table.column_names:
-        table = vertices.read([*table.column_names, roles["id"]])
-    if all_free:
-        taken = {*roles.values(), *columns.drop}
-        asked |= {name for name in table.column_names if name not in taken and not is_index(name)}
-    with reading_table(vertices):
-        ids = _check_ids(vertices.as_ids(table.column(roles["id"])), vertices)
-    notes += note_near_ids(ids, vertices)
-    others = _others(elsewhere, ids)
-    ends = pa.concat_arrays([ids, others]) if len(others) else ids
-    edge_roles, said = choose_edge_roles(edges, vertices, ends, columns, remembered)
-    notes += said if remembered else [*said, *say_unused(edges, edge_roles)]
-    attributes = read_attributes(table, vertices, roles, unlabelled, notes, check=encoder is None)
-    features, encoder = _encode(table, vertices, columns, roles, asked, encoder, notes)
-    rows = read_edges(edges, edge_roles, vertices, ends, roles["id"], allow_missing, elsewhere)
-    notes += rows.notes
-    if edge_roles.header:
-        ends = {"source": edge_roles.source, "target": edge_roles.target}
-        roles |= ends | ({"weight": edge_roles.weight} if edge_roles.weight else {})
-    encoder = encoder if remembered else replace(encoder, roles=tuple(roles.items()))
-    return GraphParts(
-        rows.pairs,
-        rows.weights,
-        rows.kinds,
-        rows.times,
-        choose_merge(columns, edge_roles.weight),
-        n_vertices=len(ids),
-        directed=directed or columns.directed,
-        vertex_names=_names(table, vertices, roles["id"], ids),
-        features=features,
-        feature_names=encoder.feature_names if encoder.columns else None,
-        labels=attributes.get("labels"),
-        classes=attributes.get("classes"),
-        splits=attributes.get("splits", ()),
-        name=vertices.name.split(".")[0],
-        notes=tuple(notes),
-        encoder=encoder,
-        others=tuple(others.to_pylist()),
-    )
+    edges.cleans_ids = vertices.cleans_ids = columns.clean_ids
+    unlabelled = unlabelled or columns.unlabelled or UNLABELLED
+    notes = [*vertices.found, *edges.found]
+    with telling(notes):
+        remembered = {} if encoder is None else dict(encoder.roles)
+        asked = asked_features(vertices, columns, encoder)
+        not_free = asked.union(columns.drop)
+        told, guesses = guess_vertex_roles(vertices, columns, remembered, not_free)
+        by_name = {*told.values(), *(guess.column for guess in guesses)}
+        all_free = not columns.features and encoder is None
+        table = _read_vertices(vertices, by_name | asked, columns.drop if all_free else None)
+        roles, said = settle_vertex_roles(
+            vertices, table, edges, columns, told, guesses, not_free
+        )  # fmt: skip
+        notes += said
+        if roles["id"] not in table.column_names:
+            table = vertices.read([*table.column_names, roles["id"]])
+        if all_free:
+            taken = {*roles.values(), *columns.drop}
+            asked |= {
+                name for name in table.column_names if name not in taken and not is_index(name)
+            }
+        with reading_table(vertices):
+            ids = _check_ids(vertices.as_ids(table.column(roles["id"])), vertices)
+        notes += note_near_ids(ids, vertices)
+        others = _others(elsewhere, ids)
+        ends = pa.concat_arrays([ids, others]) if len(others) else ids
+        edge_roles, said = choose_edge_roles(edges, vertices, ends, columns, remembered)
+        notes += said if remembered else [*said, *say_unused(edges, edge_roles)]
+        attributes = read_attributes(
+            table, vertices, roles, unlabelled, notes, check=encoder is None
+        )
+        features, encoder = _encode(table, vertices, columns, roles, asked, encoder, notes)
+        rows = read_edges(edges, edge_roles, vertices, ends, roles["id"], allow_missing, elsewhere)
+        notes += rows.notes
+        if edge_roles.header:
+            ends = {"source": edge_roles.source, "target": edge_roles.target}
+            roles |= ends | ({"weight": edge_roles.weight} if edge_roles.weight else {})
+        encoder = encoder if remembered else replace(encoder, roles=tuple(roles.items()))
+        return GraphParts(
+            rows.pairs,
+            rows.weights,
+            rows.kinds,
+            rows.times,
+            choose_merge(columns, edge_roles.weight),
+            n_vertices=len(ids),
+            directed=directed or columns.directed,
+            vertex_names=_names(table, vertices, roles["id"], ids),
+            features=features,
+            feature_names=encoder.feature_names if encoder.columns else None,
+            labels=attributes.get("labels"),
+            classes=attributes.get("classes"),
+            splits=attributes.get("splits", ()),
+            name=vertices.name.split(".")[0],
+            notes=tuple(notes),
+            encoder=encoder,
+            others=tuple(others.to_pylist()),
+        )
 
 
 def _names(table: pa.Table, source: TableSource, column: str, ids: pa.Array) -> list[Any]:
