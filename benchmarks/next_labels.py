@@ -11,7 +11,7 @@ quarter of the labels to validate on.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,13 @@ from numpy.typing import NDArray
 import resumable
 from graphfilter import Graph, GraphClassifier, load_dataset
 from graphfilter.data import make_csbm
+from graphfilter.drawing.palette import COLOURS, MARKERS
 from graphfilter.estimators import suggest_labels
+from pictures import make_figure
 from resumable import Record
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DATASETS = ("cora", "citeseer", "photo", "chameleon", "wisconsin", "actor")
 N_SEEDS, N_ROUNDS, N_LABELS = 10, 5, 20
@@ -51,7 +56,7 @@ def measure(task: tuple[str, int, str, int, dict[str, Any]]) -> Record:
             break
         chosen = rng.permutation(rest)[:N_LABELS]
         if way == "suggest":
-            found = suggest_labels(model, model.graph_, np.sort(rest), N_LABELS, seed)
+            found = suggest_labels(model, model.graph_, labelled, rest, N_LABELS, seed)
             chosen = np.array([one.vertex for one in found])
         labelled = np.concatenate([labelled, chosen])
     return {"dataset": name, "seed": seed, "way": way, "accuracies": accuracies}
@@ -68,25 +73,52 @@ def fit(
     return model.fit(graph.features, y, graph=graph)
 
 
-def table(records: list[Record]) -> str:
-    """Return the accuracy after the last round in both ways, as Markdown."""
-    heads = ("dataset", "seeds", "start", "random", "suggest", "difference")
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+def pairs(records: list[Record]) -> dict[str, dict[str, NDArray[np.float64]]]:
+    """Return the accuracies (seeds, rounds + 1) of each dataset and way, of seeds with both."""
+    found = {}
     for name in sorted({record["dataset"] for record in records}):
         own = [record for record in records if record["dataset"] == name]
         by_way = {way: {r["seed"]: r["accuracies"] for r in own if r["way"] == way} for way in WAYS}
         seeds = sorted(set(by_way["suggest"]) & set(by_way["random"]))
-        if not seeds:
-            continue
-        start = np.mean([by_way["random"][s][0] for s in seeds])
-        ends = {way: np.array([by_way[way][s][-1] for s in seeds]) for way in WAYS}
-        gain = ends["suggest"] - ends["random"]
-        error = gain.std() / np.sqrt(max(len(seeds) - 1, 1))
+        if seeds:
+            found[name] = {way: np.array([by_way[way][s] for s in seeds]) for way in WAYS}
+    return found
+
+
+def table(records: list[Record]) -> str:
+    """Return the accuracy after the last round in both ways, as Markdown."""
+    heads = ("dataset", "seeds", "start", "random", "suggest", "difference")
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    gains = []
+    for name, both in pairs(records).items():
+        drawn, suggested = both["random"][:, -1], both["suggest"][:, -1]
+        gain = suggested - drawn
+        gains.append(gain.mean())
+        error = gain.std() / np.sqrt(max(len(gain) - 1, 1))
         lines.append(
-            f"| {name} | {len(seeds)} | {start:.3f} | {ends['random'].mean():.3f} | "
-            f"{ends['suggest'].mean():.3f} | {gain.mean():+.3f} ± {error:.3f} |"
+            f"| {name} | {len(gain)} | {both['random'][:, 0].mean():.3f} | {drawn.mean():.3f} | "
+            f"{suggested.mean():.3f} | {gain.mean():+.3f} ± {error:.3f} |"
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, f"| mean | | | | | {np.mean(gains):+.3f} |"] if gains else lines)
+
+
+def draw(records: list[Record]) -> Figure:
+    """Draw the mean accuracy after each round in both ways, with standard errors."""
+    found = pairs(records)
+    figure, axes = make_figure(2.4 * len(found), 2.6, len(found))
+    for each, (name, both) in zip(axes, found.items(), strict=True):
+        for i, (way, accuracies) in enumerate(both.items()):
+            n_seeds, n_points = accuracies.shape
+            error = accuracies.std(axis=0) / np.sqrt(max(n_seeds - 1, 1))
+            labels = N_LABELS * (1 + np.arange(n_points))
+            mean = accuracies.mean(axis=0)
+            line = each.errorbar(labels, mean, error, color=COLOURS[i], capsize=2, label=way)[0]
+            line.set_marker(MARKERS[i])
+        each.set_title(f"{name}, {len(both['random'])} seeds", fontsize=9)
+        each.set_xlabel("labels")
+    axes[0].set_ylabel("test accuracy")
+    axes[0].legend(frameon=False, fontsize=8)
+    return figure
 
 
 def list_tasks(small: bool) -> dict[str, Any]:

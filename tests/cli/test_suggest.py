@@ -1,4 +1,4 @@
-"""graphfilter suggest: vertices without a label, no two of them neighbours, with reasons."""
+"""graphfilter suggest: vertices without a label, the same ones again, with reasons."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tables(tmp_path: Path) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     "target", [("--label", "kind", "--drop", "price"), ("--number", "price", "--drop", "kind")]
 )
-def test_suggest_names_unlabelled_vertices_that_are_no_neighbours(
+def test_suggest_names_unlabelled_vertices_the_same_ones_again(
     graphfilter, tables, tmp_path: Path, target: tuple[str, ...]
 ) -> None:
     run, file = tmp_path / "run", tmp_path / "next.csv"
@@ -42,9 +42,9 @@ def test_suggest_names_unlabelled_vertices_that_are_no_neighbours(
     numbers = [int(name[1:]) for name in found["id"]]
     assert len(set(numbers)) == 4
     assert min(numbers) >= 50
-    gaps = np.diff(sorted(numbers))
-    assert gaps.min() > 1
-    assert found["reason"].str.contains("others depend on it").all()
+    assert found["score"].max() == 1
+    assert found["reason"].str.contains("would be the labelled vertex most like").all()
+    assert found["reason"].str.contains("sure").all() == (target[0] == "--label")
     vertices = Path(tables[3])
     before = vertices.read_bytes()
     for words in (("suggest", run, "--csv"), ("explain", run, "--vertex", "v1", "--json")):
@@ -52,7 +52,10 @@ def test_suggest_names_unlabelled_vertices_that_are_no_neighbours(
         assert refused.code == 2
         assert "--overwrite" in refused.err
     assert vertices.read_bytes() == before
-    assert graphfilter("suggest", run, "--csv", file, "--overwrite", "--quiet").code == 0
+    before = file.read_bytes()
+    again = ("suggest", run, "--n", 4, "--csv", file, "--overwrite", "--quiet")
+    assert graphfilter(*again).code == 0
+    assert file.read_bytes() == before
 
 
 def test_suggest_with_every_vertex_labelled_is_one_line(graphfilter, tables, tmp_path) -> None:

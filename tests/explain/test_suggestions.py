@@ -1,79 +1,96 @@
-"""Suggestions: disagreement and reach by their definitions, and vertices that are apart."""
+"""Suggestions: vertices that stand for others, apart from each other, with truthful reasons."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError, GraphError
 from graphfilter.explain.suggestions import (
-    class_disagreement,
-    number_disagreement,
-    reach_of,
+    MOST_CHOSEN,
+    MOST_DRAWN,
+    Suggestion,
+    draw_some,
     suggest_vertices,
 )
-from graphfilter.graph import Graph
 
-PATH = Graph.from_edges([[i, i + 1] for i in range(5)], 6)
-ALL = np.arange(6)
-
-
-def suggest(product: list[float], n: int, candidates: np.ndarray = ALL) -> list[int]:
-    found = suggest_vertices(PATH, np.array(product), np.ones(6), candidates, n)
-    return [one.vertex for one in found]
+# Three groups on a line, of 6, 3 and 2 vertices; the first vertex is labelled.
+LINE = np.array([0, 1, 2, 3, 4, 5, 100, 101, 102, 210, 211], dtype=np.float32)[:, None]
+FIRST = np.array([0])
+REST = np.arange(1, 11)
 
 
-def test_suggested_vertices_are_no_neighbours_while_others_are_left() -> None:
-    assert suggest([5, 6, 4, 3, 2, 1], 3) == [1, 3, 5]
-    # The fourth has a neighbour that is chosen: there is no other.
-    assert suggest([5, 6, 4, 3, 2, 1], 4) == [1, 3, 5, 0]
+def suggest(
+    n: int, doubt: np.ndarray | None = None, candidates: np.ndarray = REST
+) -> list[Suggestion]:
+    return suggest_vertices(
+        LINE, FIRST, candidates, n,
+        others=np.arange(len(LINE)), doubt=doubt, rng=np.random.default_rng(0),
+    )  # fmt: skip
 
 
-def test_suggested_vertices_are_candidates_and_never_twice() -> None:
-    assert suggest([5, 6, 4, 3, 2, 1], 10, np.array([2, 0, 5])) == [0, 2, 5]
-    assert suggest([0, 0, 0, 0, 0, 0], 2) == [0, 2]
+def test_next_vertex_saves_the_largest_sum_of_distances() -> None:
+    x = LINE[:, 0].astype(float)
+    known, saved = [0], []
+    for one in suggest(4):
+        near = np.abs(x[:, None] - x[known]).min(axis=1)
+        savings = np.maximum(near[:, None] - np.abs(x[:, None] - x), 0).sum(axis=0)
+        assert savings[one.vertex] == savings.max()
+        saved.append(savings.max())
+        assert one.score == pytest.approx(saved[-1] / saved[0])
+        known.append(one.vertex)
+    # One of each group first.
+    assert [sum(a <= v < b for v in known[:3]) for a, b in ((0, 6), (6, 9), (9, 11))] == [1, 1, 1]
 
 
-def test_suggestions_name_their_reason_and_the_best_scores_one() -> None:
-    first, second = suggest_vertices(PATH, np.arange(6.0), np.ones(6), ALL, 2)
-    assert (first.vertex, first.score, first.disagreement) == (5, 1.0, pytest.approx(5 / 6))
-    assert second.score == pytest.approx(0.6)
-    assert "83%" in first.reason
-    assert "1 neighbour)" in first.reason
+def test_vertices_the_model_is_unsure_of_count_up_to_twice() -> None:
+    # Either of two points would come to be labelled; the first saves 3, the second 2 (1 + h).
+    columns = np.array([[0], [3], [-2]], dtype=np.float32)
+    for h, vertex in ((0.4, 1), (0.6, 2)):
+        found = suggest_vertices(
+            columns, FIRST, np.array([1, 2]), 1,
+            others=np.arange(3), doubt=np.array([0, 0, h]), rng=np.random.default_rng(0),
+        )  # fmt: skip
+        assert found[0].vertex == vertex
 
 
-def test_disagreement_of_opposite_members_is_log_two_and_of_equal_ones_zero() -> None:
-    one, other = np.array([[1.0, 0.0], [0.3, 0.7]]), np.array([[0.0, 1.0], [0.3, 0.7]])
-    found = class_disagreement([one, other], [0.5, 0.5])
-    np.testing.assert_allclose(found, [np.log(2), 0], atol=1e-12)
+def test_reason_counts_the_vertices_that_come_nearer() -> None:
+    doubt = np.full(11, 0.5)
+    doubt[6:] = 0.25
+    # Five of eleven are nearer to it than to 0.
+    reason = "would be the labelled vertex most like 45.5% of all vertices"
+    assert suggest(1)[0].reason == reason
+    assert suggest(1, doubt)[0].reason == f"{reason}, of which the model is 75% sure"
 
 
-def test_disagreement_of_one_member_is_its_entropy() -> None:
-    found = class_disagreement([np.array([[0.5, 0.5], [1.0, 0.0]])], [1.0])
-    np.testing.assert_allclose(found, [np.log(2), 0], atol=1e-12)
+def test_equal_vertices_are_suggested_once_each_and_said_to_be_no_better() -> None:
+    found = suggest_vertices(
+        np.zeros((6, 1), dtype=np.float32), FIRST, np.arange(1, 6), 9,
+        others=np.arange(6), rng=np.random.default_rng(0),
+    )  # fmt: skip
+    assert sorted(one.vertex for one in found) == [1, 2, 3, 4, 5]
+    assert {one.score for one in found} == {0.0}
+    assert all("any other would do as well" in one.reason for one in found)
 
 
-def test_disagreement_of_numbers_is_the_weighted_variance() -> None:
-    members = [np.array([[0.0, 1.0]]), np.array([[4.0, 1.0]])]
-    # Mean 1, so 0.75 · 1 + 0.25 · 9.
-    np.testing.assert_allclose(number_disagreement(members, [3, 1]), [3.0])
+def test_suggestions_do_not_depend_on_the_order_of_candidates() -> None:
+    assert suggest(5) == suggest(5, candidates=REST[::-1])
 
 
-def test_reach_estimates_the_length_of_the_columns() -> None:
-    graph = make_csbm(60, mean_degree=4, n_features=2, seed=0)
-    dense = graph.adjacency.toarray()
-    wanted = np.linspace(0.1, 1, 60)
-    found = reach_of(lambda x: dense @ x, wanted, seed=0)
-    exact = np.sqrt(np.square(wanted[:, None] * dense).sum(axis=0))
-    connected = exact > 0
-    ratios = found[connected] / exact[connected]
-    assert 0.9 < ratios.mean() < 1.1
-    assert (found[~connected] == 0).all()
+def test_many_are_chosen_from_several_draws_and_never_twice() -> None:
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(MOST_DRAWN + 500, 2)).astype(np.float32)
+    candidates, n = np.arange(1, len(columns)), 2 * MOST_CHOSEN + 1
+    others = draw_some(np.arange(len(columns)), rng)
+    assert len(others) == MOST_DRAWN
+    found = suggest_vertices(columns, FIRST, candidates, n, others=others, rng=rng)
+    chosen = {one.vertex for one in found}
+    assert len(found) == len(chosen) == n
+    assert chosen <= set(candidates.tolist())
 
 
 def test_nothing_to_suggest_is_an_error() -> None:
     with pytest.raises(GraphError, match="all have one"):
-        suggest([1] * 6, 2, np.array([], dtype=int))
+        suggest(2, candidates=np.array([], dtype=int))
     with pytest.raises(ConfigError, match="n must be a whole number"):
-        suggest([1] * 6, 0)
+        suggest(0)

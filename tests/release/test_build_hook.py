@@ -22,11 +22,12 @@ from graphfilter.operators.polynomial import Basis
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = ROOT / "src" / "graphfilter" / "operators" / "kernels"
 SOURCES = ("native.c", *(path.name for path in KERNELS.glob("native*.h")))
+# As Apple's compiler, which makes no clones for several processors either.
 WITHOUT_OPENMP = """#!/bin/sh
 for word in "$@"; do
     if [ "$word" = -fopenmp ]; then echo "unsupported option '-fopenmp'" >&2; exit 1; fi
 done
-exec cc "$@"
+exec cc -DFOR_EVERY_CPU= "$@"
 """
 
 

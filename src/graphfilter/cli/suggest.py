@@ -26,9 +26,9 @@ def suggest(
 ) -> None:
     """List the unlabelled vertices whose labels would improve the model most, with reasons.
 
-    A label improves the model where its members disagree, and where many uncertain vertices depend
-    on the vertex through the learned filter. No two of the vertices listed are neighbours, as long
-    as there are others. Label them, add the labels to the table, and fit again.
+    A label improves the model where it stands for many vertices that no labelled vertex is like,
+    in features, neighbours and place in the graph, and of which the model is unsure. Those listed
+    differ from each other. Label them, add the labels to the table, and fit again.
 
     Without tables, those of the run are read again.
 

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
+from graphfilter.estimators.member_answers import outputs_of
 from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.explain import (
-    Suggestion,
-    class_disagreement,
-    number_disagreement,
-    reach_of,
-    suggest_vertices,
-)
+from graphfilter.explain import Suggestion, draw_some, suggest_vertices
 from graphfilter.graph import Graph
-from graphfilter.runtime import own_torch_state
+from graphfilter.systems import Prepared
 from graphfilter.training import REGRESSION
 
-Array = NDArray[np.float64]
+Index = NDArray[np.int64]
 
 
 def suggest_labels(
-    estimator: VertexEstimator, graph: Graph, candidates: NDArray[np.int64], n: int, seed: int = 0
+    estimator: VertexEstimator,
+    graph: Graph,
+    labelled: Index,
+    candidates: Index,
+    n: int,
+    seed: int = 0,
 ) -> list[Suggestion]:
     """Return the n candidates whose label would teach a fitted estimator most.
 
@@ -30,35 +29,34 @@ def suggest_labels(
     ----------
     graph : Graph
         With features, as the estimator was fitted.
+    labelled : int array
+        The vertices that it learned from.
     candidates : int array
         The vertices without a label.
     """
     prepared = estimator.prepare(graph)
-    members = estimator.members_of(prepared)
-    answers = [member.answer(prepared) for member in members]
-    shares = [member.share or member.weight for member in members]
-    task = estimator.task_
-    unknown = np.zeros(graph.n_vertices)
-    unknown[candidates] = 1.0
-    if task is REGRESSION:
-        disagreement = np.sqrt(number_disagreement(answers, shares))
-        wanted = unknown * disagreement
-    else:
+    columns = _likeness(prepared)
+    rng = np.random.default_rng((seed, 4))
+    others, doubt = draw_some(np.arange(graph.n_vertices), rng), None
+    if estimator.task_ is not REGRESSION:
+        p = outputs_of(estimator, prepared, estimator.members_of(prepared), others)
         # A label that a vertex may have is a question of two answers.
-        parts = answers if task.one_class else [np.concatenate([p, 1 - p], axis=1) for p in answers]
-        disagreement = class_disagreement(parts, shares)
-        mean = np.average(np.stack(answers), axis=0, weights=shares)
-        unsure = 1 - mean.max(axis=1) if task.one_class else (1 - np.abs(2 * mean - 1)).mean(axis=1)
-        wanted = unknown * unsure
+        one_class = estimator.task_.one_class
+        doubt = 1 - (p.max(axis=1) if one_class else np.maximum(p, 1 - p).mean(axis=1))
+    return suggest_vertices(columns, labelled, candidates, n, others=others, doubt=doubt, rng=rng)
 
-    def filtered(columns: Array) -> Array:
-        operator = prepared.operator(estimator.filter_operator)
-        x = torch.from_numpy(columns).to(prepared.device, torch.float32)
-        with own_torch_state(gradients=False):
-            if not estimator.filters_:
-                return (operator @ x).double().cpu().numpy()
-            learned = estimator.filters_[0]
-            device = prepared.device
-            return learned.to(device)(operator, x).double().cpu().numpy()
 
-    return suggest_vertices(graph, disagreement, reach_of(filtered, wanted, seed), candidates, n)
+def _likeness(prepared: Prepared) -> NDArray[np.float32]:
+    """Return columns in which vertices are near that have like features, neighbours and places.
+
+    Features, their averages over neighbours and over theirs, and places count the same.
+    """
+    seen = prepared.seen_as("places")
+    columns = np.asarray(seen.graph.features)
+    first_place = columns.shape[1] - seen.found["axes"].shape[1]
+    width = (first_place - 1) // 3
+    ends = [width, 2 * width, 3 * width, first_place]
+    parts = np.split(columns, ends, axis=1)
+    del parts[3]  # The degrees.
+    lengths = [np.sqrt(np.square(part, dtype=np.float64).sum(axis=1).mean()) for part in parts]
+    return np.hstack([p / max(length, 1e-30) for p, length in zip(parts, lengths, strict=True)])

@@ -21,9 +21,7 @@ from graphfilter.explain.members import (
 )
 from graphfilter.explain.suggestions import (
     Suggestion as Suggestion,
-    class_disagreement as class_disagreement,
-    number_disagreement as number_disagreement,
-    reach_of as reach_of,
+    draw_some as draw_some,
     suggest_vertices as suggest_vertices,
 )
 from graphfilter.explain.views import LastColumns as LastColumns, member_of

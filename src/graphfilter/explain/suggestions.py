@@ -1,22 +1,20 @@
-"""Which label next: the vertices whose label would teach most, each with its reason."""
+"""Which label next: vertices that stand for those that no labelled vertex is like, with reasons."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import rel_entr
 
 from graphfilter.errors import GraphError, check_count
-from graphfilter.graph import Graph
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-# Random signals by which the reach of every vertex is estimated; the error is about 1 / 8 of it.
-N_PROBES = 64
+# Vertices drawn to stand for all, and candidates drawn to choose at most MOST_CHOSEN of them.
+MOST_DRAWN = 1000
+MOST_CHOSEN = 100
 
 
 @dataclass(frozen=True)
@@ -27,133 +25,80 @@ class Suggestion:
     ----------
     vertex : int
     score : float
-        Disagreement times reach, 1 for the best of all vertices.
-    disagreement, reach : float
-        The shares of vertices that have less of it.
-    degree : int
+        How much nearer others come to a labelled vertex by it; 1 for the first.
     reason : str
         In words.
     """
 
     vertex: int
     score: float
-    disagreement: float
-    reach: float
-    degree: int
     reason: str
 
 
+def draw_some(vertices: Index, rng: np.random.Generator) -> Index:
+    """Return as many vertices as are compared with each other, in order."""
+    return np.sort(rng.permutation(vertices)[:MOST_DRAWN])
+
+
 def suggest_vertices(
-    graph: Graph,
-    disagreement: Array,
-    reach: Array,
+    columns: NDArray[np.float32],
+    labelled: Index,
     candidates: Index,
     n: int,
+    *,
+    others: Index,
+    doubt: Array | None = None,
+    rng: np.random.Generator,
 ) -> list[Suggestion]:
-    """Return the n candidates with most disagreement times reach, no two of them neighbours.
+    r"""Return n candidates that bring others near to a labelled vertex (greedy k-medoids).
 
-    The next best is taken again and again, and its neighbours leave the choice; where nobody is
-    left, neighbours of those chosen are taken too.
+    The next one is the candidate v with the largest
+    :math:`\sum_u (1 + h_u) \max(0, \min_{w \in L} d_{uw} - d_{uv})`, where L are the labelled
+    vertices and those chosen before, d is the distance of columns, and h is how unsure the model
+    is of u.
 
     Parameters
     ----------
-    disagreement, reach : arrays (n_vertices,)
-        See :func:`class_disagreement`, :func:`number_disagreement` and :func:`reach_of`.
+    columns : array (n_vertices, k)
+        What tells vertices apart.
     candidates : int array
         The vertices without a label.
+    others : int array
+        u: some vertices that stand for all (:func:`draw_some`).
+    doubt : array in [0, 1], optional
+        h of these; 0 without it.
     """
+    from scipy.spatial.distance import cdist
+    from sklearn.metrics import pairwise_distances_argmin_min
+
     check_count("n", n)
     if not len(candidates):
         raise GraphError("there must be vertices without a label to suggest some; all have one.")
-    product = disagreement * reach
-    best = float(product[candidates].max())
-    # The first of equals is the one with the lower number, whatever order they are given in.
-    order = np.sort(candidates)[np.argsort(-product[np.sort(candidates)], kind="stable")]
-    chosen = _apart(graph, order, n)
-    less = [_shares_below(each, candidates) for each in (disagreement, reach)]
-    degrees = np.diff(graph.indptr)
-    return [
-        Suggestion(
-            int(v),
-            float(product[v] / best) if best > 0 else 0.0,
-            float(less[0][v]),
-            float(less[1][v]),
-            int(degrees[v]),
-            _reason(less[0][v], less[1][v], int(degrees[v])),
-        )
-        for v in chosen
-    ]
+    # A model is often sure of vertices of a class that it has not seen yet: they count too.
+    weights = np.ones(len(others)) if doubt is None else 1 + doubt
+    places = columns[others]
+    nearest = pairwise_distances_argmin_min(places, columns[labelled])[1].astype(np.float64)
+    n = min(n, len(candidates))
+    n_draws = -(-n // MOST_CHOSEN)
+    found: list[tuple[int, float, str]] = []
+    for part in np.array_split(rng.permutation(np.sort(candidates)), n_draws):
+        drawn = draw_some(part, rng)
+        distances = cdist(places, columns[drawn])
+        left = np.ones(len(drawn), dtype=bool)
+        for _ in range(min(-(-n // n_draws), n - len(found))):
+            gains = weights @ np.maximum(nearest[:, None] - distances, 0)
+            best = int(np.argmax(np.where(left, gains, -1)))
+            nearer = distances[:, best] < nearest
+            found.append((int(drawn[best]), float(gains[best]), _reason(nearer, doubt)))
+            nearest = np.minimum(nearest, distances[:, best])
+            left[best] = False
+    most = max(gain for _, gain, _ in found) or 1.0
+    return [Suggestion(vertex, gain / most, reason) for vertex, gain, reason in found]
 
 
-def class_disagreement(members: Sequence[Array], shares: Sequence[float]) -> Array:
-    r"""Return how far members are apart: :math:`\sum_m w_m\, \mathrm{KL}(p_m \,\|\, \bar p)`.
-
-    What the label would tell about which member is right (the Jensen-Shannon divergence); of a
-    single member, its entropy. Of several labels per vertex, the sum over them.
-
-    Parameters
-    ----------
-    members : sequence of arrays (n, C)
-        Rows that sum to 1.
-    shares : sequence of float
-    """
-    weights = np.asarray(shares, dtype=np.float64) / np.sum(shares)
-    said = np.stack(members)
-    if len(said) == 1:
-        return -np.where(said[0] > 0, said[0] * np.log(np.maximum(said[0], 1e-300)), 0).sum(axis=1)
-    mean = np.einsum("m,mnc->nc", weights, said)
-    return np.einsum("m,mn->n", weights, rel_entr(said, mean).sum(axis=2))
-
-
-def number_disagreement(members: Sequence[Array], shares: Sequence[float]) -> Array:
-    """Return the variance of the members' outputs (n, T), summed over the numbers of a vertex."""
-    weights = np.asarray(shares, dtype=np.float64) / np.sum(shares)
-    said = np.stack(members)
-    mean = np.einsum("m,mnc->nc", weights, said)
-    return np.einsum("m,mnc->n", weights, np.square(said - mean))
-
-
-def reach_of(apply: Callable[[Array], Array], wanted: Array, seed: int = 0) -> Array:
-    r"""Return how much others depend on each vertex: :math:`\sqrt{\sum_u h_u^2 f(P)_{uv}^2}`.
-
-    Estimated from random signs z: the mean of :math:`(f(P) (h z))_v^2`.
-
-    Parameters
-    ----------
-    apply : callable
-        From columns (n, k) to f(P) times them; f(P) is symmetric.
-    wanted : array (n,)
-        h: how unsure each vertex is, so that those that are known count little.
-    """
-    signs = np.random.default_rng((seed, 4)).choice([-1.0, 1.0], size=(len(wanted), N_PROBES))
-    return np.sqrt(np.square(apply(wanted[:, None] * signs)).mean(axis=1))
-
-
-def _apart(graph: Graph, order: Index, n: int) -> list[int]:
-    """Return the first n of an order, without neighbours of those before as long as it can be."""
-    chosen: list[int] = []
-    beside = np.zeros(graph.n_vertices, dtype=bool)
-    for skip_neighbours in (True, False):
-        for v in order:
-            if len(chosen) == n:
-                return chosen
-            if beside[v] and (skip_neighbours or v in chosen):
-                continue
-            chosen.append(int(v))
-            beside[v] = True
-            beside[graph.indices[graph.indptr[v] : graph.indptr[v + 1]]] = True
-    return chosen
-
-
-def _shares_below(values: Array, candidates: Index) -> Array:
-    """Return the share of the candidates below each vertex."""
-    ordered = np.sort(values[candidates])
-    return np.searchsorted(ordered, values) / len(ordered)
-
-
-def _reason(disagreement: float, reach: float, degree: int) -> str:
-    neighbours = "no neighbour" if not degree else f"{degree:,} neighbour{'s' * (degree > 1)}"
-    return (
-        f"members disagree more than on {disagreement:.0%} of the vertices without a label, and "
-        f"others depend on it more than on {reach:.0%} ({neighbours})"
-    )
+def _reason(nearer: NDArray[np.bool_], doubt: Array | None) -> str:
+    if not nearer.any():
+        return "all vertices are as near to labelled ones; any other would do as well"
+    said = f"would be the labelled vertex most like {nearer.mean():.1%} of all vertices"
+    sure = "" if doubt is None else f", of which the model is {1 - doubt[nearer].mean():.0%} sure"
+    return said + sure

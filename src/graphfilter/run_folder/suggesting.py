@@ -14,8 +14,9 @@ from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.layout import PREDICTIONS_FILE
 from graphfilter.run_folder.using import as_fitted
 
-# The parts of a run whose truth is known.
-KNOWN = ("train", "val", "test", "unused")
+# The parts of a run that a model learned from, and the others whose truth is known.
+LEARNED = ("train", "val")
+KNOWN = (*LEARNED, "test", "unused")
 
 
 def suggest_run(
@@ -32,4 +33,7 @@ def suggest_run(
             f"the graph must be the one of the run, with {len(parts):,} vertices; it has "
             f"{target.n_vertices:,}."
         )
-    return suggest_labels(estimator, target, np.flatnonzero(~np.isin(parts, KNOWN)), n, run.seed)
+    labelled, unknown = np.isin(parts, LEARNED), ~np.isin(parts, KNOWN)
+    return suggest_labels(
+        estimator, target, np.flatnonzero(labelled), np.flatnonzero(unknown), n, run.seed
+    )

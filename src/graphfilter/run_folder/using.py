@@ -27,12 +27,15 @@ def predict_graph(
     run: RunDescription,
     graph: Graph,
     only: NDArray[np.int64] | None = None,
+    in_larger: float | None = None,
 ) -> NDArray[np.float64]:
     """Return the outputs of the model of a run for another graph (n, C): probabilities, or numbers.
 
-    ``only`` are the vertices to answer for; all unless given.
+    ``only`` are the vertices to answer for; all unless given. ``in_larger`` is the share of the
+    fitted vertices in the graph that this one is a part of, where it is.
     """
-    return estimator.answers(graph=as_fitted(estimator, run, graph), only=only)
+    target = as_fitted(estimator, run, graph)
+    return estimator.answers(graph=target, only=only, in_larger=in_larger)
 
 
 def as_fitted(estimator: VertexEstimator, run: RunDescription, graph: Graph) -> Graph:
