@@ -29,6 +29,8 @@ from graphfilter.wording import count, listed
 PART_WORDS = {"train": "training", "val": "validation", "test": "test"}
 # An edge counts at both of its ends: two vertices say as much as one that is independent.
 SHARED = {DEGREE: 2, VARIATION: 2}
+# Fewer vertices are too few to find a change of a usual size.
+FEW = 30
 # The most changes that are listed on the terminal.
 MOST_SAID = 3
 
@@ -142,7 +144,8 @@ class Drift:
         of = f"{count(n, 'comparison')} of the {self.compared} with those of the fit"
         alarms = f"(a false alarm in at most {SIGNIFICANCE:.0%} of predictions)"
         if not moved:
-            return f"No drift: of {of} none is beyond chance {alarms}."
+            few = f" Only large changes show in {self.compared}." if self.n_compared < FEW else ""
+            return f"No drift: of {of} none is beyond chance {alarms}.{few}"
         shown = "; ".join(f"vertices with {move.sentence}" for move in moved[:most])
         more = f"; and {len(moved) - most:,} more" if len(moved) > most else ""
         are = "is" if len(moved) == 1 else "are"
