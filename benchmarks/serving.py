@@ -192,7 +192,7 @@ def table(record: Record) -> str:
     ]
     said = [
         f"{row['model']}: --within {WITHIN} changes the probabilities of a new vertex by "
-        f"{row['difference']:.4f} on average, at most by {row['most']:.3f} (50 vertices)."
+        f"{row['difference']:.4f} on average, at most by {row['most']:.4f} (50 vertices)."
         for row in record["rows"]
         if "difference" in row
     ]

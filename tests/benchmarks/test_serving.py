@@ -13,7 +13,9 @@ pytest.importorskip("starlette", reason="the packages of the endpoint are not in
 pytest.importorskip("uvicorn", reason="the packages of the endpoint are not installed")
 
 import serving
+import write_docs
 from graphfilter import SGFClassifier
+from graphfilter.storage import read_json
 
 
 @contextmanager
@@ -38,3 +40,16 @@ def test_benchmark_measures_known_and_new_vertices(monkeypatch: pytest.MonkeyPat
     assert "SGF, one new vertex | 3 | 30 |" in shown
     assert "SGF, one new vertex, --within 4 | 3 | 30 |" in shown
     assert "changes the probabilities of a new vertex by" in shown
+
+
+def test_page_holds_what_was_measured_of_vertices_nearby() -> None:
+    rows = read_json(write_docs.RESULTS / "serve" / "within-cpu.json")["rows"]
+    page = " ".join((write_docs.HERE.parent / "docs/howto/serve.md").read_text("utf-8").split())
+    for model, words in (
+        ("committee", "by {:.4f} on average and {:.4f} at most for the committee"),
+        ("SGF", "by {:.4f} and {:.4f} for SGF"),
+    ):
+        by = {(row["asked"], row["clients"]): row for row in rows if row["model"] == model}
+        near = by["near", 50]
+        assert words.format(near["difference"], near["most"]) in page
+        assert f"{near['per_second'] / by['new', 50]['per_second']:.1f} times as many" in page

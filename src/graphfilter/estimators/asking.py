@@ -34,9 +34,9 @@ from graphfilter.systems import Prepared
 class AskedEstimator(EstimatorState):
     """Answers of a fitted estimator, of the graph it was fitted on or of another one."""
 
-    def in_units(self, said: NDArray[np.float64]) -> NDArray[np.float64]:
+    def in_units(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return outputs (n, C) in the units of y; probabilities are as they are."""
-        return in_units(said, self.target_scales_)
+        return in_units(outputs, self.target_scales_)
 
     def folds_of(
         self, X: Any, graph: Any
@@ -110,13 +110,13 @@ class AskedEstimator(EstimatorState):
             return [dataclasses.replace(member, folds=None) for member in grown]
         here = self._is_fitted_graph(target)
         members = self.fitted_members_ if here else [m.elsewhere() for m in self.fitted_members_]
-        heard = [member for member in members if member.weight > 0]
-        if not heard:
+        used = [member for member in members if member.weight > 0]
+        if not used:
             raise GraphError(
                 "every member of this model is bound to the vertices of the graph it was fitted "
                 "on; it cannot predict another graph."
             )
-        return heard
+        return used
 
     def prepare(self, target: Graph, in_larger: float | None = None) -> Prepared:
         """Return a graph ready for prediction; the fitted one has been made ready by ``fit``.

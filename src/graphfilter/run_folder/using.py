@@ -88,8 +88,8 @@ def explain_run(
         odds = f", log-odds {run.decision.log_odds}" if run.decision.log_odds else ""
         notes = (f"{name} is predicted from a probability of {least:.3g}{odds}.",)
     if target.checksum() != run.data_checksum:
-        said = "this is not the graph of the fit: the model is explained on the given graph."
-        notes = (*notes, said)
+        text = "this is not the graph of the fit: the model is explained on the given graph."
+        notes = (*notes, text)
     prepared = classifier.prepare(target)
     if not of_classes:
         found = explain_output(classifier, prepared, probabilities, numbers, output, most=most)

@@ -117,8 +117,8 @@ class Scorer:
         except GraphFilterError as error:
             raise RequestError(422, str(error), "Compare with the features of the fit.") from None
         if near:
-            said = f"new vertices are scored on the {old:,} nearest of {self.graph.n_vertices:,} "
-            notes = (*notes, f"{said}vertices, at most {self.within} edges away: an approximation.")
+            text = f"new vertices are scored on the {old:,} nearest of {self.graph.n_vertices:,} "
+            notes = (*notes, f"{text}vertices, at most {self.within} edges away: an approximation.")
         return Scores(self._described(ids, outputs, new=True), notes)
 
     def _grown(self, vertices: Sequence[NewVertex], features: Any) -> Graph:
@@ -192,14 +192,14 @@ class Scorer:
         found: list[dict[str, Any]] = []
         for id, row, answer in zip(ids, outputs.tolist(), answers.tolist(), strict=True):
             by_name = dict(zip(self.names, row, strict=True))
-            said: dict[str, Any] = {"id": id, "new": new}
+            entry: dict[str, Any] = {"id": id, "new": new}
             if task.name == "regression":
-                said["predicted"] = by_name
+                entry["predicted"] = by_name
             elif task.one_class:
-                said["predicted"] = self.names[answer]
-                said["probabilities"] = by_name
+                entry["predicted"] = self.names[answer]
+                entry["probabilities"] = by_name
             else:
-                said["predicted"] = [n for n, has in zip(self.names, answer, strict=True) if has]
-                said["probabilities"] = by_name
-            found.append(said)
+                entry["predicted"] = [n for n, has in zip(self.names, answer, strict=True) if has]
+                entry["probabilities"] = by_name
+            found.append(entry)
         return found
