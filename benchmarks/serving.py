@@ -6,8 +6,10 @@
 The endpoint runs in a process of its own. Fifty clients, threads of another process on the same
 machine, each keep a connection and send the next request when the last is answered: one vertex by
 its id, or one new vertex with all its features and three neighbours, which costs a prediction of
-the whole graph and waits for those before it. The first tenth of the requests is not counted. One
-client alone is measured too. Models are fitted for a few epochs: more would not change the time.
+the whole graph and waits for those before it; with --within 4, one of the vertices near it, an
+approximation whose distance from the whole graph's answer is measured too. The first tenth of the
+requests is not counted. One client alone is measured too. Models are fitted for a few epochs: more
+would not change the time.
 """
 
 # ruff: noqa: E402 - threads are set before torch loads, as the command line does.
@@ -34,6 +36,7 @@ import torch
 
 from graphfilter import Graph, GraphClassifier, SGFClassifier
 from graphfilter.data import load_dataset, make_csbm
+from graphfilter.estimators import VertexEstimator
 from graphfilter.run_folder import RunDescription
 from graphfilter.serving import Endpoint, Limits, Scorer
 from harness import Record, main, markdown, option_parser, stage, three_digits
@@ -42,7 +45,13 @@ N_CLIENTS = 50
 # Requests of all clients together.
 N_KNOWN, N_NEW = 10_000, 500
 MODELS = {"SGF": SGFClassifier, "committee": GraphClassifier}
-ASKED = {"known": "one vertex by id", "new": "one new vertex"}
+WITHIN = 4
+ASKED = {
+    "known": "one vertex by id",
+    "new": "one new vertex",
+    "near": f"one new vertex, --within {WITHIN}",
+}
+Urls = dict[str, str]
 
 
 def read_graph(name: str) -> Graph:
@@ -56,15 +65,23 @@ def serve(dataset: str, model: str, pipe: Connection) -> None:
     """Fit, and serve until told to end."""
     graph = read_graph(dataset)
     estimator = MODELS[model](max_epochs=10, random_state=0).fit(graph=graph)
-    scorer = Scorer(estimator, RunDescription(), None, graph)
-    with Endpoint(scorer, limits=Limits(waiting=2 * N_CLIENTS, seconds=120)) as endpoint:
-        pipe.send(endpoint.url)
+    with endpoints(estimator, graph) as urls:
+        pipe.send(urls)
         pipe.recv()
 
 
 @contextmanager
-def served(dataset: str, model: str) -> Iterator[str]:
-    """Serve in another process; give the address."""
+def endpoints(estimator: VertexEstimator, graph: Graph) -> Iterator[Urls]:
+    """Serve a model as it is, and with new vertices scored on those near them."""
+    limits = Limits(waiting=2 * N_CLIENTS, seconds=120)
+    whole, near = (Scorer(estimator, RunDescription(), None, graph, w) for w in (None, WITHIN))
+    with Endpoint(whole, limits=limits) as first, Endpoint(near, limits=limits) as second:
+        yield {"known": first.url, "new": first.url, "near": second.url}
+
+
+@contextmanager
+def served(dataset: str, model: str) -> Iterator[Urls]:
+    """Serve in another process; give the addresses."""
     context = multiprocessing.get_context("spawn")
     own, other = context.Pipe()
     process = context.Process(target=serve, args=(dataset, model, other))
@@ -95,21 +112,32 @@ def make_bodies(graph: Graph, n: int, *, new: bool, seed: int) -> list[str]:
     return found
 
 
-def ask(url: str, bodies: list[str]) -> list[float]:
-    """Send requests one after another on one connection; return the seconds of each."""
+def ask(url: str, bodies: list[str]) -> tuple[list[float], list[Any]]:
+    """Send requests one after another on one connection; return seconds and answers of each."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=120)
-    spent = []
+    spent, said = [], []
     for body in bodies:
         started = time.perf_counter()
         connection.request("POST", "/score", body)
         reply = connection.getresponse()
-        reply.read()
+        content = reply.read()
         spent.append(time.perf_counter() - started)
         if reply.status != 200:
             raise RuntimeError(f"answered with {reply.status}")
+        said.append(json.loads(content))
     connection.close()
-    return spent
+    return spent, said
+
+
+def measure_difference(urls: Urls, graph: Graph, n: int) -> list[float]:
+    """Return how far probabilities are from those of the whole graph, at most for each vertex."""
+    bodies = make_bodies(graph, n, new=True, seed=0)
+    rows = [
+        np.array([list(one["vertices"][0]["probabilities"].values()) for one in said])
+        for _, said in (ask(urls[asked], bodies) for asked in ("new", "near"))
+    ]
+    return np.abs(rows[0] - rows[1]).max(axis=1).tolist()
 
 
 def measure(url: str, graph: Graph, n_clients: int, n_requests: int, *, new: bool) -> Record:
@@ -118,7 +146,7 @@ def measure(url: str, graph: Graph, n_clients: int, n_requests: int, *, new: boo
     bodies = [make_bodies(graph, each, new=new, seed=c) for c in range(n_clients)]
     with ThreadPoolExecutor(n_clients) as pool:
         started = time.perf_counter()
-        spent = list(pool.map(lambda own: ask(url, own), bodies))
+        spent = list(pool.map(lambda own: ask(url, own)[0], bodies))
         seconds = time.perf_counter() - started
     counted = np.concatenate([own[each // 10 :] for own in spent])
     return {
@@ -136,14 +164,16 @@ def run(options: argparse.Namespace, device: torch.device) -> Record:
     dataset, models = ("made", ("SGF",)) if options.small else ("cora", tuple(MODELS))
     graph = read_graph(dataset)
     for model in models:
-        with stage(f"{model} on {dataset}") as tick, served(dataset, model) as url:
-            for asked in ASKED:
-                n = (N_NEW if asked == "new" else N_KNOWN) // (50 if options.small else 1)
+        with stage(f"{model} on {dataset}") as tick, served(dataset, model) as urls:
+            for asked, url in urls.items():
+                n = (N_KNOWN if asked == "known" else N_NEW) // (50 if options.small else 1)
                 for n_clients in (1, N_CLIENTS):
                     share = n if n_clients > 1 else n // 10
-                    found = measure(url, graph, n_clients, share, new=asked == "new")
+                    found = measure(url, graph, n_clients, share, new=asked != "known")
                     rows.append({"model": model, "asked": asked, **found})
                     tick()
+            differences = measure_difference(urls, graph, 50)
+            rows[-1] |= {"difference": float(np.mean(differences)), "most": max(differences)}
     return {"dataset": dataset, "n_vertices": graph.n_vertices, "rows": rows}
 
 
@@ -160,8 +190,15 @@ def table(record: Record) -> str:
         ]
         for row in record["rows"]
     ]
+    said = [
+        f"{row['model']}: --within {WITHIN} changes the probabilities of a new vertex by "
+        f"{row['difference']:.4f} on average, at most by {row['most']:.4f} (50 vertices)."
+        for row in record["rows"]
+        if "difference" in row
+    ]
     head = [f"{record['dataset']}, {record['n_vertices']:,} vertices", "clients", "requests"]
-    return markdown([*head, "p50", "p99", "answers per second"], rows)
+    shown = markdown([*head, "p50", "p99", "answers per second"], rows)
+    return "\n\n".join([shown, " ".join(said)]) if said else shown
 
 
 if __name__ == "__main__":

@@ -28,10 +28,11 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 PAGE = HERE.parent / "docs" / "performance.md"
 HOWTO = PAGE.parent / "howto"
+RECORDED = ("pyg", "coverage", "imbalanced", "next-label", "numbers", "several-labels")
 # Pages that show some of the records besides.
 OTHERS = (
     HERE.parent / "README.md",
-    *(HOWTO / f"{name}.md" for name in ("pyg", "coverage", "imbalanced", "next-label", "numbers")),
+    *(HOWTO / f"{name}.md" for name in RECORDED),
 )
 MARKED = re.compile(r"(<!-- begin:([\w-]+) -->\n).*?(<!-- end:\2 -->)", re.S)
 

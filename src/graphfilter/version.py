@@ -1,3 +1,3 @@
 """The version of the package, defined once."""
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"

@@ -63,7 +63,7 @@ def test_nothing_is_learned_of_test_vertices() -> None:
 
 
 def test_system_with_weights_of_its_vertices_is_refused() -> None:
-    with pytest.raises(ConfigError, match="linkx has weights of the vertices"):
+    with pytest.raises(ConfigError, match="linkx has one weight per vertex"):
         trained(get_system("linkx").limited(2))
 
 

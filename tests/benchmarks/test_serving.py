@@ -13,17 +13,17 @@ pytest.importorskip("starlette", reason="the packages of the endpoint are not in
 pytest.importorskip("uvicorn", reason="the packages of the endpoint are not installed")
 
 import serving
+import write_docs
 from graphfilter import SGFClassifier
-from graphfilter.run_folder import RunDescription
-from graphfilter.serving import Endpoint, Scorer
+from graphfilter.storage import read_json
 
 
 @contextmanager
-def served_here(dataset: str, model: str) -> Iterator[str]:
+def served_here(dataset: str, model: str) -> Iterator[serving.Urls]:
     graph = serving.read_graph(dataset)
     clf = SGFClassifier(n_layers=2, max_epochs=2, random_state=0).fit(graph=graph)
-    with Endpoint(Scorer(clf, RunDescription(), None, graph)) as endpoint:
-        yield endpoint.url
+    with serving.endpoints(clf, graph) as urls:
+        yield urls
 
 
 def test_benchmark_measures_known_and_new_vertices(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,8 +32,24 @@ def test_benchmark_measures_known_and_new_vertices(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(serving, "N_KNOWN", 50)
     record = serving.run(argparse.Namespace(small=True), torch.device("cpu"))
     found = [(row["asked"], row["clients"], row["requests"]) for row in record["rows"]]
-    assert found == [("known", 1, 10), ("known", 3, 30), ("new", 1, 10), ("new", 3, 30)]
+    asked = ("known", "new", "near")
+    assert found == [(one, n, 10 * n) for one in asked for n in (1, 3)]
     for row in record["rows"]:
         assert 0 < row["p50"] <= row["p99"]
     shown = serving.table(record)
     assert "SGF, one new vertex | 3 | 30 |" in shown
+    assert "SGF, one new vertex, --within 4 | 3 | 30 |" in shown
+    assert "changes the probabilities of a new vertex by" in shown
+
+
+def test_page_holds_what_was_measured_of_vertices_nearby() -> None:
+    rows = read_json(write_docs.RESULTS / "serve" / "within-cpu.json")["rows"]
+    page = " ".join((write_docs.HERE.parent / "docs/howto/serve.md").read_text("utf-8").split())
+    for model, words in (
+        ("committee", "by {:.4f} on average and {:.4f} at most for the committee"),
+        ("SGF", "by {:.4f} and {:.4f} for SGF"),
+    ):
+        by = {(row["asked"], row["clients"]): row for row in rows if row["model"] == model}
+        near = by["near", 50]
+        assert words.format(near["difference"], near["most"]) in page
+        assert f"{near['per_second'] / by['new', 50]['per_second']:.1f} times as many" in page

@@ -126,3 +126,12 @@ def test_what_cannot_be_started_from_is_one_line(
     gone = graphfilter("fit", *new, "--start-from", run, "--out", tmp_path / "o", "--quiet")
     assert gone.code == 2
     assert "predictions.csv" in gone.err
+
+
+def test_run_is_not_written_over_the_one_it_starts_from(graphfilter, tables, run: Path) -> None:
+    before = (run / "model.safetensors").read_bytes()
+    words = ("--start-from", run, "--out", run.parent / "." / run.name, "--overwrite", "--quiet")
+    refused = graphfilter("fit", *tables["new"], *words)
+    assert refused.code == 2
+    assert "--out must be another folder than that of --start-from" in refused.err
+    assert (run / "model.safetensors").read_bytes() == before

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "results"
-RUN = ROOT / "tests" / "compatibility" / "files" / "0.2.0.dev0"
+RUN = ROOT / "tests" / "compatibility" / "files" / "0.2.0"
 
 
 def rows_of(text: str) -> list[dict[str, str]]:

@@ -11,7 +11,7 @@ from tests.processes import run_command, run_together
 
 from graphfilter.cli import main
 from graphfilter.cli.stopping import command_line
-from graphfilter.cli.together import ending_lost
+from graphfilter.cli.together import report_kept_state
 from graphfilter.data import make_csbm, write_tables
 from graphfilter.runtime import Launched, launched
 
@@ -157,10 +157,10 @@ def test_process_of_a_job_ends_without_shutting_python_down(
 
 
 def test_failed_fit_says_how_to_resume_where_something_is_kept(tmp_path: Path) -> None:
-    with pytest.raises(MemoryError) as nothing, ending_lost(tmp_path):
+    with pytest.raises(MemoryError) as nothing, report_kept_state(tmp_path):
         raise MemoryError
     assert not hasattr(nothing.value, "__notes__")
     (tmp_path / "checkpoint-features.safetensors").touch()
-    with pytest.raises(MemoryError) as told, ending_lost(tmp_path):
+    with pytest.raises(MemoryError) as told, report_kept_state(tmp_path):
         raise MemoryError
     assert told.value.__notes__[0].endswith("--resume")

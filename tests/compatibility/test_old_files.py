@@ -54,14 +54,15 @@ def test_saved_regressor_answers_as_it_did(version: str) -> None:
     )
 
 
+@pytest.mark.parametrize("joined", [(), ("--with", "run")], ids=["tables", "saved graph"])
 @pytest.mark.parametrize("version", VERSIONS)
 def test_run_folder_predicts_what_it_wrote(
-    version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    version: str, joined: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "new.csv"
     folder = FILES / version / "run"
     tables = ("--edges", FILES / "edges.csv", "--vertices", FILES / "vertices.csv")
-    words = ("graphfilter", "predict", folder, *tables, "--out", out, "--quiet")
+    words = ("graphfilter", "predict", folder, *tables, *joined, "--out", out, "--quiet")
     monkeypatch.setattr("sys.argv", [str(word) for word in words])
     with pytest.raises(SystemExit) as end:
         main()
@@ -73,7 +74,7 @@ def test_run_folder_predicts_what_it_wrote(
     assert [row["id"] for row in now] == [row["id"] for row in before]
     names = load_run(folder)[0].classes_
     for old, new in zip(before, now, strict=True):
-        assert new["predicted"] == old["predicted"]
+        assert (new["predicted"], new["set"]) == (old["predicted"], old["set"])
         shares = [[float(row[f"p_{name}"]) for name in names] for row in (old, new)]
         np.testing.assert_allclose(shares[1], shares[0], **CLOSE)
 

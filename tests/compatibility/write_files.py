@@ -94,7 +94,8 @@ def main() -> None:
     said = write_models(folder)
     write_checkpoint(folder)
     run("fit", *TABLES, "--model", "sgf", "--label", "label", "--epochs", "20", "--hidden", "4",
-        "--layers", "3", "--no-baselines", "--out", f"{folder.name}/run")  # fmt: skip
+        "--layers", "3", "--no-baselines", "--coverage", "0.8", "--keep-graph",
+        "--out", f"{folder.name}/run")  # fmt: skip
     run("bench", "--datasets", "karate", "--models", "sgf,mlp", "--runs", "2", "--max-epochs", "5",
         "--device", "cpu", "--out", f"{folder.name}/records.jsonl")  # fmt: skip
     (folder / "records.html").unlink()

@@ -51,7 +51,7 @@ def test_answers_on_disk_are_those_in_memory(
     monkeypatch.setattr(networks, "ROWS_AT_ONCE", 7)
     monkeypatch.setattr(networks, "COLUMNS_AT_ONCE", 2)
     said = loaded.ask(other, tmp_path)
-    assert all(isinstance(rows, RowsFile) for rows in said.said)
+    assert all(isinstance(rows, RowsFile) for rows in said.by_member)
     parts = [slice(at, at + 50) for at in range(0, N, 50)]
     every = np.concatenate([said.outputs(p) for p in parts])
     np.testing.assert_allclose(every, whole, rtol=1e-5, atol=1e-6)
@@ -102,5 +102,5 @@ def test_small_answers_stay_in_memory(tmp_path: Path) -> None:
     graph = make_csbm(n_vertices=N, n_features=5, seed=0)
     estimator = gf.SGFClassifier(n_layers=2, max_epochs=2, random_state=0).fit(graph=graph)
     said = estimator.ask(graph.replace(name="other"), tmp_path)
-    assert all(isinstance(rows, np.ndarray) for rows in said.said)
+    assert all(isinstance(rows, np.ndarray) for rows in said.by_member)
     assert not any(tmp_path.iterdir())

@@ -124,6 +124,12 @@ def test_numbers_and_labels_are_compared_too(numbers: bool) -> None:
     assert again.promised == pytest.approx(Reference.of(fit).promised)
 
 
+def test_few_vertices_are_said_to_show_large_changes_only() -> None:
+    for n, expected in ((5, True), (30, False)):
+        found = Drift(n, True, (), (), "test", None)
+        assert ("Only large changes show in 5 new vertices." in found.sentences()[0]) == expected
+
+
 def test_variation_is_the_share_of_neighbours_that_differ() -> None:
     star = Graph.from_edges([[0, 1], [0, 2], [0, 3], [3, 4]], 6)
     answers = np.array([0, 1, 0, 0, 1, 1])

@@ -11,7 +11,7 @@ import pytest
 
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
-from graphfilter.fits import Asked, Source, SplitBy, plan_fit
+from graphfilter.fits import FitRequest, Source, SplitBy, plan_fit
 from graphfilter.graph import Graph
 from graphfilter.metrics import METRICS
 from graphfilter.report.spread import view_spread
@@ -30,7 +30,7 @@ def fit(
 ) -> Any:
     plan = plan_fit(Source(graph), seed) if by is None else plan_fit(Source(graph), seed, by)
     clf = SGFClassifier(random_state=seed, **QUICK, **more)
-    asked = Asked(repeats=repeats)
+    asked = FitRequest(repeats=repeats)
     return fit_folder(plan, clf, folder, baselines=False, asked=asked).metrics
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
-from graphfilter.fits import BASELINES, Asked, Source, plan_fit, train_baselines, train_fit
+from graphfilter.fits import BASELINES, FitRequest, Source, plan_fit, train_baselines, train_fit
 from graphfilter.graph import Graph
 from graphfilter.run_folder import REPORT_FILE, fit_folder
 from graphfilter.splits import Split
@@ -58,7 +58,7 @@ def read(page: str) -> Reader:
 def fit(graph: Graph, folder: Path, *, baselines: bool = False, **parameters) -> Reader:
     parameters = {"max_epochs": 15, "n_layers": 4, "random_state": 0, **parameters}
     plan = plan_fit(Source(graph, origin={"dataset": "x"}, words=("--dataset", "x")), 0)
-    asked = Asked(title=parameters.pop("title", ""))
+    asked = FitRequest(title=parameters.pop("title", ""))
     fit_folder(
         plan, SGFClassifier(**parameters), folder, baselines=baselines,
         command_out="run", asked=asked,

@@ -12,7 +12,7 @@ import pytest
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm, write_tables
 from graphfilter.errors import ConfigError
-from graphfilter.fits import Asked, Source, plan_fit
+from graphfilter.fits import FitRequest, Source, plan_fit
 from graphfilter.fits.decision import plan_decision
 from graphfilter.fits.fit import DEFAULT
 from graphfilter.graph import Graph
@@ -30,7 +30,7 @@ def graph() -> Graph:
 
 
 def plan(graph: Graph, **asked) -> Any:
-    return plan_decision(plan_fit(Source(graph), 0), Asked(**asked))
+    return plan_decision(plan_fit(Source(graph), 0), FitRequest(**asked))
 
 
 def test_positive_class_is_the_rarer_the_named_or_the_one_of_the_first_cost(graph: Graph) -> None:
@@ -69,21 +69,21 @@ def test_threshold_needs_validation_vertices_of_both_classes(graph: Graph) -> No
     given = Split(rest, ok[:5], [], rule="given")
     planned = plan_fit(Source(graph.replace(splits=[given])), 0)
     with pytest.raises(ConfigError, match="validation vertices of both classes"):
-        plan_decision(planned, Asked(threshold="f1"))
+        plan_decision(planned, FitRequest(threshold="f1"))
 
 
 def test_many_classes_have_no_threshold() -> None:
     graph = Graph.from_edges([[0, 1]], labels=["a", "b", "c"] * 4, n_vertices=12)
     planned = plan_fit(Source(graph), 0)
-    assert plan_decision(planned, Asked()) is None
+    assert plan_decision(planned, FitRequest()) is None
     with pytest.raises(ConfigError, match="`cost` needs two classes; there are 3"):
-        plan_decision(planned, Asked(costs=("a:b=1",)))
+        plan_decision(planned, FitRequest(costs=("a:b=1",)))
 
 
 def test_decision_is_kept_with_the_run_and_followed(graph: Graph, tmp_path: Path) -> None:
     clf = SGFClassifier(max_epochs=30, random_state=0)
     planned = plan_fit(Source(graph), 0)
-    asked = Asked(costs=("fraud:ok=20",))
+    asked = FitRequest(costs=("fraud:ok=20",))
     done = fit_folder(planned, clf, tmp_path, baselines=False, asked=asked)
     _, about, _ = load_run(tmp_path)
     assert isinstance(about.decision, Decision)
@@ -137,7 +137,7 @@ def test_predict_follows_the_decision_of_the_run(graph: Graph, tmp_path: Path, m
 
 def test_explanation_is_of_the_class_that_is_answered(graph: Graph, tmp_path: Path) -> None:
     clf = SGFClassifier(max_epochs=10, random_state=0)
-    asked = Asked(threshold="0.001")
+    asked = FitRequest(threshold="0.001")
     fit_folder(plan_fit(Source(graph), 0), clf, tmp_path, baselines=False, asked=asked)
     loaded, about, _ = load_run(tmp_path)
     unlikely = int(clf.predict_proba()[:, graph.classes.tolist().index("fraud")].argmin())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from tests.web_client import Reply, WebClient
 
-from graphfilter.serving.asked import Asked, read_asked
+from graphfilter.serving.asked import ScoreRequest, read_score_request
 from graphfilter.serving.limits import Limits, RequestError
 
 GOOD = {"age": 0.4, "size": 1.0, "colour": "red"}
@@ -153,9 +153,9 @@ JSON = st.recursive(
 @given(JSON)
 def test_any_json_is_read_or_refused_with_a_remedy(content: Any) -> None:
     body, refused = json.dumps(content).encode(), None
-    asked = Asked()
+    asked = ScoreRequest()
     try:
-        asked = read_asked(body, Limits(vertices=3))
+        asked = read_score_request(body, Limits(vertices=3))
     except RequestError as error:
         refused = error
     if refused is None:

@@ -161,3 +161,47 @@ def test_numbers_and_several_labels_have_answers_of_their_own(graph: gf.Graph) -
     has = labels.predict()[3]
     assert found["predicted"] == [str(i) for i in range(3) if has[i]]
     assert list(found["probabilities"].values()) == labels.predict_proba()[3].tolist()
+
+
+@pytest.fixture(scope="module")
+def ring() -> gf.Graph:
+    """A cycle: few vertices are near any other."""
+    rng = np.random.default_rng(0)
+    edges = [[i, (i + 1) % 90] for i in range(90)]
+    labels = np.arange(90) // 10 % 2
+    features = (rng.normal(size=(90, 4)) + labels[:, None]).astype(np.float32)
+    made = gf.Graph.from_edges(edges, features=features, labels=labels)
+    return made.replace(vertex_names=[f"v{i}" for i in range(90)])
+
+
+@pytest.mark.parametrize(("model", "atol"), [("sgf", 1e-6), ("committee", 1e-2)])
+def test_new_vertices_are_scored_on_those_near_them(
+    ring: gf.Graph, model: str, atol: float
+) -> None:
+    """Exactly where a filter reaches no farther; nearly by networks of more layers."""
+    from graphfilter.serving import Scorer
+    from graphfilter.serving.asked import Link, NewVertex
+
+    clf = (
+        gf.SGFClassifier(n_layers=3, max_epochs=5, random_state=0)
+        if model == "sgf"
+        else gf.GraphClassifier(max_epochs=5, random_state=0)
+    ).fit(graph=ring)
+    whole, near = (Scorer(clf, RunDescription(), None, ring, within) for within in (None, 4))
+    features = [0.4, 1.0, -0.2, 0.6]
+    asked = [
+        NewVertex("x", features, (Link("v4"), Link("v30"), Link("y"))),
+        NewVertex("y", features, (Link("v5"),)),
+    ]
+    for vertices in (asked, [NewVertex("alone", features)]):
+        expected, found = whole.score_new(vertices), near.score_new(vertices)
+        for one, other in zip(expected.vertices, found.vertices, strict=True):
+            assert other["probabilities"] == pytest.approx(one["probabilities"], abs=atol)
+        assert not expected.notes
+        assert "an approximation" in found.notes[0]
+    assert (
+        "on the 15 nearest of 90 vertices, at most 4 edges away" in near.score_new(asked).notes[0]
+    )
+    # Where most vertices are near, all are used.
+    far = Scorer(clf, RunDescription(), None, ring, 40).score_new(asked)
+    assert far == whole.score_new(asked)

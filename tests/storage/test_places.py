@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphfilter.errors import ConfigError, DataFileError
-from graphfilter.storage import LOCK_FILE, check_file, files_in
+from graphfilter.storage import LOCK_FILE, check_file, files_in, scratch_folder
 
 
 def test_file_in_the_way_is_replaced_only_if_asked(tmp_path: Path) -> None:
@@ -34,3 +34,11 @@ def test_own_files_do_not_count_as_the_users(tmp_path: Path) -> None:
     assert files_in(tmp_path) == {"notes.txt"}
     with pytest.raises(ConfigError, match="a file is in the way"):
         files_in(tmp_path / "notes.txt")
+
+
+def test_scratch_folder_that_cannot_be_made_is_one_line_with_a_remedy(tmp_path: Path) -> None:
+    with (
+        pytest.raises(DataFileError, match=r"cannot be written: .*\. Give a folder that exists"),
+        scratch_folder(".answers-", tmp_path / "missing"),
+    ):
+        pass

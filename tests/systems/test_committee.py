@@ -61,9 +61,9 @@ def test_groups_name_every_member_once() -> None:
 
 def test_committee_answers_with_probabilities_of_all_its_members() -> None:
     outcome = train(short())
-    sitting = [m.name for m in COMMITTEE.sitting(GRAPH, 40)]
-    assert [part.system.name for part in outcome.parts] == sitting
-    assert len(sitting) == 8
+    present = [m.name for m in COMMITTEE.members_for(GRAPH, 40)]
+    assert [part.system.name for part in outcome.parts] == present
+    assert len(present) == 8
     np.testing.assert_allclose(outcome.probabilities.sum(axis=1), 1)
     assert outcome.n_epochs == 5 * 4
     said = log_probabilities([part.probabilities for part in outcome.parts])
@@ -161,13 +161,13 @@ def broken(names: set[str], error: Exception) -> Committee:
     return replace(system, members=members)
 
 
-@pytest.mark.parametrize("name", [m.name for m in COMMITTEE.sitting(GRAPH, 40)])
+@pytest.mark.parametrize("name", [m.name for m in COMMITTEE.members_for(GRAPH, 40)])
 def test_member_that_fails_leaves_the_answer_to_the_others(name: str) -> None:
     outcome = train(broken({name}, ValueError("no such window\nof this size")))
     title = next(m.title for m in COMMITTEE.members if m.name == name)
     assert outcome.failed == {title: "ValueError: no such window"}
     assert {part.system.name for part in outcome.parts} | {name} == {
-        m.name for m in COMMITTEE.sitting(GRAPH, 40)
+        m.name for m in COMMITTEE.members_for(GRAPH, 40)
     }
     np.testing.assert_allclose(outcome.probabilities.sum(axis=1), 1)
 
@@ -245,7 +245,7 @@ def test_members_that_add_nothing_are_stopped_after_a_round_with_the_reason() ->
         assert {run.n_epochs for run in part.runs} == {30}
         assert part.superfluous == "did not improve the committee after 30 epochs"
         assert part.remark == part.superfluous
-    silent = outcome.without_a_say
+    silent = outcome.unused_members
     shares = dict(zip((p.system.title for p in outcome.parts), outcome.pool.shares, strict=True))
     assert silent == {
         p.system.title: p.superfluous for p in stopped.values() if not shares[p.system.title]
@@ -300,7 +300,7 @@ def test_progress_shows_the_score_of_all_together() -> None:
 
 def test_patience_is_short_unless_labels_are_few_or_it_is_asked_for() -> None:
     def patience(system: Committee, n_train: int) -> int:
-        return system.sitting(GRAPH, n_train)[0].config.patience
+        return system.members_for(GRAPH, n_train)[0].config.patience
 
     hasty = replace(COMMITTEE, least_patience=40)
     assert [patience(hasty, n) for n in (20, 90, 1000)] == [120, 100, 40]
@@ -311,7 +311,7 @@ def test_patience_is_short_unless_labels_are_few_or_it_is_asked_for() -> None:
 
 def test_without_edges_only_features_and_trees_are_trained() -> None:
     alone = Graph.from_edges([], 80, features=GRAPH.features, labels=GRAPH.labels)
-    names = [system.name for system in COMMITTEE.sitting(alone, 40)]
+    names = [system.name for system in COMMITTEE.members_for(alone, 40)]
     assert names == ["features", "trees"]
 
 
@@ -320,7 +320,7 @@ def test_filter_stands_aside_for_channels_where_edges_have_directions() -> None:
         GRAPH.edges, 80, features=GRAPH.features, labels=GRAPH.labels, directed=True
     )
     for graph, present, absent in ((GRAPH, "filter", "channels"), (directed, "channels", "filter")):
-        names = [system.name for system in COMMITTEE.sitting(graph, 40)]
+        names = [system.name for system in COMMITTEE.members_for(graph, 40)]
         assert present in names
         assert absent not in names
         assert len(names) == 8
@@ -346,7 +346,7 @@ def test_trees_see_compressed_features_where_they_are_many() -> None:
     """And answer for another graph as before they were saved: see test_graph_classifier."""
     wide = GRAPH.replace(features=np.ones((80, 800), dtype=np.float32))
     few, many = (
-        next(m for m in COMMITTEE.sitting(graph, 40) if m.name == "trees")
+        next(m for m in COMMITTEE.members_for(graph, 40) if m.name == "trees")
         for graph in (GRAPH, wide)
     )
     assert (few.view, few.model) == ("averages", TreesConfig())
@@ -355,7 +355,7 @@ def test_trees_see_compressed_features_where_they_are_many() -> None:
 
 def test_decay_shrinks_as_labels_grow() -> None:
     def decay(name: str, n_train: int) -> float:
-        found = {s.name: s for s in COMMITTEE.sitting(GRAPH, n_train)}
+        found = {s.name: s for s in COMMITTEE.members_for(GRAPH, n_train)}
         return found[name].config.weight_decay
 
     assert decay("filter", 100) == 5e-4
@@ -374,7 +374,7 @@ def test_changes_of_a_committee_are_those_of_its_members() -> None:
 def test_prior_favours_low_pass_members_where_labels_are_surely_low() -> None:
     low = make_csbm(600, mean_degree=12, n_features=4, frequency=0.1, seed=0)
     high = make_csbm(600, mean_degree=12, n_features=4, frequency=1.9, seed=0)
-    systems = list(COMMITTEE.sitting(low, 300))
+    systems = list(COMMITTEE.members_for(low, 300))
     smooth = [system.name for system in systems].index("smooth")
     shares = {}
     for name, graph in (("low", low), ("high", high)):
@@ -401,7 +401,7 @@ def test_prior_is_sure_by_twice_the_probability_less_one(
         mean_low, mean_high = mean - 1, mean + 1
 
     monkeypatch.setattr(prior, "estimate_label_frequency", lambda *_: Estimate)
-    systems = list(COMMITTEE.sitting(GRAPH, 40))
+    systems = list(COMMITTEE.members_for(GRAPH, 40))
     smooth = np.array([system.name == "smooth" for system in systems])
     wanted = np.where(smooth, 1 + prior.FAVOUR * belief, 1.0)
     found = prior_weights(systems, GRAPH, SPLIT)

@@ -11,7 +11,7 @@ from graphfilter.inputs import Known
 from graphfilter.splits import stratified
 from graphfilter.systems import Prepared, get_system, predict_networks, train_system
 from graphfilter.systems.committee_outcome import CommitteeOutcome
-from graphfilter.systems.growth import SHARES, parts_taken_out, said_of_new
+from graphfilter.systems.growth import SHARES, outputs_for_new, parts_taken_out
 
 GRAPH = make_csbm(60, mean_degree=6, n_features=5, frequency=0.3, seed=2)
 SPLIT = stratified(GRAPH.labels, 0)
@@ -49,7 +49,7 @@ def outcome() -> CommitteeOutcome:
 def test_members_say_the_same_of_new_vertices_unless_they_know_them_by_their_links(
     outcome: CommitteeOutcome,
 ) -> None:
-    said = said_of_new(Prepared.of(GRAPH), outcome.parts, SPLIT, 0.7, 0)
+    said = outputs_for_new(Prepared.of(GRAPH), outcome.parts, SPLIT, 0.7, 0)
     for part, own in zip(outcome.parts, said, strict=True):
         seen = part.probabilities[SPLIT.val]
         assert own.shape == seen.shape

@@ -74,7 +74,9 @@ def _on_graph(system: System, network: Network[Any], graph: Graph, seed: int) ->
     made = system.build(graph, seed)
     own, trained = dict(made.named_parameters()), dict(network.named_parameters())
     if any(own[name].shape != weight.shape for name, weight in trained.items()):
-        raise ConfigError(f"{system.name} has one weight per vertex it was trained on.")
+        raise ConfigError(
+            f"{system.name} has one weight per vertex it has seen: it cannot predict new ones."
+        )
     for name, weight in trained.items():
         own[name].data.copy_(weight.data)
     return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -98,7 +99,7 @@ class Record:
         waits = self.config.get("patience", 0) < self.config.get("max_epochs", 1)
         return self.ok and self.stopped == "max_epochs" and waits
 
-    @property
+    @cached_property
     def asked(self) -> str:
         """What was asked for: known of a run before anything is loaded.
 
@@ -111,7 +112,7 @@ class Record:
         )  # fmt: skip
         return json.dumps(to_plain(parts), sort_keys=True)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Everything that decides the result but machine and versions: what is skipped by."""
         found = json.dumps(to_plain((self.data_checksum, self.network)), sort_keys=True)

@@ -107,7 +107,9 @@ def _without_value(command: Any, words: list[str]) -> tuple[str, str] | None:
         command = getattr(command, "commands", {}).get(word, command)
     for option in command.params:
         needs_value = not getattr(option, "is_flag", True)
-        names |= dict.fromkeys((*option.opts, *option.secondary_opts), needs_value)
+        # The name of an argument is no word of a command line.
+        own = [name for name in (*option.opts, *option.secondary_opts) if name[:1] == "-"]
+        names |= dict.fromkeys(own, needs_value)
     pairs = pairwise(words)
     return next((pair for pair in pairs if names.get(pair[0]) and pair[1] in names), None)
 

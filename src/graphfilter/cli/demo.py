@@ -81,8 +81,8 @@ def demo(
         frequency = label_frequency(graph)
         splits = [stratified(graph.labels, seed) for seed in range(runs)]
         cells = []
-        for said, system in systems.items():
-            with training_bar(show=not quiet, titles=[f"{name}: {said}"]) as bar:
+        for label, system in systems.items():
+            with training_bar(show=not quiet, titles=[f"{name}: {label}"]) as bar:
                 outcomes = train_system(prepared, system, splits, range(runs), on_epoch=bar)
             accuracies = [
                 score_parts(outcome.probabilities, prepared.labels, split)["test"]["accuracy"]

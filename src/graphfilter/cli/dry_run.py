@@ -56,8 +56,8 @@ def show_dry_run(
     _say_together(found)
     say(f"Disk: about {say_bytes(found.disk)} for the run folder.")
     if cost.kept:
-        said = say_bytes(cost.kept)
-        say(f"The store keeps {said} of hops, and needs twice as much while they are computed.")
+        hop_size = say_bytes(cost.kept)
+        say(f"The store keeps {hop_size} of hops, and needs twice as much while they are computed.")
     if found.fits:
         with waiting("timing an epoch on a smaller graph", quiet=quiet):
             times = time_fit(plan, estimator, place.size, baselines=baselines)

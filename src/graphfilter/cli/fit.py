@@ -182,6 +182,11 @@ def fit(
         raise ConfigError("--scale applies to --number only; leave it out.")
     if out is None and not dry_run:
         raise ConfigError("fit needs a folder for the results: --out FOLDER.")
+    if start_from is not None and out is not None and start_from.resolve() == out.resolve():
+        raise ConfigError(
+            f"--out must be another folder than that of --start-from; got {out} for both. An "
+            "interrupted fit would leave neither run."
+        )
     group = join_processes()
     start = None if start_from is None else read_start(start_from, given)
     found = given.read() if start is None else start.read(given)

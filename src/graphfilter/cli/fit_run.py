@@ -12,7 +12,7 @@ import typer
 from graphfilter.cli.progress import training_bar
 from graphfilter.cli.screen import end_stopped, say, show_table, tell
 from graphfilter.cli.stopping import stoppable, what_is_kept
-from graphfilter.cli.together import ending_lost, note_division, on_first, say_communicated
+from graphfilter.cli.together import note_division, on_first, report_kept_state, say_communicated
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def run_fit(
 ) -> None:
     """Fit an estimator and show its scores; of a dry run, show what that would take."""
     from graphfilter.fits import baselines_fit, plan_dry_run, plan_fit
-    from graphfilter.run_folder import check_folder, checkpoints, fit_folder, take_part
+    from graphfilter.run_folder import check_folder, checkpoints, fit_folder, join_fit
     from graphfilter.runtime import pick_device
 
     quiet = given.quiet
@@ -70,11 +70,11 @@ def run_fit(
     titles = _stages(plan, estimator, given.repeats)
     try:
         with (
-            ending_lost(out), training_bar(show=not quiet, titles=titles) as bar,
+            report_kept_state(out), training_bar(show=not quiet, titles=titles) as bar,
             stoppable(bar) as report,
         ):  # fmt: skip
             if group is not None and not group.is_first:
-                take_part(
+                join_fit(
                     plan, estimator, out, resume=resume, baselines=baselines, on_epoch=report,
                     asked=given.asked(),
                 )  # fmt: skip

@@ -18,7 +18,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from graphfilter.cli.words import in_options
-from graphfilter.runtime import launched, may_speak
+from graphfilter.runtime import is_first_to_fail, launched
 
 # Escape sequences, then what else moves the cursor, hides text or reverses it.
 _SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -~])")
@@ -78,7 +78,7 @@ def share(value: float) -> str:
 def complain(message: str) -> None:
     """Print an error in one line that is never wrapped; of several processes, once."""
     line = " ".join(printable(in_options(message)).splitlines())
-    if may_speak():
+    if is_first_to_fail():
         err.quiet = False
         err.print(f"[bold red]error:[/] {line}", soft_wrap=True)
 

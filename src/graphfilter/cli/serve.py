@@ -41,6 +41,16 @@ def serve(
             metavar="FILE",
         ),
     ] = None,
+    within: Annotated[
+        int | None,
+        typer.Option(
+            help="Score new vertices on the vertices at most so many edges away: faster on large "
+            "graphs, and an approximation, which the answer says. Default: the whole graph.",
+            metavar="N",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
     most_vertices: Annotated[
         int, typer.Option(help="Vertices per request.", metavar="N", min=1, rich_help_panel=LIMITS)
     ] = 1000,
@@ -84,7 +94,7 @@ def serve(
     estimator, about, encoder = load_run(run)
     graph = _take_graph(given, run, about, encoder)
     with waiting("scoring the vertices of the graph", quiet=given.quiet):
-        scorer = Scorer(estimator, about, encoder, graph)
+        scorer = Scorer(estimator, about, encoder, graph, within)
     running = Endpoint(scorer, host=host, port=port, token=token, limits=limits)
 
     def announce() -> None:

@@ -164,9 +164,9 @@ class GraphOptions:
 
     def words(self) -> tuple[str, ...]:
         """Return the words of the command line that name the graph."""
-        return self.said({f.name for f in fields(FitOptions)})
+        return self.given_options({f.name for f in fields(FitOptions)})
 
-    def said(self, names: Collection[str] = ()) -> tuple[str, ...]:
+    def given_options(self, names: Collection[str] = ()) -> tuple[str, ...]:
         """Return the words of the command line for every option that was given, of some names."""
         words: list[str] = []
         for f in fields(self):
@@ -261,7 +261,7 @@ class GraphOptions:
         # Loads torch: after the reading, so that what is wrong with the graph is said at once.
         from graphfilter.fits import Source
 
-        return Source(found, encoder if columns else None, origin, columns, self.said())
+        return Source(found, encoder if columns else None, origin, columns, self.given_options())
 
     def join(
         self, known: Graph, *, title: str, encoder: TableEncoder | None, like: Columns | None

@@ -55,7 +55,7 @@ def what_is_kept(out: Path) -> str:
         return "nothing was saved: there was no checkpoint yet."
     of_members = any(path.stem.startswith("checkpoint-") for path in checkpoints(out))
     at_once = " (add --seconds 0 to finish with what is trained)" if of_members else ""
-    return f"finished work is saved. Resume with: {command_line()} --resume{at_once}"
+    return f"finished work is saved. Resume{at_once} with: {command_line()} --resume"
 
 
 def command_line() -> str:

@@ -15,7 +15,7 @@ from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.data import Columns
-    from graphfilter.fits import Asked, SplitBy
+    from graphfilter.fits import FitRequest, SplitBy
 
 # Options that are about classes: they have no meaning for numbers and labels.
 _OF_CLASSES = ("label", "unlabelled", "threshold", "cost", "positive", "embeddings")
@@ -172,11 +172,11 @@ class TargetOptions(PredictedOptions):
         assert self.group is not None
         return SplitBy(self.group, groups=read_groups(self.vertex_table, self.group))
 
-    def asked(self) -> Asked:
+    def asked(self) -> FitRequest:
         """Return what is wanted of the answer."""
-        from graphfilter.fits import Asked
+        from graphfilter.fits import FitRequest
 
-        return Asked(
+        return FitRequest(
             self.threshold, tuple(self.cost or ()), self.positive, self.embeddings, self.repeats,
             self.title, self.coverage, self.keep_graph, self.excel_safe, self.forget_ids,
         )  # fmt: skip

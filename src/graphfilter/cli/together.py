@@ -65,7 +65,7 @@ def say_communicated(metrics: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def ending_lost(out: Path) -> Generator[None]:
+def report_kept_state(out: Path) -> Generator[None]:
     """Say what is left of a run that fails, or one of whose processes was lost."""
     from graphfilter.run_folder import checkpoints
 

@@ -34,9 +34,9 @@ from graphfilter.systems import Prepared
 class AskedEstimator(EstimatorState):
     """Answers of a fitted estimator, of the graph it was fitted on or of another one."""
 
-    def in_units(self, said: NDArray[np.float64]) -> NDArray[np.float64]:
+    def in_units(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return outputs (n, C) in the units of y; probabilities are as they are."""
-        return in_units(said, self.target_scales_)
+        return in_units(outputs, self.target_scales_)
 
     def folds_of(
         self, X: Any, graph: Any
@@ -58,6 +58,7 @@ class AskedEstimator(EstimatorState):
         *,
         vertex_ids: Sequence[Any] | None = None,
         only: NDArray[np.int64] | None = None,
+        in_larger: float | None = None,
     ) -> NDArray[np.float64]:
         """Return the task's outputs (n, C) of all members combined, in the units of y.
 
@@ -69,6 +70,8 @@ class AskedEstimator(EstimatorState):
             As in :meth:`graphfilter.SGFClassifier.predict_proba`.
         only : int array, optional
             The vertices to answer for; models whose answers depend on one row save the others.
+        in_larger : float, optional
+            Where the graph is a part of a larger one: see :class:`graphfilter.inputs.Known`.
         """
         check_is_fitted(self)
         target, rows = take_target(self, X, graph, vertices)
@@ -79,7 +82,7 @@ class AskedEstimator(EstimatorState):
         if held is not None and target is self.graph_:
             return held.copy() if rows is None else held[rows]
         if only is not None and rows is not None:
-            prepared = self.prepare(target)
+            prepared = self.prepare(target, in_larger)
             return outputs_of(self, prepared, self.members_of(prepared), rows)
         return self.ask(target).outputs(slice(None) if rows is None else rows)
 
@@ -107,22 +110,27 @@ class AskedEstimator(EstimatorState):
             return [dataclasses.replace(member, folds=None) for member in grown]
         here = self._is_fitted_graph(target)
         members = self.fitted_members_ if here else [m.elsewhere() for m in self.fitted_members_]
-        heard = [member for member in members if member.weight > 0]
-        if not heard:
+        used = [member for member in members if member.weight > 0]
+        if not used:
             raise GraphError(
                 "every member of this model is bound to the vertices of the graph it was fitted "
                 "on; it cannot predict another graph."
             )
-        return heard
+        return used
 
-    def prepare(self, target: Graph) -> Prepared:
-        """Return a graph ready for prediction; the fitted one has been made ready by ``fit``."""
+    def prepare(self, target: Graph, in_larger: float | None = None) -> Prepared:
+        """Return a graph ready for prediction; the fitted one has been made ready by ``fit``.
+
+        ``in_larger`` is the share of the fitted vertices in the graph that this one is a part of.
+        """
         device = pick_device(self.device)
         held: Prepared | None = getattr(self, "prepared_", None)
         if held is not None and target is self.graph_ and held.device == device:
             return held
         known = self.recognise(target)
-        if known is not None and (changed := self._changed(target, known)):
+        if known is not None and in_larger is not None:
+            known = dataclasses.replace(known, in_larger=in_larger)
+        elif known is not None and (changed := self._changed(target, known)):
             warnings.warn(changed, ChangedVerticesWarning, stacklevel=3)
         return Prepared.of(
             target, scaling=self.scaler_, device=device, task=self.task_, known=known

@@ -226,9 +226,9 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
             raise ConfigError("output is one of several labels; here a vertex has one class.")
         given = X if self.graph is None else None
         target, _ = take_target(self, given, graph)
-        own, said = [find_vertex(target, vertex)], self.predict_proba(given, graph)
+        own, shares = [find_vertex(target, vertex)], self.predict_proba(given, graph)
         other = None if against is None else class_number(self, against)
-        return explain_graph(self, self.prepare(target), said, own, against=[other], most=most)[0]
+        return explain_graph(self, self.prepare(target), shares, own, against=[other], most=most)[0]
 
     def as_members(self, prepared: Prepared) -> list[Member]:
         """Return the networks whose probabilities are averaged, with their weights."""

@@ -156,10 +156,10 @@ def _check_not_row_numbers(features: Any, old: Any, places: Index, fitted: Index
 
 def _route_or_name(estimator: str, bound: Graph) -> str:
     """Return the lines that make cross-validation of a pipeline work on arrays."""
-    said = f'params={{"vertices": np.arange({bound.n_vertices})}}'
+    text = f'params={{"vertices": np.arange({bound.n_vertices})}}'
     return (
         "Route them: sklearn.set_config(enable_metadata_routing=True) and "
-        f"cross_val_score(make_pipeline(..., {estimator}(graph=g)), X, y, {said}). {_name(bound)}"
+        f"cross_val_score(make_pipeline(..., {estimator}(graph=g)), X, y, {text}). {_name(bound)}"
     )
 
 

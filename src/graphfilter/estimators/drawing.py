@@ -62,8 +62,8 @@ def fitted_card(estimator: EstimatorState) -> str:
         rows.append(("epochs", f"{estimator.n_epochs_:,}"))
     weights: dict[str, float] = getattr(estimator, "weights_", {})
     if weights:
-        heard = [f"{name} {share:.0%}" for name, share in weights.items() if share >= 0.005]
-        rows.append(("members", ", ".join(heard)))
+        used = [f"{name} {share:.0%}" for name, share in weights.items() if share >= 0.005]
+        rows.append(("members", ", ".join(used)))
     if not estimator.filters_:
         return card("Fitted", rows)
     view = filter_view(estimator)

@@ -30,8 +30,8 @@ def explain_vertex(
     """Explain one label, or one number, of a vertex; ``X`` and ``graph`` as in ``predict``."""
     given = X if estimator.graph is None else None
     target, _ = take_target(estimator, given, graph)
-    own, said = [find_vertex(target, vertex)], estimator.answers(given, graph)
-    return explain_output(estimator, estimator.prepare(target), said, own, output, most=most)[0]
+    own, outputs = [find_vertex(target, vertex)], estimator.answers(given, graph)
+    return explain_output(estimator, estimator.prepare(target), outputs, own, output, most=most)[0]
 
 
 def explain_output(
@@ -73,27 +73,27 @@ def explain_output(
             ]
             answer = float(outputs[vertex, column])
             if scales:
-                factor, start, said = _of_number(names[column], answer, scales[column])
+                factor, start, words = _of_number(names[column], answer, scales[column])
             else:
-                factor, start, said = _of_label(names[column], answer)
+                factor, start, words = _of_label(names[column], answer)
             directions = factor * np.eye(len(names))[[column]]
             (sums,) = explain_members(own, graph, [vertex], directions)
             sums = replace(sums, base=sums.base + start)
-            found.append(name_parts(sums, own, graph, vertex, most, **said))
+            found.append(name_parts(sums, own, graph, vertex, most, **words))
     return found
 
 
 def _of_number(name: str, answer: float, scale: TargetScale) -> tuple[float, float, dict[str, Any]]:
     """Return what an output is multiplied by, what is added, and what is said of a number."""
-    said = {"predicted": f"{name} {number(answer)}", "against": "", "probability": None}
-    return scale.deviation, scale.mean, {**said, "unit": UNITS[scale.name]}
+    words = {"predicted": f"{name} {number(answer)}", "against": "", "probability": None}
+    return scale.deviation, scale.mean, {**words, "unit": UNITS[scale.name]}
 
 
 def _of_label(name: str, answer: float) -> tuple[float, float, dict[str, Any]]:
     """Return the same of a label: the log-odds of having it, or of not having it."""
     if answer > 0.5:
-        said = {"predicted": name, "against": f"not {name}", "probability": answer}
-        return 1.0, 0.0, said
+        words = {"predicted": name, "against": f"not {name}", "probability": answer}
+        return 1.0, 0.0, words
     return -1.0, 0.0, {"predicted": f"not {name}", "against": name, "probability": 1 - answer}
 
 

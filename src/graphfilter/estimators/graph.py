@@ -122,7 +122,7 @@ class OfCommittee(VertexEstimator):
             member.title: reason
             for member in committee.members
             if (reason := committee.absence(member, graph, n_train))
-        } | outcome.without_a_say
+        } | outcome.unused_members
         told = {part.system.title for part in outcome.parts}
         self.absent_ |= {
             member.title: "not started when training was stopped"
@@ -142,9 +142,9 @@ class OfCommittee(VertexEstimator):
         self, outputs: NDArray[np.float64]
     ) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
         """Return what is answered, and the probability of the second of two classes."""
-        said = self.in_units(outputs)
-        second = said[:, 1].copy() if self.task_.one_class and said.shape[1] == 2 else None
-        return self.task_.decide(said), second
+        own = self.in_units(outputs)
+        second = own[:, 1].copy() if self.task_.one_class and own.shape[1] == 2 else None
+        return self.task_.decide(own), second
 
 
 @parameters

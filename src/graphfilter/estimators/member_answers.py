@@ -38,7 +38,7 @@ class MemberAnswers:
     estimator : EstimatorState
     graph : Graph
     members : sequence of FittedMember
-    said : sequence of (n, C)
+    by_member : sequence of (n, C)
         What each says.
     shares : array (n,) or None
         How much is known of each vertex, where the graph is partly known.
@@ -47,7 +47,7 @@ class MemberAnswers:
     estimator: EstimatorState
     graph: Graph
     members: Sequence[FittedMember]
-    said: Sequence[Any]
+    by_member: Sequence[Any]
     shares: Array | None
 
     @classmethod
@@ -61,16 +61,16 @@ class MemberAnswers:
         """Ask every member; where a folder is given, what is large is written to files in it."""
         n, width = prepared.graph.n_vertices, len(estimator.target_names_)
         large = folder is not None and 8 * n * width * len(members) > IN_MEMORY
-        said: list[Any] = []
+        by_member: list[Any] = []
         for i, member in enumerate(members):
             if folder is None or not large:
-                said.append(member.answer(prepared))
+                by_member.append(member.answer(prepared))
                 continue
             rows = RowsFile(folder / f"member{i}")
             network = member.network_on(prepared.device)
             predict_into(prepared, member.system, network, rows.append, folder)
-            said.append(rows)
-        return cls(estimator, prepared.graph, members, said, prepared.shares)
+            by_member.append(rows)
+        return cls(estimator, prepared.graph, members, by_member, prepared.shares)
 
     def outputs(self, rows: Rows = ALL) -> Array:
         """Return their combined outputs (m, C), in the units of y."""
@@ -106,7 +106,7 @@ class MemberAnswers:
         return promise.p_values(self.folds()[0], self.graph)
 
     def _of(self, rows: Rows) -> list[Array]:
-        return [said[rows] for said in self.said]
+        return [rows_of[rows] for rows_of in self.by_member]
 
     def _shares(self, rows: Rows) -> Array | None:
         return None if self.shares is None else self.shares[rows]
@@ -122,18 +122,18 @@ def outputs_of(
 
     Models whose answer depends on one row alone do not read those of the others.
     """
-    said = [member.answer(prepared, rows) for member in members]
+    outputs = [member.answer(prepared, rows) for member in members]
     shares = None if prepared.shares is None else prepared.shares[rows]
-    return _put_together(estimator, members, said, shares)
+    return _put_together(estimator, members, outputs, shares)
 
 
 def _put_together(
     estimator: EstimatorState,
     members: Sequence[FittedMember],
-    said: Sequence[Array],
+    outputs: Sequence[Array],
     shares: Array | None,
 ) -> Array:
-    combined = combine(said, members, estimator.task_, shares)
+    combined = combine(outputs, members, estimator.task_, shares)
     found = in_units(combined, estimator.target_scales_)
     if not np.isfinite(found).all():
         raise GraphFilterError(
@@ -143,9 +143,9 @@ def _put_together(
     return found
 
 
-def in_units(said: Array, scales: Sequence[TargetScale]) -> Array:
+def in_units(outputs: Array, scales: Sequence[TargetScale]) -> Array:
     """Return outputs (n, C) in the units of y; probabilities are as they are."""
     if not scales:
-        return said
-    columns = [scale.undo(t) for scale, t in zip(scales, said.T, strict=True)]
+        return outputs
+    columns = [scale.undo(t) for scale, t in zip(scales, outputs.T, strict=True)]
     return np.column_stack(columns)

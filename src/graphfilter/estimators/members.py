@@ -122,7 +122,7 @@ def fitted_members(
                 outcome.system, network, outcome.result, share, weight_elsewhere=share
             )
             made.append((member, outcome.probabilities))
-    return [member for member, _ in made], [said for _, said in made]
+    return [member for member, _ in made], [outputs for _, outputs in made]
 
 
 def _of_committee(

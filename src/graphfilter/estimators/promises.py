@@ -79,7 +79,7 @@ class Promise:
         found = []
         for t, interval in enumerate(self.intervals):
             k = len(interval.folds)
-            answers = [said[:, t] for said in _repeated(outputs, k)]
+            answers = [own_outputs[:, t] for own_outputs in _repeated(outputs, k)]
             found.append(interval.bounds(answers, coverage, [hardness[:, :, t]] * k))
         return np.stack(found, axis=1)
 
@@ -165,7 +165,7 @@ def make_promise(
         return Promise(
             intervals=tuple(
                 IntervalCalibration.fit(
-                    [said[:, t] for said in outputs],
+                    [own_outputs[:, t] for own_outputs in outputs],
                     held,
                     numbers[:, t],
                     [hardness[:, :, t]] * len(held),
@@ -179,7 +179,7 @@ def make_promise(
         average = neighbour_average(graph)
     else:  # The held vertices alone.
         known = np.concatenate([*held, val[:0] if others is None else others])
-        outputs, truth = [said[known] for said in outputs], truth[known]
+        outputs, truth = [own_outputs[known] for own_outputs in outputs], truth[known]
         ends = np.cumsum([len(part) for part in held])
         held = np.split(np.arange(ends[-1]), ends[:-1])
         others = None if others is None else np.arange(ends[-1], len(known))
@@ -215,7 +215,7 @@ def fold_outputs(
 
 
 def number_hardness(
-    answers: Sequence[Array], shares: Sequence[float], said: Array, degrees: NDArray[Any]
+    answers: Sequence[Array], shares: Sequence[float], outputs: Array, degrees: NDArray[Any]
 ) -> Array:
     """Return what may tell how far a number is from its answer: (n, 3, T).
 
@@ -225,8 +225,8 @@ def number_hardness(
     stacked = np.stack(answers)
     mean = np.einsum("m,mnt->nt", weights / weights.sum(), stacked)
     variance = np.einsum("m,mnt->nt", weights / weights.sum(), np.square(stacked - mean))
-    near = np.log1p(degrees)[:, None] + np.zeros_like(said)
-    return np.stack([0.5 * np.log(variance + 1e-6), said, near], axis=1)
+    near = np.log1p(degrees)[:, None] + np.zeros_like(outputs)
+    return np.stack([0.5 * np.log(variance + 1e-6), outputs, near], axis=1)
 
 
 def check_promise(promise: Promise | None) -> Promise:

@@ -157,9 +157,9 @@ class Earlier:
         networks = [m for m in members if not isinstance(m.network, Fitted)]
         fresh = [m.system.title for i, m in _numbered(networks) if i >= start.n_carried(m.system)]
         n_begun = len(networks) - len(fresh)
-        said = f"{n_begun} of {count(len(networks), 'network')} started from the earlier weights"
+        text = f"{n_begun} of {count(len(networks), 'network')} started from the earlier weights"
         return (
-            (f"{said}; from new weights: {', '.join(sorted(set(fresh)))}.") if fresh else f"{said}."
+            (f"{text}; from new weights: {', '.join(sorted(set(fresh)))}.") if fresh else f"{text}."
         )
 
 

@@ -241,7 +241,7 @@ class VertexEstimator(AskedEstimator):
                 prepared, split, seeds, chosen, class_weight=weights, on_epoch=report,
                 checkpoint=checkpoint, resume=resume, start=start,
             )  # fmt: skip
-        members, said = fitted_members(trained.outcomes, prepared.past)
+        members, outputs = fitted_members(trained.outcomes, prepared.past)
         if len(aside):  # No need of pools without a fold.
             members = [dataclasses.replace(member, folds=None) for member in members]
         results = [member.result for member in members if member.result is not None]
@@ -257,9 +257,9 @@ class VertexEstimator(AskedEstimator):
         self._keep_trained(trained, members)
         if earlier is not None and start is not None:
             self.notes_ = (*self.notes_, earlier.note(members, start))
-        heard = [i for i, member in enumerate(members) if member.weight > 0]
+        used = [i for i, member in enumerate(members) if member.weight > 0]
         answers = MemberAnswers(
-            self, fitted, [members[i] for i in heard], [said[i] for i in heard], None
+            self, fitted, [members[i] for i in used], [outputs[i] for i in used], None
         )
         self.outputs_, self.folded_ = answers.outputs(), answers.folds()
         truth = target.codes if prepared.targets is None else prepared.targets
@@ -424,8 +424,8 @@ def _as_it_was_on_error(estimator: VertexEstimator) -> Generator[None]:
 
 def _unknown_argument(name: str, given: str) -> str:
     """Say that fit does not take an argument, and what to do instead."""
-    said = f"{name}.fit() takes no {given}"
+    text = f"{name}.fit() takes no {given}"
     if given == "sample_weight":
-        return f"{said}: all labelled vertices count the same. Weigh classes with class_weight."
+        return f"{text}: all labelled vertices count the same. Weigh classes with class_weight."
     taken = "X, y, graph, split, vertices, checkpoint, resume, on_epoch and start_from"
-    return f"{said}; it takes {taken}."
+    return f"{text}; it takes {taken}."

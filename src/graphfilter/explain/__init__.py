@@ -10,7 +10,7 @@
 
 from graphfilter.explain.contributions import STEPS, Contributions
 from graphfilter.explain.embedding import embed_members
-from graphfilter.explain.explanation import Explanation, FeatureShare, Speaker, StepShare
+from graphfilter.explain.explanation import Explanation, FeatureShare, StepShare, VertexShare
 from graphfilter.explain.leaving_out import explain_by_leaving_out
 from graphfilter.explain.linear import explain_linear
 from graphfilter.explain.members import (
@@ -32,8 +32,8 @@ __all__ = [
     "Explanation",
     "FeatureShare",
     "Member",
-    "Speaker",
     "StepShare",
+    "VertexShare",
     "embed_members",
     "explain_by_leaving_out",
     "explain_linear",

@@ -22,7 +22,7 @@ class StepShare:
 
 
 @dataclass(frozen=True)
-class Speaker:
+class VertexShare:
     """One vertex whose features contribute to the prediction.
 
     ``label`` is its class where that is known, and empty where not; ``steps`` is its distance.
@@ -68,7 +68,7 @@ class Explanation:
         What this vertex's position in the graph adds, whatever the features are.
     steps : tuple of StepShare
         What the features of the vertex itself and of those at each distance add.
-    speakers : tuple of Speaker
+    speakers : tuple of VertexShare
         The other vertices that add most, for and against, by size.
     features : tuple of FeatureShare
         The features that add most, by size.
@@ -87,7 +87,7 @@ class Explanation:
     base: float
     structure: float
     steps: tuple[StepShare, ...]
-    speakers: tuple[Speaker, ...] = ()
+    speakers: tuple[VertexShare, ...] = ()
     features: tuple[FeatureShare, ...] = ()
     exact_share: float = 1.0
     unit: str = LOG_ODDS
@@ -125,10 +125,10 @@ class Explanation:
         of_number = not self.against
         parts = [p for p in self.parts if not (of_number and p[0] == STARTS_FROM)]
         least = 0.05 * max((abs(value) for _, value in parts), default=0.0)
-        said = [(name, value) for name, value in parts if abs(value) >= least]
-        said = sorted(said, key=lambda part: -abs(part[1]))
-        helping = [f"{name} ({signed(value)})" for name, value in said if value > 0][:3]
-        opposing = [f"{name} ({signed(value)})" for name, value in said if value < 0][:3]
+        largest = [(name, value) for name, value in parts if abs(value) >= least]
+        largest = sorted(largest, key=lambda part: -abs(part[1]))
+        helping = [f"{name} ({signed(value)})" for name, value in largest if value > 0][:3]
+        opposing = [f"{name} ({signed(value)})" for name, value in largest if value < 0][:3]
         if of_number:
             # The same number twice would say no more.
             same = self.predicted.endswith(f" {number(self.score)}")

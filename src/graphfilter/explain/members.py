@@ -15,7 +15,7 @@ from torch import Tensor
 
 from graphfilter.errors import ConfigError
 from graphfilter.explain.contributions import STEPS, Contributions, steps_from
-from graphfilter.explain.explanation import Explanation, FeatureShare, Speaker, StepShare
+from graphfilter.explain.explanation import Explanation, FeatureShare, StepShare, VertexShare
 from graphfilter.explain.leaving_out import MOST_NUMBERS, explain_by_leaving_out
 from graphfilter.explain.linear import explain_linear
 from graphfilter.graph import Features, Graph
@@ -113,11 +113,11 @@ def explain_vertices(
         Vertices and features to name.
     """
     numbers = [int(v) for v in vertices]
-    said = probabilities[numbers].argmax(axis=1).tolist() if answered is None else answered
+    answers = probabilities[numbers].argmax(axis=1).tolist() if answered is None else answered
     others = [None] * len(numbers) if against is None else against
     pairs = [
         (predicted, _other_class(probabilities[v], classes, predicted, other))
-        for v, predicted, other in zip(numbers, said, others, strict=True)
+        for v, predicted, other in zip(numbers, answers, others, strict=True)
     ]
     directions = np.zeros((len(numbers), probabilities.shape[1]))
     for row, (predicted, other) in zip(directions, pairs, strict=True):
@@ -144,7 +144,7 @@ def name_parts(
     graph: Graph,
     vertex: int,
     most: int,
-    **said: Any,
+    **words: Any,
 ) -> Explanation:
     """Return the contributions to a vertex's score with names; ``said`` is what is predicted."""
     distance = steps_from(graph, vertex)
@@ -155,10 +155,10 @@ def name_parts(
         base=sums.base,
         structure=sums.structure,
         steps=_steps(sums, distance),
-        speakers=_speakers(sums, graph, vertex, distance, most),
+        speakers=_vertex_shares(sums, graph, vertex, distance, most),
         features=_features(sums, graph, vertex, most),
         exact_share=exact,
-        **said,
+        **words,
     )
 
 
@@ -244,9 +244,9 @@ def _steps(sums: Contributions, distance: NDArray[np.int64]) -> tuple[StepShare,
     return tuple(StepShare(name, size, value) for name, size, value in each if size and value)
 
 
-def _speakers(
+def _vertex_shares(
     sums: Contributions, graph: Graph, vertex: int, distance: NDArray[np.int64], most: int
-) -> tuple[Speaker, ...]:
+) -> tuple[VertexShare, ...]:
     if sums.vertices is None:
         return ()
     size = np.abs(sums.vertices)
@@ -254,7 +254,7 @@ def _speakers(
     order = np.argsort(-size, kind="stable")[:most]
     labels = graph.labels
     return tuple(
-        Speaker(
+        VertexShare(
             _name(graph, u),
             STEPS[distance[u]],
             "" if labels is None or labels[u] < 0 else str(graph.classes[labels[u]]),

@@ -59,8 +59,8 @@ def member_of(
         return member
 
     if not VIEWS[system.view].reads_features:
-        said = network.eval()(operator, seen.x)
-        return replace(member, logits=lambda _: said, x=prepared.x, terms=())
+        outputs = network.eval()(operator, seen.x)
+        return replace(member, logits=lambda _: outputs, x=prepared.x, terms=())
     if isinstance(network, Fitted):
         # It reads rows one by one, so that one row is enough.
         make = fix_view(prepared.graph, system.view, seen.found, prepared.known)
@@ -68,8 +68,8 @@ def member_of(
         def rows(features: Tensor, vertex: int | slice = slice(None)) -> Tensor:
             columns = make(features.cpu().numpy())
             chosen = columns[[vertex]] if isinstance(vertex, int) else columns
-            said = network(operator, to_tensor(chosen, device=prepared.device))
-            return said[0] if isinstance(vertex, int) else said
+            outputs = network(operator, to_tensor(chosen, device=prepared.device))
+            return outputs[0] if isinstance(vertex, int) else outputs
 
         return replace(member, logits=rows, x=prepared.x, terms=(), logits_at=rows)
     views = {} if views is None else views

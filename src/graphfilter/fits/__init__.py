@@ -13,7 +13,7 @@
 Nothing here knows of files: ``report`` draws a fit, ``run_folder`` writes it.
 """
 
-from graphfilter.fits.asked import NOTHING_ASKED, Asked
+from graphfilter.fits.asked import DEFAULT_REQUEST, FitRequest
 from graphfilter.fits.channels import ChannelMetrics as ChannelMetrics
 from graphfilter.fits.comparison import Comparison, Score, compare
 from graphfilter.fits.decision import plan_decision as plan_decision
@@ -42,20 +42,20 @@ from graphfilter.fits.yardstick import (
     Accuracy as Accuracy,
     LabelsWrong as LabelsWrong,
     MeanCost as MeanCost,
+    ModelOutputs as ModelOutputs,
     Ranking as Ranking,
-    Said as Said,
     Yardstick as Yardstick,
 )
 
 __all__ = [
     "BASELINES",
-    "NOTHING_ASKED",
+    "DEFAULT_REQUEST",
     "STRATIFIED",
-    "Asked",
     "Comparison",
     "DryRun",
     "Fit",
     "FitMetrics",
+    "FitRequest",
     "Plan",
     "Score",
     "Source",

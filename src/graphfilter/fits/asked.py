@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Asked:
+class FitRequest:
     """Wishes that change the answer, not the training.
 
     Attributes
@@ -48,4 +48,4 @@ class Asked:
     forget_ids: bool = False
 
 
-NOTHING_ASKED = Asked()
+DEFAULT_REQUEST = FitRequest()

@@ -15,8 +15,8 @@ from graphfilter.fits.yardstick import (
     Accuracy,
     LabelsWrong,
     MeanCost,
+    ModelOutputs,
     Ranking,
-    Said,
     TypicalError,
     Yardstick,
 )
@@ -95,9 +95,9 @@ def compare(fit: Fit) -> Comparison:
     """
     judged, models = fit.judged, (fit, *fit.baselines)
     truth = fit.plan.truth[judged]
-    said = [Said(model.outputs[judged], model.answers[judged]) for model in models]
+    outputs = [ModelOutputs(model.outputs[judged], model.answers[judged]) for model in models]
     make, guess = _choose(fit, truth)
-    measure = make(truth, [*said, guess])
+    measure = make(truth, [*outputs, guess])
     place = {model.name: i for i, model in enumerate(models)}
 
     def score(number: int, title: str, meaning: str) -> Score:
@@ -120,12 +120,12 @@ def compare(fit: Fit) -> Comparison:
     )
 
 
-def _choose(fit: Fit, truth: NDArray[Any]) -> tuple[Any, Said]:
+def _choose(fit: Fit, truth: NDArray[Any]) -> tuple[Any, ModelOutputs]:
     """Return the yardstick of a fit, and the best answer that is the same for every vertex."""
     training = fit.plan.truth[fit.split.train]
     if not fit.task.one_class:
         mean = np.broadcast_to(training.mean(axis=0), truth.shape)
-        guess = Said(mean, fit.task.decide(mean))
+        guess = ModelOutputs(mean, fit.task.decide(mean))
         return (TypicalError if fit.task is REGRESSION else LabelsWrong), guess
     shares = np.bincount(training, minlength=len(fit.names)) / len(training)
     outputs, positive, decision = np.tile(shares, (len(truth), 1)), fit.positive, fit.asked
@@ -134,8 +134,8 @@ def _choose(fit: Fit, truth: NDArray[Any]) -> tuple[Any, Said]:
         alarm = shares[1 - positive] * costs.false_alarm < shares[positive] * costs.missed
         answer = positive if alarm else 1 - positive
         make = partial(MeanCost, positive=positive, costs=costs)
-        return make, Said(outputs, np.full(len(truth), answer))
-    guess = Said(outputs, np.full(len(truth), int(shares.argmax())))
+        return make, ModelOutputs(outputs, np.full(len(truth), answer))
+    guess = ModelOutputs(outputs, np.full(len(truth), int(shares.argmax())))
     if positive is not None and is_rare(training, 2) and len(np.unique(truth)) == 2:
         return partial(Ranking, positive=positive), guess
     return Accuracy, guess

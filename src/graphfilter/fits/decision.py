@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, check_name
-from graphfilter.fits.asked import Asked
+from graphfilter.fits.asked import FitRequest
 from graphfilter.fits.fit import DEFAULT
 from graphfilter.fits.plan import Plan
 from graphfilter.metrics import (
@@ -47,7 +47,7 @@ class DecisionRule:
         return Decision(plan.names[self.positive], threshold, self.metric, self.costs)
 
 
-def plan_decision(plan: Plan, asked: Asked) -> DecisionRule | None:
+def plan_decision(plan: Plan, asked: FitRequest) -> DecisionRule | None:
     """Check what was asked of the decision; None where there are not two classes."""
     wanted = [w for w, v in (("threshold", asked.threshold), ("cost", asked.costs)) if v]
     wanted += ["positive"] if asked.positive else []
@@ -63,22 +63,22 @@ def plan_decision(plan: Plan, asked: Asked) -> DecisionRule | None:
     else:
         positive = meant[0] if meant else looked_for(codes[split.train])
     costs = _read_costs(asked.costs, names[positive], names[1 - positive])
-    said = bool(asked.positive or meant)
+    named = bool(asked.positive or meant)
     word = asked.threshold or ("cost" if asked.costs else "")
     if not word:
-        return DecisionRule(positive, DEFAULT, 0.5, costs, said)
+        return DecisionRule(positive, DEFAULT, 0.5, costs, named)
     given = _read_number(word)
     if given is not None:
         if not 0 <= given <= 1:
             raise ConfigError(f"`threshold` must be a probability from 0 to 1; got {word}.")
-        return DecisionRule(positive, "given", given, costs, said)
+        return DecisionRule(positive, "given", given, costs, named)
     metric = check_name("threshold", word, DECISION_METRICS)
     if len(np.unique(codes[split.val])) < 2:
         raise ConfigError(
             f"`threshold={metric!r}` is chosen on validation vertices of both classes; there are "
             f"{len(split.val)}, of one class at most. Give a probability, or label more vertices."
         )
-    return DecisionRule(positive, metric, None, costs, said)
+    return DecisionRule(positive, metric, None, costs, named)
 
 
 def measure_decision(

@@ -29,6 +29,8 @@ from graphfilter.wording import count, listed
 PART_WORDS = {"train": "training", "val": "validation", "test": "test"}
 # An edge counts at both of its ends: two vertices say as much as one that is independent.
 SHARED = {DEGREE: 2, VARIATION: 2}
+# Fewer vertices are too few to find a change of a usual size.
+FEW = 30
 # The most changes that are listed on the terminal.
 MOST_SAID = 3
 
@@ -142,7 +144,8 @@ class Drift:
         of = f"{count(n, 'comparison')} of the {self.compared} with those of the fit"
         alarms = f"(a false alarm in at most {SIGNIFICANCE:.0%} of predictions)"
         if not moved:
-            return f"No drift: of {of} none is beyond chance {alarms}."
+            few = f" Only large changes show in {self.compared}." if self.n_compared < FEW else ""
+            return f"No drift: of {of} none is beyond chance {alarms}.{few}"
         shown = "; ".join(f"vertices with {move.sentence}" for move in moved[:most])
         more = f"; and {len(moved) - most:,} more" if len(moved) > most else ""
         are = "is" if len(moved) == 1 else "are"
@@ -167,18 +170,18 @@ class Drift:
         if self.beyond_chance:
             verb, judged = "would be", f" if {by} were as accurate as at the fit"
         expected = listed([f"{loss.name} {verb} {loss.now}" for loss in self.losses])
-        said = [f"On these vertices {expected}{judged}; {where} it was {before}."]
+        sentences = [f"On these vertices {expected}{judged}; {where} it was {before}."]
         if self.beyond_chance:
-            said.append(
+            sentences.append(
                 "After such drift they may not be, and the true value may lie far outside this "
                 "interval: label some of these vertices to measure it."
             )
         if self.most_right is not None and any(m.kind == ANSWERS for m in self.beyond_chance):
-            said.append(
+            sentences.append(
                 f"If the classes are as frequent as at the fit, at most {self.most_right:.1%} "
                 "of the predictions can be right."
             )
-        return said
+        return sentences
 
 
 def find_drift(
@@ -209,10 +212,10 @@ def find_drift(
         Whether those are all that the run does not know.
     """
     seen = sample(rows, graph.n_features, seed)
-    said = sample(rows, len(names), seed)
-    own = outputs(said)
+    sampled = sample(rows, len(names), seed)
+    own = outputs(sampled)
     columns = columns_of(
-        graph, task, own, answers, seen, said, n=len(names), deviation=reference.deviation
+        graph, task, own, answers, seen, sampled, n=len(names), deviation=reference.deviation
     )
     moves: list[tuple[str, str, float, float, float]] = []
     for kind in (FEATURES, DEGREE, VARIATION, ANSWERS):
@@ -235,7 +238,7 @@ def find_drift(
     if now is not None and reference.frequency is not None:
         frequency = reference.frequency, now
     return Drift(
-        len(rows), are_new, tuple(found), _losses(reference, task, names, own, answers[said]),
+        len(rows), are_new, tuple(found), _losses(reference, task, names, own, answers[sampled]),
         reference.part, frequency,
     )  # fmt: skip
 

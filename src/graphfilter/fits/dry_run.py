@@ -153,7 +153,7 @@ def time_fit(
     graph, system, n_train = plan.graph, estimator.build_system(), len(plan.split.train)
     members = [_part_of(system, n_processes)]
     if isinstance(system, Committee):
-        members = list(system.sitting(graph, n_train))
+        members = list(system.members_for(graph, n_train))
     with alone():
         own = [_time(plan, member) for member in members]
         others = [_time(plan, get_system(name)) for name in BASELINES] if baselines else []

@@ -35,7 +35,7 @@ def columns_of(
     outputs: NDArray[Any],
     answers: NDArray[Any],
     seen: Index,
-    said: Index,
+    sampled: Index,
     *,
     n: int,
     deviation: Any,
@@ -46,8 +46,8 @@ def columns_of(
     """
     columns = {
         DEGREE: np.diff(graph.indptr)[seen, None],
-        VARIATION: variation(graph, answers, said, deviation),
-        ANSWERS: answer_columns(task, outputs, answers[said], n),
+        VARIATION: variation(graph, answers, sampled, deviation),
+        ANSWERS: answer_columns(task, outputs, answers[sampled], n),
     }
     if graph.features is not None:
         columns[FEATURES] = graph.features[seen]
@@ -110,8 +110,8 @@ def signals_and_losses(
     nothing = np.zeros(0)
     if task is REGRESSION:
         return [
-            (said, nothing if truth is None else abs(said - truth[:, t]))
-            for t, said in enumerate(outputs.T)
+            (column, nothing if truth is None else abs(column - truth[:, t]))
+            for t, column in enumerate(outputs.T)
         ]
     if task.one_class:
         sure = outputs[np.arange(len(answers)), answers]

@@ -131,8 +131,8 @@ def plan_fit(
         graph = dataclasses.replace(graph, labels=target.codes.copy(), classes=target.names)
     split, split_notes = choose_split(graph, seed, by, earlier)
     graph, time_notes = without_future(graph, split, by)
-    said = (*graph.notes, *notes, *split_notes, *time_notes)
-    return Plan(source, graph, target, split, seed, said, not feature_notes, by, earlier)
+    all_notes = (*graph.notes, *notes, *split_notes, *time_notes)
+    return Plan(source, graph, target, split, seed, all_notes, not feature_notes, by, earlier)
 
 
 def with_features(graph: Graph) -> tuple[Graph, tuple[str, ...]]:

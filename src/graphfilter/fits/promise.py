@@ -153,49 +153,49 @@ class Promised:
         share = f"{self.coverage:.3g}"
         unseen = " on unseen vertices" if self.unseen.any() else ""
         if self.intervals is not None:
-            said = [f"Intervals with coverage {share} have a median width of {number(self.size)}."]
+            lines = [f"Intervals with coverage {share} have a median width of {number(self.size)}."]
         elif self.plan.target.task.one_class:
-            said = [
+            lines = [
                 f"Prediction sets with coverage {share} have {self.size:.2f} classes on "
                 f"average{unseen}; {self.n_sure:,} of all {n:,} vertices have one class."
             ]
         else:
-            said = [
+            lines = [
                 f"Prediction sets with coverage {share} have {self.size:.2f} labels on average."
             ]
         if self.n_widened:
-            said.append(
+            lines.append(
                 f"{count(self.n_widened, 'set holds', 'sets hold')} an additional class, the "
                 "one that the threshold predicts: coverage may be higher than promised."
             )
         calibrated = count(self.n_calibrated, "validation vertex", "validation vertices")
         if self.n_calibrated < fewest_for(self.coverage):
-            said.append(
+            lines.append(
                 f"{calibrated} cannot calibrate this coverage, which needs "
                 f"{fewest_for(self.coverage)}: every set or interval holds everything."
             )
         elif self.is_aside:
-            said.append(
+            lines.append(
                 f"Calibrated on {calibrated} set aside, which chose neither epochs nor weights."
             )
         else:
-            said.append(
+            lines.append(
                 f"Calibrated on the {calibrated} that also chose the epochs; with so few, "
                 "coverage may be a few points lower than promised."
             )
         if not self.is_given:
-            said.append(
+            lines.append(
                 "Coverage is not guaranteed: the test vertices are from another time or "
                 "other groups than the calibration vertices."
             )
         if self.observed is not None and self.chance is not None:
             seen = self.observed
-            said.append(
+            lines.append(
                 f"Observed coverage on {count(len(self.test), 'test vertex', 'test vertices')}: "
                 f"{seen.share:.1%} ({seen.low:.1%} to {seen.high:.1%}); expected by chance for "
                 f"exchangeable vertices: {self.chance[0]:.1%} to {self.chance[1]:.1%}."
             )
-        return said
+        return lines
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as ``metrics.json`` has it."""

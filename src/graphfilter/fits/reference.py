@@ -59,12 +59,19 @@ class Reference:
         every = np.arange(graph.n_vertices)
         unseen = np.setdiff1d(every, fit.split.train)
         seen = sample(every, graph.n_features, fit.plan.seed)
-        said = sample(unseen if len(unseen) else every, len(fit.names), fit.plan.seed)
+        sampled = sample(unseen if len(unseen) else every, len(fit.names), fit.plan.seed)
         deviation = np.ones(1)
         if task is REGRESSION:
             deviation = np.maximum(outputs.std(axis=0), 1e-12)
         numbers = columns_of(
-            graph, task, outputs[said], answers, seen, said, n=len(fit.names), deviation=deviation
+            graph,
+            task,
+            outputs[sampled],
+            answers,
+            seen,
+            sampled,
+            n=len(fit.names),
+            deviation=deviation,
         )
         if not fit.plan.has_features:
             numbers.pop(FEATURES, None)

@@ -48,14 +48,14 @@ def repeat_fit(fit: Fit, repeats: int, *, on_epoch: OnEpoch | None = None) -> di
     if any(outcome.result.stopped == "asked" for outcome in outcomes):
         return None
     alike = [FittedMember(o.system, o.network, weight=1 / members) for o in outcomes[:members]]
-    said = [outcome.probabilities for outcome in outcomes]
+    outputs = [outcome.probabilities for outcome in outcomes]
     each = [fit] + [
         replace(
             fit,
             plan=replace(plan, split=split),
-            outputs=estimator.in_units(combine(said[i : i + members], alike, fit.task)),
+            outputs=estimator.in_units(combine(outputs[i : i + members], alike, fit.task)),
         )
-        for split, i in zip(splits[1:], range(0, len(said), members), strict=True)
+        for split, i in zip(splits[1:], range(0, len(outputs), members), strict=True)
     ]
     same = all(_equal(split, splits[0]) for split in splits)
     scores = [one.scores for one in each]

@@ -84,21 +84,21 @@ def choose_split(
         return split, (f"split drawn: {_sizes(split)} ({split.rule}, seed {seed}).",)
     if by is STRATIFIED:
         split = _complete(graph, given, seed)
-        said = f"split read from the table: {_sizes(split)} ({split.rule})."
+        text = f"split read from the table: {_sizes(split)} ({split.rule})."
     elif given is not None:
         raise ConfigError(
             f"the tables have a split column; drop it (`drop`) to divide by {by.column!r}."
         )
     elif by.times is not None:
         split = by_time(graph.labels, by.times)
-        said = f"split by the times of {by.column!r}, testing on the latest: {_sizes(split)}."
+        text = f"split by the times of {by.column!r}, testing on the latest: {_sizes(split)}."
     else:
         assert by.groups is not None
         split = by_group(graph.labels, by.groups, seed)
-        said = f"split by the groups of {by.column!r}, none in two parts: {_sizes(split)}."
+        text = f"split by the groups of {by.column!r}, none in two parts: {_sizes(split)}."
     if earlier is not None:
         earlier.check_split(split, graph)
-    return split, (said, *_left_out(graph, split))
+    return split, (text, *_left_out(graph, split))
 
 
 def _complete(graph: Graph, given: Split | None, seed: int) -> Split:

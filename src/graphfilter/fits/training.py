@@ -16,7 +16,7 @@ from graphfilter.estimators import (
     VertexEstimator,
     VertexRegressor,
 )
-from graphfilter.fits.asked import NOTHING_ASKED, Asked
+from graphfilter.fits.asked import DEFAULT_REQUEST, FitRequest
 from graphfilter.fits.decision import DecisionRule, plan_decision
 from graphfilter.fits.fit import Fit
 from graphfilter.fits.plan import Plan
@@ -39,7 +39,7 @@ def train_fit(
     plan: Plan,
     estimator: VertexEstimator,
     *,
-    asked: Asked = NOTHING_ASKED,
+    asked: FitRequest = DEFAULT_REQUEST,
     baselines: bool = True,
     checkpoint: str | Path | None = None,
     resume: bool = False,
@@ -57,7 +57,7 @@ def train_fit(
         Train plain models on the same split too; ``on_baseline`` is called after each of their
         epochs, ``on_epoch`` after each of the estimator's. Either may stop it: the best weights so
         far are then kept, and baselines left out.
-    asked : Asked
+    asked : FitRequest
         Thresholds, costs and repeats.
     """
     if asked.coverage is not None:

@@ -34,7 +34,7 @@ MANY_VERTICES = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
+class ModelOutputs:
     """A model's outputs (m, C) for the judged vertices, and its predictions."""
 
     outputs: NDArray[np.float64]
@@ -65,11 +65,11 @@ class Yardstick(ABC):
     guess: ClassVar[str]
     guess_title: ClassVar[str]
 
-    def __init__(self, truth: NDArray[Any], models: Sequence[Said]) -> None:
+    def __init__(self, truth: NDArray[Any], models: Sequence[ModelOutputs]) -> None:
         self.truth = truth
         self.models = models
 
-    def of(self, models: Sequence[Said]) -> Self:
+    def of(self, models: Sequence[ModelOutputs]) -> Self:
         """Return the same yardstick for other models on the same vertices."""
         made = copy.copy(self)
         made.models = models
@@ -167,7 +167,7 @@ class Ranking(Drawn):
     key, name = "average_precision", "average precision"
     guess, guess_title = "guessing", "guessing"
 
-    def __init__(self, truth: NDArray[Any], models: Sequence[Said], positive: int) -> None:
+    def __init__(self, truth: NDArray[Any], models: Sequence[ModelOutputs], positive: int) -> None:
         super().__init__(truth, models)
         self.positive = positive
 
@@ -203,7 +203,7 @@ class MeanLoss(Drawn):
         return [lambda drawn, own=losses: drawn @ own / len(own) for losses in every]
 
     @abstractmethod
-    def losses(self, model: Said) -> NDArray[np.float64]:
+    def losses(self, model: ModelOutputs) -> NDArray[np.float64]:
         """Return what is averaged over the vertices (m,)."""
 
 
@@ -214,12 +214,12 @@ class MeanCost(MeanLoss):
     guess, guess_title = "always giving the cheaper answer", "cheaper answer"
 
     def __init__(
-        self, truth: NDArray[Any], models: Sequence[Said], positive: int, costs: Costs
+        self, truth: NDArray[Any], models: Sequence[ModelOutputs], positive: int, costs: Costs
     ) -> None:
         super().__init__(truth, models)
         self.positive, self.costs = positive, costs
 
-    def losses(self, model: Said) -> NDArray[np.float64]:
+    def losses(self, model: ModelOutputs) -> NDArray[np.float64]:
         wrong = model.answers != self.truth
         missed = wrong & (self.truth == self.positive)
         return self.costs.missed * missed + self.costs.false_alarm * (wrong & ~missed)
@@ -266,7 +266,7 @@ class TypicalError(_Paired):
     key, name, share = "rmse", "typical error (RMSE)", False
     guess, guess_title = "always answering the mean", "the mean"
 
-    def losses(self, model: Said) -> NDArray[np.float64]:
+    def losses(self, model: ModelOutputs) -> NDArray[np.float64]:
         return np.square(model.outputs - self.truth).mean(axis=1)
 
     @staticmethod
@@ -280,5 +280,5 @@ class LabelsWrong(_Paired):
     key, name = "labels_wrong", "labels wrong"
     guess, guess_title = "always giving the usual answer for each", "the usual answer"
 
-    def losses(self, model: Said) -> NDArray[np.float64]:
+    def losses(self, model: ModelOutputs) -> NDArray[np.float64]:
         return (model.answers != (self.truth > 0.5)).mean(axis=1)

@@ -149,14 +149,14 @@ class Cleaned:
         n_repeats = self.n_kept - self.n_one_way + listed_twice
         isolated = count(self.n_isolated, "isolated vertex", "isolated vertices")
         unequal = f"{count(self.n_unequal, 'edge')} had a different weight in each direction"
-        said = {
+        counts = {
             f"{count(self.n_loops, 'self loop')} dropped.": self.n_loops,
             f"{count(self.n_zero, 'edge')} of weight 0 dropped.": self.n_zero,
             f"{count(n_repeats, 'repeated edge')} merged{how}.": n_repeats,
             f"{unequal}: the larger was kept.": self.n_unequal if own else 0,
             f"{isolated} kept.": self.n_isolated,
         }
-        return [note for note, n in said.items() if n]
+        return [note for note, n in counts.items() if n]
 
 
 def index_type(largest: int) -> type[np.int32] | type[np.int64]:

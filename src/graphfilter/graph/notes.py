@@ -10,14 +10,14 @@ from graphfilter.wording import count
 
 def say_links(graph: GraphArrays) -> list[str]:
     """Return in sentences which way the edges go, and of what types they are."""
-    said = []
+    sentences = []
     if graph.arcs is not None:
-        said.append(say_arcs(int(np.count_nonzero(graph.arcs)), graph.n_edges))
+        sentences.append(say_arcs(int(np.count_nonzero(graph.arcs)), graph.n_edges))
     if graph.kinds is not None:
         sizes = np.count_nonzero(graph.kinds.values, axis=1) // 2
         pairs = zip(graph.kinds.names, sizes.tolist(), strict=True)
-        said.append(f"Edge types: {', '.join(f'{name} {n:,}' for name, n in pairs)}.")
-    return said
+        sentences.append(f"Edge types: {', '.join(f'{name} {n:,}' for name, n in pairs)}.")
+    return sentences
 
 
 def say_arcs(n_arcs: int, n_edges: int) -> str:

@@ -30,6 +30,8 @@ class Known:
         The number that each vertex had in the fitted graph; -1 of a new one.
     n_fitted : int
         Vertices of the fitted graph.
+    in_larger : float, optional
+        Where this graph is a part of a larger one: the share of the fitted graph's vertices there.
 
     Examples
     --------
@@ -44,6 +46,7 @@ class Known:
 
     numbers: NDArray[np.int64]
     n_fitted: int
+    in_larger: float | None = None
 
     @classmethod
     def all_but(cls, n_vertices: int, new: ArrayLike) -> Self:
@@ -67,7 +70,7 @@ class Known:
     @property
     def share_present(self) -> float:
         """The share of the fitted graph's vertices that are in this one."""
-        return float(self.present.mean())
+        return float(self.present.mean()) if self.in_larger is None else self.in_larger
 
     def columns(self, links: sp.csr_array) -> sp.csr_array:
         """Return links (n, n) by the fitted graph's columns (n, n_fitted); the others are lost."""

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 MOST_PLACES = 32
 
 
-def find_places(graph: Graph, features: Features) -> dict[str, NDArray[np.float32]]:
+def find_positions(graph: Graph, features: Features) -> dict[str, NDArray[np.float32]]:
     """Return the axes of positions, and a basis of the features where they have many columns.
 
     With the normalised adjacency N = U Σ Vᵀ, the position of a vertex is its row of N V, of the
@@ -40,7 +40,7 @@ def find_places(graph: Graph, features: Features) -> dict[str, NDArray[np.float3
     return {"axes": np.hstack(axes).astype(np.float32), "basis": basis.astype(np.float32)}
 
 
-def fix_places(
+def fix_positions(
     graph: Graph, found: Mapping[str, NDArray[np.float32]], known: Known | None = None
 ) -> Callable[[Features], Features]:
     """Return what makes columns from features: on the basis, with their averages, and positions.

@@ -17,7 +17,7 @@ from graphfilter.errors import check_name
 from graphfilter.graph import Graph
 from graphfilter.inputs.known import Known, averaging
 from graphfilter.inputs.links import link_features
-from graphfilter.inputs.places import find_places, fix_places, singular
+from graphfilter.inputs.places import find_positions, fix_positions, singular
 from graphfilter.tables import Features, with_gaps
 
 # Above this share of stored entries columns are stored dense.
@@ -223,7 +223,7 @@ VIEWS: dict[str, View] = {
     AVERAGES: View(_averages, recognises=True),
     COMPRESSED_AVERAGES: View(_averages, find_basis, recognises=True),
     "neighbours": View(_neighbours, keeps_graph=True, recognises=True, reads_features=False),
-    "places": View(fix_places, find_places, keeps_graph=True, recognises=True),
+    "places": View(fix_positions, find_positions, keeps_graph=True, recognises=True),
     "links": View(_two_steps, keeps_graph=True, reads_features=False),
     "unit+links": View(_unit_and_links, keeps_graph=True, recognises=True),
 }

@@ -54,22 +54,22 @@ def score_labels(probabilities: Values, truth: Values) -> dict[str, Any]:
     # Slow to import, and used once per run.
     from sklearn.metrics import average_precision_score, f1_score, label_ranking_loss
 
-    true, said = truth > 0.5, probabilities > 0.5
+    true, outputs = truth > 0.5, probabilities > 0.5
     present = true.any(axis=0)
     clipped = np.clip(probabilities, 1e-15, 1 - 1e-15)
     scores: dict[str, Any] = {
         "n_vertices": len(truth),
-        "micro_f1": float(f1_score(true, said, average="micro", zero_division=0)),
+        "micro_f1": float(f1_score(true, outputs, average="micro", zero_division=0)),
         "ranking_loss": float(label_ranking_loss(true, probabilities)),
         "log_loss": float(-np.where(true, np.log(clipped), np.log1p(-clipped)).mean()),
-        "all_right": float((true == said).all(axis=1).mean()),
+        "all_right": float((true == outputs).all(axis=1).mean()),
     }
     if present.any():
         every = average_precision_score(true, probabilities, average="micro")
         scores["micro_average_precision"] = float(every)
         of = {"average": "macro"}
-        true, said = true[:, present], said[:, present]
-        scores["macro_f1"] = float(f1_score(true, said, zero_division=0, **of))
+        true, outputs = true[:, present], outputs[:, present]
+        scores["macro_f1"] = float(f1_score(true, outputs, zero_division=0, **of))
         ranked = average_precision_score(true, probabilities[:, present], **of)
         scores["average_precision"] = float(ranked)
     return scores

@@ -267,8 +267,8 @@ def _leaf_votes(
     ends = np.flatnonzero(leaf)
     row, classes = np.nonzero(counts[ends])
     at = ends[row]
-    said = counts[at, classes] / (counts.sum(axis=1)[at] if shares else 1.0)
-    return sp.csr_array((said.astype(np.float32), (at, classes)), counts.shape)
+    votes = counts[at, classes] / (counts.sum(axis=1)[at] if shares else 1.0)
+    return sp.csr_array((votes.astype(np.float32), (at, classes)), counts.shape)
 
 
 def _with_sparse_votes(state: Mapping[str, Any], n_classes: int) -> Mapping[str, Any]:

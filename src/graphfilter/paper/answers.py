@@ -103,7 +103,7 @@ def measured(folder: Path, options: Options) -> dict[int, list[Measured]]:
 
 
 def _cells(block: Block) -> Iterator[tuple[int, Measured]]:
-    place = next((said for words, said in PLACES.items() if words in block.heading), "row")
+    place = next((short for words, short in PLACES.items() if words in block.heading), "row")
     for row in block.rows:
         for column, cell in zip(block.columns, row.cells, strict=True):
             if place and isinstance(cell, ComparedAccuracy) and cell.n and cell.published:

@@ -88,8 +88,8 @@ class ComparedAccuracy:
         notes = [self.scaling] if self.scaling else []
         notes += [f"{self.n_failed} failed"] if self.n_failed else []
         notes += [f"{self.n_cut} cut"] if self.n_cut else []
-        said = f" ({', '.join(notes)})" if notes else ""
-        return f"{self.mean:.2f} ± {self.deviation:.2f}{said}"
+        text = f" ({', '.join(notes)})" if notes else ""
+        return f"{self.mean:.2f} ± {self.deviation:.2f}{text}"
 
 
 def compare_accuracy(
@@ -141,10 +141,10 @@ def compare_chosen(
         return float(np.mean(scores)) if scores else -math.inf
 
     found = {
-        said: select(records, dataset, model, scaling=scaling, split_rule=split_rule)
-        for scaling, said in scalings.items()
+        title: select(records, dataset, model, scaling=scaling, split_rule=split_rule)
+        for scaling, title in scalings.items()
     }
-    chosen = max(found, key=lambda said: validated(found[said]))
+    chosen = max(found, key=lambda title: validated(found[title]))
     return replace(compare_accuracy(found[chosen], published), scaling=chosen)
 
 

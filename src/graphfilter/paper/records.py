@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,7 +28,16 @@ def read_lines_of(folder: Path, name: str, read: Callable[[bytes], T], what: str
     if path is None:
         problem = f"there are no such records, nor gzipped ones; {remedy(folder, name)}"
         raise DataFileError(folder / f"{name}.jsonl", problem)
-    return read_lines(path, read, what)[0]
+    state = path.stat()
+    return list(_read_once(path, (state.st_mtime_ns, state.st_size), read, what))
+
+
+@cache
+def _read_once(
+    path: Path, state: tuple[int, int], read: Callable[[bytes], T], what: str
+) -> tuple[T, ...]:
+    """Read a file that others have read already, and that has not changed since, no more."""
+    return tuple(read_lines(path, read, what)[0])
 
 
 def read_target_records(folder: Path, name: str) -> list[Record]:

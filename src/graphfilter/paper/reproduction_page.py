@@ -132,12 +132,12 @@ def own_system(rendered: Iterable[Rendered]) -> str:
     for row, column, cell in first_comparisons(rendered):
         if row == title:
             places[cell.mark].append(column)
-    said = [
+    verdicts = [
         f"{VERDICTS[mark]} on {listed(list(dict.fromkeys(names)), most=10)}"
         for mark, names in places.items()
         if names
     ]
-    return f"{title}, the paper's own system, is {'; '.join(said)}." if said else ""
+    return f"{title}, the paper's own system, is {'; '.join(verdicts)}." if verdicts else ""
 
 
 def first_comparisons(rendered: Iterable[Rendered]) -> list[tuple[str, str, ComparedAccuracy]]:

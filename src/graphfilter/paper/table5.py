@@ -70,8 +70,8 @@ def _large_alphas(records: Sequence[Record], datasets: Sequence[str]) -> Block:
             runs = select(records, dataset, system)
             learned = [a for r in runs for a in r.filter.get("alpha", []) if a is not None]
             sizes = np.abs(np.array(learned, dtype=float))
-            said = f"{np.mean(sizes > 1):.0%}, at most {sizes.max():.2f}" if len(sizes) else ""
-            cells.append(said)
+            text = f"{np.mean(sizes > 1):.0%}, at most {sizes.max():.2f}" if len(sizes) else ""
+            cells.append(text)
         rows.append(Row(title, tuple(cells)))
     heading = "Learned α with |α| > 1, of all layers and runs"
     return Block(heading, titles_of(datasets), tuple(rows))

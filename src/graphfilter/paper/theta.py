@@ -38,8 +38,8 @@ def show(records: Sequence[Record], datasets: Sequence[str]) -> Rendered:
         rows.append(Row(f"θ = {theta:g}", tuple(cells)))
     heading = f"{system.title}, features divided by their row's sum; the Geom-GCN splits"
     titles = titles_of(datasets)
-    said = ", ".join(f"{own[d]:g} on {t}" for d, t in zip(datasets, titles, strict=True))
-    note = f"Its authors recommend θ = {said}; all else is as they set it for the dataset."
+    recommended = ", ".join(f"{own[d]:g} on {t}" for d, t in zip(datasets, titles, strict=True))
+    note = f"Its authors recommend θ = {recommended}; all else is as they set it for the dataset."
     title = "How much the accuracy of GCNII* depends on θ (section 6.2)"
     return Rendered(title, (Block(heading, titles, tuple(rows)),), notes=(note,))
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.estimators import OfCommittee
-from graphfilter.fits import Comparison, Fit, Said, Yardstick, answers_of
+from graphfilter.fits import Comparison, Fit, ModelOutputs, Yardstick, answers_of
 from graphfilter.systems import GROUPS
 from graphfilter.wording import count
 
@@ -80,15 +80,15 @@ def view_members(fit: Fit, found: Comparison) -> MembersView | None:
     return MembersView(describe_needs(kinds, found.yardstick), tuple(kinds), committee.absent_)
 
 
-def _said(fit: Fit, predicted: NDArray[Any], second: NDArray[np.float64] | None) -> Said:
+def _said(fit: Fit, predicted: NDArray[Any], second: NDArray[np.float64] | None) -> ModelOutputs:
     """Return what a member says of the judged vertices, by the decision of the fit."""
     judged = fit.judged
     if not fit.task.one_class:
-        return Said(predicted[judged].astype(np.float64), predicted[judged])
+        return ModelOutputs(predicted[judged].astype(np.float64), predicted[judged])
     if second is None:
-        return Said(np.eye(len(fit.names))[predicted[judged]], predicted[judged])
+        return ModelOutputs(np.eye(len(fit.names))[predicted[judged]], predicted[judged])
     outputs = np.stack([1 - second[judged], second[judged]], axis=1)
-    return Said(outputs, answers_of(fit.task, outputs, fit.names, fit.asked))
+    return ModelOutputs(outputs, answers_of(fit.task, outputs, fit.names, fit.asked))
 
 
 def describe_needs(kinds: Sequence[KindRow], by: type[Yardstick] | Yardstick) -> str:

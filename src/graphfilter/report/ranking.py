@@ -64,15 +64,15 @@ class Ranking:
         name = METRICS[self.metric].name
         first = [entry.title for entry in self.entries if entry.cell.mean == best.cell.mean]
         have = "has" if len(first) == 1 else "share"
-        said = f"{listed(first)} {have} the {extreme} {name}, {form(best.cell.mean)}"
+        text = f"{listed(first)} {have} the {extreme} {name}, {form(best.cell.mean)}"
         if best.cell.n > 1 and not best.cell.deviation:
-            said += " in every run"
+            text += " in every run"
         elif math.isfinite(best.low):
-            said += f" (95 % interval {form(best.low)} to {form(best.high)})"
+            text += f" (95 % interval {form(best.low)} to {form(best.high)})"
         for verdict in ("not clearly worse", "clearly worse"):
             if names := [title for title in self.titles(verdict) if title not in first]:
-                said += f"; {listed(names)} {'is' if len(names) == 1 else 'are'} {verdict}"
-        return f"{said}."
+                text += f"; {listed(names)} {'is' if len(names) == 1 else 'are'} {verdict}"
+        return f"{text}."
 
 
 def rank_systems(summary: Summary, records: Sequence[Record]) -> list[Ranking]:
@@ -116,11 +116,11 @@ def headline(found: Sequence[Ranking]) -> str:
     if most == len(tested):
         where = "both" if most == 2 else f"all {most}"
     one = len(leaders) == 1
-    said = f"{listed(leaders)} {'is' if one else 'are'} best, or not clearly worse than the best, "
-    said += f"on {where} datasets"
+    text = f"{listed(leaders)} {'is' if one else 'are'} best, or not clearly worse than the best, "
+    text += f"on {where} datasets"
     if most < len(tested):
-        return f"No system is best everywhere: {said}, more than any other."
-    return f"{said}{'' if len(leaders) == len(titles) else '; no other system is'}."
+        return f"No system is best everywhere: {text}, more than any other."
+    return f"{text}{'' if len(leaders) == len(titles) else '; no other system is'}."
 
 
 def _interval(cell: CellSummary, test_train_ratio: float, metric: str) -> tuple[float, float]:

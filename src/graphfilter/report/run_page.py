@@ -90,7 +90,7 @@ def render_report(page: Page) -> str:
         size=describe_size(graph, fit),
         kind="" if diagnosis is None else diagnosis.kind.replace(" %", "\xa0%"),
         shape=shape,
-        heard=_filters_heard(fit),
+        filters_used=_filters_used(fit),
         diagnosis=diagnosis,
         advice=fit.diagnosis.advice,
         degrees=_degrees(graph),
@@ -152,7 +152,7 @@ def describe_size(graph: Graph, fit: Fit | None = None) -> str:
     return ", ".join((*sizes, what) if what else sizes)
 
 
-def _filters_heard(fit: Fit) -> bool:
+def _filters_used(fit: Fit) -> bool:
     """Return whether a filter that is drawn has a share in the answer."""
     estimator = fit.estimator
     return any(estimator.fitted_members_[i].weight > 0 for i in estimator.drawn_members_)

@@ -63,10 +63,10 @@ class Words:
             whom = "this model" if self.found.graph_could_help else "it"
             return f"the graph misleads {whom} ({without} without it)"
         network = "the same network" if self.adaptive else "a network"
-        said = f"it ties with {network} without the graph ({without})"
+        text = f"it ties with {network} without the graph ({without})"
         if self.found.graph_could_help:
-            return said
-        return f"{said}: the graph makes no clear difference"
+            return text
+        return f"{text}: the graph makes no clear difference"
 
     def _adapting(self) -> str:
         """Return whether a fixed filter would do."""
@@ -99,10 +99,10 @@ class Words:
         if guessing.verdict == "worse":
             return f"The model does worse than {guess}: look at its errors one by one."
         if guessing.verdict == "tie":
-            said = f"The model ties with {guess}"
+            text = f"The model ties with {guess}"
             if named[NO_GRAPH].verdict == "worse":
-                return f"{said}; the features alone do better."
-            return f"{said}: more labels or more informative features are needed."
+                return f"{text}; the features alone do better."
+            return f"{text}: more labels or more informative features are needed."
         return f"{self._where_from(guess)}{self._two_steps()}"
 
     def _where_from(self, guess: str) -> str:
@@ -155,10 +155,10 @@ def begin(fit: Fit, found: Comparison) -> str:
             share = f"{round(found.ours.value * n)} of {n}"
         return f"The model is right for {share} {where}"
     if isinstance(found.yardstick, Ranking | MeanCost):
-        said = _say_found(fit, where)
+        text = _say_found(fit, where)
         if isinstance(found.yardstick, Ranking):
-            return f"{said} (average precision {shown})"
-        return f"{said}, which costs {shown} per vertex"
+            return f"{text} (average precision {shown})"
+        return f"{text}, which costs {shown} per vertex"
     if isinstance(found.yardstick, LabelsWrong):
         return f"{shown} of the labels are predicted wrong for {where}"
     return f"{fit.names[0]} is predicted with a typical error (RMSE) of {shown} for {where}"

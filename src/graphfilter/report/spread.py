@@ -44,13 +44,13 @@ def view_spread(repeats: Mapping[str, Any], metrics: Mapping[str, Metric], key: 
     first = rows[key] if key in rows else rows[next(name for name in metrics if name in rows)]
     where = {"test": "test", "val": "validation", "train": "training"}[part]
     what = "splits" if repeats["splits"] == "drawn" else "seeds on the same split"
-    said = f"Over {repeats['n']} {what} the {where} {first.name} is {first.mean} on average"
+    text = f"Over {repeats['n']} {what} the {where} {first.name} is {first.mean} on average"
     if first.interval:
-        said += f" (95\xa0% interval of the mean {first.interval})"
+        text += f" (95\xa0% interval of the mean {first.interval})"
     ends = f", from {first.least} to {first.most}"
     if first.least == first.most:
         ends = ", the same every time"
-    return Spread(repeats["n"], where, f"{said}{ends}.", tuple(rows.values()))
+    return Spread(repeats["n"], where, f"{text}{ends}.", tuple(rows.values()))
 
 
 def _row(metric: Metric, found: Mapping[str, Any]) -> SpreadRow:

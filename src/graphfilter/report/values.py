@@ -38,8 +38,8 @@ def label_rows(fit: Fit) -> list[LabelRow]:
     precision, recall, f1, support = scored
     n_known = fit.plan.truth[fit.plan.known].sum(axis=0)
     ranked = [
-        float(average_precision_score(true, said)) if true.any() else np.nan
-        for true, said in zip(truth.T, outputs.T, strict=True)
+        float(average_precision_score(true, own_outputs)) if true.any() else np.nan
+        for true, own_outputs in zip(truth.T, outputs.T, strict=True)
     ]
     rows = zip(fit.names, n_known, support, precision, recall, f1, ranked, strict=True)
     return [

@@ -81,11 +81,11 @@ def most_doubted(fit: Fit) -> NDArray[np.int64]:
 def most_missed(fit: Fit) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the vertices whose known values are missed most, and by how much."""
     known = np.flatnonzero(fit.plan.known)
-    truth, said = fit.plan.truth[known], fit.outputs[known]
+    truth, outputs = fit.plan.truth[known], fit.outputs[known]
     if fit.task is REGRESSION:
-        error = (said - truth)[:, 0]
+        error = (outputs - truth)[:, 0]
     else:
-        clipped = np.clip(said, 1e-15, 1 - 1e-15)
+        clipped = np.clip(outputs, 1e-15, 1 - 1e-15)
         error = -np.where(truth > 0.5, np.log(clipped), np.log1p(-clipped)).mean(axis=1)
     order = np.argsort(-np.abs(error), kind="stable")[:MOST_VERTICES]
     return known[order], error[order]

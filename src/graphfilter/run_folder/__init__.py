@@ -16,7 +16,7 @@ What belongs here is whatever writes or reads such a folder; what is in it is de
 
 from graphfilter.run_folder.command import OPTIONS as OPTIONS
 from graphfilter.run_folder.description import RunDescription
-from graphfilter.run_folder.fit import FitSummary, fit_folder, take_part
+from graphfilter.run_folder.fit import FitSummary, fit_folder, join_fit
 from graphfilter.run_folder.kept_graph import read_kept_graph, read_reference
 from graphfilter.run_folder.layout import (
     CHECKPOINT_FILE,
@@ -58,6 +58,7 @@ __all__ = [
     "excel_text",
     "explain_run",
     "fit_folder",
+    "join_fit",
     "load_run",
     "make_score_table",
     "predict_graph",
@@ -65,7 +66,6 @@ __all__ = [
     "read_description",
     "read_kept_graph",
     "read_reference",
-    "take_part",
     "write_embeddings",
     "write_prediction_report",
     "write_predictions",

@@ -8,10 +8,10 @@ from pathlib import Path
 from graphfilter.errors import ConfigError
 from graphfilter.estimators import VertexClassifier, VertexEstimator
 from graphfilter.fits import (
-    NOTHING_ASKED,
-    Asked,
+    DEFAULT_REQUEST,
     Fit,
     FitMetrics,
+    FitRequest,
     Plan,
     check_coverage_asked,
     measure_fit,
@@ -29,9 +29,9 @@ from graphfilter.run_folder.layout import (
     METRICS_FILE,
     PREDICTIONS_FILE,
     REPORT_FILE,
-    let_begin,
     open_folder,
     remove_checkpoints,
+    wait_for_folder,
 )
 from graphfilter.run_folder.loading import save_run
 from graphfilter.run_folder.pictures import draw_channel_picture, draw_filter_picture
@@ -69,7 +69,7 @@ def fit_folder(
     on_epoch: OnEpoch | None = None,
     on_baseline: OnEpoch | None = None,
     command_out: str | None = None,
-    asked: Asked = NOTHING_ASKED,
+    asked: FitRequest = DEFAULT_REQUEST,
 ) -> FitSummary:
     """Fit an estimator and leave predictions, metrics, model, pictures and report in a folder.
 
@@ -103,7 +103,7 @@ def fit_folder(
         plan, estimator, str(out) if command_out is None else command_out, baselines=baselines
     )
     with open_folder(out, overwrite=overwrite, resume=resume) as folder:
-        let_begin()
+        wait_for_folder()
         fit = train_fit(
             plan, estimator, asked=asked, baselines=baselines, resume=resume, on_epoch=on_epoch,
             checkpoint=folder / CHECKPOINT_FILE, on_baseline=on_baseline,
@@ -113,7 +113,7 @@ def fit_folder(
     return summary
 
 
-def take_part(
+def join_fit(
     plan: Plan,
     estimator: VertexEstimator,
     out: str | Path,
@@ -121,20 +121,20 @@ def take_part(
     resume: bool = False,
     baselines: bool = True,
     on_epoch: OnEpoch | None = None,
-    asked: Asked = NOTHING_ASKED,
+    asked: FitRequest = DEFAULT_REQUEST,
 ) -> None:
     """Do the share of another process in :func:`fit_folder`, which the first of them calls.
 
     Nothing but the checkpoints of members is written.
     """
-    let_begin()
+    wait_for_folder()
     train_fit(
         plan, estimator, asked=asked, baselines=baselines, resume=resume, on_epoch=on_epoch,
         checkpoint=Path(out) / CHECKPOINT_FILE, on_baseline=on_epoch,
     )  # fmt: skip
 
 
-def _write_run(fit: Fit, folder: Path, command: str, asked: Asked) -> FitSummary:
+def _write_run(fit: Fit, folder: Path, command: str, asked: FitRequest) -> FitSummary:
     """Write every file of a run, the model last."""
     conclusion = conclude(fit)
     metrics = measure_fit(fit, conclusion.found)
@@ -161,4 +161,4 @@ def _write_run(fit: Fit, folder: Path, command: str, asked: Asked) -> FitSummary
     if asked.forget_ids:
         fit.estimator.forget_ids()
     save_run(fit.estimator, folder, run)
-    return FitSummary(fit, metrics, conclusion, folder, tuple(filter(None, [kept.said])))
+    return FitSummary(fit, metrics, conclusion, folder, tuple(filter(None, [kept.note])))

@@ -32,12 +32,12 @@ class Kept:
     ----------
     sha256 : str
         Of the file; empty where there is none.
-    said : str
+    note : str
         What a user should know of it; empty where there is nothing to say.
     """
 
     sha256: str = ""
-    said: str = ""
+    note: str = ""
 
 
 def keep_graph(fit: Fit, folder: Path, wanted: bool | None) -> Kept:
@@ -51,7 +51,7 @@ def keep_graph(fit: Fit, folder: Path, wanted: bool | None) -> Kept:
     graph, size = fit.graph, _n_bytes(fit.graph)
     if wanted is None and size > KEPT_BYTES:
         return Kept(
-            said=f"The graph takes {_megabytes(size)}, more than {_megabytes(KEPT_BYTES)}, and "
+            note=f"The graph takes {_megabytes(size)}, more than {_megabytes(KEPT_BYTES)}, and "
             "is not saved with the run. With `keep_graph=True` it is, and predict --with "
             "run then needs new rows only."
         )
@@ -64,7 +64,7 @@ def keep_graph(fit: Fit, folder: Path, wanted: bool | None) -> Kept:
     try:
         write_npz(bare, path)
     except GraphError as error:
-        return Kept(said=f"The graph is not saved with the run: {error}")
+        return Kept(note=f"The graph is not saved with the run: {error}")
     return Kept(
         _sha256(path),
         f"The graph is saved with the run ({GRAPH_FILE}, {_megabytes(path.stat().st_size)}): "

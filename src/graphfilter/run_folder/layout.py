@@ -47,7 +47,7 @@ def open_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Generator[
         yield folder
 
 
-def let_begin() -> None:
+def wait_for_folder() -> None:
     """Let other processes begin when the first has its folder."""
     if (group := current()) is not None:
         group.on_first(lambda: None)

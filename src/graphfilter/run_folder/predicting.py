@@ -67,7 +67,7 @@ class Prediction:
         The graph they are predicted on, with features as the model takes them.
     rows : int array (n,)
         Where they are in it.
-    said : MemberAnswers
+    member_outputs : MemberAnswers
         Of that graph.
     every_answer : array (N,) or (N, C)
         Of all its vertices: class numbers, labels of 0 and 1, or numbers.
@@ -85,7 +85,7 @@ class Prediction:
     run: RunDescription
     whole: Graph
     rows: NDArray[np.int64]
-    said: MemberAnswers
+    member_outputs: MemberAnswers
     every_answer: NDArray[Any]
     parts: NDArray[np.str_]
     coverage: float | None = None
@@ -109,7 +109,7 @@ class Prediction:
 
     def outputs(self, rows: Rows = ALL) -> NDArray[np.float64]:
         """Return the outputs for some of the vertices (m, C)."""
-        return self.said.outputs(self.rows[rows])
+        return self.member_outputs.outputs(self.rows[rows])
 
     def sets(self, rows: Rows = ALL) -> NDArray[np.bool_] | None:
         """Return the sets of some of the vertices (m, C), where there are some."""
@@ -121,7 +121,7 @@ class Prediction:
         """Compare the vertices that are new to the run with its own; all, where none is new."""
         new = self.rows[self.parts == NEW]
         return find_drift(
-            reference, self.whole, self.estimator.task_, self.names, self.said.outputs,
+            reference, self.whole, self.estimator.task_, self.names, self.member_outputs.outputs,
             self.every_answer, new if len(new) else self.rows, are_new=bool(len(new)),
             seed=self.run.seed,
         )  # fmt: skip
@@ -150,12 +150,12 @@ class Prediction:
     def describe_parts(self) -> str:
         """Say how many vertices were predicted, and what they were in the run."""
         found = self.count_parts()
-        said = count(self.graph.n_vertices, "vertex", "vertices") + " predicted"
+        text = count(self.graph.n_vertices, "vertex", "vertices") + " predicted"
         if PART_TITLES[UNKNOWN] in found:
-            return f"{said}; the run's predictions.csv, which says what they were, cannot be read."
+            return f"{text}; the run's predictions.csv, which says what they were, cannot be read."
         if found.keys() == {PART_TITLES[NEW]}:
-            return f"{said}, all new to the run."
-        return f"{said}: {listed([f'{n:,} {title}' for title, n in found.items()])}."
+            return f"{text}, all new to the run."
+        return f"{text}: {listed([f'{n:,} {title}' for title, n in found.items()])}."
 
     def describe_recognised(self) -> list[str]:
         """Say which vertices the model knows by their ids, where it can make use of that."""
@@ -170,20 +170,24 @@ class Prediction:
             unseen, on = np.ones_like(unseen), ""
         if self.intervals is not None:
             width = float(np.median(np.diff(self.intervals[unseen, 0], axis=1)))
-            said = [f"Intervals with coverage {share} have a median width of {number(width)}{on}."]
+            sentences = [
+                f"Intervals with coverage {share} have a median width of {number(width)}{on}."
+            ]
         else:
             assert self.packed_sets is not None
             size = float(np.bitwise_count(self.packed_sets[unseen]).sum(axis=1).mean())
             of = "classes" if self.estimator.task_.one_class else "labels"
-            said = [f"Prediction sets with coverage {share} have {size:.2f} {of} on average{on}."]
+            sentences = [
+                f"Prediction sets with coverage {share} have {size:.2f} {of} on average{on}."
+            ]
         n = check_promise(self.estimator.promise_).n_vertices
         if n < fewest_for(self.coverage):
-            said.append(
+            sentences.append(
                 f"{count(n, 'validation vertex', 'validation vertices')} cannot calibrate this "
                 f"coverage, which needs {fewest_for(self.coverage)}: every set or interval holds "
                 "everything."
             )
-        return [*said, EXCHANGEABLE]
+        return [*sentences, EXCHANGEABLE]
 
 
 def predict_run(
@@ -215,31 +219,33 @@ def predict_run(
     with warnings.catch_warnings():
         # Told by describe_recognised.
         warnings.simplefilter("ignore", ChangedVerticesWarning)
-        said = estimator.ask(target, scratch)
+        member_outputs = estimator.ask(target, scratch)
     # Only now: what each vertex was takes memory too.
     parts = parts_in_run(folder, asked)
-    every = _every_answer(estimator, run, said, graph.n_vertices)
-    made = Prediction(asked, estimator, run, target, rows, said, every, parts, coverage)
+    every = _every_answer(estimator, run, member_outputs, graph.n_vertices)
+    made = Prediction(asked, estimator, run, target, rows, member_outputs, every, parts, coverage)
     if coverage is None:
         return made
     if isinstance(estimator, VertexRegressor):
-        ends = [said.intervals(own, coverage) for own in _in_groups(rows)]
+        ends = [member_outputs.intervals(own, coverage) for own in _in_groups(rows)]
         return replace(made, intervals=np.concatenate(ends))
     packed = [
-        np.packbits(with_answers(said.sets(own, coverage), every[own]), axis=1)
+        np.packbits(with_answers(member_outputs.sets(own, coverage), every[own]), axis=1)
         for own in _in_groups(rows)
     ]
     return replace(made, packed_sets=np.concatenate(packed))
 
 
 def _every_answer(
-    estimator: VertexEstimator, run: RunDescription, said: MemberAnswers, n: int
+    estimator: VertexEstimator, run: RunDescription, member_outputs: MemberAnswers, n: int
 ) -> NDArray[Any]:
     """Return what is answered of every vertex: class numbers in few bytes, bits of labels."""
     task, names = estimator.task_, [str(name) for name in estimator.target_names_]
     kind = np.float64 if task is REGRESSION else np.int32 if task.one_class else np.int8
     found = [
-        answers_of(task, said.outputs(slice(at, at + GROUP)), names, run.decision).astype(kind)
+        answers_of(task, member_outputs.outputs(slice(at, at + GROUP)), names, run.decision).astype(
+            kind
+        )
         for at in range(0, n, GROUP)
     ]
     return np.concatenate(found)

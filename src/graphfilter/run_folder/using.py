@@ -27,12 +27,15 @@ def predict_graph(
     run: RunDescription,
     graph: Graph,
     only: NDArray[np.int64] | None = None,
+    in_larger: float | None = None,
 ) -> NDArray[np.float64]:
     """Return the outputs of the model of a run for another graph (n, C): probabilities, or numbers.
 
-    ``only`` are the vertices to answer for; all unless given.
+    ``only`` are the vertices to answer for; all unless given. ``in_larger`` is the share of the
+    fitted vertices in the graph that this one is a part of, where it is.
     """
-    return estimator.answers(graph=as_fitted(estimator, run, graph), only=only)
+    target = as_fitted(estimator, run, graph)
+    return estimator.answers(graph=target, only=only, in_larger=in_larger)
 
 
 def as_fitted(estimator: VertexEstimator, run: RunDescription, graph: Graph) -> Graph:
@@ -85,8 +88,8 @@ def explain_run(
         odds = f", log-odds {run.decision.log_odds}" if run.decision.log_odds else ""
         notes = (f"{name} is predicted from a probability of {least:.3g}{odds}.",)
     if target.checksum() != run.data_checksum:
-        said = "this is not the graph of the fit: the model is explained on the given graph."
-        notes = (*notes, said)
+        text = "this is not the graph of the fit: the model is explained on the given graph."
+        notes = (*notes, text)
     prepared = classifier.prepare(target)
     if not of_classes:
         found = explain_output(classifier, prepared, probabilities, numbers, output, most=most)

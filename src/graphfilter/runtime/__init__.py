@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphfilter.runtime.allocator import keep_freed_memory
 from graphfilter.runtime.caches import processor_caches
-from graphfilter.runtime.launched import Launched, common_exit, launched, may_speak
+from graphfilter.runtime.launched import Launched, common_exit, is_first_to_fail, launched
 from graphfilter.runtime.memory import gpu_memory, memory_of_process
 from graphfilter.runtime.pace import Pace
 from graphfilter.runtime.package import content_hash
@@ -55,9 +55,9 @@ __all__ = [
     "current",
     "device_title",
     "gpu_memory",
+    "is_first_to_fail",
     "keep_freed_memory",
     "launched",
-    "may_speak",
     "memory_of_process",
     "own_torch_state",
     "pick_device",

@@ -73,7 +73,7 @@ def job_store() -> Any:
 
 
 @cache
-def may_speak() -> bool:
+def is_first_to_fail() -> bool:
     """Return whether this process is the first to end in an error: one of a job says why."""
     if launched().size == 1:
         return True
@@ -97,7 +97,7 @@ def common_exit(code: int) -> int:
     # What torchrun sends when another process has exited must not become the code of this one.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
-        if may_speak():
+        if is_first_to_fail():
             job_store().set("code", str(code))
             return code
         job_store().wait(["code"], timedelta(seconds=SECONDS_TO_SPEAK))

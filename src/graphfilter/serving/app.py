@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.serving.asked import NewVertex, read_asked
+from graphfilter.serving.asked import NewVertex, read_score_request
 from graphfilter.serving.limits import Limits, RequestError
 from graphfilter.serving.openapi import describe_endpoint, describe_model
 from graphfilter.serving.page import render_docs
@@ -48,7 +48,7 @@ class Handlers:
 
     async def score(self, request: Request) -> Response:
         body = await read_body(request, self.limits.bytes, SECONDS_TO_SEND)
-        asked = read_asked(body, self.limits)
+        asked = read_score_request(body, self.limits)
         known = self.scorer.score_known(asked.ids)
         new = await self._score_new(asked.new) if asked.new else Scores([])
         found = {"vertices": [*known.vertices, *new.vertices], "notes": [*new.notes]}

@@ -36,14 +36,14 @@ class NewVertex:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ScoreRequest:
     """What one request asks for."""
 
     ids: tuple[str, ...] = ()
     new: tuple[NewVertex, ...] = field(default_factory=tuple)
 
 
-def read_asked(body: bytes, limits: Limits) -> Asked:
+def read_score_request(body: bytes, limits: Limits) -> ScoreRequest:
     """Read a request; a :class:`RequestError` says what is wrong with it, and where."""
     content = _parse(body)
     if not isinstance(content, dict):
@@ -72,7 +72,7 @@ def read_asked(body: bytes, limits: Limits) -> Asked:
                 "Give every vertex another id, or leave the ids out.",
             )
         seen.add(vertex.id)
-    return Asked(ids, new)
+    return ScoreRequest(ids, new)
 
 
 def _parse(body: bytes) -> Any:

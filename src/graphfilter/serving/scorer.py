@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import GraphError, GraphFilterError
+from graphfilter.errors import GraphError, GraphFilterError, check_count
 from graphfilter.estimators import VertexEstimator
 from graphfilter.fits import answers_of
 from graphfilter.graph import Graph, grow
@@ -38,7 +38,9 @@ class Scorer:
     says of the graph. For new vertices the model is evaluated on the graph with them and their
     edges appended, as a whole and without approximation: what ``graphfilter predict`` says of that
     graph. Models whose answer depends on one row alone read those of the new vertices only, which
-    changes nothing. Nothing of it is kept, so that no request depends on another one.
+    changes nothing. With ``within``, the model is evaluated on the vertices near the new ones only,
+    which is an approximation, and said. Nothing of it is kept, so that no request depends on
+    another one.
 
     Parameters
     ----------
@@ -46,6 +48,9 @@ class Scorer:
         As :func:`graphfilter.run_folder.load_run` gives them.
     graph : Graph
         That of the fit, or another one with the same features.
+    within : int, optional
+        New vertices are scored on the vertices at most so many edges away from them, where these
+        are less than half of all; on the whole graph otherwise, and where None.
     """
 
     def __init__(
@@ -54,7 +59,9 @@ class Scorer:
         run: RunDescription,
         encoder: TableEncoder | None,
         graph: Graph,
+        within: int | None = None,
     ) -> None:
+        self.within = None if within is None else check_count("within", within)
         self.estimator, self.run = estimator, run
         self.names = [str(name) for name in estimator.target_names_]
         self._outputs = predict_graph(estimator, run, graph)
@@ -64,6 +71,8 @@ class Scorer:
         ids = range(self.graph.n_vertices) if held is None else held
         self._numbers = {str(id): number for number, id in enumerate(ids)}
         self.columns = FeatureColumns(encoder, self.graph.feature_names, self.graph.n_features)
+        known = estimator.recognise(self.graph)
+        self._in_larger = 1.0 if known is None else known.share_present
         self.can_grow = run.vertex_features and not estimator.system_.keeps_graph
 
     def score_known(self, ids: Sequence[str]) -> Scores:
@@ -99,11 +108,17 @@ class Scorer:
                 )
         features, notes = self.columns.encode(vertices)
         grown = self._grown(vertices, features)
+        old = grown.n_vertices - len(vertices)
+        near = old < self.graph.n_vertices
         try:
-            own = np.arange(self.graph.n_vertices, grown.n_vertices)
-            outputs = predict_graph(self.estimator, self.run, grown, own)
+            own = np.arange(old, grown.n_vertices)
+            part = self._in_larger if near else None
+            outputs = predict_graph(self.estimator, self.run, grown, own, part)
         except GraphFilterError as error:
             raise RequestError(422, str(error), "Compare with the features of the fit.") from None
+        if near:
+            text = f"new vertices are scored on the {old:,} nearest of {self.graph.n_vertices:,} "
+            notes = (*notes, f"{text}vertices, at most {self.within} edges away: an approximation.")
         return Scores(self._described(ids, outputs, new=True), notes)
 
     def _grown(self, vertices: Sequence[NewVertex], features: Any) -> Graph:
@@ -128,15 +143,35 @@ class Scorer:
                 kinds.append(self._kind(link, where))
         weighted = any(weight is not None for weight in weights)
         names = None if self.graph.vertex_names is None else list(own)
+        ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        graph, near = self.graph, self._near(np.unique(ends[ends < n]))
+        if near is not None:
+            graph = graph.subgraph(near)
+            ends = np.where(ends < n, np.searchsorted(near, ends), ends - n + len(near))
         try:
             return grow(
-                self.graph, features, np.array(pairs, dtype=np.int64).reshape(-1, 2),
+                graph, features, ends,
                 weights=[1.0 if w is None else w for w in weights] if weighted else None,
                 kinds=kinds if self.graph.kinds is not None else None,
                 vertex_names=names,
             )  # fmt: skip
         except GraphError as error:
             raise RequestError(422, str(error), "Leave weights out, or send others.") from None
+
+    def _near(self, found: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return the vertices near those that new ones are connected to; None for all."""
+        if self.within is None:
+            return None
+        indptr, indices, n = self.graph.indptr, self.graph.indices, self.graph.n_vertices
+        # One at least: a graph has vertices.
+        near = front = found if len(found) else np.zeros(1, dtype=np.int64)
+        for _ in range(self.within - 1):
+            if not len(front) or 2 * len(near) >= n:
+                break
+            reached = [indices[indptr[v] : indptr[v + 1]] for v in front.tolist()]
+            front = np.setdiff1d(np.concatenate(reached), near)
+            near = np.union1d(near, front)
+        return near.astype(np.int64) if 2 * len(near) < n else None
 
     def _kind(self, link: Link, where: str) -> str:
         known = () if self.graph.kinds is None else self.graph.kinds.names
@@ -157,14 +192,14 @@ class Scorer:
         found: list[dict[str, Any]] = []
         for id, row, answer in zip(ids, outputs.tolist(), answers.tolist(), strict=True):
             by_name = dict(zip(self.names, row, strict=True))
-            said: dict[str, Any] = {"id": id, "new": new}
+            entry: dict[str, Any] = {"id": id, "new": new}
             if task.name == "regression":
-                said["predicted"] = by_name
+                entry["predicted"] = by_name
             elif task.one_class:
-                said["predicted"] = self.names[answer]
-                said["probabilities"] = by_name
+                entry["predicted"] = self.names[answer]
+                entry["probabilities"] = by_name
             else:
-                said["predicted"] = [n for n, has in zip(self.names, answer, strict=True) if has]
-                said["probabilities"] = by_name
-            found.append(said)
+                entry["predicted"] = [n for n, has in zip(self.names, answer, strict=True) if has]
+                entry["probabilities"] = by_name
+            found.append(entry)
         return found

@@ -131,12 +131,12 @@ def _advise(correlation: NDArray[np.float64], steps: int, n_edges: int) -> str:
     who = "Neighbours" if steps == 1 else "Vertices that share a neighbour"
     start = "" if steps == 1 else "No two vertices whose values are known are adjacent. "
     if mean > _CHANCE:
-        said = f"{who} have similar values (correlation {mean:.2f}): the graph should help."
+        text = f"{who} have similar values (correlation {mean:.2f}): the graph should help."
     elif mean < -_CHANCE:
-        said = f"{who} have opposite values (correlation {mean:.2f}): an adaptive filter is needed."
+        text = f"{who} have opposite values (correlation {mean:.2f}): an adaptive filter is needed."
     else:
-        said = (
+        text = (
             f"{who} hardly resemble each other (correlation {mean:.2f}): compare with a model that "
             "ignores the graph."
         )
-    return start + said
+    return start + text

@@ -9,6 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from graphfilter.storage.atomic import unwritable
 from graphfilter.storage.locks import lock, still_names
 
 _LOCK_FILE = ".lock"
@@ -36,7 +37,10 @@ def scratch_folder(prefix: str, place: Path | None = None) -> Generator[Path]:
 
 def _create(prefix: str, place: Path) -> tuple[Path, int]:
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
+        try:
+            folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
+        except OSError as error:
+            raise unwritable(place, error) from None
         descriptor = os.open(folder / _LOCK_FILE, os.O_CREAT | os.O_RDWR, 0o600)
         lock(descriptor, wait=True)
         # Another process may have removed the folder between its creation and its lock.

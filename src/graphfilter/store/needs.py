@@ -50,15 +50,15 @@ class BuildNeeds:
         sizes = f"About {self.n_edges:,} edges"
         if self.n_vertices:
             sizes += f" and {self.n_vertices:,} vertices"
-        said = [
+        lines = [
             f"{sizes}: the store takes about {say_bytes(self.store_bytes)} of disk, and "
             f"{say_bytes(self.scratch_bytes)} more while it is built; "
             f"{say_bytes(self.free_bytes)} are free.",
             f"The build takes up to {say_bytes(memory)} of memory.",
         ]
         if memory < self.memory_bytes:
-            said[1] += f" {say_bytes(self.memory_bytes)} would be safer for one column at a time."
-        return said
+            lines[1] += f" {say_bytes(self.memory_bytes)} would be safer for one column at a time."
+        return lines
 
     def check(self, folder: Path) -> None:
         """Raise where the disk is too small."""

@@ -145,8 +145,10 @@ def understand_vertices(
     asked = asked_features(vertices, columns, encoder)
     not_free = asked.union(columns.drop)
     told, guesses = guess_vertex_roles(vertices, columns, remembered, not_free)
-    roles, said = settle_vertex_roles(vertices, table, edges, columns, told, guesses, not_free)
-    notes += said
+    roles, found_notes = settle_vertex_roles(
+        vertices, table, edges, columns, told, guesses, not_free
+    )
+    notes += found_notes
     if not columns.features and encoder is None:
         taken = {*roles.values(), *columns.drop}
         asked |= {name for name in table.column_names if name not in taken and not is_index(name)}
@@ -154,11 +156,15 @@ def understand_vertices(
         ids = vertices.as_ids(table.column(roles["id"]))
     n_vertices, arrays = len(ids), _write_ids(ids, vertices, folder)
     notes += note_near_ids(ids, vertices)
-    edge_roles, said = choose_edge_roles(
+    edge_roles, found_notes = choose_edge_roles(
         edges, vertices, _seen_in(ids, edges), columns, remembered
     )  # fmt: skip
     not_kept = ("edge_time", "edge_kind")
-    notes += said if remembered else [*said, *say_unused(edges, edge_roles, without=not_kept)]
+    notes += (
+        found_notes
+        if remembered
+        else [*found_notes, *say_unused(edges, edge_roles, without=not_kept)]
+    )
     # Other columns need the memory.
     del ids
     unlabelled = columns.unlabelled or UNLABELLED

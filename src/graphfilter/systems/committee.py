@@ -32,7 +32,7 @@ class Committee(System):
     """Systems that are trained one after another and answer together.
 
     One setting for every graph: their weights decide which members are used. Members
-    that cannot help are not trained: see :meth:`sitting`.
+    that cannot help are not trained: see :meth:`members_for`.
 
     Attributes
     ----------
@@ -75,17 +75,17 @@ class Committee(System):
     def describe_training(self) -> dict[str, Any]:
         return self.settings()
 
-    def sitting(self, graph: Graph, n_train: int) -> tuple[System, ...]:
+    def members_for(self, graph: Graph, n_train: int) -> tuple[System, ...]:
         """Return the members to be trained on a graph, as they are for so many labels."""
         return tuple(
-            replace(_seated(member, graph), config=self._for_labels(member, n_train))
+            replace(_adapted(member, graph), config=self._for_labels(member, n_train))
             for member in self.members
             if self.absence(member, graph, n_train) is None
         )
 
     def absence(self, member: System, graph: Graph, n_train: int) -> str | None:
         """Return why a member is not trained on a graph; None where it is."""
-        member = _seated(member, graph)
+        member = _adapted(member, graph)
         model = member.model
         if model is None:
             return None
@@ -117,7 +117,7 @@ class Committee(System):
         )
 
 
-def _seated(member: System, graph: Graph) -> System:
+def _adapted(member: System, graph: Graph) -> System:
     """Return a member as it is trained on a graph.
 
     Of features that are too many for boosted trees, trees that vote see compressed ones.
@@ -127,12 +127,12 @@ def _seated(member: System, graph: Graph) -> System:
     return replace(member, view=COMPRESSED_AVERAGES, model=ForestConfig())
 
 
-def in_turn(sitting: Sequence[System]) -> list[System]:
+def in_turn(present: Sequence[System]) -> list[System]:
     """Return members as they are trained: the cheap ones, without epochs, first.
 
     An answer is there early, and says what the others must add to.
     """
-    return sorted(sitting, key=lambda system: not system.is_fitted)
+    return sorted(present, key=lambda system: not system.is_fitted)
 
 
 def repeated_seed(seed: int, repeat: int) -> int:

@@ -22,7 +22,7 @@ class Standing:
 
     Attributes
     ----------
-    said : array (n_val, n_classes)
+    outputs : array (n_val, n_classes)
         Its outputs for the validation vertices.
     epoch : int
         Epochs of its longest run; 0 of a model without epochs.
@@ -30,7 +30,7 @@ class Standing:
         Whether it would train on, or was stopped because it adds nothing.
     """
 
-    said: NDArray[np.float64]
+    outputs: NDArray[np.float64]
     epoch: int
     open: bool
 
@@ -92,12 +92,12 @@ class Member:
         found: list[Standing | None] = []
         for s, split in enumerate(self._splits):
             own = slice(s * self._n_seeds, (s + 1) * self._n_seeds)
-            said = pooling.together([outcome.probabilities[split.val] for outcome in every[own]])
-            if not np.isfinite(said).all():
+            outputs = pooling.together([outcome.probabilities[split.val] for outcome in every[own]])
+            if not np.isfinite(outputs).all():
                 found.append(None)
                 continue
             runs = [] if self._networks is None else self._networks.runs[own]
             epoch = max((len(run.history["loss"]) for run in runs), default=0)
             is_open = any(run.training or run.stopped == SUPERFLUOUS for run in runs)
-            found.append(Standing(said, epoch, is_open))
+            found.append(Standing(outputs, epoch, is_open))
         return found

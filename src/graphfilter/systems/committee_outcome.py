@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphfilter.splits import Split, held_folds
 from graphfilter.systems.committee_part import Part
-from graphfilter.systems.growth import SHARES, said_of_new
+from graphfilter.systems.growth import SHARES, outputs_for_new
 from graphfilter.systems.networks import Outcome
 from graphfilter.systems.pooling import Pool
 from graphfilter.systems.pools import pooling_of
@@ -66,7 +66,7 @@ class CommitteeOutcome(Outcome):
         return sum(part.n_epochs for part in self.parts)
 
     @property
-    def without_a_say(self) -> dict[str, str]:
+    def unused_members(self) -> dict[str, str]:
         """Why members have no share in the answer, of those that failed or were superfluous."""
         silent = {
             part.system.title: part.superfluous
@@ -77,10 +77,10 @@ class CommitteeOutcome(Outcome):
 
     def without(self, *names: str) -> NDArray[np.float64] | None:
         """Return the probabilities of the committee without members; None where none is left."""
-        heard = np.array([part.system.name not in names for part in self.parts])
-        if not heard.any():
+        used = np.array([part.system.name not in names for part in self.parts])
+        if not used.any():
             return None
-        return self.weigh(heard).answer(self.pooled)
+        return self.weigh(used).answer(self.pooled)
 
 
 def weigh_parts(
@@ -102,20 +102,20 @@ def weigh_parts(
         prior = prior_weights([part.system for part in parts], prepared.graph, split)
 
     def fit(
-        heard: NDArray[np.bool_],
+        used: NDArray[np.bool_],
         val: NDArray[np.int64] = split.val,
-        said: NDArray[np.float64] | None = None,
+        outputs: NDArray[np.float64] | None = None,
     ) -> Pool:
-        own = (logits[:, val] if said is None else said)[heard]
-        return pooling.fit(own, truth[val], prior=prior[heard], **options).among(heard)
+        own = (logits[:, val] if outputs is None else outputs)[used]
+        return pooling.fit(own, truth[val], prior=prior[used], **options).among(used)
 
-    def weigh(heard: NDArray[np.bool_], said: NDArray[np.float64] | None = None) -> Pool:
-        shares = fit(heard, said=said).shares
-        return fit(heard & (shares >= min(LEAST, shares.max())), said=said)
+    def weigh(used: NDArray[np.bool_], outputs: NDArray[np.float64] | None = None) -> Pool:
+        shares = fit(used, outputs=outputs).shares
+        return fit(used & (shares >= min(LEAST, shares.max())), outputs=outputs)
 
     everyone = np.ones(len(parts), dtype=bool)
     pool = weigh(everyone)
-    heard = pool.shares > 0
+    used = pool.shares > 0
     growing = () if not any(part.system.recognises for part in parts) else SHARES
     folds = [np.setdiff1d(split.val, held) for held in held_folds(split.val, seed)]
     movable = np.array([not part.system.keeps_graph for part in parts])
@@ -133,12 +133,12 @@ def weigh_parts(
         tuple(
             weigh(
                 everyone,
-                pooling.read(said_of_new(prepared, parts, split, share, seed, class_weight)),
+                pooling.read(outputs_for_new(prepared, parts, split, share, seed, class_weight)),
             )
             for share in growing
         ),
         weigh,
         logits,
-        tuple(fit(heard, others) for others in folds),
+        tuple(fit(used, others) for others in folds),
         failed,
     )

@@ -32,8 +32,8 @@ class Part:
         learned = [run for run in runs if _has_learned(run)]
         if not learned:
             return None
-        said = pooling_of(task).together([run.probabilities for run in learned])
-        return cls(system, tuple(learned), said)
+        outputs = pooling_of(task).together([run.probabilities for run in learned])
+        return cls(system, tuple(learned), outputs)
 
     @property
     def remark(self) -> str:

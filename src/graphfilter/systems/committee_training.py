@@ -53,16 +53,16 @@ def train_committee(request: Request) -> list[CommitteeOutcome]:
     if not isinstance(committee, Committee):
         raise ConfigError(f"{committee.name} must be a committee; it is one system.")
     n_train = min(len(split.train) for split in splits)
-    sitting = [
+    present = [
         for_task(system, prepared.task)
-        for system in in_turn(committee.sitting(prepared.graph, n_train))
+        for system in in_turn(committee.members_for(prepared.graph, n_train))
     ]
-    if not sitting:
+    if not present:
         raise ConfigError(f"no member of {committee.name} can be trained on this graph.")
-    training = _Training(request, sitting, committee.least_repeats)
+    training = _Training(request, present, committee.least_repeats)
     # What a member adds is measured for classes only.
     rounds = committee.rounds if prepared.targets is None else ()
-    most = max(system.config.max_epochs for system in sitting)
+    most = max(system.config.max_epochs for system in present)
     for until in (*takewhile(lambda epochs: epochs < most, rounds), most):
         training.advance(until)
         if until == most or not training.judge(until):
@@ -106,17 +106,17 @@ def describe_failure(error: Exception) -> str:
 class _Training:
     """The members of this process while they are trained, and where those of all stand."""
 
-    def __init__(self, request: Request, sitting: Sequence[System], least_repeats: int) -> None:
-        self._request, self._sitting, self._least_repeats = request, sitting, least_repeats
+    def __init__(self, request: Request, present: Sequence[System], least_repeats: int) -> None:
+        self._request, self._present, self._least_repeats = request, present, least_repeats
         self._prepared, self._splits = request.prepared, request.splits
         self._class_weight, self._on_epoch = request.class_weight, request.on_epoch
         self._of_classes = self._prepared.targets is None
         self._priors = [
-            prior_weights(sitting, self._prepared.graph, split)
+            prior_weights(present, self._prepared.graph, split)
             for split in self._splits
             if self._of_classes
         ]
-        self._watch = Watch(self._on_epoch, [system.title for system in sitting])
+        self._watch = Watch(self._on_epoch, [system.title for system in present])
         self._members: dict[int, Member] = {}
         self._failed: dict[int, str] = {}
         self._standings: list[Standings] = []
@@ -135,31 +135,31 @@ class _Training:
                 self._failed[number] = describe_failure(error)
                 return self._failed[number]
 
-        self._standings = shared(len(self._sitting), work, self._on_epoch)
+        self._standings = shared(len(self._present), work, self._on_epoch)
         if self._on_epoch is not None and self._of_classes:
             self._watch.pool_score = self._score()
 
     def _score(self) -> float:
         """Return the validation accuracy of all members so far together, on the first split."""
-        said = [
+        outputs = [
             (m, each[0])
             for m, each in enumerate(self._standings)
             if isinstance(each, list) and each
         ]
-        heard = [(m, each) for m, each in said if each is not None]
+        used = [(m, each) for m, each in outputs if each is not None]
         index = self._splits[0].val
-        if not heard or not len(index):
+        if not used or not len(index):
             return math.nan
         labels = self._prepared.labels[index]
-        logits = log_probabilities([each.said for _, each in heard])
-        prior = self._priors[0][[m for m, _ in heard]]
+        logits = log_probabilities([each.outputs for _, each in used])
+        prior = self._priors[0][[m for m, _ in used]]
         pool = fit_pool(logits, labels, prior=prior, class_weight=self._class_weight)
         return float((pool.answer(logits).argmax(axis=1) == labels).mean())
 
     def _advance(self, number: int, until: int) -> Standings:
         if number in self._failed:
             return self._failed[number]
-        system, kept = self._sitting[number], self._request.checkpoint
+        system, kept = self._present[number], self._request.checkpoint
         if number not in self._members:
             file = None if kept is None else member_file(kept, system.name)
             begun = self._request.resume and file is not None and file.exists()
@@ -219,17 +219,18 @@ class _Training:
             beyond = any(each is not None and each.epoch > epoch for each in standings)
             if beyond or not open_ones.any() or not len(split.val):
                 continue
-            heard = known & ~np.array(earlier)
-            said = [
-                np.ones_like(_first(standings)) if each is None else each.said for each in standings
+            used = known & ~np.array(earlier)
+            judged_outputs = [
+                np.ones_like(_first(standings)) if each is None else each.outputs
+                for each in standings
             ]
             judged = CrossFit(
-                log_probabilities(said),
+                log_probabilities(judged_outputs),
                 self._prepared.labels[split.val],
                 self._priors[s],
                 self._class_weight,
             )
-            found += [(m, s) for m in superfluous(judged, heard, open_ones, WORTH)]
+            found += [(m, s) for m in superfluous(judged, used, open_ones, WORTH)]
         return found
 
     def end(self) -> dict[str, list[Part] | str]:
@@ -246,8 +247,8 @@ class _Training:
             return member.parts()
 
         found: dict[str, list[Part] | str] = {}
-        parts = shared(len(self._sitting), work, self._on_epoch)
-        for system, own in zip(self._sitting, parts, strict=True):
+        parts = shared(len(self._present), work, self._on_epoch)
+        for system, own in zip(self._present, parts, strict=True):
             if isinstance(own, str) or None in own:
                 found[system.title] = own if isinstance(own, str) else DIVERGED
             elif own:
@@ -256,4 +257,4 @@ class _Training:
 
 
 def _first(standings: Sequence[Standing | None]) -> NDArray[np.float64]:
-    return next(each.said for each in standings if each is not None)
+    return next(each.outputs for each in standings if each is not None)

@@ -77,7 +77,7 @@ def estimate_cost(
     """
     sizes = Sizes.of(graph, n_train)
     if isinstance(system, Committee):
-        members = in_turn(system.sitting(graph, n_train))
+        members = in_turn(system.members_for(graph, n_train))
         alone = [memory_of(member, sizes, memory) for member in members]
         # Between rounds all hold their weights and moments.
         held = sum(each.optimizer for each, _ in alone)

@@ -57,23 +57,23 @@ class CrossFit:
             log_p = log_softmax(logits / np.array(temperatures)[:, None, None], axis=2)
             self._folds.append((fitted, log_p))
 
-    def losses(self, heard: NDArray[np.bool_]) -> Array:
+    def losses(self, used: NDArray[np.bool_]) -> Array:
         """Return the loss of every judge with these members, weighted by its class."""
-        centre = self._prior[heard] / self._prior[heard].sum()
+        centre = self._prior[used] / self._prior[used].sum()
         found = np.empty(len(self._labels))
         for fitted, log_p in self._folds:
-            said = log_p[heard]
+            outputs = log_p[used]
             w = fit_weights(
-                said[:, fitted], self._labels[fitted], centre, self._weight[fitted], STRENGTH
+                outputs[:, fitted], self._labels[fitted], centre, self._weight[fitted], STRENGTH
             )
-            z = weighted_sum(w, said[:, ~fitted])
+            z = weighted_sum(w, outputs[:, ~fitted])
             own = np.take_along_axis(z, self._labels[~fitted][:, None], axis=1)[:, 0]
             found[~fitted] = log_sum(z) - own
         return self._weight * found
 
 
 def superfluous(
-    judged: CrossFit, heard: NDArray[np.bool_], candidates: NDArray[np.bool_], worth: float
+    judged: CrossFit, used: NDArray[np.bool_], candidates: NDArray[np.bool_], worth: float
 ) -> list[int]:
     """Return which candidates add nothing to the other used members, one after another.
 
@@ -83,20 +83,20 @@ def superfluous(
 
     Parameters
     ----------
-    heard, candidates : bool arrays (M,)
+    used, candidates : bool arrays (M,)
         Those that are used, and which of them may be dropped.
     """
-    heard, gone = heard.copy(), list[int]()
-    while heard.sum() > 1:
-        losses = judged.losses(heard)
+    used, gone = used.copy(), list[int]()
+    while used.sum() > 1:
+        losses = judged.losses(used)
         adds = {
-            int(m): _most_added(judged.losses(_without(heard, m)) - losses)
-            for m in np.flatnonzero(heard & candidates)
+            int(m): _most_added(judged.losses(_without(used, m)) - losses)
+            for m in np.flatnonzero(used & candidates)
         }
         if not adds or min(adds.values()) >= worth * losses.mean():
             break
         least = min(adds, key=lambda m: adds[m])
-        heard[least] = False
+        used[least] = False
         gone.append(least)
     return gone
 
@@ -105,7 +105,7 @@ def _most_added(differences: Array) -> float:
     return float(differences.mean() + differences.std() / np.sqrt(len(differences)))
 
 
-def _without(heard: NDArray[np.bool_], member: np.intp) -> NDArray[np.bool_]:
-    others = heard.copy()
+def _without(used: NDArray[np.bool_], member: np.intp) -> NDArray[np.bool_]:
+    others = used.copy()
     others[member] = False
     return others

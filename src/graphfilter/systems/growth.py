@@ -28,7 +28,7 @@ from graphfilter.systems.system import System
 SHARES = (0.9, 0.7, 0.5)
 
 
-def said_of_new(
+def outputs_for_new(
     prepared: Prepared,
     parts: Sequence[Part],
     split: Split,
@@ -48,14 +48,14 @@ def said_of_new(
     place[split.val] = np.arange(len(split.val))
     for asked, new in parts_taken_out(prepared.graph.n_vertices, split.val, share, seed):
         partly = prepared.knowing(Known.all_but(prepared.graph.n_vertices, new))
-        for said, part in zip(found, parts, strict=True):
+        for outputs, part in zip(found, parts, strict=True):
             if part.system.recognises:
                 networks = [
                     _fitted_to(partly, part.system, run.network, split, class_weight)
                     for run in part.runs
                 ]
                 answers = predict_networks(partly, part.system, networks, rows=asked)
-                said[place[asked]] = together(answers)
+                outputs[place[asked]] = together(answers)
     return found
 
 

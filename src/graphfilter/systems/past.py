@@ -44,8 +44,8 @@ def answer_now(outcome: Outcome, prepared: Prepared) -> Outcome:
     )
     weigh = outcome.weigh
 
-    def weigh_movable(heard: NDArray[np.bool_]) -> Pool:
-        return weigh(heard & movable if (heard & movable).any() else movable)
+    def weigh_movable(used: NDArray[np.bool_]) -> Pool:
+        return weigh(used & movable if (used & movable).any() else movable)
 
     logits = log_probabilities([part.probabilities for part in parts])
     return replace(

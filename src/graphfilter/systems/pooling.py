@@ -49,12 +49,12 @@ class Pool:
         """What multiplies the outputs of each member in the answer."""
         return self.weights / self.temperatures
 
-    def among(self, heard: NDArray[np.bool_]) -> Self:
-        """Return the pool of more members, of whom those marked ``heard`` (M,) are these."""
+    def among(self, used: NDArray[np.bool_]) -> Self:
+        """Return the pool of more members, of whom those marked ``used`` (M,) are these."""
 
         def spread(values: Array, fill: float) -> Array:
-            found = np.full((len(heard), *values.shape[1:]), fill)
-            found[heard] = values
+            found = np.full((len(used), *values.shape[1:]), fill)
+            found[used] = values
             return found
 
         return type(self)(
@@ -72,10 +72,10 @@ class Pool:
 
     def answer(self, logits: Array) -> Array:
         """Return class probabilities (n, C) from the logits of all members (M, n, C)."""
-        return self.said(weighted_sum(self.coefficients, logits))
+        return self.combined(weighted_sum(self.coefficients, logits))
 
     @staticmethod
-    def said(total: Array) -> Array:
+    def combined(total: Array) -> Array:
         """Return the answer (n, C) from the weighted sum of the members' outputs."""
         return softmax(total, axis=1)
 

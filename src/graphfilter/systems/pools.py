@@ -57,9 +57,9 @@ class Pooling:
             What multiplies the logits, or numbers, of each member.
         """
         total = np.zeros_like(answers[0])
-        for said, own in zip(self.read(answers), coefficients, strict=True):
-            total += said * (own[:, None] if own.ndim == 1 else own)
-        return self.kind.said(total)
+        for outputs, own in zip(self.read(answers), coefficients, strict=True):
+            total += outputs * (own[:, None] if own.ndim == 1 else own)
+        return self.kind.combined(total)
 
 
 _CLASSES = Pooling(log_probabilities, Pool, fit_pool)

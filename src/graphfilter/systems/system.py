@@ -127,12 +127,12 @@ class System:
             raise ConfigError(f"{self.name} is not trained: it has no setting to change.")
         if not changes:
             return self
-        said = [f"{key}={changes[key]}" for key in sorted(changes)]
+        settings = [f"{key}={changes[key]}" for key in sorted(changes)]
         datasets = {name: {**own, **changes} for name, own in self.datasets.items()}
         return replace(
             self._changed(changes),
-            name="@".join([self.name, *said]),
-            title=f"{self.title} with {', '.join(said)}",
+            name="@".join([self.name, *settings]),
+            title=f"{self.title} with {', '.join(settings)}",
             setting="changed",
             datasets=datasets,
         )

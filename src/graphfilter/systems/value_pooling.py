@@ -37,10 +37,10 @@ class LabelPool(Pool):
 
     def answer(self, logits: Array) -> Array:
         """Return probabilities (n, L) from the logits of all members (M, n, L)."""
-        return self.said(np.einsum("ml,mnl->nl", self.coefficients, logits))
+        return self.combined(np.einsum("ml,mnl->nl", self.coefficients, logits))
 
     @staticmethod
-    def said(total: Array) -> Array:
+    def combined(total: Array) -> Array:
         return expit(total)
 
 
@@ -70,10 +70,10 @@ class NumberPool(Pool):
 
     def answer(self, logits: Array) -> Array:
         """Return numbers (n, T) from those of all members (M, n, T)."""
-        return self.said(np.einsum("mt,mnt->nt", self.coefficients, logits))
+        return self.combined(np.einsum("mt,mnt->nt", self.coefficients, logits))
 
     @staticmethod
-    def said(total: Array) -> Array:
+    def combined(total: Array) -> Array:
         return total
 
 
@@ -83,7 +83,7 @@ def label_logits(probabilities: Sequence[Array]) -> Array:
 
 
 def fit_number_pool(
-    said: Array, truth: Array, *, prior: Array | None = None, strength: float = STRENGTH
+    outputs: Array, truth: Array, *, prior: Array | None = None, strength: float = STRENGTH
 ) -> NumberPool:
     r"""Weight members by their outputs for vertices whose numbers are known.
 
@@ -97,19 +97,19 @@ def fit_number_pool(
 
     Parameters
     ----------
-    said : array (M, n, T)
+    outputs : array (M, n, T)
     truth : array (n, T)
         Numbers of about mean 0 and deviation 1.
     prior : array (M,), optional
         :math:`\pi`; equal shares otherwise.
     """
-    n_members, n, n_numbers = said.shape
+    n_members, n, n_numbers = outputs.shape
     centre = _normalised(prior, n_members)
-    spreads = said.std(axis=1) if n else np.ones((n_members, n_numbers))
+    spreads = outputs.std(axis=1) if n else np.ones((n_members, n_numbers))
     if not n:
         ones = np.ones((n_members, n_numbers))
         return NumberPool(centre[:, None] * ones, ones, spreads)
-    errors = truth - said
+    errors = truth - outputs
     # One vertex more that is as far off as the numbers are spread: of two vertices nobody is sure.
     sigma = np.sqrt((np.square(errors).sum(axis=1) + 1) / (n + 1)).clip(LEAST_SPREAD)
     scaled = errors / np.square(sigma)[:, None]
@@ -209,7 +209,7 @@ def _temperature(margins: Array, centre: float, strength: float) -> float:
 def _mean_shares(contributed: Array) -> Array:
     """Return each member's part of 1, the mean over the outputs to which somebody contributes."""
     total = contributed.sum(axis=0)
-    heard = total > 0
-    if not heard.any():
+    used = total > 0
+    if not used.any():
         return np.full(len(contributed), 1 / len(contributed))
-    return (contributed[:, heard] / total[heard]).mean(axis=1)
+    return (contributed[:, used] / total[used]).mean(axis=1)

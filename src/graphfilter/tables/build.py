@@ -119,10 +119,10 @@ def read_parts(
         by_name = {*told.values(), *(guess.column for guess in guesses)}
         all_free = not columns.features and encoder is None
         table = _read_vertices(vertices, by_name | asked, columns.drop if all_free else None)
-        roles, said = settle_vertex_roles(
+        roles, text = settle_vertex_roles(
             vertices, table, edges, columns, told, guesses, not_free
         )  # fmt: skip
-        notes += said
+        notes += text
         if roles["id"] not in table.column_names:
             table = vertices.read([*table.column_names, roles["id"]])
         if all_free:
@@ -135,8 +135,8 @@ def read_parts(
         notes += note_near_ids(ids, vertices)
         others = _others(elsewhere, ids)
         ends = pa.concat_arrays([ids, others]) if len(others) else ids
-        edge_roles, said = choose_edge_roles(edges, vertices, ends, columns, remembered)
-        notes += said if remembered else [*said, *say_unused(edges, edge_roles)]
+        edge_roles, text = choose_edge_roles(edges, vertices, ends, columns, remembered)
+        notes += text if remembered else [*text, *say_unused(edges, edge_roles)]
         attributes = read_attributes(
             table, vertices, roles, unlabelled, notes, check=encoder is None
         )
@@ -240,11 +240,13 @@ def read_attributes(
     with reading_table(source):
         if "label" in roles:
             column = table[roles["label"]]
-            codes, classes, said = read_labels(column, roles["label"], unlabelled, check=check)
+            codes, classes, found_notes = read_labels(
+                column, roles["label"], unlabelled, check=check
+            )
             if source.is_typed and not is_text(column.type):
                 codes, classes = encode_labels(column.to_pylist(), unlabelled=unlabelled)
             read["labels"], read["classes"] = codes, classes
-            notes += said
+            notes += found_notes
         if "split" in roles:
             read["splits"] = read_split(table[roles["split"]], source)
     return read
@@ -271,6 +273,6 @@ def _encode(
             table, encoder, source, labelled=bool("label" in roles or columns.predicted)
         )
         return encoder.transform(table, source) if encoder.columns else None, encoder
-    matrix, said = encoder.encode(table, source)
-    notes += said
+    matrix, found_notes = encoder.encode(table, source)
+    notes += found_notes
     return matrix if encoder.columns else None, encoder

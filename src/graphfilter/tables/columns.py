@@ -98,8 +98,8 @@ class Guess:
     why: str
 
     def __str__(self) -> str:
-        said = "the unnamed column" if self.column == "" else f"column {self.column!r}"
-        return f"{said} as the {self.role} ({self.why})"
+        text = "the unnamed column" if self.column == "" else f"column {self.column!r}"
+        return f"{text} as the {self.role} ({self.why})"
 
 
 def is_index(name: str) -> bool:

@@ -84,8 +84,8 @@ class EncodedColumn:
             names = tuple(f"{self.name}[{i}]" for i in range(len(self.fill)))
         elif self.kind == "date":
             day = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=self.origin)
-            said = {"days": f"days since {day:%Y-%m-%d}", "hours": "hour of the day"}
-            names = tuple(f"{self.name} ({said[part]})" for part in self.parts)
+            titles = {"days": f"days since {day:%Y-%m-%d}", "hours": "hour of the day"}
+            names = tuple(f"{self.name} ({titles[part]})" for part in self.parts)
         return (*names, f"{self.name}{MISSING_MARK}") if self.marks_missing else names
 
     def to_dict(self) -> dict[str, Any]:

@@ -207,12 +207,12 @@ def _check_readable(
     if how.told or not is_word.any() or is_read.sum() > NUMBERS_PER_WORD * is_word.sum():
         return
     row = int(is_word.argmax())
-    said = "true or false" if how.kind == "boolean" else f"a {how.kind}"
+    text = "true or false" if how.kind == "boolean" else f"a {how.kind}"
     raise at_row(
         path,
         row,
-        f"column {how.name!r} must hold {said}, as when the model was fitted: "
-        f"{str(column[row].as_py())[:80]!r} is not {said}. Fix it, or leave the cell empty.",
+        f"column {how.name!r} must hold {text}, as when the model was fitted: "
+        f"{str(column[row].as_py())[:80]!r} is not {text}. Fix it, or leave the cell empty.",
     )
 
 

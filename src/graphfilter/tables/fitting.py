@@ -70,13 +70,13 @@ def fit_number(
     read = read or parse_numbers(column, decimal)
     if np.isnan(read.values).all():
         return None, f"column {name!r} left out: no cell of it is a number."
-    said = [
+    marks = [
         _say_units(read),
         "a decimal comma" if decimal == "," and (signs.commas or signs.unclear) else "",
     ]
-    said = [part for part in said if part]
-    how = f"column {name!r} read as numbers with {' and '.join(said)}"
-    notes = [f"{how} ({otherwise(name, 'category')})."] if said else []
+    marks = [part for part in marks if part]
+    how = f"column {name!r} read as numbers with {' and '.join(marks)}"
+    notes = [f"{how} ({otherwise(name, 'category')})."] if marks else []
     if read.is_word.any():
         notes.append(_say_words(column, name, read.is_word, "a number"))
     currencies = read.units - {"%"}
@@ -133,9 +133,9 @@ def fit_date(column: Any, name: str, about: Context) -> tuple[EncodedColumn | No
         name, "date", spelling=spelling, parts=parts, origin=origin,
         fill=tuple(medians[part] for part in parts), marks_missing=len(known) < len(seconds),
     )  # fmt: skip
-    said = {"days": "days", "hours": "hours of the day"}
+    titles = {"days": "days", "hours": "hours of the day"}
     note = f"column {name!r} read as {'a time' if is_time else 'a date'}{unclear}: "
-    made = " and ".join(said[part] for part in parts)
+    made = " and ".join(titles[part] for part in parts)
     return fitted, f"{note}{made} ({otherwise(name, 'category')})."
 
 
@@ -252,8 +252,8 @@ def _is_time(kind: Any) -> bool:
 
 
 def _say_units(read: Numbers) -> str:
-    said = [f"the currency {unit}" for unit in sorted(read.units - {"%"})]
-    return " and ".join([*said, *(["per cent (12 % is 0.12)"] if "%" in read.units else [])])
+    units = [f"the currency {unit}" for unit in sorted(read.units - {"%"})]
+    return " and ".join([*units, *(["per cent (12 % is 0.12)"] if "%" in read.units else [])])
 
 
 def _say_words(column: Any, name: str, mask: NDArray[np.bool_], what: str) -> str:

@@ -39,8 +39,8 @@ def read_labels(
     for word, code, n in zip(words, codes.tolist(), n_rows.tolist(), strict=True):
         if code < 0:
             missing[repr(word.strip()) if word.strip() else "empty"] += n
-    said = ", ".join(f"{n:,} {word}" for word, n in missing.most_common(10))
-    notes = [f"column {name!r}: {said} read as unlabelled."] if said else []
+    counts = ", ".join(f"{n:,} {word}" for word, n in missing.most_common(10))
+    notes = [f"column {name!r}: {counts} read as unlabelled."] if counts else []
     return codes[rows], classes, notes
 
 

@@ -88,8 +88,8 @@ def suggest(table: Any, encoder: TableEncoder, source: TableSource, *, labelled:
         several = len(as_text(cells.slice(0, _SAMPLE)).unique()) > MOST_CLASSES
         if column.marks_missing or not several:
             found.append(Cells.of(cells, column.name, column.kind))
-    said = [] if labelled else _suggest_labels(found, source)
-    return said if encoder.vertex_kind else [*said, *_suggest_kind(found, source)]
+    sentences = [] if labelled else _suggest_labels(found, source)
+    return sentences if encoder.vertex_kind else [*sentences, *_suggest_kind(found, source)]
 
 
 def _suggest_labels(found: list[Cells], source: TableSource) -> list[str]:
@@ -111,12 +111,12 @@ def _suggest_labels(found: list[Cells], source: TableSource) -> list[str]:
     ]
     if not labels and not numbers:
         return []
-    said = f"{source.name}: no column is the label"
+    text = f"{source.name}: no column is the label"
     for option, names in (("`label`", labels), ("`number`", numbers)):
         if names:
             more = ", ..." if len(names) > _MOST_NAMED else ""
-            said += f"; {option} may name {', '.join(names[:_MOST_NAMED])}{more}"
-    return [f"{said}."]
+            text += f"; {option} may name {', '.join(names[:_MOST_NAMED])}{more}"
+    return [f"{text}."]
 
 
 def _suggest_kind(found: list[Cells], source: TableSource) -> list[str]:

@@ -32,14 +32,14 @@ def say_unused(table: TableSource, roles: EdgeRoles, *, without: Collection[str]
     if not left:
         return []
     sample = table.peek()
-    said = []
+    columns_left = []
     for name in left[:_MOST_NAMED]:
         option = _option_for(sample[name], table, roles)
         offered = option and option not in without
-        said.append(f"{name!r} (`{option}={name!r}`)" if offered else repr(name))
+        columns_left.append(f"{name!r} (`{option}={name!r}`)" if offered else repr(name))
     rest = left[_MOST_NAMED:]
     more = f", {listed_names(rest)}" if rest else ""
-    return [f"{table.name}: not used: {', '.join(said)}{more}."]
+    return [f"{table.name}: not used: {', '.join(columns_left)}{more}."]
 
 
 def _option_for(column: Any, table: TableSource, roles: EdgeRoles) -> str:

@@ -185,8 +185,8 @@ class Multilabel(_Values):
         return (softplus(outputs) - aligned * outputs).mean(2)
 
     def score(self, outputs: Tensor, aligned: Tensor, weights: Tensor) -> Tensor:
-        said, true = (outputs > 0).double(), aligned.double()
-        right, total = (said * true).sum(2), (said + true).sum(2)
+        own_outputs, true = (outputs > 0).double(), aligned.double()
+        right, total = (own_outputs * true).sum(2), (own_outputs + true).sum(2)
         right, total = ((weights * each).sum(1) for each in (right, total))
         # Where nothing is said and nothing is true, the answer has found nothing.
         return 2 * right / torch.where(total > 0, total, 1.0)
