@@ -44,11 +44,12 @@ def measure(task: tuple[str, int, dict[str, Any]]) -> Record:
     share = calibration_share(len(split.val), max(COVERAGES))
     model = GraphClassifier(random_state=seed, calibration_fraction=share, **options)
     model.fit(graph=graph, split=split)
-    test = split.test
+    promise, test = model.promise_, split.test
+    assert promise is not None
     found: Record = {
         "dataset": name,
         "split": seed,
-        "n_calibrated": model.promise_.n_vertices,
+        "n_calibrated": promise.n_vertices,
         "n_test": len(test),
     }
     found["accuracy"] = float((model.predict_proba()[test].argmax(1) == graph.labels[test]).mean())

@@ -255,7 +255,8 @@ def test_graph_without_edges_is_answered(fitted: GraphClassifier, name: str) -> 
     assert any(member.system.view == "averages" for member in fitted.fitted_members_)
     alone = Graph.of(None, 80, features=PLAIN.features)
     alone = alone.replace(vertex_names=[f"{name}{i}" for i in range(80)])
-    two = Graph.from_edges([[80, 81]], 82, features=np.vstack([PLAIN.features, np.ones((2, 5))]))
+    rows = np.vstack([np.asarray(PLAIN.features), np.ones((2, 5))])
+    two = Graph.from_edges([[80, 81]], 82, features=rows)
     two = two.replace(vertex_names=[*(alone.vertex_names or ()), "x", "y"])
     expected = fitted.predict_proba(graph=two)[:80]
     np.testing.assert_allclose(fitted.predict_proba(graph=alone), expected, atol=1e-6)
