@@ -236,7 +236,7 @@ def damaged_head(**changes: Any) -> Callable[[], object]:
         (damaged_head(x=torch.ones(3, 2, 16)), "columns must be"),
         (damaged_head(x=torch.ones(3, 1, 16).double()), "columns must be"),
         (damaged_head(drawn=draw((2, 16), 0.5, [seeded()], CPU)), "random numbers must be"),
-        (lambda: CompiledLoss(torch.tensor([-1]), ZERO, torch.ones(1, 1, 1)), "not negative"),
+        (lambda: CompiledLoss(torch.tensor([-1]), ZERO, torch.ones(1, 1, 1)), "not be negative"),
         (lambda: CompiledLoss(ZERO, ZERO, torch.ones(1, 2, 1)), "rows must be"),
     ],
 )  # fmt: skip

@@ -84,8 +84,9 @@ class ShareTable:
             blocks.append(Block(heading, tuple(map(self._rule_title, rules)), tuple(rows)))
         figure = self.draw(records, datasets) if datasets else None
         counts = {cell.n for block in blocks for row in block.rows for cell in row.cells if cell.n}
-        fewer = f" Cells are means of {min(counts)} to {max(counts)} runs."
-        note = self.note + (fewer if counts and min(counts) < RUNS else "")
+        note = self.note
+        if counts and min(counts) < RUNS:
+            note += f" Cells are means of {min(counts)} to {max(counts)} runs."
         return Rendered(self.title, tuple(blocks), figure, (note,))
 
     def _rule_title(self, rule: str) -> str:
