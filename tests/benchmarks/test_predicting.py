@@ -19,5 +19,6 @@ def test_benchmark_runs_the_commands_and_shows_their_peaks(monkeypatch: pytest.M
     monkeypatch.setattr(predicting, "apart", lambda call, *arguments: call(*arguments))
     record = predicting.run(argparse.Namespace(small=True), torch.device("cpu"))
     (row,) = record["rows"]
-    assert 100 << 20 < row["peak_bytes"] < predicting.GOAL_BYTES
+    # No upper bound: without ``apart`` Linux counts what this process holds as the command's own.
+    assert row["peak_bytes"] > 100 << 20
     assert "| SGF |" in predicting.table(record)
