@@ -125,17 +125,23 @@ def within(index: Tensor, end: int) -> bool:
 
 
 def _leaves(nodes: Mapping[str, NDArray[Any]], columns: NDArray[Any]) -> NDArray[np.int64]:
-    """Send rows down all trees at once, one level per step."""
-    rows = np.arange(len(columns))[:, None]
-    node = np.broadcast_to(nodes["roots"], (len(columns), len(nodes["roots"])))
-    while True:
-        cell = columns[rows, nodes["feature"][node]]
-        smaller = cell <= nodes["threshold"][node]
-        smaller |= np.isnan(cell) & nodes["missing_left"][node]
-        following = np.where(smaller, nodes["left"][node], nodes["right"][node])
-        if np.array_equal(following, node):
-            return node
-        node = following
+    """Send rows down all trees at once, one level per step; who is at a leaf stays there."""
+    n_trees, (n_rows, width) = len(nodes["roots"]), columns.shape
+    node = np.tile(nodes["roots"].astype(np.int64), n_rows)
+    moving = np.arange(len(node))
+    first, cells = moving // n_trees * width, columns.ravel()
+    has_gaps = bool(np.isnan(columns).any())
+    while len(moving):
+        here = node[moving]
+        cell = cells[first + nodes["feature"][here]]
+        smaller = cell <= nodes["threshold"][here]
+        if has_gaps:
+            smaller |= np.isnan(cell) & nodes["missing_left"][here]
+        following = np.where(smaller, nodes["left"][here], nodes["right"][here])
+        moved = following != here
+        moving, first = moving[moved], first[moved]
+        node[moving] = following[moved]
+    return node.reshape(n_rows, n_trees)
 
 
 def _numpy(dtype: torch.dtype) -> Any:
