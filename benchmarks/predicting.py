@@ -11,7 +11,6 @@ of the whole command, mapped pages of the store included. The goal is 1 GiB. Lin
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import tempfile
@@ -45,18 +44,25 @@ def make_tables(folder: Path, n: int) -> None:
     parquet.write_table(pa.table(ends), folder / "edges.parquet")
 
 
+# Linux counts what the parent holds as the child's own until the child runs its program, so that a
+# small process starts the command and tells its peak.
+WATCH = """
+import resource, subprocess, sys
+words = [sys.executable, "-m", "graphfilter", *sys.argv[1:]]
+quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+code = subprocess.run(words, **quiet).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(code)
+"""
+
+
 def command(*words: object) -> int:
     """Run graphfilter in a process of its own; return its peak in bytes."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "graphfilter", *map(str, words)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"graphfilter {words[0]} ended with {process.returncode}")
-    return 1024 * usage.ru_maxrss
+    watch = [sys.executable, "-c", WATCH, *map(str, words)]
+    done = subprocess.run(watch, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"graphfilter {words[0]} ended with {done.returncode}")
+    return 1024 * int(done.stdout)
 
 
 def tables_in(folder: Path, n: int) -> tuple[Path, Path]:
