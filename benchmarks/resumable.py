@@ -10,7 +10,7 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from multiprocessing import get_context
 from pathlib import Path
@@ -48,6 +48,18 @@ def main(
         )
         print(f"{left} fits are left.")
     print(table(read_records(options.records)))
+
+
+def grid(
+    names: Iterable[str], models: Iterable[str], n_splits: int, options: Record
+) -> dict[str, tuple[str, str, int, Record]]:
+    """Return every model on every split of every graph, by its key; the first splits first."""
+    return {
+        f"{name}/{model}/{split}": (name, model, split, options)
+        for split in range(n_splits)
+        for name in names
+        for model in models
+    }
 
 
 def records_of(name: str) -> Path:

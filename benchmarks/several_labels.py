@@ -130,12 +130,7 @@ def list_tasks(small: bool) -> dict[str, Any]:
     names, models, n, quick = [g for g in GRAPHS if g != "tiny"], MODELS, N_SPLITS, {}
     if small:
         names, models, n, quick = ["tiny"], ("trees", "sgf"), 1, {"max_epochs": 5}
-    return {
-        f"{name}/{model}/{seed}": (name, model, seed, quick)
-        for seed in range(n)
-        for name in names
-        for model in models
-    }
+    return resumable.grid(names, models, n, quick)
 
 
 def main(words: list[str] | None = None) -> None:
