@@ -6,10 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from graphfilter.cli.options import argument, flag, option, takes
 from graphfilter.cli.screen import say, show_table, tell, waiting
-from graphfilter.cli.sources import ORIGIN, GraphOptions, takes
+from graphfilter.cli.sources import ORIGIN, GraphOptions
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,31 +19,22 @@ if TYPE_CHECKING:
 @takes(GraphOptions)
 def explain(
     given: GraphOptions,
-    run: Annotated[Path, typer.Argument(help="The folder that fit wrote.", metavar="RUN")],
-    vertex: Annotated[
-        list[str], typer.Option(help="Id of the vertex; repeat for others.", metavar="ID")
-    ],
+    run: Annotated[Path, argument("The folder that fit wrote.", "RUN")],
+    vertex: Annotated[list[str], option("Id of the vertex; repeat for others.", "ID")],
     against: Annotated[
-        str | None,
-        typer.Option(
-            help="Class to compare with. Default: the second most probable one.", metavar="CLASS"
-        ),
+        str | None, option("Class to compare with. Default: the second most probable one.", "CLASS")
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option(
-            help="Label or number to explain, of several. Default: the most probable label, or "
+        option(
+            "Label or number to explain, of several. Default: the most probable label, or "
             "the first number.",
-            metavar="NAME",
+            "NAME",
         ),
     ] = None,
-    top: Annotated[
-        int, typer.Option(help="Number of vertices and features to list.", metavar="N", min=1)
-    ] = 10,
-    json: Annotated[
-        Path | None, typer.Option(help="Write everything to this file too.", metavar="FILE")
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    top: Annotated[int, option("Number of vertices and features to list.", "N", min=1)] = 10,
+    json: Annotated[Path | None, option("Write everything to this file too.", "FILE")] = None,
+    overwrite: Annotated[bool, flag("--overwrite", "Replace the file.")] = False,
 ) -> None:
     """Explain a prediction by the vertex itself, its neighbours and its position in the graph.
 

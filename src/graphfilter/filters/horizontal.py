@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -24,7 +23,6 @@ class HorizontalFilterConfig(FilterConfig):
     HorizontalFilterConfig(degree=2, init=0.5)
     """
 
-    kind: ClassVar[str] = "HorizontalFilter"
     degree: int = 16
     init: float | tuple[float, ...] = 0.5
 
@@ -36,11 +34,8 @@ class HorizontalFilterConfig(FilterConfig):
                 f"got {len(self.init)}."
             )
 
-    def build(self, seed: int = 0) -> HorizontalFilter:
-        return HorizontalFilter(self.degree, self.init)
 
-
-class HorizontalFilter(Filter):
+class HorizontalFilter(Filter, config=HorizontalFilterConfig):
     r"""Learn the coefficients themselves: :math:`f(\lambda) = \sum_k \theta_k \lambda^k`.
 
     The paper's *horizontal stacking* (appendix A.1); with :math:`\theta` started at APPNP's

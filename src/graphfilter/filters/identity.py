@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -22,13 +21,8 @@ class IdentityFilterConfig(FilterConfig):
     IdentityFilterConfig()
     """
 
-    kind: ClassVar[str] = "IdentityFilter"
 
-    def build(self, seed: int = 0) -> IdentityFilter:
-        return IdentityFilter()
-
-
-class IdentityFilter(Filter):
+class IdentityFilter(Filter, config=IdentityFilterConfig):
     r"""Leave every column as it is, :math:`f(\lambda) = 1`: the network is an MLP.
 
     Examples

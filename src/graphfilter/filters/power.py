@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -23,17 +22,13 @@ class PowerFilterConfig(FilterConfig):
     PowerFilterConfig(k=2)
     """
 
-    kind: ClassVar[str] = "PowerFilter"
     k: int = 2
 
     def __post_init__(self) -> None:
         check_count("k", self.k, least=0)
 
-    def build(self, seed: int = 0) -> PowerFilter:
-        return PowerFilter(self.k)
 
-
-class PowerFilter(Filter):
+class PowerFilter(Filter, config=PowerFilterConfig):
     r"""Nothing to learn: :math:`f(\lambda) = \lambda^k`, the filter of SGC (Wu et al. 2019).
 
     Examples

@@ -144,7 +144,7 @@ class Network(nn.Module, ABC, Generic[ConfigT]):
     def __init_subclass__(cls, config: type[ModelConfig] | None = None, **options: Any) -> None:
         super().__init_subclass__(**options)
         if config is not None:
-            cls.config_type, config.network = config, cls
+            cls.config_type, config.network, config.kind = config, cls, cls.__name__
 
     def __init__(self, config: ConfigT | None = None) -> None:
         super().__init__()
@@ -188,6 +188,14 @@ class Network(nn.Module, ABC, Generic[ConfigT]):
 class SizedNetwork(Network[ConfigT]):
     """A network that is made for numbers of features and classes, and serves any graph.
 
+    Parameters
+    ----------
+    n_features, n_classes : int
+    config : ModelConfig, optional
+        That of the network, which is at its defaults otherwise.
+    generator : torch.Generator, optional
+        For the initial weights.
+
     Examples
     --------
     >>> import graphfilter as gf
@@ -213,6 +221,12 @@ class SizedNetwork(Network[ConfigT]):
 
 class GraphNetwork(Network[ConfigT]):
     """A network that is made for one graph.
+
+    Parameters
+    ----------
+    graph : Graph
+    config, generator
+        As of a :class:`SizedNetwork`.
 
     Examples
     --------

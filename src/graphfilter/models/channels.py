@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -31,7 +30,6 @@ class ChannelNetworkConfig(ModelConfig):
     hidden_size=32)
     """
 
-    kind: ClassVar[str] = "ChannelNetwork"
     dropout: float = 0.7
     filter: FilterConfig = field(default_factory=StackedFilterConfig)
     hidden_size: int = 64
@@ -55,7 +53,7 @@ class ChannelNetworkConfig(ModelConfig):
         )
 
 
-class ChannelNetwork(SideBySide[ChannelNetworkConfig]):
+class ChannelNetwork(SideBySide[ChannelNetworkConfig], config=ChannelNetworkConfig):
     r"""A filter network with an operator, a filter and a head for each channel k.
 
     .. math:: H_0 = \mathrm{relu}(X W_\mathrm{in} + b), \qquad

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -34,7 +33,6 @@ class FilteredFeaturesConfig(ModelConfig):
     FilteredFeaturesConfig(dropout=0.5, filter=PowerFilterConfig(k=2), hidden_size=16)
     """
 
-    kind: ClassVar[str] = "FilteredFeatures"
     filter: FilterConfig = field(default_factory=PowerFilterConfig)
     hidden_size: int = 32
 
@@ -52,13 +50,6 @@ class FilteredFeatures(
     is Low-Pass Filters*), with :math:`1 / (1 + \alpha (1 - \lambda))` GLP (*Label Efficient
     Semi-Supervised Learning via Graph Filtering*, the AR filter). The filter runs on X W, which is
     narrower than X, so that dropout is on X before the filter.
-
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : FilteredFeaturesConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------

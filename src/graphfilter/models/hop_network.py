@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -44,7 +43,6 @@ class HopNetworkConfig(ModelConfig):
     HopNetworkConfig(dropout=0.5, n_hops=2, hidden_size=64, batch_size=512)
     """
 
-    kind: ClassVar[str] = "HopNetwork"
     n_hops: int = 4
     hidden_size: int | None = 64
     batch_size: int = 512
@@ -86,13 +84,6 @@ class HopNetwork(SizedNetwork[HopNetworkConfig], config=HopNetworkConfig):
     sees vertices one by one, in batches, and its memory does not grow with their number. A weight
     per hop, :math:`f(\lambda) = \sum_k w_k \lambda^k`, would be a filter to draw; layers of their
     own were more accurate, so there is no one filter.
-
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : HopNetworkConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Shapes
     ------

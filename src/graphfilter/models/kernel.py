@@ -47,7 +47,6 @@ class KernelConfig(ModelConfig):
     KernelConfig(dropout=0.0, gamma=0.5, most_landmarks=2500)
     """
 
-    kind: ClassVar[str] = "KernelMachine"
     fitted: ClassVar[bool] = True
     dropout: float = 0.0
     gamma: float = 0.5

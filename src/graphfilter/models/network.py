@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, cast
+from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -54,7 +54,6 @@ class FilterNetworkConfig(ModelConfig):
     hidden_size=64, activation='relu', dropout_on='linear', filter_on='hidden', encoder_layers=1)
     """
 
-    kind: ClassVar[str] = "FilterNetwork"
     dropout: float = 0.7
     filter: FilterConfig = field(default_factory=StackedFilterConfig)
     hidden_size: int | None = 64
@@ -121,7 +120,7 @@ class FilterNetworkConfig(ModelConfig):
         )
 
 
-class FilterNetwork(SideBySide[FilterNetworkConfig]):
+class FilterNetwork(SideBySide[FilterNetworkConfig], config=FilterNetworkConfig):
     r"""Encoder, graph filter and head (section 4).
 
     .. math:: H_0 = \mathrm{relu}(X W_\mathrm{in} + b), \qquad

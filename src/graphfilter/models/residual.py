@@ -43,8 +43,6 @@ class ResidualConfig(DeepConfig):
     ResidualConfig(dropout=0.5, n_layers=2, hidden_size=64)
     """
 
-    kind: ClassVar[str] = "ResidualNetwork"
-
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         kept = 24 * graph.n_vertices * self.hidden_size * self.n_layers
         if kept > MOST_KEPT:
@@ -64,13 +62,6 @@ class ResidualNetwork(DeepNetwork[ResidualConfig], config=ResidualConfig):
 
     where norm gives every row mean 0 and deviation 1. Unlike a filter it is not linear between the
     layers: it can count, compare and combine the features of neighbours.
-
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : ResidualConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------

@@ -40,7 +40,6 @@ class ACMGCNConfig(ModelConfig):
     ACMGCNConfig(dropout=0.5, hidden_size=64, structure=False, early_relu=False)
     """
 
-    kind: ClassVar[str] = "ACMGCN"
     keeps_graph: ClassVar[bool] = True
     hidden_size: int = 64
     structure: bool = True
@@ -84,13 +83,7 @@ class ACMGCN(DegreeNetwork[ACMGCNConfig], config=ACMGCNConfig):
     code (SitaoLuan/ACM-GNN: ACM-Pytorch/models), whose layer norms before the mixing are never
     reached for this model.
 
-    Parameters
-    ----------
-    graph : Graph
-        The structure channel has a row of weights per vertex.
-    config : ACMGCNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
+    The structure channel has a row of weights per vertex of the graph it is made for.
 
     Examples
     --------

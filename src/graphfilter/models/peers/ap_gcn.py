@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -33,7 +32,6 @@ class APGCNConfig(ModelConfig):
     APGCNConfig(dropout=0.5, hidden_size=64, max_steps=5, cost=0.005)
     """
 
-    kind: ClassVar[str] = "APGCN"
     hidden_size: int = 64
     max_steps: int = 10
     cost: float = 0.005
@@ -53,13 +51,6 @@ class APGCN(SizedNetwork[APGCNConfig], config=APGCNConfig):
     of propagating is part of the training loss; it is taken over all vertices, since the model
     does not know which are trained on. The authors also drop edges and train the halting unit
     every fifth epoch only; neither is done here.
-
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : APGCNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------

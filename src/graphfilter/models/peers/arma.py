@@ -34,7 +34,6 @@ class ARMAConfig(ModelConfig):
     ARMAConfig(dropout=0.5, hidden_size=16, n_stacks=3, n_steps=1, skip_dropout=0.75)
     """
 
-    kind: ClassVar[str] = "ARMA"
     keeps_graph: ClassVar[bool] = True
     hidden_size: int = 16
     n_stacks: int = 2
@@ -53,13 +52,6 @@ class ARMA(EdgeNetwork[ARMAConfig], config=ARMAConfig):
     with :math:`\hat A = D^{-1/2} A D^{-1/2}`. ``ARMAConv`` always normalises what it is given:
     it gets the plain graph. Its skip connection needs X itself, so sparse features are made
     dense.
-
-    Parameters
-    ----------
-    graph : Graph
-    config : ARMAConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------

@@ -47,7 +47,6 @@ class BlockGNNConfig(ModelConfig):
     512
     """
 
-    kind: ClassVar[str] = "BlockGNN"
     keeps_graph: ClassVar[bool] = True
     dropout: float = 0.2
     aggregation: str = "gcn"
@@ -106,13 +105,6 @@ class BlockGNN(DegreeNetwork[BlockGNNConfig], config=BlockGNNConfig):
     neighbours beside the vertex, 'gat' attends to the neighbours and the vertex itself, 'gat-sep'
     to the neighbours alone, beside the vertex. 'gcn' and 'gat' want the augmented adjacency and
     the other two the adjacency; a vertex without neighbours then attends to itself.
-
-    Parameters
-    ----------
-    graph : Graph
-    config : BlockGNNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------

@@ -34,7 +34,6 @@ class ChebNetConfig(ModelConfig):
     ChebNetConfig(dropout=0.5, hidden_size=16, n_terms=2)
     """
 
-    kind: ClassVar[str] = "ChebNet"
     keeps_graph: ClassVar[bool] = True
     hidden_size: int = 16
     n_terms: int = 3
@@ -49,13 +48,6 @@ class ChebNet(EdgeNetwork[ChebNetConfig], config=ChebNetConfig):
     two layers of PyTorch Geometric's ``ChebConv``, with :math:`\lambda_{\max} = 2`. The layer
     makes its own Laplacian on every call, so it gets the plain graph, and it propagates
     before it projects, so sparse features are made dense.
-
-    Parameters
-    ----------
-    graph : Graph
-    config : ChebNetConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------

@@ -53,7 +53,6 @@ class ClassicGNNConfig(ModelConfig):
     'batch'
     """
 
-    kind: ClassVar[str] = "ClassicGNN"
     keeps_graph: ClassVar[bool] = True
     convolution: str = "gcn"
     n_layers: int = 3
@@ -114,13 +113,6 @@ class ClassicGNN(DegreeNetwork[ClassicGNNConfig], config=ClassicGNNConfig):
     PyTorch Geometric's layers on a graph with self loops: ``GCNConv``, ``SAGEConv`` (the mean
     includes the vertex itself) and ``GATConv`` of one head without a bias. They are written out
     here, so that several networks run side by side; a test compares each with its layer.
-
-    Parameters
-    ----------
-    graph : Graph
-    config : ClassicGNNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------

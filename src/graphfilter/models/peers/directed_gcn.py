@@ -34,7 +34,6 @@ class DirectedGCNConfig(ModelConfig):
     DirectedGCNConfig(dropout=0.5, hidden_size=32)
     """
 
-    kind: ClassVar[str] = "DirectedGCN"
     keeps_graph: ClassVar[bool] = True
     hidden_size: int = 16
 
@@ -48,13 +47,6 @@ class DirectedGCN(GraphNetwork[DirectedGCNConfig], config=DirectedGCNConfig):
     and d counts the entries of a row of S. The GCN rows of *Geom-GCN* (ICLR 2020) are of this
     model: its code keeps the directions of links, and has no biases. On a graph without
     directions it is GCN.
-
-    Parameters
-    ----------
-    graph : Graph
-    config : DirectedGCNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------

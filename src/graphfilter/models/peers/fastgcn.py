@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -33,7 +32,6 @@ class FastGCNConfig(ModelConfig):
     FastGCNConfig(dropout=0.0, hidden_size=16, n_sampled=100)
     """
 
-    kind: ClassVar[str] = "FastGCN"
     dropout: float = 0.0
     hidden_size: int = 16
     n_sampled: int = 400
@@ -52,13 +50,6 @@ class FastGCN(SizedNetwork[FastGCNConfig], config=FastGCNConfig):
     In training t vertices S are drawn with replacement by :math:`q_u \propto \lVert P_{\cdot u}
     \rVert^2`, so that :math:`\hat y` is right on average; prediction sees every vertex. The first
     layer is exact, as the authors precompute it.
-
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : FastGCNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------

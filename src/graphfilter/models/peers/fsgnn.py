@@ -48,7 +48,6 @@ class FSGNNConfig(ModelConfig):
     64
     """
 
-    kind: ClassVar[str] = "FSGNN"
     keeps_graph: ClassVar[bool] = True
     n_hops: int = 3
     hidden_size: int = 64
@@ -72,13 +71,6 @@ class FSGNN(DegreeNetwork[FSGNNConfig], config=FSGNNConfig):
     and with self loops. From the authors' code (sunilkmaurya/FSGNN: model.py, node_class.py); they
     multiply features beforehand, here their projections are multiplied, which is the same:
     :math:`(P^k X) W = P^k (X W)`. They keep the directions of links, which this does not.
-
-    Parameters
-    ----------
-    graph : Graph
-    config : FSGNNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------

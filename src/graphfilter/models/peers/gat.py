@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -31,7 +30,6 @@ class GATConfig(ModelConfig):
     GATConfig(dropout=0.6, hidden_size=8, n_heads=4)
     """
 
-    kind: ClassVar[str] = "GAT"
     dropout: float = 0.6
     hidden_size: int = 8
     n_heads: int = 8
@@ -53,7 +51,6 @@ class VelickovicGATConfig(GATConfig):
     VelickovicGATConfig(dropout=0.6, hidden_size=8, n_heads=8, n_out_heads=8)
     """
 
-    kind: ClassVar[str] = "VelickovicGAT"
     n_out_heads: int = 1
 
     @property
@@ -69,13 +66,6 @@ class GAT(SizedNetwork[GATConfig], config=GATConfig):
               \mathrm{leakyrelu}(a^\top W h_v + b^\top W h_u)
 
     Of the operator only its pattern counts; the weights are learned.
-
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : GATConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -31,7 +30,6 @@ class GCNConfig(ModelConfig):
     GCNConfig(dropout=0.5, hidden_size=16, n_layers=3)
     """
 
-    kind: ClassVar[str] = "GCN"
     hidden_size: int = 16
     n_layers: int = 2
 
@@ -47,8 +45,6 @@ class KipfGCNConfig(GCNConfig):
     KipfGCNConfig(dropout=0.5, hidden_size=16, n_layers=2)
     """
 
-    kind: ClassVar[str] = "KipfGCN"
-
 
 class GCN(SizedNetwork[GCNConfig], config=GCNConfig):
     r"""Graph convolutional network, *Semi-Supervised Classification with GCNs* (ICLR 2017).
@@ -57,13 +53,6 @@ class GCN(SizedNetwork[GCNConfig], config=GCNConfig):
 
     without the relu in the last layer. The layers are PyTorch Geometric's ``GCNConv``, given the
     operator as it is.
-
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : GCNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------

@@ -31,8 +31,6 @@ class GCNIIStarConfig(GCNIIConfig):
     GCNIIStarConfig(dropout=0.5, n_layers=8, hidden_size=64, alpha=0.5, theta=0.5)
     """
 
-    kind: ClassVar[str] = "GCNIIStar"
-
 
 class GCNIIStar(DeepNetwork[GCNIIStarConfig], config=GCNIIStarConfig):
     r"""GCNII\* of *Simple and Deep Graph Convolutional Networks* (ICML 2020).
@@ -43,13 +41,6 @@ class GCNIIStar(DeepNetwork[GCNIIStarConfig], config=GCNIIStarConfig):
 
     with matrices of their own for the propagated and the initial columns: as the authors' code has
     it, which made their numbers. (Their equation 6 has α before W and V as well.)
-
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : GCNIIStarConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------

@@ -48,7 +48,6 @@ class GeomGCNConfig(ModelConfig):
     GeomGCNConfig(dropout=0.5, hidden_size=16, embedding='isomap')
     """
 
-    kind: ClassVar[str] = "GeomGCN"
     keeps_graph: ClassVar[bool] = True
     hidden_size: int = 16
     embedding: str = "isomap"
@@ -70,13 +69,7 @@ class GeomGCN(GraphNetwork[GeomGCNConfig], config=GeomGCNConfig):
 
     the concatenation before the activation and the mean of the last layer as in the authors' code.
 
-    Parameters
-    ----------
-    graph : Graph
-        Embedded once.
-    config : GeomGCNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
+    The graph is embedded once.
 
     Examples
     --------

@@ -42,7 +42,6 @@ class GloGNNConfig(ModelConfig):
     0.0
     """
 
-    kind: ClassVar[str] = "GloGNN"
     keeps_graph: ClassVar[bool] = True
     hidden_size: int = 64
     n_layers: int = 2
@@ -78,13 +77,6 @@ class GloGNN(DegreeNetwork[GloGNNConfig], config=GloGNNConfig):
     inverse is one of C × C. From the authors' code (RecklessRonan/GloGNN: small-scale/main.py,
     norm_func1 and order_func2). It drops the features to no effect, so that here only the head's
     input is dropped.
-
-    Parameters
-    ----------
-    graph : Graph
-    config : GloGNNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------

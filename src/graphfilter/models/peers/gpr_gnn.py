@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -38,7 +37,6 @@ class GPRGNNConfig(ModelConfig):
     logit_dropout=0.5)
     """
 
-    kind: ClassVar[str] = "GPRGNN"
     filter: FilterConfig = field(default_factory=HorizontalFilterConfig)
     hidden_size: int = 64
     logit_dropout: float = 0.5
@@ -55,13 +53,6 @@ class GPRGNN(FilterNetwork, config=GPRGNNConfig):
               \mathrm{relu}(X W_1 + b_1) W_2 + b_2\bigr)
 
     A :class:`FilterNetwork` on the logits, with dropout on them as well.
-
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : GPRGNNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------

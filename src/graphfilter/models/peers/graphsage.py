@@ -33,7 +33,6 @@ class GraphSAGEConfig(ModelConfig):
     GraphSAGEConfig(dropout=0.5, hidden_size=32)
     """
 
-    kind: ClassVar[str] = "GraphSAGE"
     keeps_graph: ClassVar[bool] = True
     hidden_size: int = 64
 
@@ -47,13 +46,7 @@ class GraphSAGE(EdgeNetwork[GraphSAGEConfig], config=GraphSAGEConfig):
     :math:`M = D^{-1} A` takes the mean over all neighbours (the authors sample 25 and 10 of
     them), and every row is scaled to unit length after a layer. Without neighbours the mean is 0.
 
-    Parameters
-    ----------
-    graph : Graph
-        Where the neighbours come from.
-    config : GraphSAGEConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
+    The neighbours are those of the graph it is made for.
 
     Examples
     --------

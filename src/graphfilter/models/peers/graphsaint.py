@@ -40,7 +40,6 @@ class GraphSAINTConfig(ModelConfig):
     n_layers=2)
     """
 
-    kind: ClassVar[str] = "GraphSAINT"
     keeps_graph: ClassVar[bool] = True
     n_roots: int | None = None
     walk_length: int = 2
@@ -61,12 +60,7 @@ class GraphSAINT(GraphNetwork[GraphSAINTConfig], config=GraphSAINTConfig):
     Vertices outside the subgraph weigh nothing in the loss of a training step. The counts belong
     to the entries of the graph's augmented adjacency, which it must be trained on.
 
-    Parameters
-    ----------
-    graph : Graph
-    config : GraphSAINTConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights and the counted subgraphs.
+    The generator draws the counted subgraphs, too.
 
     Examples
     --------

@@ -42,7 +42,6 @@ class JKNetConfig(ModelConfig):
     JKNetConfig(dropout=0.5, n_layers=4, hidden_size=32, drop_edge=0.5)
     """
 
-    kind: ClassVar[str] = "JKNet"
     keeps_graph: ClassVar[bool] = True
     n_layers: int = 6
     hidden_size: int = 32
@@ -58,13 +57,7 @@ class JKNet(GraphNetwork[JKNetConfig], config=JKNetConfig):
     In training, DropEdge leaves out a share of the edges, drawn again every epoch, and normalises
     what is left: :math:`P = (D'+I)^{-1/2}(A'+I)(D'+I)^{-1/2}`. Prediction runs on the operator.
 
-    Parameters
-    ----------
-    graph : Graph
-        Where the edges to drop come from.
-    config : JKNetConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
+    The edges to drop are those of the graph it is made for.
 
     Examples
     --------

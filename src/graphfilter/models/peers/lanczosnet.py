@@ -42,7 +42,6 @@ class LanczosNetConfig(ModelConfig):
     hidden_size=64, n_layers=2)
     """
 
-    kind: ClassVar[str] = "LanczosNet"
     keeps_graph: ClassVar[bool] = True
     short: tuple[int, ...] = (1, 2, 3)
     long: tuple[int, ...] = (5, 7, 10, 20, 30)
@@ -64,14 +63,8 @@ class LanczosNet(GraphNetwork[LanczosNetConfig], config=LanczosNetConfig):
 
     (the authors' concatenation of all scales times one matrix, written as a sum).
 
-    Parameters
-    ----------
-    graph : Graph
-        Whose augmented adjacency is decomposed, once.
-    config : LanczosNetConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights. The start of the Lanczos algorithm does not depend on it, so
-        that saved weights fit the vectors they are loaded beside.
+    The augmented adjacency of the graph is decomposed once. The start of the Lanczos algorithm does
+    not depend on the generator, so that saved weights fit the vectors they are loaded beside.
 
     Examples
     --------

@@ -32,7 +32,6 @@ class LINKXConfig(ModelConfig):
     LINKXConfig(dropout=0.5, hidden_size=32, n_layers=2)
     """
 
-    kind: ClassVar[str] = "LINKX"
     keeps_graph: ClassVar[bool] = True
     hidden_size: int = 64
     n_layers: int = 2
@@ -46,13 +45,6 @@ class LINKX(EdgeNetwork[LINKXConfig], config=LINKXConfig):
 
     The adjacency is a table of features, one column per vertex: the weights belong to the graph
     they were learned on. Sparse features are made dense for its MLP.
-
-    Parameters
-    ----------
-    graph : Graph
-    config : LINKXConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------

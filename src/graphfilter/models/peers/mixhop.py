@@ -34,7 +34,6 @@ class MixHopConfig(ModelConfig):
     MixHopConfig(dropout=0.5, hidden_size=10, n_layers=2)
     """
 
-    kind: ClassVar[str] = "MixHop"
     keeps_graph: ClassVar[bool] = True
     hidden_size: int = 20
     n_layers: int = 2
@@ -49,13 +48,6 @@ class MixHop(EdgeNetwork[MixHopConfig], config=MixHopConfig):
     and a linear head. PyTorch Geometric's ``MixHopConv`` always normalises what it is given, to
     :math:`P = \tilde A`: it gets the plain graph, and propagates before it projects, so
     sparse features are made dense.
-
-    Parameters
-    ----------
-    graph : Graph
-    config : MixHopConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -36,7 +35,6 @@ class NLGNNConfig(ModelConfig):
     NLGNNConfig(dropout=0.5, hidden_size=48, kernel_size=3, local='gcn')
     """
 
-    kind: ClassVar[str] = "NLGNN"
     hidden_size: int = 48
     kernel_size: int = 5
     local: str = "gcn"
@@ -57,13 +55,6 @@ class NLGNN(SizedNetwork[NLGNNConfig], config=NLGNNConfig):
 
     .. math:: \hat y_v = [z_v, \hat z_v]\, W + b, \qquad
               \hat z = \mathrm{conv}(\mathrm{relu}(\mathrm{conv}(a \odot z)))
-
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : NLGNNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------
