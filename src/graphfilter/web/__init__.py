@@ -15,6 +15,7 @@ from graphfilter.web.requests import (
     as_json,
     is_own_host,
     is_right_token,
+    parse_json,
     read_body,
 )
 from graphfilter.web.server import (
@@ -35,6 +36,7 @@ __all__ = [
     "is_own_host",
     "is_right_token",
     "listen",
+    "parse_json",
     "read_body",
     "serve",
 ]
