@@ -48,16 +48,9 @@ class FitResult:
 
     Examples
     --------
-    >>> import torch
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> network = gf.models.FilterNetwork(34, 2, gf.filters.StackedFilter())
-    >>> split = gf.splits.stratified(g.labels, seed=0)
-    >>> config = gf.training.TrainConfig(max_epochs=5)
-    >>> labels = torch.tensor(g.labels)
-    >>> (result,) = gf.training.train([network], operator, x, labels, [split], config, seeds=[0])
+    >>> (result,) = gf.SGFClassifier(max_epochs=5, random_state=0).fit(graph=g).results_
     >>> result.history["alpha"].shape  # at the start and after each of 5 epochs, 16 layers
     (6, 16)
     """
@@ -79,22 +72,13 @@ class Run:
 
     Examples
     --------
-    >>> import torch
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> network = gf.models.FilterNetwork(34, 2, gf.filters.StackedFilter())
-    >>> split = gf.splits.stratified(g.labels, seed=0)
-    >>> config = gf.training.TrainConfig(max_epochs=5)
-    >>> labels = torch.tensor(g.labels)
     >>> seen = []
     >>> def watch(progress):
     ...     seen.extend(run.training for run in progress.runs)
     ...
-    >>> _ = gf.training.train(
-    ...     [network], operator, x, labels, [split], config, seeds=[0], on_epoch=watch
-    ... )
+    >>> _ = gf.SGFClassifier(max_epochs=5, random_state=0).fit(graph=g, on_epoch=watch)
     >>> seen
     [True, True, True, True, True]
     """
