@@ -20,15 +20,7 @@ from graphfilter.operators import Channels, Operator, channel_names
 
 @dataclass(frozen=True)
 class ChannelNetworkConfig(ModelConfig):
-    """See :class:`ChannelNetwork`; how many channels there are, the graph says.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.ChannelNetworkConfig(hidden_size=32)
-    ChannelNetworkConfig(dropout=0.7, filter=StackedFilterConfig(n_layers=16, init=0.5),
-    hidden_size=32)
-    """
+    """See :class:`ChannelNetwork`; how many channels there are, the graph says."""
 
     dropout: float = 0.7
     filter: FilterConfig = field(default_factory=StackedFilterConfig)

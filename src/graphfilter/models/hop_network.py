@@ -35,12 +35,6 @@ class HopNetworkConfig(ModelConfig):
         Columns of each hop's hidden layer; None for a linear model.
     batch_size : int
         Vertices of a training step, at most.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.HopNetworkConfig(n_hops=2)
-    HopNetworkConfig(dropout=0.5, n_hops=2, hidden_size=64, batch_size=512)
     """
 
     n_hops: int = 4
@@ -95,7 +89,7 @@ class HopNetwork(SizedNetwork[HopNetworkConfig], config=HopNetworkConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.HopNetwork(34, 2)(operator, x).shape
+    >>> gf.models.HopNetwork(34, 2, gf.models.HopNetworkConfig(n_hops=2))(operator, x).shape
     torch.Size([34, 2])
     """
 

@@ -38,14 +38,7 @@ LANDMARK = 46
 
 @dataclass(frozen=True)
 class KernelConfig(ModelConfig):
-    """See :class:`KernelMachine`; fitted, not trained by gradients.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.KernelConfig()
-    KernelConfig(dropout=0.0, gamma=0.5, most_landmarks=2500)
-    """
+    """See :class:`KernelMachine`; fitted, not trained by gradients."""
 
     fitted: ClassVar[bool] = True
     dropout: float = 0.0

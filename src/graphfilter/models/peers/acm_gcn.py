@@ -32,12 +32,6 @@ class ACMGCNConfig(ModelConfig):
         Whether there is a channel of the adjacency alone.
     early_relu : bool
         Whether the filters come after the relu (ACMII) instead of before it (ACM).
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.ACMGCNConfig(structure=False)
-    ACMGCNConfig(dropout=0.5, hidden_size=64, structure=False, early_relu=False)
     """
 
     keeps_graph: ClassVar[bool] = True
@@ -91,7 +85,7 @@ class ACMGCN(DegreeNetwork[ACMGCNConfig], config=ACMGCNConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.ACMGCN(g)(operator, x).shape
+    >>> gf.models.ACMGCN(g, gf.models.ACMGCNConfig(structure=False))(operator, x).shape
     torch.Size([34, 2])
     """
 

@@ -26,12 +26,6 @@ class DirectedGCNConfig(ModelConfig):
     hidden_size : int
     dropout : float
         On the input of both layers.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.DirectedGCNConfig(hidden_size=32)
-    DirectedGCNConfig(dropout=0.5, hidden_size=32)
     """
 
     keeps_graph: ClassVar[bool] = True

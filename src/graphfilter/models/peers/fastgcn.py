@@ -24,12 +24,6 @@ class FastGCNConfig(ModelConfig):
         Draws of the vertices that the second layer sees in a training step.
     dropout : float
         On the input of both layers.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.FastGCNConfig(n_sampled=100)
-    FastGCNConfig(dropout=0.0, hidden_size=16, n_sampled=100)
     """
 
     dropout: float = 0.0
@@ -57,7 +51,7 @@ class FastGCN(SizedNetwork[FastGCNConfig], config=FastGCNConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.FastGCN(34, 2)(operator, x).shape
+    >>> gf.models.FastGCN(34, 2, gf.models.FastGCNConfig(n_sampled=100))(operator, x).shape
     torch.Size([34, 2])
     """
 

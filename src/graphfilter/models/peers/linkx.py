@@ -24,12 +24,6 @@ class LINKXConfig(ModelConfig):
         Of the final MLP; the other two have one layer.
     dropout : float
         Inside the final MLP.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.LINKXConfig(hidden_size=32)
-    LINKXConfig(dropout=0.5, hidden_size=32, n_layers=2)
     """
 
     keeps_graph: ClassVar[bool] = True
@@ -52,7 +46,7 @@ class LINKX(EdgeNetwork[LINKXConfig], config=LINKXConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.LINKX(g)(operator, x).shape
+    >>> gf.models.LINKX(g, gf.models.LINKXConfig(hidden_size=32))(operator, x).shape
     torch.Size([34, 2])
     """
 

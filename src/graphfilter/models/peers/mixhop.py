@@ -26,12 +26,6 @@ class MixHopConfig(ModelConfig):
     n_layers : int
     dropout : float
         On the input of every layer.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.MixHopConfig(hidden_size=10)
-    MixHopConfig(dropout=0.5, hidden_size=10, n_layers=2)
     """
 
     keeps_graph: ClassVar[bool] = True
@@ -55,7 +49,7 @@ class MixHop(EdgeNetwork[MixHopConfig], config=MixHopConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.MixHop(g)(operator, x).shape
+    >>> gf.models.MixHop(g, gf.models.MixHopConfig(hidden_size=10))(operator, x).shape
     torch.Size([34, 2])
     """
 
