@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -294,8 +294,7 @@ def _label_sharpness(scores: Array, truth: NDArray[np.bool_]) -> float:
     def loss(log_sharpness: float) -> float:
         return float(np.logaddexp(0, -np.exp(log_sharpness) * margin).sum())
 
-    bounds = tuple(np.log(SHARPNESS))
-    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
+    return _least(loss)
 
 
 def _sharpness(scores: Array, labels: NDArray[np.int64], weight: Array) -> float:
@@ -306,5 +305,10 @@ def _sharpness(scores: Array, labels: NDArray[np.int64], weight: Array) -> float
         own = np.take_along_axis(z, labels[:, None], axis=1)[:, 0]
         return float(weight @ (logsumexp(z, axis=1) - own))
 
+    return _least(loss)
+
+
+def _least(loss: Callable[[float], float]) -> float:
+    """Return the sharpness whose logarithm has the least loss."""
     bounds = tuple(np.log(SHARPNESS))
     return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))

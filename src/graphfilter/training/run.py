@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from graphfilter.models import HopNetwork, Network
 from graphfilter.splits import Split
+from graphfilter.storage import tensors_under
 from graphfilter.training.batches import Batches
 from graphfilter.training.task import Task
 from graphfilter.training.tasks import CLASSIFICATION
@@ -200,15 +201,10 @@ class Run:
 
     def load(self, tensors: Mapping[str, Tensor], counters: Mapping[str, Any]) -> None:
         """Restore what :meth:`tensors` and :meth:`counters` returned."""
-
-        def part(prefix: str) -> dict[str, Tensor]:
-            start = f"{prefix}."
-            return {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
-
-        self.model.load_state_dict(part("model"))
+        self.model.load_state_dict(tensors_under(tensors, "model."))
         device = self.train.device
-        self.best = {k: v.to(device, copy=True) for k, v in part("best").items()}
-        self.history = {k: v.tolist() for k, v in part("history").items()}
+        self.best = {k: v.to(device, copy=True) for k, v in tensors_under(tensors, "best.").items()}
+        self.history = {k: v.tolist() for k, v in tensors_under(tensors, "history.").items()}
         self.filter_history = list(tensors["filter_history"].cpu().numpy())
         self.best_score = float.fromhex(counters["best_score"])
         self.best_tie_break = float.fromhex(counters["best_tie_break"])
