@@ -14,7 +14,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from torch import Tensor
 
-from graphfilter.errors import ModelFileError, check_count, check_number
+from graphfilter.errors import ModelFileError
 from graphfilter.graph import Features, Graph
 from graphfilter.models.base import Fitted, ModelConfig
 from graphfilter.models.comparing import too_many_to_compare
@@ -44,11 +44,6 @@ class KernelConfig(ModelConfig):
     dropout: float = 0.0
     gamma: float = 0.5
     most_landmarks: int = 2500
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("gamma", self.gamma)
-        check_count("most_landmarks", self.most_landmarks)
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         return too_many_to_compare(graph, n_train)

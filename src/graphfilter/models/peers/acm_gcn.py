@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import check_count
 from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.layers import Draws, Generators, Input, Weights, linear_side_by_side
@@ -34,14 +32,9 @@ class ACMGCNConfig(ModelConfig):
         Whether the filters come after the relu (ACMII) instead of before it (ACM).
     """
 
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 64
     structure: bool = True
     early_relu: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count("hidden_size", self.hidden_size)
 
 
 class _Layer(nn.Module):

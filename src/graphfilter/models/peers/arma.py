@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -28,7 +27,6 @@ class ARMAConfig(ModelConfig):
         On the X of the skip connections.
     """
 
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 16
     n_stacks: int = 2
     n_steps: int = 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -28,7 +27,6 @@ class ChebNetConfig(ModelConfig):
         On the input of both layers.
     """
 
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 16
     n_terms: int = 3
 

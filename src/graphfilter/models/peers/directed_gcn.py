@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,7 +28,6 @@ class DirectedGCNConfig(ModelConfig):
         On the input of both layers.
     """
 
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 16
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from graphfilter.errors import check_count
 from graphfilter.models.base import ModelConfig, SizedNetwork
 from graphfilter.models.layers import Draws, Input, Linear
 from graphfilter.operators import Operator
@@ -29,10 +28,6 @@ class FastGCNConfig(ModelConfig):
     dropout: float = 0.0
     hidden_size: int = 16
     n_sampled: int = 400
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count("n_sampled", self.n_sampled)
 
 
 class FastGCN(SizedNetwork[FastGCNConfig], config=FastGCNConfig):

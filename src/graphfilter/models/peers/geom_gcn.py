@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -42,7 +42,6 @@ class GeomGCNConfig(ModelConfig):
         Where the vertices lie: the authors' Geom-GCN-I, -P and -S (there struc2vec).
     """
 
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 16
     embedding: str = "isomap"
 

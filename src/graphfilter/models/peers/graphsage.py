@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -27,7 +26,6 @@ class GraphSAGEConfig(ModelConfig):
         On the input of every layer.
     """
 
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 64
 
 

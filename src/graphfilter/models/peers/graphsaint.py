@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -33,7 +32,6 @@ class GraphSAINTConfig(ModelConfig):
         Of the GCN.
     """
 
-    keeps_graph: ClassVar[bool] = True
     n_roots: int | None = None
     walk_length: int = 2
     n_samples: int = 50

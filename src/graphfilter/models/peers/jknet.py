@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -36,7 +35,6 @@ class JKNetConfig(ModelConfig):
         Share of the edges left out in training.
     """
 
-    keeps_graph: ClassVar[bool] = True
     n_layers: int = 6
     hidden_size: int = 32
     drop_edge: float = 0.5

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -35,7 +34,6 @@ class LanczosNetConfig(ModelConfig):
         On the input of every layer.
     """
 
-    keeps_graph: ClassVar[bool] = True
     short: tuple[int, ...] = (1, 2, 3)
     long: tuple[int, ...] = (5, 7, 10, 20, 30)
     n_vectors: int = 20

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import Tensor
 
@@ -26,7 +25,6 @@ class LINKXConfig(ModelConfig):
         Inside the final MLP.
     """
 
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 64
     n_layers: int = 2
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -28,7 +27,6 @@ class MixHopConfig(ModelConfig):
         On the input of every layer.
     """
 
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 20
     n_layers: int = 2
 
