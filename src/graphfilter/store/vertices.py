@@ -27,7 +27,6 @@ from graphfilter.tables import (
     reading_table,
     repeated_id,
     say_unused,
-    usable_names,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class ColumnsOnDisk:
         self._path, self._source = path, source
         with reading_table(source):
             self.num_rows: int = parquet.read_metadata(path).num_rows
-        self.column_names = usable_names(source) if names is None else names
+        self.column_names = source.usable_names if names is None else names
         self._places = {name: i for i, name in enumerate(self.column_names)}
         self._held: dict[str, pa.ChunkedArray] = {}
 
@@ -107,7 +106,7 @@ def spill_table(source: TableSource, path: Path, report: Report, n_rows: int) ->
 
     if source.name.lower().endswith(".parquet"):
         return Path(source)
-    names = usable_names(source)
+    names = source.usable_names
     done, writer = 0, None
     with atomic_file(path) as temporary:
         for batch in source.read_batches(names, True):

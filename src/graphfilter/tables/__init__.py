@@ -48,7 +48,6 @@ from graphfilter.tables.vertices import (
     check_rows,
     read_attributes,
     repeated_id,
-    usable_names,
 )
 
 __all__ = [
@@ -100,6 +99,5 @@ __all__ = [
     "repeated_id",
     "say_unused",
     "telling",
-    "usable_names",
     "with_gaps",
 ]

@@ -29,7 +29,6 @@ from graphfilter.tables.vertices import (
     check_rows,
     read_attributes,
     repeated_id,
-    usable_names,
 )
 
 if TYPE_CHECKING:
@@ -176,7 +175,7 @@ def _read_vertices(
     source: TableSource, needed: Collection[str], drop: Collection[str] | None
 ) -> pa.Table:
     """Read the columns that are needed; all but those to drop where that is said."""
-    names = usable_names(source)
+    names = source.usable_names
     wanted = needed if drop is None else {*needed, *names}.difference(drop)
     table = source.read([name for name in names if name in wanted or name in needed])
     check_rows(table.num_rows, source)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -90,11 +89,6 @@ def _asked_features(table: TableSource, columns: Columns, encoder: TableEncoder 
     for name in sorted(asked.union(columns.drop).difference(names)):
         raise missing_column(table, name, names)
     return asked
-
-
-def usable_names(source: TableSource) -> list[str]:
-    """Return the columns that share their name with no other; those cannot be told apart."""
-    return [name for name, n in Counter(source.names).items() if n == 1]
 
 
 def check_rows(n_rows: int, source: TableSource) -> None:
