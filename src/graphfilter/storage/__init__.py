@@ -39,7 +39,7 @@ from graphfilter.storage.lines import (
     unpack_lines,
 )
 from graphfilter.storage.locks import in_use, locked
-from graphfilter.storage.places import LOCK_FILE, check_file, files_in
+from graphfilter.storage.places import LOCK_FILE, OWN, check_file, files_in
 from graphfilter.storage.rows import RowsFile
 from graphfilter.storage.scratch import scratch_folder
 from graphfilter.storage.tensors import read_tensors, write_tensors
@@ -48,6 +48,7 @@ __all__ = [
     "CHECKSUM",
     "EDGE_BYTES",
     "LOCK_FILE",
+    "OWN",
     "PARSE_ERRORS",
     "VERTEX_BYTES",
     "AnyPath",
