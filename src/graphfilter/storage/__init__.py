@@ -41,7 +41,7 @@ from graphfilter.storage.lines import (
     unpack_lines,
 )
 from graphfilter.storage.locks import in_use, locked
-from graphfilter.storage.places import LOCK_FILE, check_file, files_in
+from graphfilter.storage.places import LOCK_FILE, OWN, check_file, files_in
 from graphfilter.storage.rows import RowsFile
 from graphfilter.storage.scratch import scratch_folder
 from graphfilter.storage.tensors import read_tensors, tensors_under, write_tensors
@@ -50,6 +50,7 @@ __all__ = [
     "CHECKSUM",
     "EDGE_BYTES",
     "LOCK_FILE",
+    "OWN",
     "PARSE_ERRORS",
     "VERTEX_BYTES",
     "AnyPath",
