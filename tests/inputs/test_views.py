@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
-from graphfilter.inputs import views
-from graphfilter.inputs.places import MOST_PLACES
+from graphfilter.inputs import singular, views
+from graphfilter.inputs.singular import MOST_PLACES
 from graphfilter.inputs.views import (
     VIEWS,
     averages,
@@ -177,7 +177,7 @@ def test_compressed_averages_are_those_of_features_on_their_singular_vectors(
 
 def test_basis_of_many_vertices_is_that_of_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "MOST_AVERAGED", 4)
-    monkeypatch.setattr(views, "MOST_ROWS", 10)
+    monkeypatch.setattr(singular, "MOST_ROWS", 10)
     rows = np.tile(np.random.default_rng(0).normal(size=(1, 6)), (40, 1))
     graph = Graph.from_edges([[0, 1]], 40, features=rows)
     basis = find_view(graph, rows, "compressed averages")["basis"]

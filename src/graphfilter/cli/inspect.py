@@ -6,11 +6,9 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from graphfilter.cli.options import option, takes
 from graphfilter.cli.predicted_options import PredictedOptions
 from graphfilter.cli.screen import say, show_table, tell, waiting
-from graphfilter.cli.sources import takes
 from graphfilter.errors import ConfigError, GraphError
 
 if TYPE_CHECKING:
@@ -22,10 +20,7 @@ if TYPE_CHECKING:
 def inspect(
     given: PredictedOptions,
     picture: Annotated[
-        Path | None,
-        typer.Option(
-            help="Draw label energy and spectral density to this .png file.", metavar="FILE"
-        ),
+        Path | None, option("Draw label energy and spectral density to this .png file.", "FILE")
     ] = None,
 ) -> None:
     """Show the frequencies of the labels, and which type of model they need.

@@ -1,8 +1,9 @@
 """Networks that label the vertices of a graph, each with a typed config.
 
 :class:`FilterNetwork` is an encoder, any filter, and a head. The others are networks of other
-papers, many of them on PyTorch Geometric's layers, and the members of the committee. A network is
-called with an operator and the features: ``network(operator, x)`` returns the logits.
+papers, many of them on PyTorch Geometric's layers, and the members of the committee. They are made
+as :class:`SizedNetwork` or :class:`GraphNetwork` says, and called with an operator and the
+features: ``network(operator, x)`` returns the logits.
 """
 
 from graphfilter.models.base import (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -26,15 +25,8 @@ class FilteredFeaturesConfig(ModelConfig):
     filter : FilterConfig
         Without learnable scalars.
     hidden_size : int
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.FilteredFeaturesConfig(hidden_size=16)
-    FilteredFeaturesConfig(dropout=0.5, filter=PowerFilterConfig(k=2), hidden_size=16)
     """
 
-    kind: ClassVar[str] = "FilteredFeatures"
     filter: FilterConfig = field(default_factory=PowerFilterConfig)
     hidden_size: int = 32
 
@@ -53,20 +45,14 @@ class FilteredFeatures(
     Semi-Supervised Learning via Graph Filtering*, the AR filter). The filter runs on X W, which is
     narrower than X, so that dropout is on X before the filter.
 
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : FilteredFeaturesConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
-
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.FilteredFeatures(34, 2)(operator, x).shape
+    >>> config = gf.models.FilteredFeaturesConfig(hidden_size=16)
+    >>> gf.models.FilteredFeatures(34, 2, config)(operator, x).shape
     torch.Size([34, 2])
     """
 

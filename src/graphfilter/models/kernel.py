@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from torch import Tensor
 
-from graphfilter.errors import ModelFileError, check_count, check_number
+from graphfilter.errors import ModelFileError
 from graphfilter.graph import Features, Graph
 from graphfilter.models.base import Fitted, ModelConfig
 from graphfilter.models.comparing import too_many_to_compare
@@ -39,25 +39,12 @@ LANDMARK = 46
 
 @dataclass(frozen=True)
 class KernelConfig(ModelConfig):
-    """See :class:`KernelMachine`; fitted, not trained by gradients.
+    """See :class:`KernelMachine`; fitted, not trained by gradients."""
 
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.KernelConfig()
-    KernelConfig(dropout=0.0, gamma=0.5, most_landmarks=2500)
-    """
-
-    kind: ClassVar[str] = "KernelMachine"
     fitted: ClassVar[bool] = True
     dropout: float = 0.0
     gamma: float = 0.5
     most_landmarks: int = 2500
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("gamma", self.gamma)
-        check_count("most_landmarks", self.most_landmarks)
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         return too_many_to_compare(graph, n_train)
@@ -352,8 +339,7 @@ def _label_sharpness(scores: Array, truth: NDArray[np.bool_]) -> float:
     def loss(log_sharpness: float) -> float:
         return float(np.logaddexp(0, -np.exp(log_sharpness) * margin).sum())
 
-    bounds = tuple(np.log(SHARPNESS))
-    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
+    return _least(loss)
 
 
 def _sharpness(scores: Array, labels: NDArray[np.int64], weight: Array) -> float:
@@ -364,5 +350,10 @@ def _sharpness(scores: Array, labels: NDArray[np.int64], weight: Array) -> float
         own = np.take_along_axis(z, labels[:, None], axis=1)[:, 0]
         return float(weight @ (logsumexp(z, axis=1) - own))
 
+    return _least(loss)
+
+
+def _least(loss: Callable[[float], float]) -> float:
+    """Return the sharpness whose logarithm has the least loss."""
     bounds = tuple(np.log(SHARPNESS))
     return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))

@@ -16,9 +16,11 @@ from graphfilter.web.requests import (
     is_own_host,
     is_right_token,
     read_body,
+    with_headers,
 )
 from graphfilter.web.server import (
     LOOPBACK,
+    Service,
     WebServer,
     listen,
     serve,
@@ -29,6 +31,7 @@ __all__ = [
     "LOOPBACK",
     "PATIENCE",
     "BodySizeError",
+    "Service",
     "SlowBodyError",
     "WebServer",
     "as_json",
@@ -37,4 +40,5 @@ __all__ = [
     "listen",
     "read_body",
     "serve",
+    "with_headers",
 ]

@@ -57,6 +57,13 @@ def as_json(content: Any, status: int = 200, headers: dict[str, str] | None = No
     return JSONResponse(content, status, headers)
 
 
+def with_headers(response: Response) -> Response:
+    """Return an answer that no page can use to load or send anything elsewhere."""
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+    return response
+
+
 async def read_body(request: Request, limit: int, seconds: float = 10.0) -> bytes:
     """Read the body of a request, of at most ``limit`` bytes, within so many seconds."""
     body, size = bytearray(), 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -23,15 +22,8 @@ class GATConfig(ModelConfig):
         Columns per head, and heads, of the first layer; the second has one head.
     dropout : float
         On the input of both layers and on the attention.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.GATConfig(n_heads=4)
-    GATConfig(dropout=0.6, hidden_size=8, n_heads=4)
     """
 
-    kind: ClassVar[str] = "GAT"
     dropout: float = 0.6
     hidden_size: int = 8
     n_heads: int = 8
@@ -44,16 +36,8 @@ class GATConfig(ModelConfig):
 
 @dataclass(frozen=True)
 class VelickovicGATConfig(GATConfig):
-    """Of :class:`VelickovicGAT`; ``n_out_heads`` heads in the second layer.
+    """Of :class:`VelickovicGAT`; ``n_out_heads`` heads in the second layer."""
 
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.VelickovicGATConfig(n_out_heads=8)
-    VelickovicGATConfig(dropout=0.6, hidden_size=8, n_heads=8, n_out_heads=8)
-    """
-
-    kind: ClassVar[str] = "VelickovicGAT"
     n_out_heads: int = 1
 
     @property
@@ -70,20 +54,13 @@ class GAT(SizedNetwork[GATConfig], config=GATConfig):
 
     Of the operator only its pattern counts; the weights are learned.
 
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : GATConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
-
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GAT(34, 2)(operator, x).shape
+    >>> gf.models.GAT(34, 2, gf.models.GATConfig(n_heads=4))(operator, x).shape
     torch.Size([34, 2])
     """
 
@@ -122,7 +99,8 @@ class VelickovicGAT(GAT, config=VelickovicGATConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.VelickovicGAT(34, 2)(operator, x).shape
+    >>> config = gf.models.VelickovicGATConfig(n_out_heads=8)
+    >>> gf.models.VelickovicGAT(34, 2, config)(operator, x).shape
     torch.Size([34, 2])
     """
 

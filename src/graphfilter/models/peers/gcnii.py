@@ -30,15 +30,8 @@ class GCNIIConfig(DeepConfig):
         Weight of the initial residual and strength of the identity mapping.
     dropout : float
         On the input of every layer.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.GCNIIConfig(n_layers=8)
-    GCNIIConfig(dropout=0.5, n_layers=8, hidden_size=64, alpha=0.5, theta=0.5)
     """
 
-    kind: ClassVar[str] = "GCNII"
     n_layers: int = 64
     alpha: float = 0.5
     theta: float = 0.5
@@ -50,13 +43,6 @@ class GCNII(DeepNetwork[GCNIIConfig], config=GCNIIConfig):
     .. math:: H_{\ell+1} = \mathrm{relu}\bigl(((1-\alpha) P H_\ell + \alpha H_0)
               ((1-\beta_\ell) I + \beta_\ell W_\ell)\bigr), \qquad
               \beta_\ell = \log(\theta / \ell + 1)
-
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : GCNIIConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------

@@ -22,16 +22,7 @@ from graphfilter.operators import Operator
 
 @dataclass(frozen=True)
 class GCNIIStarConfig(GCNIIConfig):
-    """Of :class:`GCNIIStar`; the fields are those of GCNII.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.GCNIIStarConfig(n_layers=8)
-    GCNIIStarConfig(dropout=0.5, n_layers=8, hidden_size=64, alpha=0.5, theta=0.5)
-    """
-
-    kind: ClassVar[str] = "GCNIIStar"
+    """Of :class:`GCNIIStar`; the fields are those of GCNII."""
 
 
 class GCNIIStar(DeepNetwork[GCNIIStarConfig], config=GCNIIStarConfig):
@@ -43,13 +34,6 @@ class GCNIIStar(DeepNetwork[GCNIIStarConfig], config=GCNIIStarConfig):
 
     with matrices of their own for the propagated and the initial columns: as the authors' code has
     it, which made their numbers. (Their equation 6 has α before W and V as well.)
-
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : GCNIIStarConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -25,16 +24,8 @@ class GraphSAGEConfig(ModelConfig):
         Columns of a vertex's own and of its neighbours' part, each.
     dropout : float
         On the input of every layer.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.GraphSAGEConfig(hidden_size=32)
-    GraphSAGEConfig(dropout=0.5, hidden_size=32)
     """
 
-    kind: ClassVar[str] = "GraphSAGE"
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 64
 
 
@@ -47,13 +38,7 @@ class GraphSAGE(EdgeNetwork[GraphSAGEConfig], config=GraphSAGEConfig):
     :math:`M = D^{-1} A` takes the mean over all neighbours (the authors sample 25 and 10 of
     them), and every row is scaled to unit length after a layer. Without neighbours the mean is 0.
 
-    Parameters
-    ----------
-    graph : Graph
-        Where the neighbours come from.
-    config : GraphSAGEConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
+    The neighbours are those of the graph it is made for.
 
     Examples
     --------
@@ -61,7 +46,7 @@ class GraphSAGE(EdgeNetwork[GraphSAGEConfig], config=GraphSAGEConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GraphSAGE(g)(operator, x).shape
+    >>> gf.models.GraphSAGE(g, gf.models.GraphSAGEConfig(hidden_size=32))(operator, x).shape
     torch.Size([34, 2])
     """
 
