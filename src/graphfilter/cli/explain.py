@@ -10,6 +10,7 @@ from graphfilter.cli.options import argument, flag, option, takes
 from graphfilter.cli.screen import say, show_table, tell, waiting
 from graphfilter.cli.sources import ORIGIN, GraphOptions
 from graphfilter.errors import ConfigError
+from graphfilter.wording import signed
 
 if TYPE_CHECKING:
     from graphfilter.explain import Explanation
@@ -93,22 +94,26 @@ def with_origin(given: GraphOptions, about: RunDescription) -> GraphOptions:
 
 def _show(found: Explanation) -> None:
     say(f"Vertex {found.vertex}: {found.sentence}")
-    rows = [[name, _signed(value)] for name, value in found.parts]
+    largest = max((abs(value) for _, value in found.parts), default=0.0)
+    rows = [[name, signed(value, largest)] for name, value in found.parts]
     together = f"{found.predicted} against {found.against}" if found.against else found.predicted
-    rows.append([f"together: {together}", _signed(found.score)])
+    rows.append([f"together: {together}", signed(found.score, largest)])
     title = found.predicted
     if found.probability is not None:
         title += f" with probability {found.probability:.1%}"
     show_table(["what adds to the score", found.unit], rows, title=title)
     if found.speakers:
+        labels = ["label"] if any(s.label for s in found.speakers) else []
         speakers = [
-            [s.vertex, s.steps, s.label or "–", _signed(s.contribution)] for s in found.speakers
+            [s.vertex, s.steps, *(s.label or "–" for _ in labels), signed(s.contribution, largest)]
+            for s in found.speakers
         ]
-        heads = ["vertices that add most", "steps away", "label", found.unit]
-        show_table(heads, speakers, text_columns=3)
+        heads = ["vertices that add most", "steps away", *labels, found.unit]
+        show_table(heads, speakers, text_columns=2 + len(labels))
     if found.features:
         features = [
-            [f.name, f"{f.value:g}", _signed(f.own), _signed(f.others)] for f in found.features
+            [f.name, f"{f.value:g}", signed(f.own, largest), signed(f.others, largest)]
+            for f in found.features
         ]
         heads = ["features that add most", "value", "its own", "of others"]
         show_table(heads, features)
@@ -118,8 +123,3 @@ def _show(found: Explanation) -> None:
             f"{found.exact_share:.0%} of the whole by weight; the others are divided by "
             "distance only."
         )
-
-
-def _signed(value: float) -> str:
-    """Write a share of a score: three digits, or all those before the point."""
-    return f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.3f}"

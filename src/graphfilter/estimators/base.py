@@ -21,10 +21,9 @@ from graphfilter.estimators.promises import check_promise
 from graphfilter.estimators.state import parameters
 from graphfilter.estimators.targets import Target, class_target
 from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.explain import Explanation, Member, embed_members
+from graphfilter.explain import Explanation, embed_members
 from graphfilter.graph import Graph
 from graphfilter.splits import Split
-from graphfilter.systems import Prepared
 from graphfilter.tables import match_labels
 from graphfilter.training import CLASSIFICATION, Classification, Task
 
@@ -171,7 +170,7 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         """
         check_is_fitted(self)
         target, rows = take_target(self, X, graph, vertices)
-        embedding = embed_members(self.as_members(self.prepare(target)))
+        embedding = embed_members(members_of(self, self.prepare(target)))
         return embedding if rows is None else embedding[rows]
 
     def fit_transform(self, X: Any = None, y: Any = None, **arguments: Any) -> NDArray[np.float32]:
@@ -229,10 +228,6 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         own, shares = [find_vertex(target, vertex)], self.predict_proba(given, graph)
         other = None if against is None else class_number(self, against)
         return explain_graph(self, self.prepare(target), shares, own, against=[other], most=most)[0]
-
-    def as_members(self, prepared: Prepared) -> list[Member]:
-        """Return the networks whose probabilities are averaged, with their weights."""
-        return members_of(self, prepared)
 
     def score(
         self,

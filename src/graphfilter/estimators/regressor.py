@@ -103,8 +103,7 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
         Returns
         -------
         Explanation
-            Its parts add up to the number or, where that was learned on another scale (``unit``),
-            to the number on that scale.
+            Its parts add up to the number, whatever scale it was learned on.
 
         Examples
         --------

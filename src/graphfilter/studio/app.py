@@ -28,6 +28,7 @@ from graphfilter.web import (
     is_right_token,
     parse_json,
     read_body,
+    with_headers,
 )
 
 if TYPE_CHECKING:
@@ -167,9 +168,7 @@ def make_app(handlers: Handlers, token: str, hosts: set[str]) -> Starlette:
             except GraphFilterError as error:
                 notes = getattr(error, "__notes__", [])
                 response = as_json({"error": str(error), "notes": notes}, 422)
-            for name, value in HEADERS.items():
-                response.headers.setdefault(name, value)
-            return response
+            return with_headers(response)
 
         return endpoint
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.tables.cells import as_text, is_text, value_type
+from graphfilter.tables.cells import as_text, is_text, numbered_words, value_type
 from graphfilter.tables.numbers import MISSING_WORDS
 
 # The spelling of the day, and a pattern that a word must hold: strptime takes 23 for the year 23.
@@ -123,11 +123,8 @@ def read_seconds(column: Any, spelling: str) -> NDArray[np.float64]:
     if not is_date_type(kind):
         if not is_text(kind):
             column = column.cast(pa.string())
-        text = as_text(column)
-        text = text.combine_chunks() if hasattr(text, "combine_chunks") else text
-        encoded = text.dictionary_encode()
-        seconds = _read_words(encoded.dictionary, spelling)
-        return seconds[encoded.indices.to_numpy(zero_copy_only=False)]
+        words, numbers = numbered_words(column)
+        return _read_words(words, spelling)[numbers]
     if pa.types.is_time(kind):
         values = column.cast(pa.time64("us"), safe=False).cast(pa.int64())
     else:

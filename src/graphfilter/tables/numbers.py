@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.tables.cells import as_text, is_text, value_type
+from graphfilter.tables.cells import as_text, is_text, numbered_words, value_type
 
 # In a cell of numbers or dates these say that there is none; Excel's errors too.
 MISSING_WORDS = frozenset((
@@ -113,7 +113,7 @@ def find_decimal_signs(column: Any) -> DecimalSigns:
 
     if not is_text(value_type(column)) or _cast_plain(as_text(column, trim=True)) is not None:
         return DecimalSigns()
-    words = _distinct(column)[0]
+    words = numbered_words(column)[0]
     if not _have_digits(words):
         return DecimalSigns()
     digits = _parts(words)["digits"]
@@ -141,7 +141,7 @@ def are_codes(column: Any) -> bool:
     # In Python, which is faster for few cells than to prepare Arrow for the pattern.
     if not any(map(_LED.match, text.filter(led).unique().to_pylist())):
         return False
-    words, codes = _distinct(column)
+    words, codes = numbered_words(column)
     text = as_text(words, trim=True)
     led = _matches(text, _LED.pattern)
     if not (led | _matches(text, r"^[0-9]+$") | _are_missing(words)).all():
@@ -168,12 +168,12 @@ def parse_numbers(column: Any, decimal: str = ".") -> Numbers:
     if may_be_plain and (plain := _cast_plain(text)) is not None:
         return Numbers(plain, no_words)
     # Some cell is no plain number: look at each different one.
-    words, codes = _distinct(column)
+    words, codes = numbered_words(column)
     missing = _are_missing(words)
     truths = np.array([_TRUTH.get(word.strip().lower(), np.nan) for word in words.to_pylist()])
     if (missing | ~np.isnan(truths)).all():
         return Numbers(truths[codes], no_words)
-    values, units = _parse_distinct(words, decimal)
+    values, units = _parse_words(words, decimal)
     is_word = np.isnan(values) & ~missing
     return Numbers(values[codes], is_word[codes], units)
 
@@ -209,7 +209,7 @@ def _gaps() -> Any:
     return pa.array(sorted({*spelt, "NaN", "NaT"}), pa.string())
 
 
-def _parse_distinct(words: Any, decimal: str) -> tuple[NDArray[np.float64], frozenset[str]]:
+def _parse_words(words: Any, decimal: str) -> tuple[NDArray[np.float64], frozenset[str]]:
     """Read different words as numbers; return also the units that stand beside them."""
     values, units = np.full(len(words), np.nan), frozenset[str]()
     if _have_digits(words):
@@ -274,14 +274,6 @@ def _parts(words: Any) -> dict[str, Any]:
         name: pc.call_function("struct_field", [found], pc.StructFieldOptions(i))
         for i, name in enumerate(names)
     }
-
-
-def _distinct(column: Any) -> tuple[Any, NDArray[np.int32]]:
-    """Return the different words of a column as an Arrow array, and the number of each row's."""
-    text = as_text(column)
-    text = text.combine_chunks() if hasattr(text, "combine_chunks") else text
-    encoded = text.dictionary_encode()
-    return encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False)
 
 
 def _matches(text: Any, pattern: str) -> NDArray[np.bool_]:

@@ -17,9 +17,11 @@ from graphfilter.web.requests import (
     is_right_token,
     parse_json,
     read_body,
+    with_headers,
 )
 from graphfilter.web.server import (
     LOOPBACK,
+    Service,
     WebServer,
     listen,
     serve,
@@ -30,6 +32,7 @@ __all__ = [
     "LOOPBACK",
     "PATIENCE",
     "BodySizeError",
+    "Service",
     "SlowBodyError",
     "WebServer",
     "as_json",
@@ -39,4 +42,5 @@ __all__ = [
     "parse_json",
     "read_body",
     "serve",
+    "with_headers",
 ]

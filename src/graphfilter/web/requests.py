@@ -66,6 +66,13 @@ def parse_json(body: bytes, parse_constant: Callable[[str], Any] | None = None) 
     return content
 
 
+def with_headers(response: Response) -> Response:
+    """Return an answer that no page can use to load or send anything elsewhere."""
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+    return response
+
+
 async def read_body(request: Request, limit: int, seconds: float = 10.0) -> bytes:
     """Read the body of a request, of at most ``limit`` bytes, within so many seconds."""
     body, size = bytearray(), 0
