@@ -109,8 +109,18 @@ def check_name(kind: str, name: object, known: Iterable[str]) -> str:
     names = sorted(known)
     if isinstance(name, str) and name in names:
         return name
+    raise ConfigError(
+        f"unknown {kind} {name!r}{did_you_mean(str(name), names)} Known: {', '.join(names)}."
+    )
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return the end of a sentence about an unknown name: the nearest known one, if one is near.
+
+    >>> did_you_mean("stakced", ["stacked", "power"]), did_you_mean("x", ["stacked"])
+    ("; did you mean 'stacked'?", '.')
+    """
     from difflib import get_close_matches
 
-    near = get_close_matches(str(name), names, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
-    raise ConfigError(f"unknown {kind} {name!r}{hint} Known: {', '.join(names)}.")
+    near = get_close_matches(name, list(names), n=1)
+    return f"; did you mean {near[0]!r}?" if near else "."

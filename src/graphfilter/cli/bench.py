@@ -10,6 +10,7 @@ import typer
 
 from graphfilter.cli.help import Command, Group
 from graphfilter.cli.options import (
+    QUICK_EPOCHS,
     Device,
     Quiet,
     Scaling,
@@ -17,6 +18,7 @@ from graphfilter.cli.options import (
     argument,
     flag,
     given_words,
+    limit_epochs,
     listed,
     option,
     takes,
@@ -30,8 +32,6 @@ from graphfilter.errors import ConfigError, check_name
 if TYPE_CHECKING:
     from graphfilter.bench import Record
     from graphfilter.graph import Graph
-
-QUICK_EPOCHS = 100
 
 app = typer.Typer(
     rich_markup_mode="markdown",
@@ -95,8 +95,7 @@ def bench(
             "name what to run: --datasets A,B (or --edges and --vertices) --models M,N "
             "--out records.jsonl."
         )
-    if quick and max_epochs is not None:
-        raise ConfigError("--quick and --max-epochs both limit the epochs: choose one.")
+    max_epochs = limit_epochs(max_epochs, quick=quick)
     from graphfilter.bench import read_records, run_benchmark
     from graphfilter.metrics import METRICS
     from graphfilter.report import page_of, write_benchmark
@@ -105,8 +104,6 @@ def bench(
     check_name("metric", metric, METRICS)
     page = page_of(out)
     _check_out(out)
-    if quick:
-        max_epochs = QUICK_EPOCHS
     names = list(SYSTEMS) if models == "all" else list(listed(models))
     named = [*listed(datasets), *([given.dataset] if given.dataset else [])]
     graphs = _own_graph(given) if own and not given.dataset else {}

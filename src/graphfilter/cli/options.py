@@ -10,6 +10,11 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from graphfilter.errors import ConfigError
+
+# With --quick.
+QUICK_EPOCHS = 100
+
 
 def option(
     help: str, metavar: str | None = None, panel: str | None = None, *, name: str = "", **rest: Any
@@ -101,3 +106,10 @@ def given_words(context: typer.Context) -> list[str]:
 def listed(text: str) -> tuple[str, ...]:
     """Return the parts of a text that are separated by commas."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def limit_epochs(max_epochs: int | None, *, quick: bool) -> int | None:
+    """Return the limit of epochs that --max-epochs or --quick sets."""
+    if quick and max_epochs is not None:
+        raise ConfigError("--quick and --max-epochs both limit the epochs: choose one.")
+    return QUICK_EPOCHS if quick else max_epochs

@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphfilter.cli.bench import QUICK_EPOCHS
-from graphfilter.cli.options import Device, Scaling, Seed, SplitRule, flag, option, takes
+from graphfilter.cli.options import (
+    QUICK_EPOCHS,
+    Device,
+    Scaling,
+    Seed,
+    SplitRule,
+    flag,
+    limit_epochs,
+    option,
+    takes,
+)
 from graphfilter.cli.progress import progress
 from graphfilter.cli.screen import end_stopped, say, share, show_table, tell
 from graphfilter.cli.sources import FeatureOptions
-from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.bench import Found, SearchProgress, SearchResult
@@ -46,12 +54,9 @@ def search(
     from graphfilter.bench import dataset_name, search as run_search
     from graphfilter.fits import check_classes, with_features
 
-    if quick and max_epochs is not None:
-        raise ConfigError("--quick and --max-epochs both limit the epochs: choose one.")
+    max_epochs = limit_epochs(max_epochs, quick=quick)
     found, notes = with_features(given.read().graph)
     tell([*notes, *check_classes(found)], quiet=given.quiet)
-    if quick:
-        max_epochs = QUICK_EPOCHS
     try:
         with progress("{done}/{total} trials", show=not given.quiet) as move:
 

@@ -361,10 +361,6 @@ class VertexEstimator(AskedEstimator):
         ax : matplotlib Axes, optional
             Drawn on; a new figure of pyplot's otherwise.
 
-        Returns
-        -------
-        matplotlib Axes
-
         Examples
         --------
         >>> import graphfilter as gf

@@ -14,14 +14,7 @@ from graphfilter.operators import Basis
 
 @dataclass(frozen=True)
 class ChebyshevFilterConfig(FilterConfig):
-    """See :class:`ChebyshevFilter`.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.filters.ChebyshevFilterConfig(degree=2)
-    ChebyshevFilterConfig(degree=2, lambda_max=2.0, lambda_min=0.0, init=0.5)
-    """
+    """See :class:`ChebyshevFilter`."""
 
     degree: int = 16
     lambda_max: float = 2.0

@@ -14,14 +14,7 @@ from graphfilter.filters.base import Filter, FilterConfig
 
 @dataclass(frozen=True)
 class HorizontalFilterConfig(FilterConfig):
-    """See :class:`HorizontalFilter`.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.filters.HorizontalFilterConfig(degree=2)
-    HorizontalFilterConfig(degree=2, init=0.5)
-    """
+    """See :class:`HorizontalFilter`."""
 
     degree: int = 16
     init: float | tuple[float, ...] = 0.5

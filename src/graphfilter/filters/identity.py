@@ -12,14 +12,7 @@ from graphfilter.filters.base import Filter, FilterConfig
 
 @dataclass(frozen=True)
 class IdentityFilterConfig(FilterConfig):
-    """See :class:`IdentityFilter`.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.filters.IdentityFilterConfig()
-    IdentityFilterConfig()
-    """
+    """See :class:`IdentityFilter`."""
 
 
 class IdentityFilter(Filter, config=IdentityFilterConfig):

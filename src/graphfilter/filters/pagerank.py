@@ -15,14 +15,7 @@ from graphfilter.operators import Basis, Operator
 
 @dataclass(frozen=True)
 class PageRankFilterConfig(FilterConfig):
-    """See :class:`PageRankFilter`.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.filters.PageRankFilterConfig(K=2, alpha=0.5)
-    PageRankFilterConfig(K=2, alpha=0.5)
-    """
+    """See :class:`PageRankFilter`."""
 
     K: int = 10
     alpha: float = 0.1
@@ -65,14 +58,7 @@ class PageRankFilter(Filter, config=PageRankFilterConfig):
 
 @dataclass(frozen=True)
 class ExactPageRankFilterConfig(FilterConfig):
-    """See :class:`ExactPageRankFilter`.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.filters.ExactPageRankFilterConfig(alpha=0.5)
-    ExactPageRankFilterConfig(alpha=0.5, tolerance=1e-12)
-    """
+    """See :class:`ExactPageRankFilter`."""
 
     alpha: float = 0.1
     tolerance: float = 1e-12

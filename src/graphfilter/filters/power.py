@@ -13,14 +13,7 @@ from graphfilter.filters.base import Filter, FilterConfig
 
 @dataclass(frozen=True)
 class PowerFilterConfig(FilterConfig):
-    """See :class:`PowerFilter`.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.filters.PowerFilterConfig(k=2)
-    PowerFilterConfig(k=2)
-    """
+    """See :class:`PowerFilter`."""
 
     k: int = 2
 

@@ -14,14 +14,7 @@ from graphfilter.operators import Basis
 
 @dataclass(frozen=True)
 class RepeatedChebyshevFilterConfig(FilterConfig):
-    """See :class:`RepeatedChebyshevFilter`.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.filters.RepeatedChebyshevFilterConfig(n_terms=2)
-    RepeatedChebyshevFilterConfig(n_terms=2, lambda_max=2.0, init=0.5)
-    """
+    """See :class:`RepeatedChebyshevFilter`."""
 
     n_terms: int = 16
     lambda_max: float = 2.0

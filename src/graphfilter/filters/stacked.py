@@ -16,14 +16,7 @@ from graphfilter.operators import Dropout, Operator
 
 @dataclass(frozen=True)
 class StackedFilterConfig(FilterConfig):
-    """See :class:`StackedFilter`.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.filters.StackedFilterConfig(n_layers=4)
-    StackedFilterConfig(n_layers=4, init=0.5)
-    """
+    """See :class:`StackedFilter`."""
 
     n_layers: int = 16
     init: float | Literal["uniform"] = 0.5

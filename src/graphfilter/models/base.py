@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from graphfilter.errors import check_share
+from graphfilter.errors import check_count, check_number, check_share
 from graphfilter.filters import Config, Filter
 from graphfilter.graph import Features, Graph
 from graphfilter.models.layers import Draws, Generators, Input
@@ -32,6 +32,8 @@ class ModelConfig(Config):
         Whether it is a :class:`Fitted` one, which is not trained by gradients.
     network : type
         The class of the network; set by that class.
+    may_be_zero : tuple of str
+        Fields that hold a count from 0; those of others are from 1.
     dropout : float
         Rate in [0, 1); where it applies, the network says.
 
@@ -49,10 +51,18 @@ class ModelConfig(Config):
     keeps_graph: ClassVar[bool] = False
     fitted: ClassVar[bool] = False
     network: ClassVar[type[Network[Any]]]
+    may_be_zero: ClassVar[tuple[str, ...]] = ()
 
     dropout: float = 0.5
 
     def __post_init__(self) -> None:
+        """Check every number: counts are positive, unless a config says that one may be zero."""
+        for field in fields(self):
+            kind, value = str(field.type), getattr(self, field.name)
+            if kind == "int" or (kind == "int | None" and value is not None):
+                check_count(field.name, value, least=int(field.name not in self.may_be_zero))
+            elif kind == "float":
+                check_number(field.name, value)
         check_share("dropout", self.dropout)
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
@@ -234,6 +244,11 @@ class GraphNetwork(Network[ConfigT]):
     >>> issubclass(gf.models.LINKX, GraphNetwork)
     True
     """
+
+    def __init_subclass__(cls, config: type[ModelConfig] | None = None, **options: Any) -> None:
+        super().__init_subclass__(config=config, **options)
+        if config is not None:
+            config.keeps_graph = True
 
     def __init__(
         self, graph: Graph, config: ConfigT | None = None, *, generator: Draws = None

@@ -25,12 +25,6 @@ class FilteredFeaturesConfig(ModelConfig):
     filter : FilterConfig
         Without learnable scalars.
     hidden_size : int
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.FilteredFeaturesConfig(hidden_size=16)
-    FilteredFeaturesConfig(dropout=0.5, filter=PowerFilterConfig(k=2), hidden_size=16)
     """
 
     filter: FilterConfig = field(default_factory=PowerFilterConfig)
@@ -57,7 +51,8 @@ class FilteredFeatures(
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.FilteredFeatures(34, 2)(operator, x).shape
+    >>> config = gf.models.FilteredFeaturesConfig(hidden_size=16)
+    >>> gf.models.FilteredFeatures(34, 2, config)(operator, x).shape
     torch.Size([34, 2])
     """
 

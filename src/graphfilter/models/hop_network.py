@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import check_count
 from graphfilter.models.base import ModelConfig, SizedNetwork
 from graphfilter.models.layers import Draws, Input, Linear, drop
 from graphfilter.models.memory import SPARSE_VALUE, Sizes, Working
@@ -35,24 +35,12 @@ class HopNetworkConfig(ModelConfig):
         Columns of each hop's hidden layer; None for a linear model.
     batch_size : int
         Vertices of a training step, at most.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.HopNetworkConfig(n_hops=2)
-    HopNetworkConfig(dropout=0.5, n_hops=2, hidden_size=64, batch_size=512)
     """
 
+    may_be_zero: ClassVar[tuple[str, ...]] = ("n_hops",)
     n_hops: int = 4
     hidden_size: int | None = 64
     batch_size: int = 512
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count("n_hops", self.n_hops, least=0)
-        check_count("batch_size", self.batch_size)
-        if self.hidden_size is not None:
-            check_count("hidden_size", self.hidden_size)
 
     def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
         """Return what is taken for some vertices at a time; of a store, without pages.
@@ -95,7 +83,7 @@ class HopNetwork(SizedNetwork[HopNetworkConfig], config=HopNetworkConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.HopNetwork(34, 2)(operator, x).shape
+    >>> gf.models.HopNetwork(34, 2, gf.models.HopNetworkConfig(n_hops=2))(operator, x).shape
     torch.Size([34, 2])
     """
 

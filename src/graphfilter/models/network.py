@@ -9,7 +9,7 @@ from typing import Literal, cast
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import ConfigError, check_count, check_name
+from graphfilter.errors import ConfigError, check_name
 from graphfilter.filters import (
     Filter,
     FilterConfig,
@@ -64,14 +64,11 @@ class FilterNetworkConfig(ModelConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.hidden_size is not None:
-            check_count("hidden_size", self.hidden_size)
         check_name("dropout placement", self.dropout_on, ("linear", "every_layer"))
         check_name("filter placement", self.filter_on, ("hidden", "logits"))
         check_name("activation", self.activation, ACTIVATIONS)
         if self.hidden_size is None and self.filter_on == "hidden":
             raise ConfigError("without a hidden layer the filter must be on the logits.")
-        check_count("encoder_layers", self.encoder_layers)
 
     @property
     def can_be_divided(self) -> bool:

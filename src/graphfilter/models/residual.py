@@ -34,14 +34,7 @@ DEEP = 41
 
 @dataclass(frozen=True)
 class ResidualConfig(DeepConfig):
-    """See :class:`ResidualNetwork`.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.ResidualConfig(n_layers=2)
-    ResidualConfig(dropout=0.5, n_layers=2, hidden_size=64)
-    """
+    """See :class:`ResidualNetwork`."""
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         kept = 24 * graph.n_vertices * self.hidden_size * self.n_layers
@@ -69,7 +62,7 @@ class ResidualNetwork(DeepNetwork[ResidualConfig], config=ResidualConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.ResidualNetwork(34, 2)(operator, x).shape
+    >>> gf.models.ResidualNetwork(34, 2, gf.models.ResidualConfig(n_layers=2))(operator, x).shape
     torch.Size([34, 2])
     """
 

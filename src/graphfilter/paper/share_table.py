@@ -113,6 +113,7 @@ class ShareTable:
                 self._draw_line(axes, records, dataset, self.systems[0], protocol)
             axes.set_title(TITLES.get(dataset, dataset))
             axes.set_xscale("log")
+            axes.set_xlim(90 * self.shares[0], 110 * self.shares[-1])
             axes.set_xticks([100 * share for share in self.shares])
             axes.set_xticklabels([f"{100 * share:g}" for share in self.shares])
             axes.minorticks_off()

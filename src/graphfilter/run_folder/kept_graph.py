@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from graphfilter.fits import Fit, Reference
 from graphfilter.graph import Graph
 from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.layout import GRAPH_FILE, REFERENCE_FILE
-from graphfilter.storage import read_tensors, write_tensors
+from graphfilter.storage import changed_file, read_tensors, sha256_of, write_tensors
 from graphfilter.version import __version__
 
 # Graphs of up to this many bytes in memory are kept unless that is refused.
@@ -66,7 +65,7 @@ def keep_graph(fit: Fit, folder: Path, wanted: bool | None) -> Kept:
     except GraphError as error:
         return Kept(note=f"The graph is not saved with the run: {error}")
     return Kept(
-        _sha256(path),
+        sha256_of(path),
         f"The graph is saved with the run ({GRAPH_FILE}, {_megabytes(path.stat().st_size)}): "
         "predict --with run needs new rows only. `keep_graph=False` leaves it out.",
     )
@@ -85,11 +84,8 @@ def read_kept_graph(folder: str | Path, run: RunDescription) -> Graph:
             f"{path}: there is no such file, but the run was made with one. "
             "Restore it from a copy, or fit again."
         )
-    if _sha256(path) != run.graph_sha256:
-        raise ModelFileError(
-            f"{path}: must be as it was saved; its checksum says that it was changed. Restore it "
-            "from a copy, or fit again."
-        )
+    if sha256_of(path) != run.graph_sha256:
+        raise changed_file(path)
     try:
         return read_npz(path)
     except DataFileError as error:
@@ -125,11 +121,6 @@ def _n_bytes(graph: Graph) -> int:
     arrays += [x.data, x.indices, x.indptr] if sp.issparse(x) else [x]
     # Without reading the ids, which may lie on disk: 16 bytes each.
     return sum(a.nbytes for a in arrays if a is not None) + 16 * graph.n_vertices
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _megabytes(n_bytes: int) -> str:

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from graphfilter.errors import ConfigError
+from graphfilter.runtime.control_groups import control_groups, read_if_there
 from graphfilter.runtime.launched import launched
 
 VARIABLE = "GRAPHFILTER_MEMORY"
@@ -56,28 +57,13 @@ def limited_memory(system: Path) -> int:
 
 
 def _granted(system: Path) -> list[int]:
-    """Return what control groups (version 1 or 2) grant this process and those around it."""
-    found = []
-    for line in _read(system / "proc/self/cgroup").splitlines():
-        _, _, rest = line.partition(":")
-        controllers, _, own = rest.partition(":")
-        mount, name = system / "sys/fs/cgroup", "memory.max"
-        if controllers:
-            if "memory" not in controllers.split(","):
-                continue
-            mount, name = mount / "memory", "memory.limit_in_bytes"
-        # In a container the outer groups are hidden, and its own is the root.
-        group = Path(own.strip().lstrip("/"))
-        texts = [_read(mount / place / name).strip() for place in (group, *group.parents)]
-        found += [int(text) for text in texts if text.isdigit()]
-    return found
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
+    """Return what control groups grant this process and those around it."""
+    texts = [
+        read_if_there(group / name).strip()
+        for group in control_groups(system, "memory")
+        for name in ("memory.max", "memory.limit_in_bytes")
+    ]
+    return [int(text) for text in texts if text.isdigit()]
 
 
 def _read_size(text: str) -> int:

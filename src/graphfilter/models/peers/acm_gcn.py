@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import check_count
 from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.layers import Draws, Generators, Input, Weights, linear_side_by_side
@@ -32,22 +30,11 @@ class ACMGCNConfig(ModelConfig):
         Whether there is a channel of the adjacency alone.
     early_relu : bool
         Whether the filters come after the relu (ACMII) instead of before it (ACM).
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.ACMGCNConfig(structure=False)
-    ACMGCNConfig(dropout=0.5, hidden_size=64, structure=False, early_relu=False)
     """
 
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 64
     structure: bool = True
     early_relu: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count("hidden_size", self.hidden_size)
 
 
 class _Layer(nn.Module):
@@ -91,7 +78,7 @@ class ACMGCN(DegreeNetwork[ACMGCNConfig], config=ACMGCNConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.ACMGCN(g)(operator, x).shape
+    >>> gf.models.ACMGCN(g, gf.models.ACMGCNConfig(structure=False))(operator, x).shape
     torch.Size([34, 2])
     """
 

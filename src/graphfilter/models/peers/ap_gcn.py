@@ -24,12 +24,6 @@ class APGCNConfig(ModelConfig):
         On the input of both linear layers and of the propagation.
     cost : float
         :math:`\lambda`.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.APGCNConfig(max_steps=5)
-    APGCNConfig(dropout=0.5, hidden_size=64, max_steps=5, cost=0.005)
     """
 
     hidden_size: int = 64
@@ -58,7 +52,7 @@ class APGCN(SizedNetwork[APGCNConfig], config=APGCNConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.APGCN(34, 2)(operator, x).shape
+    >>> gf.models.APGCN(34, 2, gf.models.APGCNConfig(max_steps=5))(operator, x).shape
     torch.Size([34, 2])
     """
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -26,15 +25,8 @@ class ARMAConfig(ModelConfig):
         On the input of both layers.
     skip_dropout : float
         On the X of the skip connections.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.ARMAConfig(n_stacks=3)
-    ARMAConfig(dropout=0.5, hidden_size=16, n_stacks=3, n_steps=1, skip_dropout=0.75)
     """
 
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 16
     n_stacks: int = 2
     n_steps: int = 1
@@ -59,7 +51,7 @@ class ARMA(EdgeNetwork[ARMAConfig], config=ARMAConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.ARMA(g)(operator, x).shape
+    >>> gf.models.ARMA(g, gf.models.ARMAConfig(n_stacks=3))(operator, x).shape
     torch.Size([34, 2])
     """
 

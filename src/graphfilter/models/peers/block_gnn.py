@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import ConfigError, check_count, check_name
+from graphfilter.errors import ConfigError, check_name
 from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.layers import (
@@ -39,15 +38,8 @@ class BlockGNNConfig(ModelConfig):
         On the encoded features and on both linear layers of a block.
     aggregation : {'gcn', 'sage', 'gat', 'gat-sep'}
     n_layers, hidden_size, n_heads : int
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.BlockGNNConfig(aggregation="sage").hidden_size
-    512
     """
 
-    keeps_graph: ClassVar[bool] = True
     dropout: float = 0.2
     aggregation: str = "gcn"
     n_layers: int = 5
@@ -57,8 +49,6 @@ class BlockGNNConfig(ModelConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_name("aggregation", self.aggregation, AGGREGATIONS)
-        for name in ("n_layers", "hidden_size", "n_heads"):
-            check_count(name, getattr(self, name))
         if self.hidden_size % self.n_heads:
             raise ConfigError(
                 f"hidden_size must be a multiple of n_heads; got {self.hidden_size} and "
@@ -112,7 +102,7 @@ class BlockGNN(DegreeNetwork[BlockGNNConfig], config=BlockGNNConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.BlockGNN(g)(operator, x).shape
+    >>> gf.models.BlockGNN(g, gf.models.BlockGNNConfig(aggregation="sage"))(operator, x).shape
     torch.Size([34, 2])
     """
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -26,15 +25,8 @@ class ChebNetConfig(ModelConfig):
         K, the number of Chebyshev polynomials: K - 1 is the degree.
     dropout : float
         On the input of both layers.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.ChebNetConfig(n_terms=2)
-    ChebNetConfig(dropout=0.5, hidden_size=16, n_terms=2)
     """
 
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 16
     n_terms: int = 3
 
@@ -55,7 +47,7 @@ class ChebNet(EdgeNetwork[ChebNetConfig], config=ChebNetConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.ChebNet(g)(operator, x).shape
+    >>> gf.models.ChebNet(g, gf.models.ChebNetConfig(n_terms=2))(operator, x).shape
     torch.Size([34, 2])
     """
 

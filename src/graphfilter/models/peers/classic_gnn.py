@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import check_count, check_name
+from graphfilter.errors import check_name
 from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.layers import (
@@ -45,15 +44,8 @@ class ClassicGNNConfig(ModelConfig):
         After every layer, before its relu.
     residual : bool
         Whether a linear map of each layer's input is added to its output.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.ClassicGNNConfig(convolution="sage", n_layers=4).norm
-    'batch'
     """
 
-    keeps_graph: ClassVar[bool] = True
     convolution: str = "gcn"
     n_layers: int = 3
     hidden_size: int = 256
@@ -64,8 +56,6 @@ class ClassicGNNConfig(ModelConfig):
         super().__post_init__()
         check_name("convolution", self.convolution, CONVOLUTIONS)
         check_name("norm", self.norm, NORMS)
-        for name in ("n_layers", "hidden_size"):
-            check_count(name, getattr(self, name))
 
 
 class _Layer(nn.Module):
@@ -120,7 +110,7 @@ class ClassicGNN(DegreeNetwork[ClassicGNNConfig], config=ClassicGNNConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.ClassicGNN(g)(operator, x).shape
+    >>> gf.models.ClassicGNN(g, gf.models.ClassicGNNConfig(convolution="sage"))(operator, x).shape
     torch.Size([34, 2])
     """
 

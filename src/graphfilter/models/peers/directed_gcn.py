@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,15 +26,8 @@ class DirectedGCNConfig(ModelConfig):
     hidden_size : int
     dropout : float
         On the input of both layers.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.DirectedGCNConfig(hidden_size=32)
-    DirectedGCNConfig(dropout=0.5, hidden_size=32)
     """
 
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 16
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from graphfilter.errors import check_count
 from graphfilter.models.base import ModelConfig, SizedNetwork
 from graphfilter.models.layers import Draws, Input, Linear
 from graphfilter.operators import Operator
@@ -24,21 +23,11 @@ class FastGCNConfig(ModelConfig):
         Draws of the vertices that the second layer sees in a training step.
     dropout : float
         On the input of both layers.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.FastGCNConfig(n_sampled=100)
-    FastGCNConfig(dropout=0.0, hidden_size=16, n_sampled=100)
     """
 
     dropout: float = 0.0
     hidden_size: int = 16
     n_sampled: int = 400
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count("n_sampled", self.n_sampled)
 
 
 class FastGCN(SizedNetwork[FastGCNConfig], config=FastGCNConfig):
@@ -57,7 +46,7 @@ class FastGCN(SizedNetwork[FastGCNConfig], config=FastGCNConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.FastGCN(34, 2)(operator, x).shape
+    >>> gf.models.FastGCN(34, 2, gf.models.FastGCNConfig(n_sampled=100))(operator, x).shape
     torch.Size([34, 2])
     """
 

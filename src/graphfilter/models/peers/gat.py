@@ -22,12 +22,6 @@ class GATConfig(ModelConfig):
         Columns per head, and heads, of the first layer; the second has one head.
     dropout : float
         On the input of both layers and on the attention.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.GATConfig(n_heads=4)
-    GATConfig(dropout=0.6, hidden_size=8, n_heads=4)
     """
 
     dropout: float = 0.6
@@ -42,14 +36,7 @@ class GATConfig(ModelConfig):
 
 @dataclass(frozen=True)
 class VelickovicGATConfig(GATConfig):
-    """Of :class:`VelickovicGAT`; ``n_out_heads`` heads in the second layer.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.VelickovicGATConfig(n_out_heads=8)
-    VelickovicGATConfig(dropout=0.6, hidden_size=8, n_heads=8, n_out_heads=8)
-    """
+    """Of :class:`VelickovicGAT`; ``n_out_heads`` heads in the second layer."""
 
     n_out_heads: int = 1
 
@@ -73,7 +60,7 @@ class GAT(SizedNetwork[GATConfig], config=GATConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GAT(34, 2)(operator, x).shape
+    >>> gf.models.GAT(34, 2, gf.models.GATConfig(n_heads=4))(operator, x).shape
     torch.Size([34, 2])
     """
 
@@ -112,7 +99,8 @@ class VelickovicGAT(GAT, config=VelickovicGATConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.VelickovicGAT(34, 2)(operator, x).shape
+    >>> config = gf.models.VelickovicGATConfig(n_out_heads=8)
+    >>> gf.models.VelickovicGAT(34, 2, config)(operator, x).shape
     torch.Size([34, 2])
     """
 

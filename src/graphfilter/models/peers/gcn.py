@@ -22,12 +22,6 @@ class GCNConfig(ModelConfig):
     hidden_size, n_layers : int
     dropout : float
         On the input of every layer.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.GCNConfig(n_layers=3)
-    GCNConfig(dropout=0.5, hidden_size=16, n_layers=3)
     """
 
     hidden_size: int = 16
@@ -36,14 +30,7 @@ class GCNConfig(ModelConfig):
 
 @dataclass(frozen=True)
 class KipfGCNConfig(GCNConfig):
-    """Of :class:`KipfGCN`.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.KipfGCNConfig()
-    KipfGCNConfig(dropout=0.5, hidden_size=16, n_layers=2)
-    """
+    """Of :class:`KipfGCN`."""
 
 
 class GCN(SizedNetwork[GCNConfig], config=GCNConfig):
@@ -60,7 +47,7 @@ class GCN(SizedNetwork[GCNConfig], config=GCNConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GCN(34, 2)(operator, x).shape
+    >>> gf.models.GCN(34, 2, gf.models.GCNConfig(n_layers=3))(operator, x).shape
     torch.Size([34, 2])
     """
 
@@ -102,7 +89,7 @@ class KipfGCN(GCN, config=KipfGCNConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.KipfGCN(34, 2)(operator, x).shape
+    >>> gf.models.KipfGCN(34, 2, gf.models.KipfGCNConfig())(operator, x).shape
     torch.Size([34, 2])
     """
 

@@ -30,12 +30,6 @@ class GCNIIConfig(DeepConfig):
         Weight of the initial residual and strength of the identity mapping.
     dropout : float
         On the input of every layer.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.GCNIIConfig(n_layers=8)
-    GCNIIConfig(dropout=0.5, n_layers=8, hidden_size=64, alpha=0.5, theta=0.5)
     """
 
     n_layers: int = 64

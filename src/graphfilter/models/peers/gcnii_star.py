@@ -22,14 +22,7 @@ from graphfilter.operators import Operator
 
 @dataclass(frozen=True)
 class GCNIIStarConfig(GCNIIConfig):
-    """Of :class:`GCNIIStar`; the fields are those of GCNII.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.GCNIIStarConfig(n_layers=8)
-    GCNIIStarConfig(dropout=0.5, n_layers=8, hidden_size=64, alpha=0.5, theta=0.5)
-    """
+    """Of :class:`GCNIIStar`; the fields are those of GCNII."""
 
 
 class GCNIIStar(DeepNetwork[GCNIIStarConfig], config=GCNIIStarConfig):

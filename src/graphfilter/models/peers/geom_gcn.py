@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,15 +40,8 @@ class GeomGCNConfig(ModelConfig):
         On the input of both layers.
     embedding : {'isomap', 'poincare', 'structure'}
         Where the vertices lie: the authors' Geom-GCN-I, -P and -S (there struc2vec).
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.GeomGCNConfig(embedding="isomap")
-    GeomGCNConfig(dropout=0.5, hidden_size=16, embedding='isomap')
     """
 
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 16
     embedding: str = "isomap"
 
@@ -77,7 +70,7 @@ class GeomGCN(GraphNetwork[GeomGCNConfig], config=GeomGCNConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GeomGCN(g)(operator, x).shape
+    >>> gf.models.GeomGCN(g, gf.models.GeomGCNConfig(embedding="isomap"))(operator, x).shape
     torch.Size([34, 2])
     """
 

@@ -28,13 +28,6 @@ class GPRGNNConfig(ModelConfig):
     hidden_size : int
     logit_dropout : float
         On the logits, before the filter: ``dprate`` in the authors' code.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.GPRGNNConfig(hidden_size=32)
-    GPRGNNConfig(dropout=0.5, filter=HorizontalFilterConfig(degree=16, init=0.5), hidden_size=32,
-    logit_dropout=0.5)
     """
 
     filter: FilterConfig = field(default_factory=HorizontalFilterConfig)
@@ -60,7 +53,7 @@ class GPRGNN(FilterNetwork, config=GPRGNNConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GPRGNN(34, 2)(operator, x).shape
+    >>> gf.models.GPRGNN(34, 2, gf.models.GPRGNNConfig(hidden_size=32))(operator, x).shape
     torch.Size([34, 2])
     """
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -25,15 +24,8 @@ class GraphSAGEConfig(ModelConfig):
         Columns of a vertex's own and of its neighbours' part, each.
     dropout : float
         On the input of every layer.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.GraphSAGEConfig(hidden_size=32)
-    GraphSAGEConfig(dropout=0.5, hidden_size=32)
     """
 
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 64
 
 
@@ -54,7 +46,7 @@ class GraphSAGE(EdgeNetwork[GraphSAGEConfig], config=GraphSAGEConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GraphSAGE(g)(operator, x).shape
+    >>> gf.models.GraphSAGE(g, gf.models.GraphSAGEConfig(hidden_size=32))(operator, x).shape
     torch.Size([34, 2])
     """
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -31,16 +30,8 @@ class GraphSAINTConfig(ModelConfig):
         N.
     hidden_size, n_layers, dropout
         Of the GCN.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.GraphSAINTConfig(walk_length=3)
-    GraphSAINTConfig(dropout=0.5, n_roots=None, walk_length=3, n_samples=50, hidden_size=64,
-    n_layers=2)
     """
 
-    keeps_graph: ClassVar[bool] = True
     n_roots: int | None = None
     walk_length: int = 2
     n_samples: int = 50

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -34,15 +33,8 @@ class JKNetConfig(ModelConfig):
         On the input of every layer.
     drop_edge : float
         Share of the edges left out in training.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.JKNetConfig(n_layers=4)
-    JKNetConfig(dropout=0.5, n_layers=4, hidden_size=32, drop_edge=0.5)
     """
 
-    keeps_graph: ClassVar[bool] = True
     n_layers: int = 6
     hidden_size: int = 32
     drop_edge: float = 0.5
@@ -65,7 +57,7 @@ class JKNet(GraphNetwork[JKNetConfig], config=JKNetConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.JKNet(g)(operator, x).shape
+    >>> gf.models.JKNet(g, gf.models.JKNetConfig(n_layers=4))(operator, x).shape
     torch.Size([34, 2])
     """
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -33,16 +32,8 @@ class LanczosNetConfig(ModelConfig):
     hidden_size, n_layers : int
     dropout : float
         On the input of every layer.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.LanczosNetConfig(n_vectors=10)
-    LanczosNetConfig(dropout=0.5, short=(1, 2, 3), long=(5, 7, 10, 20, 30), n_vectors=10,
-    hidden_size=64, n_layers=2)
     """
 
-    keeps_graph: ClassVar[bool] = True
     short: tuple[int, ...] = (1, 2, 3)
     long: tuple[int, ...] = (5, 7, 10, 20, 30)
     n_vectors: int = 20
@@ -72,7 +63,7 @@ class LanczosNet(GraphNetwork[LanczosNetConfig], config=LanczosNetConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.LanczosNet(g)(operator, x).shape
+    >>> gf.models.LanczosNet(g, gf.models.LanczosNetConfig(n_vectors=10))(operator, x).shape
     torch.Size([34, 2])
     """
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import Tensor
 
@@ -24,15 +23,8 @@ class LINKXConfig(ModelConfig):
         Of the final MLP; the other two have one layer.
     dropout : float
         Inside the final MLP.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.LINKXConfig(hidden_size=32)
-    LINKXConfig(dropout=0.5, hidden_size=32, n_layers=2)
     """
 
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 64
     n_layers: int = 2
 
@@ -52,7 +44,7 @@ class LINKX(EdgeNetwork[LINKXConfig], config=LINKXConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.LINKX(g)(operator, x).shape
+    >>> gf.models.LINKX(g, gf.models.LINKXConfig(hidden_size=32))(operator, x).shape
     torch.Size([34, 2])
     """
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -26,15 +25,8 @@ class MixHopConfig(ModelConfig):
     n_layers : int
     dropout : float
         On the input of every layer.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.MixHopConfig(hidden_size=10)
-    MixHopConfig(dropout=0.5, hidden_size=10, n_layers=2)
     """
 
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 20
     n_layers: int = 2
 
@@ -55,7 +47,7 @@ class MixHop(EdgeNetwork[MixHopConfig], config=MixHopConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.MixHop(g)(operator, x).shape
+    >>> gf.models.MixHop(g, gf.models.MixHopConfig(hidden_size=10))(operator, x).shape
     torch.Size([34, 2])
     """
 

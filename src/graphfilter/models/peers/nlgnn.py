@@ -27,12 +27,6 @@ class NLGNNConfig(ModelConfig):
         On the input of the linear layers.
     local : {'gcn', 'mlp'}
         'mlp' leaves P out of Z (NLMLP).
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.NLGNNConfig(kernel_size=3)
-    NLGNNConfig(dropout=0.5, hidden_size=48, kernel_size=3, local='gcn')
     """
 
     hidden_size: int = 48
@@ -62,7 +56,7 @@ class NLGNN(SizedNetwork[NLGNNConfig], config=NLGNNConfig):
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.NLGNN(34, 2)(operator, x).shape
+    >>> gf.models.NLGNN(34, 2, gf.models.NLGNNConfig(kernel_size=3))(operator, x).shape
     torch.Size([34, 2])
     """
 
