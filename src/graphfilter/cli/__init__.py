@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 EXIT_BAD_INPUT = 2
 NO_MEMORY = (
-    "not enough memory for this graph with these settings. Free some, raise a limit (ulimit -v), or "
-    "ask for less: fit --dry-run says what it takes."
+    "not enough memory for this graph with these settings. Free some, raise a limit (ulimit -v), "
+    "or ask for less: fit --dry-run says what it takes."
 )
 
 
