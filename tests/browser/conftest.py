@@ -83,7 +83,9 @@ def chromium() -> Iterator[Any]:
         pytest.skip("there is no chromium to open pages with")
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(SWITCHES))
-        yield browser.new_context(accept_downloads=True)
+        window = browser.new_context(accept_downloads=True)
+        window.set_default_timeout(120_000)  # no page fails for being slow
+        yield window
         browser.close()
 
 
