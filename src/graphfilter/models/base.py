@@ -209,8 +209,11 @@ class SizedNetwork(Network[ConfigT]):
     Examples
     --------
     >>> import graphfilter as gf
-    >>> issubclass(gf.models.GCN, SizedNetwork)
-    True
+    >>> g = gf.load_dataset("karate")
+    >>> network = gf.models.GCN(34, 2, gf.models.GCNConfig(n_layers=3))
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> network(gf.operators.augmented_adjacency(g), x).shape
+    torch.Size([34, 2])
     """
 
     def __init__(
@@ -241,8 +244,10 @@ class GraphNetwork(Network[ConfigT]):
     Examples
     --------
     >>> import graphfilter as gf
-    >>> issubclass(gf.models.LINKX, GraphNetwork)
-    True
+    >>> g = gf.load_dataset("karate")
+    >>> network = gf.models.LINKX(g, gf.models.LINKXConfig(hidden_size=32))
+    >>> network(gf.operators.adjacency(g), gf.operators.to_tensor(g.features)).shape
+    torch.Size([34, 2])
     """
 
     def __init_subclass__(cls, config: type[ModelConfig] | None = None, **options: Any) -> None:

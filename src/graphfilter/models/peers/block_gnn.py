@@ -100,10 +100,9 @@ class BlockGNN(DegreeNetwork[BlockGNNConfig], config=BlockGNNConfig):
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.BlockGNN(g, gf.models.BlockGNNConfig(aggregation="sage"))(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="sage-blocks@n_layers=2", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:

@@ -44,10 +44,9 @@ class GraphSAGE(EdgeNetwork[GraphSAGEConfig], config=GraphSAGEConfig):
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GraphSAGE(g, gf.models.GraphSAGEConfig(hidden_size=32))(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="graphsage@hidden_size=32", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
