@@ -259,7 +259,11 @@ class GraphNetwork(Network[ConfigT]):
         self, graph: Graph, config: ConfigT | None = None, *, generator: Draws = None
     ) -> None:
         super().__init__(config)
+        self.take_graph(graph)
         self.make_layers(graph, generator)
+
+    def take_graph(self, graph: Graph) -> None:
+        """Keep what the network reads of the graph, if it does."""
 
     @classmethod
     def for_graph(cls, graph: Graph, config: Any, generator: torch.Generator) -> Self:

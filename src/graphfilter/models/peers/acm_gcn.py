@@ -82,7 +82,6 @@ class ACMGCN(DegreeNetwork[ACMGCNConfig], config=ACMGCNConfig):
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         n, width, structure = graph.n_vertices, config.hidden_size, config.structure
         self.first = _Layer(n, graph.n_features, width, structure, generator)

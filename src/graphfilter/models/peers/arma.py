@@ -55,7 +55,6 @@ class ARMA(EdgeNetwork[ARMAConfig], config=ARMAConfig):
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         with drawing_from(generator):
             self.first, self.second = (

@@ -106,7 +106,6 @@ class BlockGNN(DegreeNetwork[BlockGNNConfig], config=BlockGNNConfig):
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         self.encoder = Linear(graph.n_features, config.hidden_size, generator)
         self.blocks = nn.ModuleList(_Block(config, generator) for _ in range(config.n_layers))

@@ -51,7 +51,6 @@ class ChebNet(EdgeNetwork[ChebNetConfig], config=ChebNetConfig):
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         with drawing_from(generator):
             self.first = pyg_nn().ChebConv(graph.n_features, config.hidden_size, config.n_terms)

@@ -114,7 +114,6 @@ class ClassicGNN(DegreeNetwork[ClassicGNNConfig], config=ClassicGNNConfig):
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         widths = [graph.n_features] + [config.hidden_size] * (config.n_layers - 1)
         self.layers = nn.ModuleList(_Layer(n_in, config, generator) for n_in in widths)

@@ -73,7 +73,6 @@ class FSGNN(DegreeNetwork[FSGNNConfig], config=FSGNNConfig):
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         width, n_parts = config.hidden_size, 2 * config.n_hops + 1
         # X, then the hops without self loops, then those with.

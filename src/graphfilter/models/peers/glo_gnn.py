@@ -76,7 +76,6 @@ class GloGNN(DegreeNetwork[GloGNNConfig], config=GloGNNConfig):
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         self.encoder = Linear(graph.n_features, config.hidden_size, generator)
         if config.delta < 1:

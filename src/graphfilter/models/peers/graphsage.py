@@ -50,7 +50,6 @@ class GraphSAGE(EdgeNetwork[GraphSAGEConfig], config=GraphSAGEConfig):
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         sums = torch.zeros(graph.n_vertices).index_add_(0, self.edges[1], self.weights)
         self.weights = self.weights / sums[self.edges[1]]

@@ -48,7 +48,6 @@ class LINKX(EdgeNetwork[LINKXConfig], config=LINKXConfig):
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         with drawing_from(generator):
             self.network = pyg_nn().LINKX(

@@ -51,7 +51,6 @@ class MixHop(EdgeNetwork[MixHopConfig], config=MixHopConfig):
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         width = 3 * config.hidden_size
         with drawing_from(generator):
