@@ -151,6 +151,7 @@ def test_variation_is_the_share_of_neighbours_that_differ() -> None:
         {"deviation": np.array([0.0])},
         {"part": np.array([7])},
         {"columns.odd.n": np.array([1])},
+        {"frequency": np.array([0.5 + 1j])},
     ],
 )
 def test_damaged_reference_is_refused(fit: Fit, change: dict[str, Any]) -> None:

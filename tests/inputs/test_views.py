@@ -185,3 +185,10 @@ def test_basis_of_many_vertices_is_that_of_some_of_them(monkeypatch: pytest.Monk
     np.testing.assert_allclose(
         np.abs(basis[:, 0]), np.abs(rows[0]) / np.linalg.norm(rows[0]), atol=1e-5
     )
+
+
+def test_positions_in_a_graph_of_many_components_are_the_same_every_time() -> None:
+    pairs = np.random.default_rng(0).integers(1000, size=(700, 2))
+    graph = Graph.from_edges(pairs, 1000, features=np.ones((1000, 3)))
+    first, second = (find_view(graph, np.ones((1000, 3)), "places") for _ in range(2))
+    np.testing.assert_array_equal(first["axes"], second["axes"])

@@ -99,8 +99,16 @@ class VertexEstimator(KeptEstimator):
 
     def check_target(self, target: Target) -> None:
         """Raise where nothing can be learned from a target."""
-        if not (target.codes >= 0).any():
-            raise GraphError("y must be known for some vertices; it is known for none.")
+        if (target.codes >= 0).any():
+            return
+        if target.values is not None and len(target.names) > 1:
+            empty = np.flatnonzero(np.isnan(target.values).all(axis=0))
+            lacking = f"{target.names[empty[0]]} for none" if len(empty) else "no vertex has all"
+            raise GraphError(
+                f"every column of y must be known for some of the same vertices; {lacking}. "
+                "Leave a column out."
+            )
+        raise GraphError("y must be known for some vertices; it is known for none.")
 
     def watching(self, on_epoch: OnEpoch | None) -> OnEpoch | None:
         """Return what is called after every epoch of a fit that begins now."""

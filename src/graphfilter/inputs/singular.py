@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from inspect import signature
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import svds
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from graphfilter.tables import Features
 
@@ -35,12 +36,20 @@ def singular(matrix: Features, most: int = MOST_PLACES) -> tuple[Array, Array, A
     n_found = min(most, min(matrix.shape) - 1)
     if n_found < 1 or not abs(matrix).max():
         return np.zeros((matrix.shape[0], 1)), np.zeros(1), np.zeros((matrix.shape[1], 1))
-    start = np.random.default_rng(0).normal(size=min(matrix.shape))
-    left, values, right = svds(matrix.astype(np.float64), k=n_found, v0=start)
-    order = np.argsort(-values)
-    left, right = left[:, order], right[order].T
+    rows = matrix.astype(np.float64)
+    rows = rows if rows.shape[0] >= rows.shape[1] else rows.T
+    rng = np.random.default_rng(0)
+    # From scipy 1.16 on ARPACK draws where singular values are equal, and svds has no seed for it.
+    drawn = {"rng": rng} if "rng" in signature(eigsh).parameters else {}
+    gram = LinearOperator((rows.shape[1],) * 2, lambda x: rows.T @ (rows @ x), dtype=np.float64)
+    _, basis = eigsh(gram, k=n_found, v0=rng.normal(size=rows.shape[1]), **drawn)
+    basis = np.linalg.qr(basis)[0]
+    left, values, right = np.linalg.svd(rows @ basis, full_matrices=False)
+    right = basis @ right.T
+    if matrix.shape[0] < matrix.shape[1]:
+        left, right = right, left
     sign = np.where(left[np.abs(left).argmax(axis=0), np.arange(n_found)] < 0, -1.0, 1.0)
-    return left * sign, values[order], right * sign
+    return left * sign, values, right * sign
 
 
 def basis_of(features: Features, most: int) -> Columns:

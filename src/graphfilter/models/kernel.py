@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
+from scipy.linalg import cholesky, lapack
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from torch import Tensor
@@ -124,12 +125,12 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
         landmarks = sp.csr_array(sparse[chosen])
         wanted = self._wanted(targets)
         mean = weight @ wanted / len(targets)
-        fitted = fit_ridge(
-            self._alike(sparse, landmarks),
-            self._alike(landmarks, landmarks),
-            wanted - mean,
-            weight,
-        )
+        among = self._alike(landmarks, landmarks).dense()
+        if len(chosen) == len(targets):
+            fitted = fit_rows(among, wanted - mean, weight)
+        else:
+            kernel = self._alike(sparse, landmarks).dense()
+            fitted = fit_ridge(kernel, among, wanted - mean, weight)
         sharpness = 1.0
         if targets.ndim == 1:
             sharpness = _sharpness(mean + fitted.left_out, targets, weight)
@@ -154,15 +155,12 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
         landmarks.sort_indices()
         weight, wanted = _weights(targets, sample_weight), self._wanted(targets)
         mean = weight @ wanted / len(targets)
-        system = self._alike(landmarks, landmarks)
-        system[np.diag_indices_from(system)] += (
-            self._learned.ridge / weight[chosen].clip(_JITTER) + _JITTER
-        )
-        factor = torch.linalg.cholesky(torch.from_numpy(system))
-        right = torch.from_numpy(wanted[chosen] - mean)
+        system = self._alike(landmarks, landmarks).dense()
+        diagonal = self._learned.ridge / weight[chosen].clip(_JITTER)
+        coefficients, _ = _solve(system, diagonal, wanted[chosen] - mean)
         made = KernelMachine(self.n_features, self.n_classes, self.config)
         made._learned = self._learned
-        made._keep(landmarks, torch.cholesky_solve(right, factor).numpy(), mean, targets)
+        made._keep(landmarks, coefficients, mean, targets)
         return made
 
     def _wanted(self, targets: NDArray[Any]) -> Array:
@@ -223,12 +221,38 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
         logits = self.start.cpu().numpy() + np.concatenate(parts)
         return torch.from_numpy(logits).to(x.device, torch.float32)
 
-    def _alike(self, rows: sp.csr_array, landmarks: sp.csr_array) -> Array:
-        """Return the kernel of rows and landmarks (n, m)."""
-        shared = (rows @ landmarks.T).toarray().astype(np.float64)
-        lengths = [np.asarray(part.power(2).sum(axis=1), np.float64) for part in (rows, landmarks)]
-        distance = np.maximum(lengths[0][:, None] + lengths[1] - 2 * shared, 0)
-        return np.exp(-self.config.gamma * distance)
+    def _alike(self, rows: sp.csr_array, landmarks: sp.csr_array) -> _Alike:
+        """Return the kernel of rows and landmarks."""
+        gamma = self.config.gamma
+        shared = sp.csr_array(rows @ landmarks.T).astype(np.float64)
+        first, second = (
+            np.asarray(part.power(2).sum(axis=1), np.float64) for part in (rows, landmarks)
+        )
+        row = np.repeat(np.arange(shared.shape[0]), np.diff(shared.indptr))
+        distance = first[row] + second[shared.indices] - 2 * shared.data
+        shared.data = np.exp(-gamma * np.maximum(distance, 0))
+        return _Alike(np.exp(-gamma * first), np.exp(-gamma * second), row, shared)
+
+
+@dataclass(frozen=True, eq=False)
+class _Alike:
+    """A kernel (n, m): ``near`` where rows share columns, otherwise a product of two numbers."""
+
+    rows: Array
+    landmarks: Array
+    row: NDArray[np.int64]
+    near: sp.csr_array
+
+    def dense(self) -> Array:
+        found = np.multiply.outer(self.rows, self.landmarks)
+        found[self.row, self.near.indices] = self.near.data
+        return found
+
+    def __matmul__(self, coefficients: Array) -> Array:
+        apart = self.rows[self.row] * self.landmarks[self.near.indices]
+        parts = self.near.data - apart, self.near.indices, self.near.indptr
+        beyond = sp.csr_array(parts, self.near.shape) @ coefficients
+        return beyond + np.multiply.outer(self.rows, self.landmarks @ coefficients)
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,6 +271,32 @@ class Ridge:
     coefficients: Array
     left_out: Array
     ridge: float
+
+
+def fit_rows(kernel: Array, targets: Array, weight: Array) -> Ridge:
+    r"""Return :func:`fit_ridge` where every row is a landmark.
+
+    With :math:`a = (K + r / w)^{-1} y`, leaving row i out leaves the residual
+    :math:`a_i / (K + r / w)^{-1}_{ii}`.
+    """
+    best: tuple[float, Ridge] | None = None
+    for ridge in RIDGES:
+        coefficients, diagonal = _solve(kernel, ridge / weight.clip(_JITTER), targets)
+        missed = coefficients / diagonal[:, None]
+        error = float(weight @ np.square(missed).sum(axis=1))
+        if best is None or error < best[0]:
+            best = error, Ridge(coefficients, targets - missed, ridge)
+    assert best is not None
+    return best[1]
+
+
+def _solve(kernel: Array, diagonal: Array, targets: Array) -> tuple[Array, Array]:
+    """Return (K + D)⁻¹ y, and the diagonal of the inverse; torch inverts no factor."""
+    system = kernel.T.copy(order="F")
+    system[np.diag_indices_from(system)] += diagonal + _JITTER
+    factor = cholesky(system, lower=True, overwrite_a=True)
+    inverse = lapack.dtrtri(factor, lower=True, overwrite_c=True)[0]
+    return inverse.T @ (inverse @ targets), np.einsum("ij,ij->j", inverse, inverse)
 
 
 def fit_ridge(kernel: Array, among: Array, targets: Array, weight: Array) -> Ridge:

@@ -27,6 +27,7 @@ from graphfilter.systems.request import Request
 from graphfilter.systems.start import PATIENCE_PART
 from graphfilter.systems.system import System
 from graphfilter.training import (
+    ASKED,
     REGRESSION,
     FitResult,
     OnEpoch,
@@ -119,6 +120,10 @@ class NetworkTraining:
     @property
     def ended(self) -> bool:
         return self._training.ended
+
+    @property
+    def ended_by_themselves(self) -> bool:
+        return self.ended and not any(run.stopped == ASKED for run in self.runs)
 
     def advance(self, until: int, on_epoch: OnEpoch | None = None) -> None:
         """Train to the end of an epoch, or of all runs."""
