@@ -1,6 +1,7 @@
 """Damaged files that were read, and soaks: what a run of either did goes on record.
 
-    python -m tests.fuzz.run --minutes 60; python benchmarks/attack_runs.py fuzz-summary.json
+    python -m tests.fuzz.run --jobs 16 --minutes 60
+    python benchmarks/attack_runs.py fuzz-summary.json
     python -m tests.soak --fits 1000; python benchmarks/attack_runs.py soak-summary.json
 
 Adds a line to docs/benchmark-history.md. A summary that is longer by now is put on record once
@@ -39,14 +40,11 @@ def read_summary(path: Path) -> tuple[dict[str, int], int]:
     content = json.loads(path.read_text(encoding="utf-8"))
     if "formats" in content:
         formats = content["formats"]
-        mutants = {f"damaged files of {len(formats)} formats": _sum(formats, "mutants")}
-        return mutants, len(content["findings"])
+        counts = [entry["mutants"] for entry in formats.values()]
+        what = f"damaged files of {len(counts)} formats, of each at least {min(counts):,}"
+        return {what: sum(counts)}, len(content["findings"])
     done = {kind: sum(sizes.values()) for kind, sizes in content["done"].items()}
     return done, len(content["problems"])
-
-
-def _sum(entries: dict[str, dict[str, Any]], name: str) -> int:
-    return sum(entry[name] for entry in entries.values())
 
 
 def read_attacks(path: Path = RUNS) -> list[AttackRun]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from graphfilter.errors import GraphFilterError
+from graphfilter.runtime import worker_environment
 from graphfilter.storage import append_lines, read_lines
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -99,10 +99,12 @@ def make_records(
         while left and time.monotonic() - started < seconds:
             _keep(path, *_attempt(left.pop(0), tasks, work))
         return len(left)
-    # One thread each: fits side by side would wait for one another's.
-    os.environ.setdefault("GRAPHFILTER_THREADS", "1")
     running: dict[Any, str] = {}
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    # One thread each: fits side by side would wait for one another's.
+    with (
+        worker_environment(1),
+        ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool,
+    ):
         while left or running:
             while left and len(running) < jobs and time.monotonic() - started < seconds:
                 key = left.pop(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from math import nan
@@ -97,6 +98,19 @@ def check_number(name: str, value: object) -> float:
     return number
 
 
+def check_bytes(name: str, text: str) -> int:
+    """Return the bytes that a text says, with a unit or without; raise where it says none.
+
+    >>> check_bytes("memory", "4GB") == 4 << 30, check_bytes("memory", "512 MiB") == 512 << 20
+    (True, True)
+    """
+    found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([kmgt]?)i?b?", text.strip().lower())
+    n_bytes = 0 if found is None else int(float(found[1]) * 1024 ** " kmgt".index(found[2] or " "))
+    if not n_bytes:
+        raise ConfigError(f"{name} must be an amount like 4GB or 512MB; got {text[:40]!r}.")
+    return n_bytes
+
+
 def check_name(kind: str, name: object, known: Iterable[str]) -> str:
     """Return ``name`` if it is one of ``known``; otherwise raise and suggest the nearest.
 
@@ -109,8 +123,18 @@ def check_name(kind: str, name: object, known: Iterable[str]) -> str:
     names = sorted(known)
     if isinstance(name, str) and name in names:
         return name
+    raise ConfigError(
+        f"unknown {kind} {name!r}{did_you_mean(str(name), names)} Known: {', '.join(names)}."
+    )
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return the end of a sentence about an unknown name: the nearest known one, if one is near.
+
+    >>> did_you_mean("stakced", ["stacked", "power"]), did_you_mean("x", ["stacked"])
+    ("; did you mean 'stacked'?", '.')
+    """
     from difflib import get_close_matches
 
-    near = get_close_matches(str(name), names, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
-    raise ConfigError(f"unknown {kind} {name!r}{hint} Known: {', '.join(names)}.")
+    near = get_close_matches(name, list(names), n=1)
+    return f"; did you mean {near[0]!r}?" if near else "."

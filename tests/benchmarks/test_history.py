@@ -80,9 +80,10 @@ def test_page_shows_runs_on_a_gpu_and_on_real_data() -> None:
 
 def test_page_shows_what_attacks_did(tmp_path: Path) -> None:
     summary = tmp_path / "summary.json"
-    formats = {"csv": {"mutants": 3000, "blocks": []}, "npz": {"mutants": 1000, "blocks": []}}
+    formats = {"csv": {"mutants": 3000}, "npz": {"mutants": 1000}}
     summary.write_text(json.dumps({"formats": formats, "findings": ["one"]}))
-    assert read_summary(summary) == ({"damaged files of 2 formats": 4000}, 1)
+    done = {"damaged files of 2 formats, of each at least 1,000": 4000}
+    assert read_summary(summary) == (done, 1)
     done = {"fits": {"0": 200, "1": 50}, "kills of fit": {"0": 10}}
     summary.write_text(json.dumps({"done": done, "problems": []}))
     run = AttackRun("abc1234", "2030-01-31", *read_summary(summary), {"device": "a CPU"})

@@ -38,11 +38,14 @@ def test_report_of_values_opens_on_any_screen(numbers: bool, visit, tmp_path: Pa
     report = visit(url)
     for plot in ("filter", "training", *(["scatter"] if numbers else [])):
         assert report.page.locator(f"#{plot}-plot .main-svg").count() > 0, plot
+    assert report.page.locator(".whys details").count() == 5
+    report.page.evaluate("document.querySelectorAll('.whys details').forEach(d => d.open = true)")
     report.check_no_sideways_scroll()
     report.check()
     report.check_contrast()
     report.check_structure()
     assert report.page.evaluate("typeof hacked") == "undefined"
     phone = visit(url, width=390, dark=True)
+    phone.page.evaluate("document.querySelectorAll('.whys details').forEach(d => d.open = true)")
     phone.check_no_sideways_scroll()
     phone.check_contrast()

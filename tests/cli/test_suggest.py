@@ -70,3 +70,25 @@ def test_suggest_with_every_vertex_labelled_is_one_line(graphfilter, tables, tmp
     result = graphfilter("suggest", run, "--quiet")
     assert result.code == 2
     assert "all have one" in result.err
+
+
+def test_suggest_knows_vertices_by_their_ids(graphfilter, tables, tmp_path: Path) -> None:
+    """The table's rows may have moved since the fit; other vertices are refused."""
+    run, quick = tmp_path / "run", ("--model", "sgf", "--epochs", 2, "--layers", 2)
+    words = ("--label", "kind", "--drop", "price", "--no-baselines", "--quiet")
+    assert graphfilter("fit", *tables, *words, *quick, "--out", run).code == 0
+    path = Path(tables[3])
+    frame = pd.read_csv(path)
+    frame[::-1].to_csv(path, index=False)
+    result = graphfilter("suggest", run, "--n", 30, "--quiet", "--csv", tmp_path / "next.csv")
+    assert result.code == 0, result.err
+    assert set(pd.read_csv(tmp_path / "next.csv")["id"]) == {f"v{i}" for i in range(50, N)}
+    frame["id"] = frame["id"].replace("v0", "another")
+    frame.to_csv(path, index=False)
+    result = graphfilter("suggest", run, "--quiet", "--allow-missing")
+    assert result.code == 2
+    assert "not in it. Fit again" in result.err
+    (run / "predictions.csv").unlink()
+    result = graphfilter("suggest", run, "--quiet", "--allow-missing")
+    assert result.code == 2
+    assert "predictions.csv of the run must be as fit wrote it" in result.err

@@ -65,12 +65,15 @@ def test_public_names_are_those_of_the_reference() -> None:
 
 
 def test_every_public_name_has_an_example() -> None:
+    """Its own or, of a config, that of what it makes."""
     on_pages = "\n".join(page.read_text() for page in API.glob("*.md"))
     without = []
     for name, found in public_names().items():
         room, _, own = name.rpartition(".")
         documented = inspect.isclass(found) or inspect.isfunction(found)
         text = (found.__doc__ or "") if documented else ""
+        made = getattr(found, "network", None) or getattr(found, "filter_type", None)
+        text += (made.__doc__ or "") if inspect.isclass(made) else ""
         entry = re.search(rf"^\.\. py:(?:data|class):: {own}\n(?:\n|   .*\n)+", on_pages, re.M)
         if room not in WITHOUT_EXAMPLES and ">>>" not in text + (entry[0] if entry else ""):
             without.append(name)

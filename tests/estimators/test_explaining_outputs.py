@@ -9,6 +9,9 @@ from scipy.special import logit
 import graphfilter as gf
 from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError
+from graphfilter.estimators.explaining_outputs import _in_units
+from graphfilter.explain import Contributions
+from graphfilter.training import TargetScale
 
 GRAPH = make_csbm(n_vertices=80, n_features=4, frequency=0.4, seed=0).replace(
     vertex_names=[f"v{i}" for i in range(80)], feature_names=list("abcd")
@@ -40,20 +43,34 @@ def test_the_parts_of_a_number_add_up_to_it(model) -> None:
         why = model.explain(f"v{v}")
         assert why.score == pytest.approx(predicted[v], rel=1e-4)
         assert total(why) == pytest.approx(why.score)
-        assert (why.against, why.probability, why.unit) == ("", None, "the number itself")
+        assert (why.against, why.probability, why.unit) == ("", None, "number")
         assert why.sentence.startswith(f"{why.predicted}: every vertex starts from ")
         assert not any(speaker.label for speaker in why.speakers)
 
 
-def test_a_number_is_explained_on_the_scale_it_was_learned_on() -> None:
+@pytest.mark.parametrize("scale", ["log", "rank"])
+def test_a_number_is_explained_in_its_own_unit_on_any_scale(scale: str) -> None:
     y = np.exp(NUMBERS / 30)
-    model = gf.SGFRegressor(max_epochs=20, n_layers=3, scale="log", random_state=0)
+    model = gf.SGFRegressor(max_epochs=20, n_layers=3, scale=scale, random_state=0)
     model.fit(FEATURES, y, graph=GRAPH)
     predicted = model.predict()
-    v = int(np.argsort(predicted)[40])
-    why = model.explain(f"v{v}")
-    assert why.unit == "as log(1 + y)"
-    assert why.score == pytest.approx(np.log1p(predicted[v]), rel=1e-4)
+    for v in np.argsort(predicted)[[5, 40, 79]].tolist():
+        why = model.explain(f"v{v}")
+        assert why.score == total(why) == pytest.approx(predicted[v], rel=1e-4)
+        # Parts keep their signs and their order: the scale only rises.
+        assert y.min() <= why.base <= y.max()
+        single = sum(speaker.contribution for speaker in model.explain(f"v{v}", most=80).speakers)
+        others = sum(step.contribution for step in why.steps if step.name != "own")
+        assert single == pytest.approx(others, rel=1e-3)
+
+
+def test_parts_that_cancel_keep_the_slope_of_the_scale() -> None:
+    scale = TargetScale.fit(np.array([0.0, 9.0, 99.0]), "log")
+    sums = Contributions(0.2, 0.5, np.array([-0.5, 0, 0, 0, 0]))
+    found = _in_units(sums, scale)
+    assert found.score == pytest.approx(scale.undo(np.array([0.2]))[0])
+    slope = np.diff(scale.undo(np.array([0.2, 0.2001])))[0] / 0.0001
+    assert found.structure == pytest.approx(0.5 * slope, rel=0.01)
 
 
 def test_one_of_several_numbers_is_named() -> None:

@@ -15,7 +15,7 @@ from graphfilter.explain.suggestions import (
 )
 
 # Three groups on a line, of 6, 3 and 2 vertices; the first vertex is labelled.
-LINE = np.array([0, 1, 2, 3, 4, 5, 100, 101, 102, 210, 211], dtype=np.float32)[:, None]
+LINE = np.array([0, 1, 2, 3, 4, 5, 100, 101, 102, 210, 211], dtype=np.float64)[:, None]
 FIRST = np.array([0])
 REST = np.arange(1, 11)
 
@@ -24,7 +24,7 @@ def suggest(
     n: int, doubt: np.ndarray | None = None, candidates: np.ndarray = REST
 ) -> list[Suggestion]:
     return suggest_vertices(
-        LINE, FIRST, candidates, n,
+        LINE.__getitem__, FIRST, candidates, n,
         others=np.arange(len(LINE)), doubt=doubt, rng=np.random.default_rng(0),
     )  # fmt: skip
 
@@ -45,10 +45,10 @@ def test_next_vertex_saves_the_largest_sum_of_distances() -> None:
 
 def test_vertices_the_model_is_unsure_of_count_up_to_twice() -> None:
     # Either of two points would come to be labelled; the first saves 3, the second 2 (1 + h).
-    columns = np.array([[0], [3], [-2]], dtype=np.float32)
+    columns = np.array([[0], [3], [-2]], dtype=np.float64)
     for h, vertex in ((0.4, 1), (0.6, 2)):
         found = suggest_vertices(
-            columns, FIRST, np.array([1, 2]), 1,
+            columns.__getitem__, FIRST, np.array([1, 2]), 1,
             others=np.arange(3), doubt=np.array([0, 0, h]), rng=np.random.default_rng(0),
         )  # fmt: skip
         assert found[0].vertex == vertex
@@ -65,7 +65,7 @@ def test_reason_counts_the_vertices_that_come_nearer() -> None:
 
 def test_equal_vertices_are_suggested_once_each_and_said_to_be_no_better() -> None:
     found = suggest_vertices(
-        np.zeros((6, 1), dtype=np.float32), FIRST, np.arange(1, 6), 9,
+        np.zeros((6, 1)).__getitem__, FIRST, np.arange(1, 6), 9,
         others=np.arange(6), rng=np.random.default_rng(0),
     )  # fmt: skip
     assert sorted(one.vertex for one in found) == [1, 2, 3, 4, 5]
@@ -79,11 +79,11 @@ def test_suggestions_do_not_depend_on_the_order_of_candidates() -> None:
 
 def test_many_are_chosen_from_several_draws_and_never_twice() -> None:
     rng = np.random.default_rng(0)
-    columns = rng.normal(size=(MOST_DRAWN + 500, 2)).astype(np.float32)
+    columns = rng.normal(size=(MOST_DRAWN + 500, 2))
     candidates, n = np.arange(1, len(columns)), 2 * MOST_CHOSEN + 1
     others = draw_some(np.arange(len(columns)), rng)
     assert len(others) == MOST_DRAWN
-    found = suggest_vertices(columns, FIRST, candidates, n, others=others, rng=rng)
+    found = suggest_vertices(columns.__getitem__, FIRST, candidates, n, others=others, rng=rng)
     chosen = {one.vertex for one in found}
     assert len(found) == len(chosen) == n
     assert chosen <= set(candidates.tolist())

@@ -38,6 +38,6 @@ class Reader:
 
 
 if __name__ == "__main__":
-    start = int(sys.argv[1].split(":")[1])
-    broken = Format(write, Reader(start))
-    worker.main(*sys.argv[1:], formats={"broken": broken})
+    job = sys.stdin.readline()
+    broken = Format(write, Reader(int(job.split(":")[1])))
+    worker.main({"broken": broken}, [job])

@@ -13,17 +13,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import queue
-import signal
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from tests.fuzz.formats import FORMATS
 
@@ -36,6 +39,10 @@ START_SECONDS = 300.0
 MOST_FINDINGS = 100
 # Mutants that one process reads: as many as make its start worth while.
 BLOCK = 1000
+
+
+class WorkerError(RuntimeError):
+    """A worker that ended before its first mutant: not by one."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +59,12 @@ class Finding:
 
 def run(budgets: Mapping[str, int], start: int = 0) -> list[Finding]:
     """Read so many mutants of each format; return those that did harm."""
-    findings: list[Finding] = []
-    left = [(name, start, start + budget) for name, budget in budgets.items()]
-    while left and len(findings) < MOST_FINDINGS:
-        left, found = _run_worker(left)
-        findings += found
-    return findings
+    with Worker() as worker:
+        return [
+            finding
+            for name, budget in budgets.items()
+            for finding in worker.read(name, start, start + budget)
+        ]
 
 
 def save(finding: Finding, folder: Path) -> Path:
@@ -70,49 +77,87 @@ def save(finding: Finding, folder: Path) -> Path:
     return target
 
 
-def _run_worker(
-    jobs: list[tuple[str, int, int]],
-) -> tuple[list[tuple[str, int, int]], list[Finding]]:
-    """Read mutants until the worker ends, by itself or by a mutant; return the jobs left."""
-    command = [*WORKER, *(f"{name}:{number}:{stop}" for name, number, stop in jobs)]
-    findings: list[Finding] = []
-    at: tuple[str, int] | None = None
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as worker:
-        assert worker.stdout is not None
-        lines = _pump(worker.stdout)
+class Worker:
+    """A process that reads mutants, and another one where a mutant has ended it."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def read(self, name: str, start: int, stop: int) -> list[Finding]:
+        """Read some mutants of a format; return those that did harm."""
+        findings: list[Finding] = []
+        while start < stop and len(findings) < MOST_FINDINGS:
+            found, start = self._read_on(name, start, stop)
+            findings += found
+        return findings
+
+    def _read_on(self, name: str, start: int, stop: int) -> tuple[list[Finding], int]:
+        """Read mutants until all are read or one ends the process; return where to go on."""
+        findings: list[Finding] = []
+        at: int | None = None
+        process = self._process or self._start()
         try:
-            while line := lines.get(timeout=START_SECONDS if at is None else HANG_SECONDS):
-                what, name, number, *problem = line.split(maxsplit=3)
+            print(f"{name}:{start}:{stop}", file=self._jobs, flush=True)
+            while line := self._lines.get(timeout=START_SECONDS if at is None else HANG_SECONDS):
+                what, *said = line.split(maxsplit=3)
+                if what == "done":
+                    return findings, stop
                 if what == "at":
-                    at = name, int(number)
+                    at = int(said[1])
                 else:
-                    findings.append(Finding(name, int(number), "".join(problem).strip()))
+                    findings.append(Finding(name, int(said[1]), "".join(said[2:]).strip()))
+            end = f"ended the process ({process.wait()})"
         except queue.Empty:
-            worker.kill()
-            while lines.get():
-                pass
-    code = worker.wait()
-    if code == 0:
-        return [], findings
-    if at is None:
-        raise RuntimeError(f"the worker did not start (exit code {code})")
-    end = "took too long" if code == -signal.SIGKILL else f"ended the process ({code})"
-    findings.append(Finding(*at, end))
-    place = [name for name, *_ in jobs].index(at[0])
-    return [(at[0], at[1] + 1, jobs[place][2]), *jobs[place + 1 :]], findings
+            end = "took too long"
+        except BrokenPipeError:
+            end = f"ended the process ({process.wait()})"
+        self._end()
+        if at is None:
+            raise WorkerError(f"the worker did not start with {name}: it {end}")
+        return [*findings, Finding(name, at, end)], at + 1
+
+    def _start(self) -> subprocess.Popen[str]:
+        # Files in memory, where there is room for them; what a killed worker leaves goes with it.
+        self._folder = tempfile.TemporaryDirectory(prefix="fuzz-", dir=_fast_folder())
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        surroundings = os.environ | {"TMPDIR": self._folder.name}
+        self._process = subprocess.Popen(WORKER, cwd=ROOT, env=surroundings, **pipes)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._jobs = self._process.stdin
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._pumping = threading.Thread(target=_pump, args=(self._process.stdout, self._lines))
+        self._pumping.start()
+        return self._process
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._pumping.join()
+            with suppress(BrokenPipeError):
+                self._jobs.close()
+            self._process = None
+            self._folder.cleanup()
 
 
-def _pump(stream: IO[str]) -> queue.Queue[str | None]:
-    """Return the lines of a stream as they come; None ends them."""
-    lines: queue.Queue[str | None] = queue.Queue()
+def _fast_folder() -> str | None:
+    shared = Path("/dev/shm")
+    return str(shared) if shared.is_dir() and shutil.disk_usage(shared).free > 4 << 30 else None
 
-    def pump() -> None:
+
+def _pump(stream: IO[str], lines: queue.Queue[str | None]) -> None:
+    """Pass on the lines of a stream as they come; None ends them."""
+    with stream:
         for line in stream:
             lines.put(line)
-        lines.put(None)
-
-    threading.Thread(target=pump, daemon=True).start()
-    return lines
+    lines.put(None)
 
 
 @dataclass
@@ -120,7 +165,8 @@ class Summary:
     """What is done of each format, kept in a file after every block."""
 
     path: Path
-    done: dict[str, list[int]] = field(default_factory=dict)
+    done: dict[str, set[int]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
     findings: list[str] = field(default_factory=list)
 
     @classmethod
@@ -129,25 +175,44 @@ class Summary:
         if not path.is_file():
             return cls(path)
         content = json.loads(path.read_text())
-        blocks = {name: entry["blocks"] for name, entry in content["formats"].items()}
-        return cls(path, blocks, content["findings"])
-
-    def add(self, name: str, block: int, findings: Sequence[str]) -> None:
-        """Note a block that is done."""
-        self.done.setdefault(name, []).append(block)
-        self.findings += findings
-        formats = {
-            form: {"mutants": BLOCK * len(blocks), "blocks": sorted(blocks)}
-            for form, blocks in sorted(self.done.items())
+        formats = content["formats"].items()
+        done = {
+            name: set(range(entry["mutants"] // BLOCK + len(entry["left_out"])))
+            - set(entry["left_out"])
+            for name, entry in formats
         }
-        content = {"command": sys.argv[1:], "formats": formats, "findings": self.findings}
+        seconds = {name: entry["seconds"] for name, entry in formats}
+        return cls(path, done, seconds, content["findings"])
+
+    def add(self, name: str, block: int, findings: Sequence[str], seconds: float = 0.0) -> None:
+        """Note a block that is done."""
+        self.done.setdefault(name, set()).add(block)
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+        self.findings += findings
+        content = {
+            "command": sys.argv[1:],
+            "formats": {form: self._entry(form) for form in sorted(self.done)},
+            "findings": self.findings,
+        }
         write_json(self.path, content)
+
+    def _entry(self, name: str) -> dict[str, Any]:
+        """Return the numbers of a format; ``left_out`` are blocks before the last that is done."""
+        blocks, seconds = self.done[name], round(self.seconds[name], 1)
+        n_mutants = BLOCK * len(blocks)
+        left_out = sorted(set(range(max(blocks))) - blocks)
+        rate = round(n_mutants / seconds, 1) if seconds else None
+        counted = {"mutants": n_mutants, "left_out": left_out}
+        return {**counted, "seconds": seconds, "per_second": rate}
 
 
 def run_blocks(
     names: Sequence[str], budget: int, jobs: int, end: float, summary: Summary, folder: Path
-) -> None:
-    """Read so many mutants of each format, until a time comes, in several processes."""
+) -> int:
+    """Read mutants of each format, until a time comes, in several processes.
+
+    Return the number of blocks that no worker could start with.
+    """
     blocks = [
         (name, block)
         for block in range(-(-budget // BLOCK))
@@ -155,22 +220,44 @@ def run_blocks(
         if block not in summary.done.get(name, ())
     ]
 
-    def work(name: str, block: int) -> tuple[str, int, list[Finding]] | None:
-        if time.monotonic() > end:
-            return None
-        return name, block, run({name: BLOCK}, block * BLOCK)
+    workers = [Worker() for _ in range(jobs)]
+    idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+    for worker in workers:
+        idle.put(worker)
 
-    with ThreadPoolExecutor(jobs) as pool:
-        for ended in as_completed([pool.submit(work, *block) for block in blocks]):
-            if (result := ended.result()) is None:
+    def work(name: str, block: int) -> tuple[list[Finding], float] | None:
+        if (start := time.monotonic()) > end:
+            return None
+        worker = idle.get()
+        try:
+            findings = worker.read(name, block * BLOCK, (block + 1) * BLOCK)
+            return findings, time.monotonic() - start
+        finally:
+            idle.put(worker)
+
+    n_failed = 0
+    with ThreadPoolExecutor(jobs) as pool, ExitStack() as stack:
+        for worker in workers:
+            stack.enter_context(worker)
+        running = {pool.submit(work, *block): block for block in blocks}
+        for ended in as_completed(running):
+            name, block = running[ended]
+            try:
+                result = ended.result()
+            except WorkerError as error:
+                n_failed += 1
+                print(f"{name}: {error}; the same command tries it again", flush=True)
                 continue
-            name, block, findings = result
+            if result is None:
+                continue
+            findings, seconds = result
             said = [f"{finding}; saved to {save(finding, folder)}" for finding in findings]
-            summary.add(name, block, said)
+            summary.add(name, block, said, seconds)
             n = BLOCK * len(summary.done[name])
             print(f"{name}: {n:,} mutants, {len(findings)} new findings", flush=True)
             for line in said:
                 print(f"  {line}", flush=True)
+    return n_failed
 
 
 def main() -> int:
@@ -184,10 +271,11 @@ def main() -> int:
     options = parser.parse_args()
     summary = Summary.read(options.summary)
     end = time.monotonic() + 60 * options.minutes
-    run_blocks(options.format, options.budget, options.jobs, end, summary, options.save)
+    names, budget, jobs = options.format, options.budget, options.jobs
+    n_failed = run_blocks(names, budget, jobs, end, summary, options.save)
     n_mutants = sum(BLOCK * len(blocks) for blocks in summary.done.values())
     print(f"{n_mutants:,} mutants of {len(summary.done)} formats: {len(summary.findings)} findings")
-    return 1 if summary.findings else 0
+    return 1 if summary.findings or n_failed else 0
 
 
 if __name__ == "__main__":

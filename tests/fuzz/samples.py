@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -39,11 +40,15 @@ class Samples:
             path.relative_to(self._good) for path in self._good.rglob("*") if path.is_file()
         )
         self._contents = [(self._good / file).read_bytes() for file in self._files]
+        self._names = _names(self.copy)
 
     def restore(self) -> None:
         """Make the copy as good as the sample: reading a checkpoint writes it too."""
-        shutil.rmtree(self.copy)
-        shutil.copytree(self._good, self.copy)
+        if _names(self.copy) != self._names:
+            shutil.rmtree(self.copy)
+            shutil.copytree(self._good, self.copy)
+        for file, content in zip(self._files, self._contents, strict=True):
+            (self.copy / file).write_bytes(content)
 
     def mutate(self, number: int) -> bool:
         """Make the copy the mutant of this number; return whether checksums must find its damage.
@@ -62,3 +67,8 @@ class Samples:
             with suppress(Exception):
                 self._sign(self.copy)
         return False
+
+
+def _names(folder: Path) -> list[tuple[str, list[str]]]:
+    """Return all names in a folder, by the folder they are in."""
+    return sorted((place, sorted(folders + files)) for place, folders, files in os.walk(folder))

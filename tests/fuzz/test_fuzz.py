@@ -13,7 +13,7 @@ from tests.fuzz.formats import FORMATS
 from tests.fuzz.memory import PeakMemory
 from tests.fuzz.mutate import mutate
 from tests.fuzz.requests import REQUESTS
-from tests.fuzz.run import Summary, run, run_blocks
+from tests.fuzz.run import BLOCK, Summary, WorkerError, run, run_blocks
 from tests.fuzz.samples import Format, Samples
 from tests.fuzz.signed import SIGNED
 
@@ -50,8 +50,8 @@ def test_runner_finds_what_it_looks_for(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_saved_mutant_is_the_one_that_was_read(tmp_path: Path) -> None:
-    worker.main("edge_list:7", str(tmp_path / "one"))
-    worker.main("edge_list:7", str(tmp_path / "two"))
+    worker.write_mutant("edge_list", 7, tmp_path / "one")
+    worker.write_mutant("edge_list", 7, tmp_path / "two")
     (one,), (two,) = ((tmp_path / name).iterdir() for name in ("one", "two"))
     assert one.read_bytes() == two.read_bytes()
 
@@ -73,16 +73,36 @@ def test_runner_goes_on_where_its_summary_ends(
 ) -> None:
     started: list[int] = []
 
-    def count(budgets: dict[str, int], start: int) -> list[object]:
+    def count(self: object, name: str, start: int, stop: int) -> list[object]:
         started.append(start)
         return []
 
-    monkeypatch.setattr("tests.fuzz.run.run", count)
+    monkeypatch.setattr("tests.fuzz.run.Worker.read", count)
     monkeypatch.setattr("tests.fuzz.run.BLOCK", 10)
     for budget, ends, expected in ((30, -1.0, []), (20, 1e9, [0, 10]), (30, 1e9, [0, 10, 20])):
         summary = Summary.read(tmp_path / "summary.json")
         run_blocks(["npz"], budget, 1, ends, summary, tmp_path)
         assert started == expected
+
+
+def test_worker_that_does_not_start_fails_its_block_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(self: object, name: str, start: int, stop: int) -> list[object]:
+        if start == 0:
+            raise WorkerError("no memory")
+        return []
+
+    monkeypatch.setattr("tests.fuzz.run.Worker.read", read)
+    summary = Summary(tmp_path / "summary.json")
+    assert run_blocks(["npz"], 3 * BLOCK, 1, 1e9, summary, tmp_path) == 1
+    assert summary.done == Summary.read(summary.path).done == {"npz": {1, 2}}
+
+
+def test_worker_that_ends_at_once_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.fuzz.run.WORKER", (sys.executable, "-c", "raise SystemExit(3)"))
+    with pytest.raises(WorkerError, match=r"did not start with npz: it ended the process \(3\)"):
+        run({"npz": 1})
 
 
 def test_half_of_the_mutants_with_checksums_are_signed_again(tmp_path: Path) -> None:

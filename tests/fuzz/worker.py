@@ -1,11 +1,12 @@
-"""The process that reads mutants: ``python -m tests.fuzz.worker FORMAT:START:STOP ...``.
+"""The process that reads mutants: ``python -m tests.fuzz.worker``, and lines FORMAT:START:STOP.
 
 It says the number of each mutant before it reads it, so that whoever started it knows which one
-ended it. ``FORMAT:NUMBER`` and a folder write that mutant there instead.
+ended it. ``FORMAT:NUMBER`` and a folder as arguments write that mutant there instead.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import shutil
@@ -13,7 +14,7 @@ import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ from tests.fuzz.samples import Format, Samples
 from graphfilter.errors import GraphFilterError
 
 MOST_BYTES = 500 << 20
+# Growth that is counted from anew. What is below may add up to as much for a later mutant.
+COUNTED_BYTES = 50 << 20
 MOST_CHARACTERS = 5000
 # Beyond this the system refuses, so that a bomb cannot take the machine down.
 CEILING_BYTES = 3 << 30
@@ -43,10 +46,11 @@ def wrong_answer(answer: Any, good: Any, *, must_be_good: bool) -> str:
 def read_mutants(samples: Samples, start: int, stop: int, good: Any = None) -> None:
     """Read mutants, and print those that end in anything but a sound result or our error."""
     name, read = samples.name, samples.read
+    peak = PeakMemory()
     for number in range(start, stop):
         print(f"at {name} {number}", flush=True)
         must_be_good = samples.mutate(number)
-        peak, problem = PeakMemory(), ""
+        problem = ""
         try:
             with warnings.catch_warnings(record=True):
                 answer = read(samples.copy)
@@ -59,7 +63,9 @@ def read_mutants(samples: Samples, start: int, stop: int, good: Any = None) -> N
             place = f"{Path(frame.filename).name}:{frame.lineno}"
             text = " ".join(str(error).split())[:160].encode("ascii", "replace").decode()
             problem = f"{type(error).__name__} at {place}: {text}"
-        if (grown := peak.grown()) > MOST_BYTES:
+        if (grown := peak.grown()) > COUNTED_BYTES:
+            peak = PeakMemory()
+        if grown > MOST_BYTES:
             problem += f" {grown >> 20} MB of memory"
         if problem:
             print(f"found {name} {number} {problem}", flush=True)
@@ -80,24 +86,31 @@ def all_formats() -> Mapping[str, Format]:
     return FORMATS
 
 
-def main(*jobs: str, formats: Mapping[str, Format] | None = None) -> None:
-    formats = all_formats() if formats is None else formats
-    if jobs[0].count(":") == 1:
-        name, number = jobs[0].split(":")
-        with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-            samples = Samples(name, formats[name], Path(folder))
-            samples.mutate(int(number))
-            shutil.copytree(samples.copy, jobs[1])
-        return
+def write_mutant(name: str, number: int, target: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+        samples = Samples(name, all_formats()[name], Path(folder))
+        samples.mutate(number)
+        shutil.copytree(samples.copy, target)
+
+
+def main(formats: Mapping[str, Format], jobs: Iterable[str] = sys.stdin) -> None:
     limit_memory()
-    for name, start, stop in (job.split(":") for job in jobs):
-        with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-            samples = Samples(name, formats[name], Path(folder))
+    os.fsync = lambda fd: None  # Nothing here must last through a power cut.
+    made: dict[str, tuple[Samples, Any]] = {}
+    for job in jobs:
+        name, start, stop = job.split(":")
+        if name not in made:
+            samples = Samples(name, formats[name], Path(tempfile.mkdtemp(prefix="fuzz-")))
             # Imports whatever it needs, which is not a mutant's doing; and the sample is sound.
-            good = samples.read(samples.copy)
-            samples.restore()
-            read_mutants(samples, int(start), int(stop), good)
+            made[name] = samples, samples.read(samples.copy)
+            gc.freeze()
+        read_mutants(made[name][0], int(start), int(stop), made[name][1])
+        print("done", flush=True)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if len(sys.argv) == 1:
+        main(all_formats())
+    else:
+        form, number = sys.argv[1].split(":")
+        write_mutant(form, int(number), Path(sys.argv[2]))

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
-from graphfilter.inputs import views
-from graphfilter.inputs.places import MOST_PLACES
+from graphfilter.inputs import singular, views
+from graphfilter.inputs.singular import MOST_PLACES
 from graphfilter.inputs.views import (
     VIEWS,
     averages,
@@ -177,7 +177,7 @@ def test_compressed_averages_are_those_of_features_on_their_singular_vectors(
 
 def test_basis_of_many_vertices_is_that_of_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "MOST_AVERAGED", 4)
-    monkeypatch.setattr(views, "MOST_ROWS", 10)
+    monkeypatch.setattr(singular, "MOST_ROWS", 10)
     rows = np.tile(np.random.default_rng(0).normal(size=(1, 6)), (40, 1))
     graph = Graph.from_edges([[0, 1]], 40, features=rows)
     basis = find_view(graph, rows, "compressed averages")["basis"]
@@ -185,3 +185,10 @@ def test_basis_of_many_vertices_is_that_of_some_of_them(monkeypatch: pytest.Monk
     np.testing.assert_allclose(
         np.abs(basis[:, 0]), np.abs(rows[0]) / np.linalg.norm(rows[0]), atol=1e-5
     )
+
+
+def test_positions_in_a_graph_of_many_components_are_the_same_every_time() -> None:
+    pairs = np.random.default_rng(0).integers(1000, size=(700, 2))
+    graph = Graph.from_edges(pairs, 1000, features=np.ones((1000, 3)))
+    first, second = (find_view(graph, np.ones((1000, 3)), "places") for _ in range(2))
+    np.testing.assert_array_equal(first["axes"], second["axes"])

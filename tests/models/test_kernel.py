@@ -9,7 +9,7 @@ import torch
 
 from graphfilter.errors import ModelFileError
 from graphfilter.models import KernelConfig, KernelMachine
-from graphfilter.models.kernel import RIDGES, fit_ridge
+from graphfilter.models.kernel import RIDGES, fit_ridge, fit_rows
 from graphfilter.operators import SparseFeatures
 
 
@@ -167,3 +167,23 @@ def test_refitted_to_the_same_rows_it_says_the_same(kind: str) -> None:
     torch.testing.assert_close(again(None, x), kernel(None, x), rtol=1e-3, atol=1e-3)
     half = kernel.refitted(rows * [1, 1, 0, 0], targets, weight)
     assert not torch.allclose(half(None, x), kernel(None, x), rtol=1e-2, atol=1e-2)
+
+
+def test_every_row_as_a_landmark_has_the_coefficients_of_landmarks_in_general() -> None:
+    rows, labels = sample()
+    kernel = np.exp(-0.5 * np.square(rows[:, None] - rows[None]).sum(axis=2, dtype=np.float64))
+    targets, weight = np.eye(3)[labels], np.linspace(0.5, 1.5, len(labels))
+    general, own = fit_ridge(kernel, kernel, targets, weight), fit_rows(kernel, targets, weight)
+    assert own.ridge == general.ridge
+    np.testing.assert_allclose(own.left_out, general.left_out, atol=1e-4)
+    np.testing.assert_allclose(kernel @ own.coefficients, kernel @ general.coefficients, atol=1e-4)
+
+
+def test_rows_that_share_no_column_are_as_far_apart_as_they_are_long() -> None:
+    rows = sp.csr_array(np.kron(np.eye(3), [[1.0, 2.0], [3.0, 0.5]]).astype(np.float32))
+    machine = KernelMachine(6, 2)
+    alike = machine._alike(rows, rows)
+    apart = np.square(rows.toarray()[:, None] - rows.toarray()[None]).sum(axis=2)
+    np.testing.assert_allclose(alike.dense(), np.exp(-0.5 * apart), rtol=1e-6)
+    coefficients = np.arange(12.0).reshape(6, 2)
+    np.testing.assert_allclose(alike @ coefficients, alike.dense() @ coefficients, rtol=1e-12)

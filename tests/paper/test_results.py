@@ -97,12 +97,13 @@ def test_new_vertices_cost_the_committee_little() -> None:
         ]
         return float(np.mean(runs)) if runs else 0.0
 
-    names = ("cora", "citeseer", "pubmed", "photo", "computers", "squirrel", "actor", "chameleon")
-    for name in names:
+    most = {"squirrel": 1.1, "chameleon": 1.9, "wisconsin": 1.4, "cornell": 1.4}
+    close = ("cora", "citeseer", "pubmed", "photo", "computers", "actor")
+    for name in (*close, *most):
         new = mean(name, "committee", "new:0.2")
         lost = mean(name, "committee", "seen:0.2") - new
-        assert lost == pytest.approx(2.3, abs=0.051) if name == "chameleon" else lost < 1
-        assert all(mean(name, s, "new:0.2") <= new for s in ("sgf", "gcn", "graphsage", "trees"))
+        assert lost == pytest.approx(most[name], abs=0.051) if name in most else lost < 0.4
+        assert all(mean(name, s, "new:0.2") < new for s in ("sgf", "gcn", "graphsage", "trees"))
 
 
 def test_half_the_dropout_closes_most_of_the_gap_to_the_paper() -> None:

@@ -7,12 +7,22 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.processes import Command
 
-from graphfilter.errors import ConfigError
-from graphfilter.run_folder import CHECKPOINT_FILE, RUN_FILES, check_folder
+from graphfilter.data import make_karate
+from graphfilter.errors import ConfigError, ModelFileError
+from graphfilter.estimators import SGFClassifier
+from graphfilter.fits import Source, plan_fit
+from graphfilter.run_folder import (
+    CHECKPOINT_FILE,
+    RUN_FILES,
+    check_folder,
+    fit_folder,
+    load_run,
+)
 from graphfilter.run_folder.layout import open_folder
 from graphfilter.storage.atomic import TEMPORARY
 
@@ -79,3 +89,91 @@ def test_folder_with_files_of_the_user_is_left_alone(tmp_path: Path) -> None:
         check_folder(tmp_path, overwrite=False, resume=False)
     with open_folder(tmp_path, overwrite=True, resume=False):
         assert [p.name for p in tmp_path.iterdir() if p.suffix] == ["notes.txt"]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix}
+
+
+def fit_small(folder: Path, **options: Any) -> Any:
+    model = SGFClassifier(n_layers=2, hidden_size=4, max_epochs=6, random_state=0)
+    return fit_folder(plan_fit(Source(make_karate()), 0), model, folder, baselines=False, **options)
+
+
+def test_fit_that_fails_leaves_the_run_that_it_would_replace(tmp_path: Path) -> None:
+    def fail(progress: object) -> None:
+        raise RuntimeError("no power")
+
+    fit_small(tmp_path)
+    before = contents(tmp_path)
+    with pytest.raises(RuntimeError, match="no power"):
+        fit_small(tmp_path, overwrite=True, on_epoch=fail)
+    assert contents(tmp_path) == before
+    load_run(tmp_path)
+    assert fit_small(tmp_path, overwrite=True).folder == tmp_path
+    assert not [path for path in tmp_path.iterdir() if path.is_dir()]
+
+
+def test_fit_that_fails_before_training_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("no power")
+
+    fit_small(tmp_path)
+    monkeypatch.setattr("graphfilter.run_folder.fit.train_fit", fail)
+    with pytest.raises(RuntimeError, match="no power"):
+        fit_small(tmp_path, overwrite=True)
+    assert not [path for path in tmp_path.iterdir() if path.is_dir()]
+
+
+def test_killed_fit_leaves_the_run_that_it_would_replace(graphfilter, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    assert graphfilter(*FIT, "--epochs", 3, "--out", folder).code == 0
+    before = contents(folder)
+    words = (*FIT, "--epochs", 2000, "--patience", 1_000_000, "--out", folder)
+    with Command((*words, "--overwrite"), tmp_path / "said") as command:
+        command.wait_for(folder / ".graphfilter-new" / CHECKPOINT_FILE)
+        command.send(signal.SIGKILL)
+        assert command.wait()
+    assert contents(folder) == before
+    load_run(folder)
+    again = graphfilter(*words)
+    assert again.code == 2
+    assert "interrupted run" in again.err
+    assert graphfilter(*words, "--resume").code == 0
+    assert {path.name for path in folder.iterdir()} == set(RUN_FILES) - {CHECKPOINT_FILE}
+    assert graphfilter(*words[:-1], tmp_path / "whole").code == 0
+    model = "model.safetensors"
+    assert (folder / model).read_bytes() == (tmp_path / "whole" / model).read_bytes()
+    assert before[model] != (folder / model).read_bytes()
+
+
+def test_fit_killed_while_it_replaces_a_run_is_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every file that is moved may be the last: the run is to be resumed, then as it would be."""
+    fit_small(tmp_path / "whole")
+    replace_path, moved = Path.replace, []
+
+    def replace(self: Path, target: Path) -> Path:
+        if self.parent.name == ".graphfilter-new" and not self.name.startswith(TEMPORARY):
+            moved.append(self.name)
+            if len(moved) == n_moved:
+                raise KeyboardInterrupt
+        return replace_path(self, target)
+
+    for n_moved in (1, 3, len(contents(tmp_path / "whole"))):
+        folder = tmp_path / f"run{n_moved}"
+        fit_small(folder)
+        moved.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "replace", replace)
+            with pytest.raises(KeyboardInterrupt):
+                fit_small(folder, overwrite=True)
+        with pytest.raises(ModelFileError, match="unfinished run"):
+            load_run(folder)
+        fit_small(folder, resume=True)
+        predictions = "predictions.csv"
+        assert contents(folder)[predictions] == contents(tmp_path / "whole")[predictions]
+        load_run(folder)

@@ -20,12 +20,13 @@ from graphfilter.models import (
 from graphfilter.splits import stratified
 from graphfilter.systems import Prepared, committee, get_system, prior, train_system
 from graphfilter.systems.committee import Committee, repeated_seed
+from graphfilter.systems.committee_member import beside
 from graphfilter.systems.committee_outcome import LEAST, CommitteeOutcome
-from graphfilter.systems.committee_training import DIVERGED, member_file
+from graphfilter.systems.committee_training import DIVERGED
 from graphfilter.systems.committees import COMMITTEE, COMMITTEES, GROUPS
 from graphfilter.systems.pooling import fit_pool, log_probabilities
 from graphfilter.systems.prior import prior_weights
-from graphfilter.training import Progress
+from graphfilter.training import Progress, cohorts
 
 GRAPH = make_csbm(80, mean_degree=6, n_features=5, frequency=0.3, seed=2)
 SPLIT = stratified(GRAPH.labels, 0)
@@ -207,7 +208,7 @@ def test_failed_fit_keeps_the_checkpoints_of_members_that_ended(tmp_path: Path) 
     path = tmp_path / "checkpoint.safetensors"
     with pytest.raises(ConfigError):
         train(broken({"deep"}, ConfigError("impossible")), checkpoint=path)
-    assert member_file(path, "features").exists()
+    assert beside(path, "features").exists()
     trained: list[str] = []
 
     def note(progress: Progress) -> None:
@@ -272,6 +273,72 @@ def test_committee_interrupted_in_any_round_resumes_to_the_same_bits(
         assert [run.result.stopped for run in part.runs] == [
             run.result.stopped for run in again.runs
         ]
+
+
+@pytest.fixture
+def in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Members have two seeds, which do not fit the cache together."""
+    monkeypatch.setattr(committee, "MOST_REPEATS", 2)
+    monkeypatch.setattr(cohorts, "VERTICES_IN_CACHE", 80)
+
+
+def of_two() -> Committee:
+    """Features that say all, and a filter of edges that say nothing."""
+    features, _, _, smooth, *_ = in_rounds().members
+    return replace(in_rounds(), members=(features, smooth))
+
+
+def train_two(**options: Any) -> CommitteeOutcome:
+    graph = of_features()
+    split = stratified(graph.labels, 0)
+    (outcome,) = train_system(Prepared.of(graph), of_two(), [split], [3], **options)
+    assert isinstance(outcome, CommitteeOutcome)
+    return outcome
+
+
+def count_runs(outcome: CommitteeOutcome) -> dict[str, int]:
+    return {part.system.name: len(part.runs) for part in outcome.parts}
+
+
+@pytest.mark.usefixtures("in_turn")
+def test_other_seeds_join_where_a_member_adds_something() -> None:
+    outcome = train_two()
+    assert count_runs(outcome) == {"features": 2, "smooth": 1}
+    first, second = (run.probabilities for run in outcome.parts[0].runs)
+    assert not np.array_equal(first, second)
+
+
+def test_seeds_that_share_tensors_train_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(committee, "MOST_REPEATS", 2)
+    assert count_runs(train_two()) == {"features": 2, "smooth": 2}
+
+
+@pytest.mark.usefixtures("in_turn")
+def test_committee_interrupted_while_seeds_join_resumes_to_the_same_bits(tmp_path: Path) -> None:
+    path, whole = tmp_path / "checkpoint.safetensors", train_two()
+    epochs: list[int] = []
+
+    def stop(progress: Progress) -> None:
+        epochs.append(progress.epoch)
+        if epochs[-2:] == [1, 2] and 34 in epochs:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_two(checkpoint=path, on_epoch=stop)
+    assert beside(beside(path, "features"), "more").exists()
+    resumed = train_two(checkpoint=path, resume=True)
+    np.testing.assert_array_equal(resumed.probabilities, whole.probabilities)
+
+
+@pytest.mark.usefixtures("in_turn")
+def test_asked_to_stop_while_seeds_join_it_answers_by_the_first() -> None:
+    epochs: list[int] = []
+
+    def stop(progress: Progress) -> bool:
+        epochs.append(progress.epoch)
+        return epochs[-2:] == [1, 2] and 34 in epochs
+
+    assert count_runs(train_two(on_epoch=stop)) == {"features": 1, "smooth": 1}
 
 
 def test_answer_so_far_of_an_interrupted_committee_is_had_without_training(tmp_path: Path) -> None:

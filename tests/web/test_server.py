@@ -6,10 +6,10 @@ import gc
 
 import pytest
 
-from graphfilter.web import serve
+from graphfilter.web import Service, serve
 
 
-class Ended:
+class Ended(Service):
     """A service that has ended as soon as it is started."""
 
     seconds_to_end = 60.0

@@ -11,7 +11,7 @@ from graphfilter.bench.pair import Pair
 from graphfilter.bench.protocol import check_split_rule, dataset_name
 from graphfilter.bench.record import Record, RecordFile
 from graphfilter.data import write_npz
-from graphfilter.errors import ConfigError, check_name
+from graphfilter.errors import ConfigError, check_count, check_name
 from graphfilter.graph import Graph
 from graphfilter.inputs import SCALINGS
 from graphfilter.runtime import pick_device
@@ -59,8 +59,7 @@ def run_benchmark(
         Called after each run and, a few times per second, while training.
     """
     for name, value in (("runs", runs), ("jobs", jobs)):
-        if value < 1:
-            raise ConfigError(f"{name} must be at least 1; got {value}.")
+        check_count(name, value)
     check_name("feature scaling", scaling, SCALINGS)
     if jobs > 1 and any(isinstance(model, System) for model in models):
         raise ConfigError("with jobs > 1 models must be names of the registry; got a System.")

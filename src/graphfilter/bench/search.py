@@ -16,7 +16,7 @@ from typing import Any
 from graphfilter.bench.optuna_study import import_optuna, open_study, quiet
 from graphfilter.bench.protocol import check_split_rule, draw_split
 from graphfilter.bench.search_space import Setting, Tuning
-from graphfilter.errors import ConfigError, GraphFilterError
+from graphfilter.errors import ConfigError, GraphFilterError, check_count
 from graphfilter.graph import Graph
 from graphfilter.runtime import pick_device
 from graphfilter.splits import Split
@@ -98,8 +98,7 @@ def search(
         differently for each dataset.
     """
     optuna = import_optuna()
-    if trials < 1:
-        raise ConfigError(f"trials must be at least 1; got {trials}.")
+    check_count("trials", trials)
     split_rule = check_split_rule(split_rule)
     system = get_system(system) if isinstance(system, str) else system
     task = Tuning.of(

@@ -9,26 +9,29 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graphfilter.cli.help import Command, Group
-from graphfilter.cli.progress import mover, progress
-from graphfilter.cli.screen import complain, end_stopped, say, show_table, tell
-from graphfilter.cli.sources import (
+from graphfilter.cli.options import (
+    QUICK_EPOCHS,
     Device,
-    FitOptions,
     Quiet,
     Scaling,
     SplitRule,
+    argument,
+    flag,
     given_words,
+    limit_epochs,
     listed,
+    option,
     takes,
 )
+from graphfilter.cli.progress import mover, progress
+from graphfilter.cli.screen import complain, end_stopped, say, show_table, tell
+from graphfilter.cli.sources import FitOptions
 from graphfilter.cli.table import Metric, read_benchmark, show_tables, summary_tables, table
 from graphfilter.errors import ConfigError, check_name
 
 if TYPE_CHECKING:
     from graphfilter.bench import Record
     from graphfilter.graph import Graph
-
-QUICK_EPOCHS = 100
 
 app = typer.Typer(
     rich_markup_mode="markdown",
@@ -43,41 +46,33 @@ def bench(
     given: FitOptions,
     context: typer.Context,
     datasets: Annotated[
-        str,
-        typer.Option(
-            help="Datasets: names or npz files, separated by commas.",
-            metavar="NAME,NAME",
-        ),
+        str, option("Datasets: names or npz files, separated by commas.", "NAME,NAME")
     ] = "",
     models: Annotated[
         str,
-        typer.Option(
-            help="Models: names (see graphfilter bench models) separated by commas, or all. "
+        option(
+            "Models: names (see graphfilter bench models) separated by commas, or all. "
             "sgf@weight_decay=5e-5 is another setting, sgf*5 the average of five seeds.",
-            metavar="NAME,NAME",
+            "NAME,NAME",
         ),
     ] = "",
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="File of records (.jsonl), one line per run; extended if it exists. The report "
+        option(
+            "File of records (.jsonl), one line per run; extended if it exists. The report "
             "is written beside it: records.html.",
-            metavar="FILE",
+            "FILE",
         ),
     ] = None,
-    runs: Annotated[
-        int, typer.Option(help="Number of runs; run r has seed r and split r.", metavar="N", min=1)
-    ] = 10,
+    runs: Annotated[int, option("Number of runs; run r has seed r and split r.", "N", min=1)] = 10,
     split_rule: SplitRule = "stratified",
     scaling: Scaling = "auto",
     metric: Metric = "accuracy",
     device: Device = "auto",
-    jobs: Annotated[int, typer.Option(help="Number of processes.", metavar="N", min=1)] = 1,
-    max_epochs: Annotated[
-        int | None, typer.Option(help="Maximum number of epochs.", metavar="N", min=1)
-    ] = None,
+    jobs: Annotated[int, option("Number of processes.", "N", min=1)] = 1,
+    max_epochs: Annotated[int | None, option("Maximum number of epochs.", "N", min=1)] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help=f"At most {QUICK_EPOCHS} epochs, for a quick look.")
+        bool, flag("--quick", f"At most {QUICK_EPOCHS} epochs, for a quick look.")
     ] = False,
 ) -> None:
     """Run models on datasets or on your own tables, and record every run.
@@ -100,8 +95,7 @@ def bench(
             "name what to run: --datasets A,B (or --edges and --vertices) --models M,N "
             "--out records.jsonl."
         )
-    if quick and max_epochs is not None:
-        raise ConfigError("--quick and --max-epochs both limit the epochs: choose one.")
+    max_epochs = limit_epochs(max_epochs, quick=quick)
     from graphfilter.bench import read_records, run_benchmark
     from graphfilter.metrics import METRICS
     from graphfilter.report import page_of, write_benchmark
@@ -110,8 +104,6 @@ def bench(
     check_name("metric", metric, METRICS)
     page = page_of(out)
     _check_out(out)
-    if quick:
-        max_epochs = QUICK_EPOCHS
     names = list(SYSTEMS) if models == "all" else list(listed(models))
     named = [*listed(datasets), *([given.dataset] if given.dataset else [])]
     graphs = _own_graph(given) if own and not given.dataset else {}
@@ -168,10 +160,9 @@ app.command("table", cls=Command)(table)
 
 @app.command("report", cls=Command)
 def report(
-    records: Annotated[Path, typer.Argument(help="A file that graphfilter bench wrote.")],
+    records: Annotated[Path, argument("A file that graphfilter bench wrote.")],
     out: Annotated[
-        Path | None,
-        typer.Option(help="Page to write. Default: beside the records.", metavar="FILE"),
+        Path | None, option("Page to write. Default: beside the records.", "FILE")
     ] = None,
     metric: Metric = "accuracy",
     quiet: Quiet = False,

@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 
 from graphfilter.cli.help import Command
+from graphfilter.cli.options import Quiet, argument, flag, listed, option
 from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import say, show_table, tell, waiting
-from graphfilter.cli.sources import Quiet, listed
 
 app = typer.Typer(help="Named datasets: list, get, export as CSV, copy to another machine.",
                   no_args_is_help=True, rich_markup_mode="markdown")  # fmt: skip
 
-Name = Annotated[str, typer.Argument(help="A name from graphfilter data list.")]
+Name = Annotated[str, argument("A name from graphfilter data list.")]
 
 
 @app.command("list", cls=Command)
@@ -84,10 +84,8 @@ def get_dataset(name: Name, quiet: Quiet = False) -> None:
 @app.command("export", cls=Command)
 def export_dataset(
     name: Name,
-    out: Annotated[
-        Path, typer.Option(help="Folder for edges.csv and vertices.csv.", metavar="FOLDER")
-    ],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files.")] = False,
+    out: Annotated[Path, option("Folder for edges.csv and vertices.csv.", "FOLDER")],
+    overwrite: Annotated[bool, flag("--overwrite", "Replace the files.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Write a dataset as the two CSV files that fit takes.
@@ -111,17 +109,9 @@ def export_dataset(
 
 @app.command("pack", cls=Command)
 def pack(
-    out: Annotated[
-        Path, typer.Option(help="Archive to write, such as datasets.tar.", metavar="FILE")
-    ],
-    datasets: Annotated[
-        str,
-        typer.Option(
-            help="Only these datasets, separated by commas.",
-            metavar="NAME,NAME",
-        ),
-    ] = "",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the archive.")] = False,
+    out: Annotated[Path, option("Archive to write, such as datasets.tar.", "FILE")],
+    datasets: Annotated[str, option("Only these datasets, separated by commas.", "NAME,NAME")] = "",
+    overwrite: Annotated[bool, flag("--overwrite", "Replace the archive.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Write all datasets on this machine to one archive, for a machine without a network.
@@ -142,10 +132,8 @@ def pack(
 
 @app.command("unpack", cls=Command)
 def unpack(
-    archive: Annotated[Path, typer.Argument(help="A file that graphfilter data pack wrote.")],
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace datasets of other content.")
-    ] = False,
+    archive: Annotated[Path, argument("A file that graphfilter data pack wrote.")],
+    overwrite: Annotated[bool, flag("--overwrite", "Replace datasets of other content.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Put the datasets of an archive in the cache, where every command finds them.

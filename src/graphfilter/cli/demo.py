@@ -8,11 +8,9 @@ from pathlib import Path
 from statistics import mean, pstdev
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from graphfilter.cli.options import Quiet, flag, option
 from graphfilter.cli.progress import training_bar
 from graphfilter.cli.screen import say, show_table
-from graphfilter.cli.sources import Quiet
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -31,14 +29,10 @@ ACROSS = 0.008
 
 
 def demo(
-    out: Annotated[
-        Path, typer.Option(help="Folder for the pictures and results.", metavar="FOLDER")
-    ],
-    runs: Annotated[
-        int, typer.Option(help="Number of splits, with seeds from 0.", metavar="N", min=1)
-    ] = 1,
+    out: Annotated[Path, option("Folder for the pictures and results.", "FOLDER")],
+    runs: Annotated[int, option("Number of splits, with seeds from 0.", "N", min=1)] = 1,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an earlier demo in the folder.")
+        bool, flag("--overwrite", "Replace an earlier demo in the folder.")
     ] = False,
     quiet: Quiet = False,
 ) -> None:

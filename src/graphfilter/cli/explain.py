@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from graphfilter.cli.options import argument, flag, option, takes
 from graphfilter.cli.screen import say, show_table, tell, waiting
-from graphfilter.cli.sources import ORIGIN, GraphOptions, takes
+from graphfilter.cli.sources import ORIGIN, GraphOptions
 from graphfilter.errors import ConfigError
+from graphfilter.wording import signed
 
 if TYPE_CHECKING:
     from graphfilter.explain import Explanation
@@ -20,31 +20,22 @@ if TYPE_CHECKING:
 @takes(GraphOptions)
 def explain(
     given: GraphOptions,
-    run: Annotated[Path, typer.Argument(help="The folder that fit wrote.", metavar="RUN")],
-    vertex: Annotated[
-        list[str], typer.Option(help="Id of the vertex; repeat for others.", metavar="ID")
-    ],
+    run: Annotated[Path, argument("The folder that fit wrote.", "RUN")],
+    vertex: Annotated[list[str], option("Id of the vertex; repeat for others.", "ID")],
     against: Annotated[
-        str | None,
-        typer.Option(
-            help="Class to compare with. Default: the second most probable one.", metavar="CLASS"
-        ),
+        str | None, option("Class to compare with. Default: the second most probable one.", "CLASS")
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option(
-            help="Label or number to explain, of several. Default: the most probable label, or "
+        option(
+            "Label or number to explain, of several. Default: the most probable label, or "
             "the first number.",
-            metavar="NAME",
+            "NAME",
         ),
     ] = None,
-    top: Annotated[
-        int, typer.Option(help="Number of vertices and features to list.", metavar="N", min=1)
-    ] = 10,
-    json: Annotated[
-        Path | None, typer.Option(help="Write everything to this file too.", metavar="FILE")
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    top: Annotated[int, option("Number of vertices and features to list.", "N", min=1)] = 10,
+    json: Annotated[Path | None, option("Write everything to this file too.", "FILE")] = None,
+    overwrite: Annotated[bool, flag("--overwrite", "Replace the file.")] = False,
 ) -> None:
     """Explain a prediction by the vertex itself, its neighbours and its position in the graph.
 
@@ -103,22 +94,26 @@ def with_origin(given: GraphOptions, about: RunDescription) -> GraphOptions:
 
 def _show(found: Explanation) -> None:
     say(f"Vertex {found.vertex}: {found.sentence}")
-    rows = [[name, _signed(value)] for name, value in found.parts]
+    largest = max((abs(value) for _, value in found.parts), default=0.0)
+    rows = [[name, signed(value, largest)] for name, value in found.parts]
     together = f"{found.predicted} against {found.against}" if found.against else found.predicted
-    rows.append([f"together: {together}", _signed(found.score)])
+    rows.append([f"together: {together}", signed(found.score, largest)])
     title = found.predicted
     if found.probability is not None:
         title += f" with probability {found.probability:.1%}"
     show_table(["what adds to the score", found.unit], rows, title=title)
     if found.speakers:
+        labels = ["label"] if any(s.label for s in found.speakers) else []
         speakers = [
-            [s.vertex, s.steps, s.label or "–", _signed(s.contribution)] for s in found.speakers
+            [s.vertex, s.steps, *(s.label or "–" for _ in labels), signed(s.contribution, largest)]
+            for s in found.speakers
         ]
-        heads = ["vertices that add most", "steps away", "label", found.unit]
-        show_table(heads, speakers, text_columns=3)
+        heads = ["vertices that add most", "steps away", *labels, found.unit]
+        show_table(heads, speakers, text_columns=2 + len(labels))
     if found.features:
         features = [
-            [f.name, f"{f.value:g}", _signed(f.own), _signed(f.others)] for f in found.features
+            [f.name, f"{f.value:g}", signed(f.own, largest), signed(f.others, largest)]
+            for f in found.features
         ]
         heads = ["features that add most", "value", "its own", "of others"]
         show_table(heads, features)
@@ -128,8 +123,3 @@ def _show(found: Explanation) -> None:
             f"{found.exact_share:.0%} of the whole by weight; the others are divided by "
             "distance only."
         )
-
-
-def _signed(value: float) -> str:
-    """Write a share of a score: three digits, or all those before the point."""
-    return f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.3f}"

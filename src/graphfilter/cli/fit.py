@@ -10,7 +10,7 @@ import typer
 from graphfilter.cli.fit_model import choose_model, make_estimator, restarted
 from graphfilter.cli.fit_start import read_start
 from graphfilter.cli.help import ANSWER, PAPER, TRAINING
-from graphfilter.cli.sources import Device, Seed, given_words, takes
+from graphfilter.cli.options import Device, Seed, flag, given_words, option, takes
 from graphfilter.cli.target_options import TargetOptions
 from graphfilter.cli.together import join_processes
 from graphfilter.errors import ConfigError
@@ -21,149 +21,113 @@ def fit(
     given: TargetOptions,
     context: typer.Context,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder for the report, the predictions and the model.", metavar="FOLDER"
-        ),
+        Path | None, option("Folder for the report, the predictions and the model.", "FOLDER")
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(
-            help="Model: committee (eight models, weighted on validation vertices), committee-low "
+        option(
+            "Model: committee (eight models, weighted on validation vertices), committee-low "
             "(its three cheapest), committee-high (wider, more seeds), sgf (the paper's filter) or "
             "any of graphfilter bench models, also in another setting: gcnii@n_layers=8.",
-            metavar="NAME",
-            rich_help_panel=TRAINING,
+            "NAME",
+            TRAINING,
             show_default="committee",
         ),
     ] = None,
-    members: Annotated[
-        int, typer.Option(help="Networks to average.", metavar="N", min=1, rich_help_panel=PAPER)
-    ] = 1,
-    layers: Annotated[
-        int, typer.Option(help="Depth of the filter.", metavar="N", min=1, rich_help_panel=PAPER)
-    ] = 16,
-    hidden: Annotated[
-        int,
-        typer.Option(help="Width of the hidden layer.", metavar="N", min=1, rich_help_panel=PAPER),
-    ] = 64,
+    members: Annotated[int, option("Networks to average.", "N", PAPER, min=1)] = 1,
+    layers: Annotated[int, option("Depth of the filter.", "N", PAPER, min=1)] = 16,
+    hidden: Annotated[int, option("Width of the hidden layer.", "N", PAPER, min=1)] = 64,
     operator: Annotated[
         str,
-        typer.Option(
-            help="Operator: auto, augmented_adjacency, adjacency, laplacian or channels. auto is "
+        option(
+            "Operator: auto, augmented_adjacency, adjacency, laplacian or channels. auto is "
             "augmented_adjacency; where edges have directions or types, validation vertices choose "
             "between it and channels.",
-            metavar="NAME",
-            rich_help_panel=PAPER,
+            "NAME",
+            PAPER,
         ),
     ] = "auto",
     init: Annotated[
-        str,
-        typer.Option(
-            help="Initial α and β: a number, or uniform (drawn from -1 to 1).",
-            metavar="VALUE",
-            rich_help_panel=PAPER,
-        ),
+        str, option("Initial α and β: a number, or uniform (drawn from -1 to 1).", "VALUE", PAPER)
     ] = "0.5",
     dropout: Annotated[
         float | None,
-        typer.Option(
-            help="Dropout rate. Default: 0.7, or 0.2 with --number or --multilabel.",
-            metavar="RATE",
-            rich_help_panel=PAPER,
-        ),
+        option("Dropout rate. Default: 0.7, or 0.2 with --number or --multilabel.", "RATE", PAPER),
     ] = None,
     balanced: Annotated[
-        bool,
-        typer.Option("--balanced", help="Give rare classes more weight.", rich_help_panel=TRAINING),
+        bool, flag("--balanced", "Give rare classes more weight.", TRAINING)
     ] = False,
     epochs: Annotated[
-        int | None,
-        typer.Option(
-            help="Maximum number of epochs. Default: 1500.",
-            metavar="N",
-            min=1,
-            rich_help_panel=TRAINING,
-        ),
+        int | None, option("Maximum number of epochs. Default: 1500.", "N", TRAINING, min=1)
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option(
-            help="Time limit for the committee, without baselines. With --resume and 0: finish an "
+        option(
+            "Time limit for the committee, without baselines. With --resume and 0: finish an "
             "interrupted fit with what it has trained.",
-            metavar="SECONDS",
+            "SECONDS",
+            TRAINING,
             min=0,
-            rich_help_panel=TRAINING,
         ),
     ] = None,
     patience: Annotated[
         int | None,
-        typer.Option(
-            help="Epochs without a better validation score before training stops. Default: 40 to "
+        option(
+            "Epochs without a better validation score before training stops. Default: 40 to "
             "120 for the committee, by the number of labels; 200 for sgf.",
-            metavar="N",
+            "N",
+            TRAINING,
             min=1,
-            rich_help_panel=TRAINING,
         ),
     ] = None,
     monitor: Annotated[
         str | None,
-        typer.Option(
-            help="Validation score that chooses the best epoch: accuracy, loss, balanced_accuracy "
+        option(
+            "Validation score that chooses the best epoch: accuracy, loss, balanced_accuracy "
             "or macro_f1; for two classes also roc_auc and average_precision. Default: accuracy; "
             "average_precision where one of two classes is rare, or --cost or --positive names it. "
             "Numbers: r2 (default) or loss. Several labels: micro_f1 (default), macro_f1, "
             "average_precision or loss.",
-            metavar="NAME",
-            rich_help_panel=TRAINING,
+            "NAME",
+            TRAINING,
         ),
     ] = None,
     scaling: Annotated[
-        str,
-        typer.Option(
-            help="Feature scaling: auto, none, row or standardise.",
-            metavar="NAME",
-            rich_help_panel=TRAINING,
-        ),
+        str, option("Feature scaling: auto, none, row or standardise.", "NAME", TRAINING)
     ] = "auto",
     scale: Annotated[
         str | None,
-        typer.Option(
-            help="Scale on which --number is learned: identity, log (of 1 + y), rank, or auto, "
+        option(
+            "Scale on which --number is learned: identity, log (of 1 + y), rank, or auto, "
             "which validation vertices choose; one per number, separated by commas. Default: auto "
             "for the committee, identity for others.",
-            metavar="NAME",
-            rich_help_panel=TRAINING,
+            "NAME",
+            TRAINING,
         ),
     ] = None,
     baselines: Annotated[
         bool,
-        typer.Option(
-            help="Train an MLP and fixed low-pass filters too, to report whether the graph helps.",
-            rich_help_panel=ANSWER,
+        option(
+            "Train an MLP and fixed low-pass filters too, to report whether the graph helps.",
+            panel=ANSWER,
         ),
     ] = True,
     start_from: Annotated[
         Path | None,
-        typer.Option(
-            help="Start from the weights of this run, in a fraction of the epochs, when the graph "
+        option(
+            "Start from the weights of this run, in a fraction of the epochs, when the graph "
             "has grown. Model and columns are those of the run; its vertices keep their parts.",
-            metavar="RUN",
-            rich_help_panel=TRAINING,
+            "RUN",
+            TRAINING,
         ),
     ] = None,
     seed: Seed = 0,
     device: Device = "auto",
     dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run", help="Print the memory and time that the fit would take; train nothing."
-        ),
+        bool, flag("--dry-run", "Print the memory and time that the fit would take; train nothing.")
     ] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the run in the folder.")
-    ] = False,
+    resume: Annotated[bool, flag("--resume", "Resume an interrupted run.")] = False,
+    overwrite: Annotated[bool, flag("--overwrite", "Replace the run in the folder.")] = False,
 ) -> None:
     """Learn from the labelled vertices of a graph, label the others, show the filter.
 

@@ -41,26 +41,25 @@ FIRST = {
 }
 
 
-class Command(typer.core.TyperCommand):
+class _LaidOut:
+    name: str | None
+    params: list[Any]
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.params = laid_out(self.params, FIRST.get(self.name or "", ()))
+
+    def get_help_option(self, ctx: Any) -> Any:
+        above: Any = super()
+        return _without_value(above.get_help_option(ctx))
+
+
+class Command(_LaidOut, typer.core.TyperCommand):
     """A command whose help is laid out."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.params = laid_out(self.params, FIRST.get(self.name or "", ()))
 
-    def get_help_option(self, ctx: Any) -> Any:
-        return _without_value(super().get_help_option(ctx))
-
-
-class Group(typer.core.TyperGroup):
+class Group(_LaidOut, typer.core.TyperGroup):
     """A group of commands whose own options are laid out."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.params = laid_out(self.params, FIRST.get(self.name or "", ()))
-
-    def get_help_option(self, ctx: Any) -> Any:
-        return _without_value(super().get_help_option(ctx))
 
 
 def _without_value(flag: Any) -> Any:

@@ -6,11 +6,9 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from graphfilter.cli.options import option, takes
 from graphfilter.cli.predicted_options import PredictedOptions
 from graphfilter.cli.screen import say, show_table, tell, waiting
-from graphfilter.cli.sources import takes
 from graphfilter.errors import ConfigError, GraphError
 
 if TYPE_CHECKING:
@@ -22,10 +20,7 @@ if TYPE_CHECKING:
 def inspect(
     given: PredictedOptions,
     picture: Annotated[
-        Path | None,
-        typer.Option(
-            help="Draw label energy and spectral density to this .png file.", metavar="FILE"
-        ),
+        Path | None, option("Draw label energy and spectral density to this .png file.", "FILE")
     ] = None,
 ) -> None:
     """Show the frequencies of the labels, and which type of model they need.
@@ -134,8 +129,8 @@ def _show_cost(graph: Graph, n_labelled: int) -> None:
     """Say what training takes, on the usual share of the labels."""
     from graphfilter.fits import with_features
     from graphfilter.runtime import memory_of_process
-    from graphfilter.store import say_bytes
     from graphfilter.systems import estimate_cost, get_system
+    from graphfilter.wording import say_bytes
 
     available, n_train = memory_of_process(), 3 * n_labelled // 5
     cost = estimate_cost(get_system("committee"), with_features(graph)[0], n_train, available)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import typer
-
+from graphfilter.cli.options import ExcelSafe, argument, flag, option, takes
 from graphfilter.cli.predicted_options import read_values
 from graphfilter.cli.screen import say, waiting
-from graphfilter.cli.sources import ExcelSafe, GraphOptions, takes
+from graphfilter.cli.sources import GraphOptions
 from graphfilter.cli.words import in_options
 from graphfilter.errors import ConfigError
 
@@ -28,53 +27,49 @@ KEPT = "the graph saved with the run"
 @takes(GraphOptions)
 def predict(
     given: GraphOptions,
-    run: Annotated[Path, typer.Argument(help="The folder that fit wrote.", metavar="RUN")],
-    out: Annotated[
-        Path, typer.Option(help="File for the predictions: .csv or .parquet.", metavar="FILE")
-    ],
+    run: Annotated[Path, argument("The folder that fit wrote.", "RUN")],
+    out: Annotated[Path, option("File for the predictions: .csv or .parquet.", "FILE")],
     embeddings: Annotated[
         Path | None,
-        typer.Option(
-            help="Write embeddings, the filtered hidden layer, to this .parquet or .csv file.",
-            metavar="FILE",
+        option(
+            "Write embeddings, the filtered hidden layer, to this .parquet or .csv file.", "FILE"
         ),
     ] = None,
     with_: Annotated[
         str | None,
-        typer.Option(
-            "--with",
-            help="Join the rows of the tables to the graph saved with the run: new rows and their "
+        option(
+            "Join the rows of the tables to the graph saved with the run: new rows and their "
             "edges are enough. A row with a known id replaces its features. Only the rows given "
             "are written.",
-            metavar="run",
+            "run",
+            name="--with",
         ),
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option(
-            help="Write a page to this .html file: expected accuracy, and drift since the fit.",
-            metavar="FILE",
+        option(
+            "Write a page to this .html file: expected accuracy, and drift since the fit.", "FILE"
         ),
     ] = None,
     coverage: Annotated[
         float | None,
-        typer.Option(
-            help="Coverage of prediction sets, such as 0.9: add a set of classes, or an interval "
+        option(
+            "Coverage of prediction sets, such as 0.9: add a set of classes, or an interval "
             "of a number, per vertex. Default: that of the fit, if any. Holds for vertices "
             "exchangeable with the validation vertices of the fit.",
-            metavar="SHARE",
+            "SHARE",
         ),
     ] = None,
     forget_ids: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--forget-ids",
-            help="Treat every vertex as new, whatever its id: for ids that name other vertices "
+            "Treat every vertex as new, whatever its id: for ids that name other vertices "
             "than in the fit.",
         ),
     ] = False,
     excel_safe: ExcelSafe = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files.")] = False,
+    overwrite: Annotated[bool, flag("--overwrite", "Replace the files.")] = False,
 ) -> None:
     """Label the vertices of a graph with the model of a run, without training again.
 

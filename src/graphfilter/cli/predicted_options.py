@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from graphfilter.cli.help import TARGET
-from graphfilter.cli.sources import FitOptions, listed
+from graphfilter.cli.options import listed, option
+from graphfilter.cli.sources import FitOptions
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -25,20 +24,20 @@ class PredictedOptions(FitOptions):
 
     number: Annotated[
         str,
-        typer.Option(
-            help="Predict numbers instead of a label; empty cells are unknown. Several columns, "
+        option(
+            "Predict numbers instead of a label; empty cells are unknown. Several columns, "
             "separated by commas, share a model.",
-            metavar="COLUMN,COLUMN",
-            rich_help_panel=TARGET,
+            "COLUMN,COLUMN",
+            TARGET,
         ),
     ] = ""
     multilabel: Annotated[
         str,
-        typer.Option(
-            help="Predict several labels per vertex: columns of yes and no, separated by commas. "
+        option(
+            "Predict several labels per vertex: columns of yes and no, separated by commas. "
             "Rows with all of them empty are unknown.",
-            metavar="COLUMN,COLUMN",
-            rich_help_panel=TARGET,
+            "COLUMN,COLUMN",
+            TARGET,
         ),
     ] = ""
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from graphfilter.cli.options import Quiet, argument, flag, given_words, option
 from graphfilter.cli.progress import mover, progress
 from graphfilter.cli.screen import complain, end_stopped, say, show_table, tell
-from graphfilter.cli.sources import Quiet, given_words
 from graphfilter.errors import ConfigError, GraphFilterError, check_name
 
 if TYPE_CHECKING:
@@ -25,72 +25,50 @@ RUN_OPTIONS = ("--runs", "--jobs", "--device", "--gzip")
 
 def reproduce(
     context: typer.Context,
-    target: Annotated[
-        str, typer.Argument(help="Table or figure: see --list; all for every one.")
-    ] = "",
+    target: Annotated[str, argument("Table or figure: see --list; all for every one.")] = "",
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder for records, tables, figures and report.html; resumes from its records.",
-            metavar="FOLDER",
-            rich_help_panel=OUT,
+        option(
+            "Folder for records, tables, figures and report.html; resumes from its records.",
+            "FOLDER",
+            OUT,
         ),
     ] = None,
     from_records: Annotated[
         Path | None,
-        typer.Option(
-            help="Rebuild from the records (.jsonl or .jsonl.gz) of this folder; run nothing.",
-            metavar="FOLDER",
-            rich_help_panel=OUT,
+        option(
+            "Rebuild from the records (.jsonl or .jsonl.gz) of this folder; run nothing.",
+            "FOLDER",
+            OUT,
         ),
     ] = None,
-    gzip: Annotated[
-        bool,
-        typer.Option("--gzip", help="Compress the records.", rich_help_panel=OUT),
-    ] = False,
+    gzip: Annotated[bool, flag("--gzip", "Compress the records.", OUT)] = False,
     runs: Annotated[
-        int,
-        typer.Option(
-            help="Number of runs; run r has seed r and split r.",
-            metavar="N",
-            min=1,
-            rich_help_panel=RUNNING,
-        ),
+        int, option("Number of runs; run r has seed r and split r.", "N", RUNNING, min=1)
     ] = 10,
-    jobs: Annotated[
-        int,
-        typer.Option(help="Number of processes.", metavar="N", min=1, rich_help_panel=RUNNING),
-    ] = 1,
-    device: Annotated[
-        str,
-        typer.Option(help="Device: auto, cpu or cuda.", metavar="NAME", rich_help_panel=RUNNING),
-    ] = "auto",
+    jobs: Annotated[int, option("Number of processes.", "N", RUNNING, min=1)] = 1,
+    device: Annotated[str, option("Device: auto, cpu or cuda.", "NAME", RUNNING)] = "auto",
     literature: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--literature",
-            help="Tables 2 and 3: run the Literature rows too, where they have a number; "
+            "Tables 2 and 3: run the Literature rows too, where they have a number; "
             "they take longer.",
-            rich_help_panel=RUNNING,
+            RUNNING,
         ),
     ] = False,
     variants: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--variants",
-            help="Run what goes beyond the paper's rows too: other splits, graphs and settings.",
-            rich_help_panel=RUNNING,
+            "Run what goes beyond the paper's rows too: other splits, graphs and settings.",
+            RUNNING,
         ),
     ] = False,
     quick: Annotated[
-        bool,
-        typer.Option(
-            "--quick",
-            help="Few runs, epochs and datasets, for a quick look.",
-            rich_help_panel=RUNNING,
-        ),
+        bool, flag("--quick", "Few runs, epochs and datasets, for a quick look.", RUNNING)
     ] = False,
-    show_list: Annotated[bool, typer.Option("--list", help="List the targets.")] = False,
+    show_list: Annotated[bool, flag("--list", "List the targets.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Measure a table or figure of the paper again, beside the published values.
@@ -108,34 +86,29 @@ def reproduce(
     from graphfilter.runtime import pick_device
     from graphfilter.storage import make_folder
 
-    targets = dict(TARGETS)
     if show_list:
-        for name, known in targets.items():
+        for name, known in TARGETS.items():
             say(f"{name:<20} {known.summary}")
         return
-    if target != "all":
-        if not target:
-            raise ConfigError("name a target; graphfilter reproduce --list shows them.")
-        targets = {target: targets[check_name("target", target, [*targets, "all"])]}
+    if not target:
+        raise ConfigError("name a target; graphfilter reproduce --list shows them.")
+    check_name("target", target, [*TARGETS, "all"])
     if out is None:
         raise ConfigError("give a folder for the results with --out.")
     options = Options(runs, quick, pick_device(device), jobs, literature, variants)
     make_folder(out)
-    if target == "all" and not variants:
-        place = from_records or out
-        targets = {
-            name: known
-            for name, known in targets.items()
-            if not known.is_variant or known.is_on_record(place, options)
-        }
+    # What goes beyond the paper is built from what is on record, and not run any further.
+    only_built = target == "all" and not variants
+    place = from_records or out
     failed = 0
     built: dict[str, Rendered] = {}
-    for name, wanted in targets.items():
+    for name, wanted in TARGETS.items():
+        is_extra = only_built and wanted.is_variant
+        if target not in (name, "all") or (is_extra and not wanted.is_on_record(place, options)):
+            continue
         try:
             packed = gzip and wanted.is_trained
-            # What goes beyond the paper is built from what is on record, and not run any further.
-            only_built = target == "all" and wanted.is_variant and not variants
-            source = out if only_built else None
+            source = out if is_extra else None
             rendered, n_failed = _one(wanted, out, from_records or source, options, packed, quiet)
             built[wanted.records(options)] = rendered
             failed += n_failed
@@ -147,7 +120,7 @@ def reproduce(
                 raise
             complain(f"{name}: {error}")
             failed += 1
-    write_reproduction(out / REPORT_FILE, from_records or out, built)
+    write_reproduction(out / REPORT_FILE, place, built)
     say(f"Report in {out / REPORT_FILE} (open it in a browser).")
     if failed:
         raise typer.Exit(1)

@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphfilter.cli.bench import QUICK_EPOCHS
+from graphfilter.cli.options import (
+    QUICK_EPOCHS,
+    Device,
+    Scaling,
+    Seed,
+    SplitRule,
+    flag,
+    limit_epochs,
+    option,
+    takes,
+)
 from graphfilter.cli.progress import progress
 from graphfilter.cli.screen import end_stopped, say, share, show_table, tell
-from graphfilter.cli.sources import Device, FeatureOptions, Scaling, Seed, SplitRule, takes
-from graphfilter.errors import ConfigError
+from graphfilter.cli.sources import FeatureOptions
 
 if TYPE_CHECKING:
     from graphfilter.bench import Found, SearchProgress, SearchResult
@@ -20,30 +29,20 @@ if TYPE_CHECKING:
 @takes(FeatureOptions)
 def search(
     given: FeatureOptions,
-    model: Annotated[
-        str, typer.Option(help="Model: see graphfilter bench models.", metavar="NAME")
-    ] = "sgf",
+    model: Annotated[str, option("Model: see graphfilter bench models.", "NAME")] = "sgf",
     trials: Annotated[
-        int,
-        typer.Option(
-            help="Number of trials, those already in the storage included.", metavar="N", min=1
-        ),
+        int, option("Number of trials, those already in the storage included.", "N", min=1)
     ] = 50,
     storage: Annotated[
-        Path | None,
-        typer.Option(help="SQLite file of trials, from which a search resumes.", metavar="FILE"),
+        Path | None, option("SQLite file of trials, from which a search resumes.", "FILE")
     ] = None,
     split_rule: SplitRule = "stratified",
-    split: Annotated[int, typer.Option(help="Number of the split.", metavar="N", min=0)] = 0,
+    split: Annotated[int, option("Number of the split.", "N", min=0)] = 0,
     scaling: Scaling = "auto",
     seed: Seed = 0,
     device: Device = "auto",
-    max_epochs: Annotated[
-        int | None, typer.Option(help="Maximum number of epochs.", metavar="N", min=1)
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help=f"At most {QUICK_EPOCHS} epochs per trial.")
-    ] = False,
+    max_epochs: Annotated[int | None, option("Maximum number of epochs.", "N", min=1)] = None,
+    quick: Annotated[bool, flag("--quick", f"At most {QUICK_EPOCHS} epochs per trial.")] = False,
 ) -> None:
     """Search the paper's set of settings on one split of a graph, by validation score.
 
@@ -55,12 +54,9 @@ def search(
     from graphfilter.bench import dataset_name, search as run_search
     from graphfilter.fits import check_classes, with_features
 
-    if quick and max_epochs is not None:
-        raise ConfigError("--quick and --max-epochs both limit the epochs: choose one.")
+    max_epochs = limit_epochs(max_epochs, quick=quick)
     found, notes = with_features(given.read().graph)
     tell([*notes, *check_classes(found)], quiet=given.quiet)
-    if quick:
-        max_epochs = QUICK_EPOCHS
     try:
         with progress("{done}/{total} trials", show=not given.quiet) as move:
 

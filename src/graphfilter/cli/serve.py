@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from graphfilter.cli.explain import with_origin
+from graphfilter.cli.options import argument, option, takes
 from graphfilter.cli.screen import say, tell, waiting
-from graphfilter.cli.sources import GraphOptions, takes
+from graphfilter.cli.sources import GraphOptions
 
 if TYPE_CHECKING:
     from graphfilter.data import TableEncoder
@@ -22,57 +21,41 @@ LIMITS = "More: limits"
 @takes(GraphOptions)
 def serve(
     given: GraphOptions,
-    run: Annotated[Path, typer.Argument(help="The folder that fit wrote.", metavar="RUN")],
+    run: Annotated[Path, argument("The folder that fit wrote.", "RUN")],
     host: Annotated[
-        str,
-        typer.Option(
-            help="Address to listen on. Requests from other machines need a token.",
-            metavar="ADDRESS",
-        ),
+        str, option("Address to listen on. Requests from other machines need a token.", "ADDRESS")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(
-            help="Port; 0 for any free one.", metavar="N", min=0, max=65535
-        )] = 8000,
+    port: Annotated[int, option("Port; 0 for any free one.", "N", min=0, max=65535)] = 8000,
     token_file: Annotated[
         Path | None,
-        typer.Option(
-            help="File with the token that requests must carry. Default: one is made and printed "
+        option(
+            "File with the token that requests must carry. Default: one is made and printed "
             "if needed.",
-            metavar="FILE",
+            "FILE",
         ),
     ] = None,
     within: Annotated[
         int | None,
-        typer.Option(
-            help="Score new vertices on the vertices at most so many edges away: faster on large "
+        option(
+            "Score new vertices on the vertices at most so many edges away: faster on large "
             "graphs, and an approximation, which the answer says. Default: the whole graph.",
-            metavar="N",
+            "N",
             min=1,
             show_default=False,
         ),
     ] = None,
-    most_vertices: Annotated[
-        int, typer.Option(help="Vertices per request.", metavar="N", min=1, rich_help_panel=LIMITS)
-    ] = 1000,
-    most_mb: Annotated[
-        int, typer.Option(help="MB per request.", metavar="N", min=1, rich_help_panel=LIMITS)
-    ] = 1,
+    most_vertices: Annotated[int, option("Vertices per request.", "N", LIMITS, min=1)] = 1000,
+    most_mb: Annotated[int, option("MB per request.", "N", LIMITS, min=1)] = 1,
     seconds: Annotated[
-        float, typer.Option(
-            help="Time for a request with new vertices.",
-            metavar="SECONDS",
-            rich_help_panel=LIMITS,
-        )
+        float, option("Time for a request with new vertices.", "SECONDS", LIMITS)
     ] = 30.0,
     most_waiting: Annotated[
         int,
-        typer.Option(
-            help="Requests with new vertices at a time, computed one after another.",
-            metavar="N", min=1,
-            rich_help_panel=LIMITS,
+        option(
+            "Requests with new vertices at a time, computed one after another.", "N", LIMITS, min=1
         ),
     ] = 64,
-) -> None:  # fmt: skip
+) -> None:
     """Score vertices over HTTP: known ones by id, new ones by their features and neighbours.
 
     POST /score takes and answers JSON; /docs is a page on how, /openapi.json the same for

@@ -6,15 +6,13 @@ The options are declared once, as the fields of a dataclass; :func:`takes` gives
 from __future__ import annotations
 
 import functools
-import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Any
 
 from graphfilter.cli.help import COLUMNS, OTHER, TABLES, TEXT
+from graphfilter.cli.options import Quiet, flag, listed, option
 from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import tell, waiting
 from graphfilter.cli.words import in_options
@@ -27,41 +25,11 @@ if TYPE_CHECKING:
     from graphfilter.tables import TableSource, TextOptions
 
 
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print no progress and no notes.")]
-Device = Annotated[str, typer.Option(help="Device: auto, cpu or cuda.", metavar="NAME")]
-Seed = Annotated[
-    int,
-    typer.Option(
-        help="Seed: the same one gives the same result.", metavar="N", min=0, max=2**32 - 1
-    ),
-]
-Scaling = Annotated[
-    str, typer.Option(help="Feature scaling: auto, none, row or standardise.", metavar="NAME")
-]
-SplitRule = Annotated[
-    str,
-    typer.Option(
-        help="Split rule: stratified, per_class, fixed, public, or fraction:0.1.", metavar="RULE"
-    ),
-]
-ExcelSafe = Annotated[
-    bool,
-    typer.Option(
-        "--excel-safe",
-        help="Protect Excel: in CSV files, ids and labels that it would run as formulas get an "
-        "apostrophe in front.",
-    ),
-]
-
 # The options that say where a graph comes from: kept with a run, so that it can be read again.
 ORIGIN = (
     "edges", "vertices", "dataset", "graph", "allow_missing", "directed", "delimiter", "encoding",
     "decimal",
 )  # fmt: skip
-
-
-def _option(panel: str, help: str, *names: str, metavar: str = "COLUMN") -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=panel, metavar=metavar)
 
 
 @dataclass(frozen=True)
@@ -70,96 +38,80 @@ class GraphOptions:
 
     edges: Annotated[
         Path | None,
-        _option(
-            TABLES, "Table of edges: CSV, TSV, TXT (or .gz), Excel or Parquet.", metavar="FILE"
-        ),
+        option("Table of edges: CSV, TSV, TXT (or .gz), Excel or Parquet.", "FILE", TABLES),
     ] = None
     vertices: Annotated[
         Path | None,
-        _option(
-            TABLES, "Table of vertices: an id, features, and a label where known.", metavar="FILE"
-        ),
+        option("Table of vertices: an id, features, and a label where known.", "FILE", TABLES),
     ] = None
     allow_missing: Annotated[
         bool,
-        _option(
-            TABLES,
-            "Leave out edges to vertices that are not in the table, instead of stopping.",
+        flag(
             "--allow-missing",
-            metavar="",
+            "Leave out edges to vertices that are not in the table, instead of stopping.",
+            TABLES,
         ),
     ] = False
     directed: Annotated[
-        bool,
-        _option(
-            TABLES,
-            "Keep directions: edges go from the source to the target.",
-            "--directed",
-            metavar="",
-        ),
+        bool, flag("--directed", "Keep directions: edges go from the source to the target.", TABLES)
     ] = False
     dataset: Annotated[
-        str | None,
-        _option(OTHER, "Named dataset: see graphfilter data list.", metavar="NAME"),
+        str | None, option("Named dataset: see graphfilter data list.", "NAME", OTHER)
     ] = None
     graph: Annotated[
         Path | None,
-        _option(
-            OTHER,
+        option(
             "Graph in one file: npz, MatrixMarket, GraphML, GML or an edge list; or a store "
             "(see graphfilter store).",
-            metavar="FILE",
+            "FILE",
+            OTHER,
         ),
     ] = None
     label: Annotated[
-        str | None, _option(COLUMNS, "Column of labels; empty cells are unlabelled.")
+        str | None, option("Column of labels; empty cells are unlabelled.", "COLUMN", COLUMNS)
     ] = None
     unlabelled: Annotated[
         str,
-        _option(
-            COLUMNS,
+        option(
             "Labels that mean unlabelled, separated by commas. Default: NA, N/A, NaN, null, "
             "none, ? and -1; empty cells always.",
-            metavar="LABEL,LABEL",
+            "LABEL,LABEL",
+            COLUMNS,
         ),
     ] = ""
-    id: Annotated[str | None, _option(COLUMNS, "Ids of the vertices.")] = None
-    source: Annotated[str | None, _option(COLUMNS, "Ids of one end of the edges.")] = None
-    target: Annotated[str | None, _option(COLUMNS, "Ids of the other end.")] = None
-    weight: Annotated[str | None, _option(COLUMNS, "Edge weights, not negative.")] = None
-    edge_kind: Annotated[str | None, _option(COLUMNS, "Edge types: each has its own filter.")] = (
-        None
-    )
+    id: Annotated[str | None, option("Ids of the vertices.", "COLUMN", COLUMNS)] = None
+    source: Annotated[str | None, option("Ids of one end of the edges.", "COLUMN", COLUMNS)] = None
+    target: Annotated[str | None, option("Ids of the other end.", "COLUMN", COLUMNS)] = None
+    weight: Annotated[str | None, option("Edge weights, not negative.", "COLUMN", COLUMNS)] = None
+    edge_kind: Annotated[
+        str | None, option("Edge types: each has its own filter.", "COLUMN", COLUMNS)
+    ] = None
     merge: Annotated[
         str | None,
-        _option(
-            COLUMNS,
+        option(
             "How rows of the same edge are merged: sum, mean, max or last. Default: amounts, "
             "minutes and counts are added up.",
-            metavar="NAME",
+            "NAME",
+            COLUMNS,
         ),
     ] = None
     clean_ids: Annotated[
         bool,
-        _option(
-            COLUMNS,
+        flag(
+            "--clean-ids",
             "Clean ids in both tables: strip blanks and characters without width, and use "
             "one Unicode form.",
-            "--clean-ids",
-            metavar="",
+            COLUMNS,
         ),
     ] = False
     delimiter: Annotated[
         str | None,
-        _option(
-            TEXT, "Separator: comma, semicolon, tab, pipe, space or a character.", metavar="NAME"
-        ),
+        option("Separator: comma, semicolon, tab, pipe, space or a character.", "NAME", TEXT),
     ] = None
     encoding: Annotated[
-        str | None,
-        _option(TEXT, "Encoding: utf-8, utf-16, cp1252, latin-1, ...", metavar="NAME"),
+        str | None, option("Encoding: utf-8, utf-16, cp1252, latin-1, ...", "NAME", TEXT)
     ] = None
-    decimal: Annotated[str | None, _option(TEXT, "Decimal sign: . or ,", metavar="SIGN")] = None
+    decimal: Annotated[str | None, option("Decimal sign: . or ,", "SIGN", TEXT)] = None
     quiet: Quiet = False
 
     def words(self) -> tuple[str, ...]:
@@ -357,28 +309,27 @@ class FeatureOptions(GraphOptions):
     """Say which columns are features, and how they are read."""
 
     features: Annotated[
-        str,
-        _option(COLUMNS, "Use only these features, separated by commas.", metavar="COLUMN,COLUMN"),
+        str, option("Use only these features, separated by commas.", "COLUMN,COLUMN", COLUMNS)
     ] = ""
     categorical: Annotated[
-        str,
-        _option(COLUMNS, "One-hot encode these columns of numbers.", metavar="COLUMN,COLUMN"),
+        str, option("One-hot encode these columns of numbers.", "COLUMN,COLUMN", COLUMNS)
     ] = ""
-    drop: Annotated[str, _option(COLUMNS, "Leave these columns out.", metavar="COLUMN,COLUMN")] = ""
+    drop: Annotated[str, option("Leave these columns out.", "COLUMN,COLUMN", COLUMNS)] = ""
     column: Annotated[
         list[str] | None,
-        _option(
-            COLUMNS,
+        option(
             "Read a column as number, boolean, category, date, text or drop. Repeat for others.",
-            metavar="NAME=KIND",
+            "NAME=KIND",
+            COLUMNS,
         ),
     ] = None
     vertex_kind: Annotated[
         str | None,
-        _option(
-            COLUMNS,
+        option(
             "Vertex types (account, device): a column that a type never has is not missing "
             "on its vertices.",
+            "COLUMN",
+            COLUMNS,
         ),
     ] = None
 
@@ -387,70 +338,26 @@ class FeatureOptions(GraphOptions):
 class FitOptions(FeatureOptions):
     """Say which vertices train, too."""
 
-    split: Annotated[str | None, _option(COLUMNS, "Parts: train, val or test per vertex.")] = None
+    split: Annotated[
+        str | None, option("Parts: train, val or test per vertex.", "COLUMN", COLUMNS)
+    ] = None
     edge_time: Annotated[
         str | None,
-        _option(
-            COLUMNS,
+        option(
             "Times of the edges. With --as-of or --split-by, training leaves later edges "
             "out; predictions use all.",
+            "COLUMN",
+            COLUMNS,
         ),
     ] = None
     as_of: Annotated[
         str | None,
-        _option(
-            COLUMNS,
+        option(
             "Train only with the edges before this date (or number, like --edge-time).",
-            metavar="DATE",
+            "DATE",
+            COLUMNS,
         ),
     ] = None
-
-
-def takes(
-    options: type[Any], *, without: Collection[str] = ()
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the fields of a dataclass as options, ``without`` some.
-
-    The command's first parameter is the dataclass made of them; the others are options of its own.
-    """
-    hints = get_type_hints(options, include_extras=True)
-    shared = [
-        inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default,
-            annotation=hints[field.name],
-        )
-        for field in fields(options)
-        if field.name not in without
-    ]  # fmt: skip
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = [
-            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for parameter in list(inspect.signature(command, eval_str=True).parameters.values())[1:]
-        ]
-        required = [parameter for parameter in own if parameter.default is parameter.empty]
-        others = [parameter for parameter in own if parameter.default is not parameter.empty]
-        every = [*required, *shared, *others]
-
-        @functools.wraps(command)
-        def run(**given: Any) -> None:
-            chosen = {parameter.name: given.pop(parameter.name) for parameter in shared}
-            command(options(**chosen), **given)
-
-        run.__signature__ = inspect.Signature(every)  # pyright: ignore[reportAttributeAccessIssue]
-        run.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
-        return run
-
-    return decorate
-
-
-def given_words(context: typer.Context) -> list[str]:
-    """Return the options that were given, not left at their defaults, as the user writes them."""
-    return [
-        f"--{name.replace('_', '-')}"
-        for name in context.params
-        if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
-    ]
 
 
 def _split_kind(word: str) -> tuple[str, str]:
@@ -462,8 +369,3 @@ def _split_kind(word: str) -> tuple[str, str]:
     if not equals:
         raise ConfigError(f"--column must be NAME=KIND, such as age=number; got {word!r}.")
     return name, check_name("kind of column", kind.strip().lower(), (*KINDS[:-1], "drop"))
-
-
-def listed(text: str) -> tuple[str, ...]:
-    """Return the parts of a text that are separated by commas."""
-    return tuple(part.strip() for part in text.split(",") if part.strip())

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from graphfilter.cli.options import argument, flag, option, takes
 from graphfilter.cli.progress import progress
 from graphfilter.cli.screen import end_stopped, say, tell
-from graphfilter.cli.sources import FitOptions, takes
+from graphfilter.cli.sources import FitOptions
 from graphfilter.cli.stopping import command_line
-from graphfilter.errors import ConfigError
+from graphfilter.errors import ConfigError, check_bytes
 
 if TYPE_CHECKING:
     from graphfilter.data import Columns
@@ -25,28 +26,24 @@ def store(
     given: FitOptions,
     edges: Annotated[
         Path,
-        typer.Argument(
-            help="Table of edges: CSV, TSV, TXT (.gz) or Parquet; or the folder of an OGB dataset."
+        argument(
+            "Table of edges: CSV, TSV, TXT (.gz) or Parquet; or the folder of an OGB dataset."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder for the store.", metavar="FOLDER")],
+    out: Annotated[Path, option("Folder for the store.", "FOLDER")],
     vertices: Annotated[
         Path | None,
-        typer.Argument(
-            help="Table of vertices: an id, features, a label where known. Without it, the "
+        argument(
+            "Table of vertices: an id, features, a label where known. Without it, the "
             "vertices are the ids that the edges name, sorted."
         ),
     ] = None,
-    memory: Annotated[str, typer.Option(help="Memory limit of the build.", metavar="SIZE")] = "4GB",
+    memory: Annotated[str, option("Memory limit of the build.", "SIZE")] = "4GB",
     like: Annotated[
         Path | None,
-        typer.Option(
-            help="Encode the features as this run did, to predict with its model.", metavar="RUN"
-        ),
+        option("Encode the features as this run did, to predict with its model.", "RUN"),
     ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the store in the folder.")
-    ] = False,
+    overwrite: Annotated[bool, flag("--overwrite", "Replace the store in the folder.")] = False,
 ) -> None:
     """Build a graph store on disk, for graphs that do not fit in memory; use it with --graph.
 
@@ -56,10 +53,10 @@ def store(
     Example:  graphfilter store edges.csv vertices.csv --label kind --out kinds --memory 4GB
     """
     from graphfilter.data import build_store
-    from graphfilter.store import build_ogb_store, estimate_build, open_tables, parse_bytes
+    from graphfilter.store import build_ogb_store, estimate_build, open_tables
     from graphfilter.wording import count
 
-    size = parse_bytes(memory)
+    size = check_bytes("--memory", memory)
     try:
         with progress("{done}/{total}", show=not given.quiet) as move:
 

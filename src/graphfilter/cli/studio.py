@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from graphfilter.cli.options import option, takes
 from graphfilter.cli.screen import say, tell
-from graphfilter.cli.sources import GraphOptions, takes
+from graphfilter.cli.sources import GraphOptions
 
 
 @takes(GraphOptions)
 def studio(
     given: GraphOptions,
-    port: Annotated[
-        int, typer.Option(help="Port; 0 for any free one.", metavar="N", min=0, max=65535)
-    ] = 0,
+    port: Annotated[int, option("Port; 0 for any free one.", "N", min=0, max=65535)] = 0,
     upload_limit: Annotated[
-        int | None,
-        typer.Option(help="Largest table to upload, in MB.", metavar="N", min=1, show_default="64"),
+        int | None, option("Largest table to upload, in MB.", "N", min=1, show_default="64")
     ] = None,
-    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    browser: Annotated[bool, option("Open the page in a browser.")] = True,
 ) -> None:
     """Train filters on a local web page, and watch them while they learn.
 

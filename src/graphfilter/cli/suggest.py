@@ -6,22 +6,19 @@ import csv as csv_files
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from graphfilter.cli.explain import with_origin
+from graphfilter.cli.options import ExcelSafe, argument, flag, option, takes
 from graphfilter.cli.screen import say, show_table, waiting
-from graphfilter.cli.sources import ExcelSafe, GraphOptions, takes
+from graphfilter.cli.sources import GraphOptions
 
 
 @takes(GraphOptions)
 def suggest(
     given: GraphOptions,
-    run: Annotated[Path, typer.Argument(help="The folder that fit wrote.", metavar="RUN")],
-    n: Annotated[int, typer.Option("--n", help="Number of vertices.", metavar="N", min=1)] = 20,
-    csv: Annotated[
-        Path | None, typer.Option(help="Write them to this file too.", metavar="FILE")
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    run: Annotated[Path, argument("The folder that fit wrote.", "RUN")],
+    n: Annotated[int, option("Number of vertices.", "N", name="--n", min=1)] = 20,
+    csv: Annotated[Path | None, option("Write them to this file too.", "FILE")] = None,
+    overwrite: Annotated[bool, flag("--overwrite", "Replace the file.")] = False,
     excel_safe: ExcelSafe = False,
 ) -> None:
     """List the unlabelled vertices whose labels would improve the model most, with reasons.

@@ -7,10 +7,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from graphfilter.cli.options import Quiet, argument, flag, option
 from graphfilter.cli.screen import out as console, say, show_table, tell
-from graphfilter.cli.sources import Quiet
 from graphfilter.errors import ConfigError, DataFileError, check_name
 
 if TYPE_CHECKING:
@@ -21,10 +19,10 @@ SHORT = {"md": "markdown", "tex": "latex", "txt": "text"}
 
 Metric = Annotated[
     str,
-    typer.Option(
-        help="Score: accuracy, balanced_accuracy, macro_f1, log_loss or calibration_error; for two "
+    option(
+        "Score: accuracy, balanced_accuracy, macro_f1, log_loss or calibration_error; for two "
         "classes also roc_auc and average_precision.",
-        metavar="NAME",
+        "NAME",
     ),
 ]
 
@@ -32,22 +30,18 @@ Metric = Annotated[
 def table(
     sources: Annotated[
         list[Path],
-        typer.Argument(
-            help="Files of records (.jsonl, .jsonl.gz), which are combined, or folders of fits."
-        ),
+        argument("Files of records (.jsonl, .jsonl.gz), which are combined, or folders of fits."),
     ],
     format: Annotated[
         str,
-        typer.Option(
-            help="Format: text, markdown (md), csv or latex (tex). Default: by the name of --out.",
-            metavar="NAME",
+        option(
+            "Format: text, markdown (md), csv or latex (tex). Default: by the name of --out.",
+            "NAME",
         ),
     ] = "",
     metric: Metric = "accuracy",
-    out: Annotated[
-        Path | None, typer.Option(help="Write to this file instead of printing.", metavar="FILE")
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    out: Annotated[Path | None, option("Write to this file instead of printing.", "FILE")] = None,
+    overwrite: Annotated[bool, flag("--overwrite", "Replace the file.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Make a table of records: of benchmarks, of the paper, or of fits.

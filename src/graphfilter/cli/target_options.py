@@ -6,11 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from graphfilter.cli.help import ANSWER, SPLIT, TWO_CLASSES
+from graphfilter.cli.options import ExcelSafe, flag, listed, option
 from graphfilter.cli.predicted_options import PredictedOptions
-from graphfilter.cli.sources import ExcelSafe, listed
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -27,65 +25,65 @@ class TargetOptions(PredictedOptions):
 
     threshold: Annotated[
         str,
-        typer.Option(
-            help="Threshold: a probability, or the score that chooses it on validation vertices: "
+        option(
+            "Threshold: a probability, or the score that chooses it on validation vertices: "
             "f1, accuracy, balanced_accuracy, mcc or cost. Default: the more probable class. Saved "
             "with the model and used by predict.",
-            metavar="NUMBER|METRIC",
-            rich_help_panel=TWO_CLASSES,
+            "NUMBER|METRIC",
+            TWO_CLASSES,
         ),
     ] = ""
     cost: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Cost of an error. fraud:ok=10: predicting ok for fraud costs ten times a false "
+        option(
+            "Cost of an error. fraud:ok=10: predicting ok for fraud costs ten times a false "
             "alarm. The threshold with the lowest cost is chosen.",
-            metavar="TRUE:PREDICTED=COST",
-            rich_help_panel=TWO_CLASSES,
+            "TRUE:PREDICTED=COST",
+            TWO_CLASSES,
         ),
     ] = None
     positive: Annotated[
         str,
-        typer.Option(
-            help="Positive class. Default: the first that --cost names, or the rarer one.",
-            metavar="CLASS",
-            rich_help_panel=TWO_CLASSES,
+        option(
+            "Positive class. Default: the first that --cost names, or the rarer one.",
+            "CLASS",
+            TWO_CLASSES,
         ),
     ] = ""
 
     coverage: Annotated[
         float | None,
-        typer.Option(
-            help="Coverage of prediction sets, such as 0.9: predictions.csv then has a set of "
+        option(
+            "Coverage of prediction sets, such as 0.9: predictions.csv then has a set of "
             "classes for each vertex, or an interval for its number, that holds the truth for this "
             "share of vertices; calibrated on validation vertices.",
-            metavar="SHARE",
-            rich_help_panel=ANSWER,
+            "SHARE",
+            ANSWER,
         ),
     ] = None
     keep_graph: Annotated[
         bool | None,
-        typer.Option(
-            "--keep-graph/--no-keep-graph",
-            help="Save the graph with the run, for predict --with run. Default: up to 64 MiB.",
-            rich_help_panel=ANSWER,
+        option(
+            "Save the graph with the run, for predict --with run. Default: up to 64 MiB.",
+            panel=ANSWER,
+            name="--keep-graph/--no-keep-graph",
         ),
     ] = None
     forget_ids: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--forget-ids",
-            help="Do not save the hashed vertex ids in the model: predict then recognises no "
+            "Do not save the hashed vertex ids in the model: predict then recognises no "
             "vertex, and is less accurate on a graph that has grown.",
         ),
     ] = False
     embeddings: Annotated[
         Path | None,
-        typer.Option(
-            help="Write embeddings, the filtered hidden layer of every vertex, to this .parquet "
+        option(
+            "Write embeddings, the filtered hidden layer of every vertex, to this .parquet "
             "or .csv file.",
-            metavar="FILE",
-            rich_help_panel=ANSWER,
+            "FILE",
+            ANSWER,
         ),
     ] = None
 
@@ -93,39 +91,34 @@ class TargetOptions(PredictedOptions):
 
     repeats: Annotated[
         int,
-        typer.Option(
-            help="Number of splits to train on, side by side: the report and metrics.json show "
+        option(
+            "Number of splits to train on, side by side: the report and metrics.json show "
             "how the scores vary. The model of the first split is saved.",
-            metavar="N",
+            "N",
+            SPLIT,
             min=1,
-            rich_help_panel=SPLIT,
         ),
     ] = 1
 
     title: Annotated[
-        str,
-        typer.Option(
-            help="Title of the report. Default: the table's name.",
-            metavar="TEXT",
-            rich_help_panel=ANSWER,
-        ),
+        str, option("Title of the report. Default: the table's name.", "TEXT", ANSWER)
     ] = ""
     split_by: Annotated[
         str | None,
-        typer.Option(
-            help="Split by date or number: train on the earliest 60 %, validate on the next 20 %, "
+        option(
+            "Split by date or number: train on the earliest 60 %, validate on the next 20 %, "
             "test on the latest. For a model that will predict the future. Not a feature.",
-            metavar="COLUMN",
-            rich_help_panel=SPLIT,
+            "COLUMN",
+            SPLIT,
         ),
     ] = None
     group: Annotated[
         str | None,
-        typer.Option(
-            help="Split by group (household, plant, patient): no group is in two parts. For a "
+        option(
+            "Split by group (household, plant, patient): no group is in two parts. For a "
             "model that will predict new groups. Not a feature.",
-            metavar="COLUMN",
-            rich_help_panel=SPLIT,
+            "COLUMN",
+            SPLIT,
         ),
     ] = None
 

@@ -20,7 +20,14 @@ from typing import IO, Literal
 from graphfilter.data import readers
 from graphfilter.data.catalogue import DATASETS, Dataset
 from graphfilter.data.download import Progress
-from graphfilter.data.registry import cache_folder, check_counts, check_sha256, describe, locate
+from graphfilter.data.registry import (
+    cache_folder,
+    check_counts,
+    check_sha256,
+    describe,
+    locate,
+    whole_of,
+)
 from graphfilter.errors import ConfigError, DataFileError
 from graphfilter.storage import (
     CHECKSUM,
@@ -30,6 +37,7 @@ from graphfilter.storage import (
     convert,
     make_folder,
     reading,
+    sha256_of,
 )
 from graphfilter.version import __version__
 
@@ -191,9 +199,8 @@ def _find(names: Sequence[str]) -> dict[str, Path]:
 
 
 def _describe_file(name: str, path: Path) -> PackedFile:
-    with reading(path, _PERMISSIONS), path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        return PackedFile(name, stream.tell(), digest)
+    with reading(path, _PERMISSIONS):
+        return PackedFile(name, path.stat().st_size, sha256_of(path))
 
 
 def _entry(name: str, size: int) -> tarfile.TarInfo:
@@ -276,7 +283,4 @@ def _keep(
         if entry.base is not None:
             raise DataFileError(archive, f"{file.name} is not the known original.")
         # Built on that machine from the originals, as it would be here, and held to its counts.
-        whole = next(
-            e for e in DATASETS.values() if e.file == entry.file and not e.largest_component
-        )
-        check_counts(readers.read_npz(temporary), whole, f"{archive}: {file.name}")
+        check_counts(readers.read_npz(temporary), whole_of(entry), f"{archive}: {file.name}")

@@ -9,7 +9,6 @@ of the catalogue are checked at every loading.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +22,7 @@ from graphfilter.data.download import Progress, download
 from graphfilter.data.readers.npz import drop_from_splits, note_unlabelled
 from graphfilter.errors import ConfigError, DataFileError, check_name
 from graphfilter.graph import Graph
-from graphfilter.storage import AnyPath, reading, scratch_folder
+from graphfilter.storage import AnyPath, reading, scratch_folder, sha256_of
 from graphfilter.store import is_store, open_store
 
 
@@ -135,7 +134,7 @@ def _build(entry: Dataset, progress: Progress | None) -> Path:
     except OSError as error:
         problem = f"cannot be made: {error.strerror}. Set GRAPHFILTER_CACHE to another folder"
         raise DataFileError(target.parent, f"{problem}.") from None
-    whole = next(e for e in DATASETS.values() if e.file == entry.file and not e.largest_component)
+    whole = whole_of(entry)
     # Originals go to a folder that vanishes, whatever happens: nothing half-done can stay behind.
     with scratch_folder("graphfilter-originals-") as folder:
         for original in entry.originals:
@@ -179,10 +178,15 @@ def _read_originals(entry: Dataset, folder: Path) -> Graph:
     return readers.read_heterophilous(first)
 
 
+def whole_of(entry: Dataset) -> Dataset:
+    """Return the dataset of the same file whose graph is not cut to its largest component."""
+    return next(e for e in DATASETS.values() if e.file == entry.file and not e.largest_component)
+
+
 def check_sha256(path: Path, entry: Dataset) -> None:
     """Raise where a file has another checksum than the catalogue knows of it."""
-    with reading(path, "Check its permissions."), path.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    with reading(path, "Check its permissions."):
+        found = sha256_of(path)
     if entry.sha256 is not None and found != entry.sha256:
         raise DataFileError(
             path,

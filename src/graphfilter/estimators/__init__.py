@@ -13,6 +13,7 @@ from graphfilter.estimators.explaining import (
     class_number as class_number,
     explain_graph as explain_graph,
     find_vertex as find_vertex,
+    members_of as members_of,
 )
 from graphfilter.estimators.explaining_outputs import explain_output as explain_output
 from graphfilter.estimators.graph import (

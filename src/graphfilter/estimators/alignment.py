@@ -20,7 +20,7 @@ def row_names(table: Any) -> list[Any] | None:
     return None if index is None or callable(index) else list(index)
 
 
-def align(X: Any, graph: Graph, *, has_names: bool, what: str = "graph") -> Graph:
+def align(X: Any, graph: Graph, *, has_names: bool) -> Graph:
     """Return the graph with its vertices in the order of the rows of X.
 
     Rows that have names (the index of a DataFrame) and vertices that have names (the nodes of a
@@ -33,8 +33,6 @@ def align(X: Any, graph: Graph, *, has_names: bool, what: str = "graph") -> Grap
     has_names : bool
         Whether rows without names are ambiguous where the vertices are numbers out of order, as
         in a networkx graph: is row 0 that of vertex 0, or of the vertex that was added first?
-    what : str
-        The graph in errors.
     """
     rows, n = row_names(X), graph.n_vertices
     vertices = None if graph.vertex_names is None else list(graph.vertex_names)
@@ -43,13 +41,13 @@ def align(X: Any, graph: Graph, *, has_names: bool, what: str = "graph") -> Grap
             return graph
         if hasattr(X, "columns"):
             raise GraphError(
-                f"X must say which row is which vertex of the {what}, whose vertices have names; "
+                "X must say which row is which vertex of the graph, whose vertices have names; "
                 f"a {type(X).__name__} has no index. Pass a pandas DataFrame with the names as its "
-                f"index, or an array with its rows in the order of the {what}'s vertices."
+                "index, or an array with its rows in the order of the graph's vertices."
             )
         if has_names and _are_numbers(vertices, n):
             raise GraphError(
-                f"the vertices of the {what} are the numbers 0..{n - 1} in another order, so it is "
+                f"the vertices of the graph are the numbers 0..{n - 1} in another order, so it is "
                 "not clear whether row 0 of X is that of vertex 0 or of the first vertex. Pass "
                 "graph=Graph.from_networkx(graph) for rows in the order of its nodes, or a "
                 "DataFrame with the nodes as its index."
@@ -68,7 +66,7 @@ def align(X: Any, graph: Graph, *, has_names: bool, what: str = "graph") -> Grap
         return graph.replace(vertex_names=rows) if len(set(rows)) == n else graph
     if rows == vertices:
         return graph
-    return graph.subgraph(places_of(rows, vertices, what))
+    return graph.subgraph(places_of(rows, vertices))
 
 
 def align_target(X: Any, y: Any, graph: Any) -> Any:
@@ -96,17 +94,16 @@ def _are_among(found: Sequence[Any], expected: Sequence[Any]) -> bool:
         return False
 
 
-def places_of(rows: Sequence[Any], vertices: Sequence[Any], what: str) -> NDArray[np.int64]:
+def places_of(rows: Sequence[Any], vertices: Sequence[Any]) -> NDArray[np.int64]:
     """Return the position among the vertices of each row's name."""
     place = {name: i for i, name in enumerate(vertices)}
     missing = [row for row in rows if row not in place]
     if missing:
-        nodes = "its nodes" if what == "graph" else "its vertices"
         raise GraphError(
-            f"the index of X must name the vertices of the {what}; {count(len(missing), 'row')} "
+            f"the index of X must name the vertices of the graph; {count(len(missing), 'row')} "
             f"of {len(rows):,} do not, for example {missing[0]!r} (vertices are called "
             f"{vertices[0]!r}, ...). Set it with X.set_index(...), or pass an array with its rows "
-            f"in the order of {nodes}."
+            "in the order of its nodes."
         )
     if len(set(rows)) != len(rows):
         twice = next(row for i, row in enumerate(rows) if row in rows[:i])

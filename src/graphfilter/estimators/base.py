@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from graphfilter.conformal import sets_at
 from graphfilter.errors import ConfigError, GraphError, check_name
 from graphfilter.estimators.alignment import align_target
+from graphfilter.estimators.asking import Ids
 from graphfilter.estimators.explaining import class_number, explain_graph, find_vertex, members_of
 from graphfilter.estimators.explaining_outputs import explain_vertex
 from graphfilter.estimators.inputs import take_target
@@ -21,10 +21,9 @@ from graphfilter.estimators.promises import check_promise
 from graphfilter.estimators.state import parameters
 from graphfilter.estimators.targets import Target, class_target
 from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.explain import Explanation, Member, embed_members
+from graphfilter.explain import Explanation, embed_members
 from graphfilter.graph import Graph
 from graphfilter.splits import Split
-from graphfilter.systems import Prepared
 from graphfilter.tables import match_labels
 from graphfilter.training import CLASSIFICATION, Classification, Task
 
@@ -76,12 +75,7 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         self.classes_ = names
 
     def predict(
-        self,
-        X: Any = None,
-        graph: Any = None,
-        vertices: Any = None,
-        *,
-        vertex_ids: Sequence[Any] | None = None,
+        self, X: Any = None, graph: Any = None, vertices: Any = None, *, vertex_ids: Ids = None
     ) -> NDArray[Any]:
         """Return the most probable class of every vertex; arguments as in `predict_proba`.
 
@@ -92,12 +86,7 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         return self.classes_[answers] if self.task_.one_class else answers
 
     def predict_proba(
-        self,
-        X: Any = None,
-        graph: Any = None,
-        vertices: Any = None,
-        *,
-        vertex_ids: Sequence[Any] | None = None,
+        self, X: Any = None, graph: Any = None, vertices: Any = None, *, vertex_ids: Ids = None
     ) -> NDArray[np.float64]:
         """Return class probabilities (n, n_classes), averaged over the members.
 
@@ -171,7 +160,7 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         """
         check_is_fitted(self)
         target, rows = take_target(self, X, graph, vertices)
-        embedding = embed_members(self.as_members(self.prepare(target)))
+        embedding = embed_members(members_of(self, self.prepare(target)))
         return embedding if rows is None else embedding[rows]
 
     def fit_transform(self, X: Any = None, y: Any = None, **arguments: Any) -> NDArray[np.float32]:
@@ -229,10 +218,6 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         own, shares = [find_vertex(target, vertex)], self.predict_proba(given, graph)
         other = None if against is None else class_number(self, against)
         return explain_graph(self, self.prepare(target), shares, own, against=[other], most=most)[0]
-
-    def as_members(self, prepared: Prepared) -> list[Member]:
-        """Return the networks whose probabilities are averaged, with their weights."""
-        return members_of(self, prepared)
 
     def score(
         self,

@@ -133,7 +133,7 @@ def _places(X: Any, bound: Graph, vertices: Any, remedy: str) -> Index:
             f"X must say which of the {n} vertices of the bound graph its {X.shape[0]} rows are; "
             f"{type(X).__name__} does not. {remedy}"
         )
-    return places_of(rows, bound.vertex_names or range(n), "graph")
+    return places_of(rows, bound.vertex_names or range(n))
 
 
 def _check_not_row_numbers(features: Any, old: Any, places: Index, fitted: Index) -> None:

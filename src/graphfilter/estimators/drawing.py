@@ -13,7 +13,7 @@ from graphfilter.drawing import Line, card, line_chart
 from graphfilter.errors import GraphFilterError
 from graphfilter.estimators.state import EstimatorState
 from graphfilter.filters import Filter
-from graphfilter.plot import FREQUENCY_GRID, FilterView, common_signs, eigenvalue_of
+from graphfilter.plot import FREQUENCY_GRID, FilterView, eigenvalue_of, mean_curve
 from graphfilter.spectral import known_frequency
 from graphfilter.training import FitResult
 
@@ -69,7 +69,7 @@ def fitted_card(estimator: EstimatorState) -> str:
     view = filter_view(estimator)
     lam = eigenvalue_of(FREQUENCY_GRID, view.operator)
     curves = np.array([f.response(lam) for f in view.learned])
-    mean = np.mean(common_signs(curves)[:, None] * curves, axis=0)
+    mean = mean_curve(curves)
     lines = [Line(FREQUENCY_GRID.tolist(), mean.tolist())]
     if view.start is not None:
         start = view.start.response(lam)

@@ -14,14 +14,11 @@ from graphfilter.estimators.asking import AskedEstimator
 from graphfilter.estimators.explaining import find_vertex, members_of
 from graphfilter.estimators.inputs import take_target
 from graphfilter.estimators.members import FittedMember
-from graphfilter.explain import Explanation, explain_members, name_parts
+from graphfilter.explain import Contributions, Explanation, explain_members, name_parts
 from graphfilter.runtime import own_torch_state
 from graphfilter.systems import Prepared
 from graphfilter.training import TargetScale
 from graphfilter.wording import number
-
-# What a score is measured in, by the scale on which a number was learned.
-UNITS = {"identity": "the number itself", "log": "as log(1 + y)", "rank": "by its rank"}
 
 
 def explain_vertex(
@@ -49,22 +46,23 @@ def explain_output(
     ----------
     outputs : array (n, L)
         What is answered: probabilities of labels, or numbers in their units.
-    output : name, optional
+    output : name, or list of one per vertex, optional
         Of the label or number. Otherwise the most probable label of each vertex, or the first
         number.
     """
     check_count("most", most)
     names, scales = [str(name) for name in estimator.target_names_], estimator.target_scales_
-    named = None if output is None else names.index(check_name("output", str(output), names))
+    wanted = output if isinstance(output, list) else [output] * len(vertices)
     found = []
     # Its labels only say of which vertices something is known.
     graph = prepared.graph.replace(labels=None)
     with own_torch_state(gradients=False):
         members, fitted = members_of(estimator, prepared), estimator.members_of(prepared)
-        for vertex in vertices:
-            column = named
-            if column is None:
+        for vertex, name in zip(vertices, wanted, strict=True):
+            if name is None:
                 column = 0 if scales else int(outputs[vertex].argmax())
+            else:
+                column = names.index(check_name("output", str(name), names))
             weights = _weights(fitted, prepared, vertex, column)
             own = [
                 replace(member, weight=weight, temperature=1.0)
@@ -72,29 +70,50 @@ def explain_output(
                 if weight > 0
             ]
             answer = float(outputs[vertex, column])
-            if scales:
-                factor, start, words = _of_number(names[column], answer, scales[column])
-            else:
-                factor, start, words = _of_label(names[column], answer)
-            directions = factor * np.eye(len(names))[[column]]
+            sign, words = 1.0, _words_of_number(names[column], answer)
+            if not scales:
+                sign, words = _words_of_label(names[column], answer)
+            directions = sign * np.eye(len(names))[[column]]
             (sums,) = explain_members(own, graph, [vertex], directions)
-            sums = replace(sums, base=sums.base + start)
+            if scales:
+                sums = _in_units(sums, scales[column])
             found.append(name_parts(sums, own, graph, vertex, most, **words))
     return found
 
 
-def _of_number(name: str, answer: float, scale: TargetScale) -> tuple[float, float, dict[str, Any]]:
-    """Return what an output is multiplied by, what is added, and what is said of a number."""
-    words = {"predicted": f"{name} {number(answer)}", "against": "", "probability": None}
-    return scale.deviation, scale.mean, {**words, "unit": UNITS[scale.name]}
+def _in_units(sums: Contributions, scale: TargetScale) -> Contributions:
+    r"""Return contributions on the scale of a number as contributions to the number itself.
+
+    With y = u(s) of a score s that starts from b, a part c of s adds
+    :math:`c \, (u(s) - u(b)) / (s - b)`: its Aumann-Shapley value, the mean slope of u times c.
+    """
+    base, score = sums.base, sums.score
+    # Parts that cancel have the slope of where they start.
+    far = score if abs(score - base) > 1e-6 else base + 1e-3
+    start, end = scale.undo(np.array([base, far])).tolist()
+    slope = (end - start) / (far - base)
+
+    def times(part: Any) -> Any:
+        return None if part is None else slope * part
+
+    return Contributions(
+        start, times(sums.structure), times(sums.steps), times(sums.vertices),
+        times(sums.own_features), times(sums.other_features),
+    )  # fmt: skip
 
 
-def _of_label(name: str, answer: float) -> tuple[float, float, dict[str, Any]]:
-    """Return the same of a label: the log-odds of having it, or of not having it."""
+def _words_of_number(name: str, answer: float) -> dict[str, Any]:
+    """Return what is said of a number; "0" is a single one of an array, which has no name."""
+    name = "number" if name == "0" else name
+    predicted = f"{name} {number(answer)}"
+    return {"predicted": predicted, "against": "", "probability": None, "unit": name}
+
+
+def _words_of_label(name: str, answer: float) -> tuple[float, dict[str, Any]]:
+    """Return the sign of its log-odds that is explained, and what is said of a label."""
     if answer > 0.5:
-        words = {"predicted": name, "against": f"not {name}", "probability": answer}
-        return 1.0, 0.0, words
-    return -1.0, 0.0, {"predicted": f"not {name}", "against": name, "probability": 1 - answer}
+        return 1.0, {"predicted": name, "against": f"not {name}", "probability": answer}
+    return -1.0, {"predicted": f"not {name}", "against": name, "probability": 1 - answer}
 
 
 def _weights(

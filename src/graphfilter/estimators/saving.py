@@ -34,6 +34,7 @@ from graphfilter.storage import (
     make_folder,
     read_checked_json,
     read_tensors,
+    tensors_under,
     write_checked_json,
     write_tensors,
 )
@@ -164,13 +165,10 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
     pools = saved.pools(tensors)
     members = []
     for i, described in enumerate(saved.members):
-        start = f"member{i}."
         own = _member_system(system, described)
         _check_counts(own.settings(), tensors)
         network = own.build(_with_columns(sizes, described.columns, tensors), seed=0)
-        network.load_state_dict(
-            {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
-        )
+        network.load_state_dict(tensors_under(tensors, f"member{i}."))
         check_member(own, network, saved.n_features)
         members.append(
             FittedMember(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +15,9 @@ from graphfilter.systems import Prepared
 from graphfilter.training import REGRESSION
 
 Index = NDArray[np.int64]
+
+# Rows whose squares are in memory at a time.
+AT_ONCE = 1 << 16
 
 
 def suggest_labels(
@@ -46,8 +51,8 @@ def suggest_labels(
     return suggest_vertices(columns, labelled, candidates, n, others=others, doubt=doubt, rng=rng)
 
 
-def _likeness(prepared: Prepared) -> NDArray[np.float32]:
-    """Return columns in which vertices are near that have like features, neighbours and places.
+def _likeness(prepared: Prepared) -> Callable[[Index], NDArray[np.float64]]:
+    """Return what gives columns in which vertices are near that have like features and places.
 
     Features, their averages over neighbours and over theirs, and places count the same.
     """
@@ -56,7 +61,16 @@ def _likeness(prepared: Prepared) -> NDArray[np.float32]:
     first_place = columns.shape[1] - seen.found["axes"].shape[1]
     width = (first_place - 1) // 3
     ends = [width, 2 * width, 3 * width, first_place]
-    parts = np.split(columns, ends, axis=1)
+    parts = np.split(np.arange(columns.shape[1]), ends)
     del parts[3]  # The degrees.
-    lengths = [np.sqrt(np.square(part, dtype=np.float64).sum(axis=1).mean()) for part in parts]
-    return np.hstack([p / max(length, 1e-30) for p, length in zip(parts, lengths, strict=True)])
+    kept = np.concatenate(parts)
+    lengths = [max(np.sqrt(_mean_square(columns[:, p[0] : p[-1] + 1])), 1e-30) for p in parts]
+    scale = np.repeat(lengths, [len(p) for p in parts])
+    return lambda rows: columns[rows][:, kept] / scale
+
+
+def _mean_square(columns: NDArray[np.float32]) -> np.float64:
+    """Return the mean squared length of rows."""
+    blocks = np.array_split(columns, 1 + len(columns) // AT_ONCE)
+    sums = [np.square(block, dtype=np.float64).sum(axis=1) for block in blocks]
+    return np.concatenate(sums).mean()

@@ -50,9 +50,8 @@ class Explanation:
 
     The score is the log-odds of the two classes, :math:`\log p_\mathrm{predicted} /
     p_\mathrm{against}`, of one network; of several, their sum by weight. Of a label it is the
-    log-odds of having it, or not. Of a number it is the number itself or, where that was learned
-    on another scale, the number on that scale. It is the sum of ``base``, ``structure`` and the
-    contributions of ``steps``.
+    log-odds of having it, or not. Of a number it is the number itself, whatever scale it was
+    learned on. It is the sum of ``base``, ``structure`` and the contributions of ``steps``.
 
     Attributes
     ----------
@@ -76,7 +75,7 @@ class Explanation:
         The weight of the members that are linear filters. Only they can name single vertices and
         features; the others are divided by distance. Members too large for that are left out.
     unit : str
-        What the score is measured in.
+        What the score is measured in: log-odds, or the name of the number.
     """
 
     vertex: str
@@ -130,10 +129,7 @@ class Explanation:
         helping = [f"{name} ({signed(value)})" for name, value in largest if value > 0][:3]
         opposing = [f"{name} ({signed(value)})" for name, value in largest if value < 0][:3]
         if of_number:
-            # The same number twice would say no more.
-            same = self.predicted.endswith(f" {number(self.score)}")
-            shown = "" if same else f" ({self.unit} {number(self.score)})"
-            text = f"{self.predicted}{shown}: every vertex starts from {number(self.base)}"
+            text = f"{self.predicted}: every vertex starts from {number(self.base)}"
             text += f"; raised by {listed(helping)}" if helping else ""
             return f"{text}; lowered by {listed(opposing)}." if opposing else f"{text}."
         text = f"{self.predicted} rather than {self.against} ({self.unit} {self.score:+.2f})"

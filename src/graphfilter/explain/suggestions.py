@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,7 +42,7 @@ def draw_some(vertices: Index, rng: np.random.Generator) -> Index:
 
 
 def suggest_vertices(
-    columns: NDArray[np.float32],
+    columns: Callable[[Index], Array],
     labelled: Index,
     candidates: Index,
     n: int,
@@ -59,8 +60,8 @@ def suggest_vertices(
 
     Parameters
     ----------
-    columns : array (n_vertices, k)
-        What tells vertices apart.
+    columns : callable
+        From vertices to what tells them apart (m, k).
     candidates : int array
         The vertices without a label.
     others : int array
@@ -76,14 +77,14 @@ def suggest_vertices(
         raise GraphError("there must be vertices without a label to suggest some; all have one.")
     # A model is often sure of vertices of a class that it has not seen yet: they count too.
     weights = np.ones(len(others)) if doubt is None else 1 + doubt
-    places = columns[others]
-    nearest = pairwise_distances_argmin_min(places, columns[labelled])[1].astype(np.float64)
+    places = columns(others)
+    nearest = pairwise_distances_argmin_min(places, columns(labelled))[1].astype(np.float64)
     n = min(n, len(candidates))
     n_draws = -(-n // MOST_CHOSEN)
     found: list[tuple[int, float, str]] = []
     for part in np.array_split(rng.permutation(np.sort(candidates)), n_draws):
         drawn = draw_some(part, rng)
-        distances = cdist(places, columns[drawn])
+        distances = cdist(places, columns(drawn))
         left = np.ones(len(drawn), dtype=bool)
         for _ in range(min(-(-n // n_draws), n - len(found))):
             gains = weights @ np.maximum(nearest[:, None] - distances, 0)

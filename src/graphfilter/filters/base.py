@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, overload
+from dataclasses import fields
+from typing import Any, ClassVar, overload
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from graphfilter.filters.config import Config
 from graphfilter.operators import Basis, Dropout, Operator, apply_polynomial, apply_with_dropout
 
 
-class FilterConfig(Config, ABC):
+class FilterConfig(Config):
     """The config of a filter, which builds it.
 
     Examples
@@ -27,16 +28,20 @@ class FilterConfig(Config, ABC):
     StackedFilter(n_layers=4, init=0.5)
     """
 
-    @abstractmethod
+    filter_type: ClassVar[type[Filter]]
+
     def build(self, seed: int = 0) -> Filter:
         """Make the filter; ``seed`` draws what is random at its start."""
+        make: Any = self.filter_type
+        return make(**{field.name: getattr(self, field.name) for field in fields(self)})
 
 
 class Filter(nn.Module, ABC):
     r"""A polynomial graph filter :math:`f(P) = \sum_{k=0}^{K} w_k B_k(P)`.
 
-    A subclass states its :meth:`weights`, and its :meth:`basis` where that is not powers of the
-    operator. Response, plots, training, estimator and tests follow.
+    A subclass names the class of its config, ``class Mine(Filter, config=MineConfig)``, and takes
+    its fields as arguments. It states its :meth:`weights`, and its :meth:`basis` where that is not
+    powers of the operator. Response, plots, training, estimator and tests follow.
 
     Attributes
     ----------
@@ -58,6 +63,11 @@ class Filter(nn.Module, ABC):
 
     config: FilterConfig
     degree: int
+
+    def __init_subclass__(cls, config: type[FilterConfig] | None = None, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if config is not None:
+            config.filter_type, config.kind = cls, cls.__name__
 
     def __init__(self, config: FilterConfig) -> None:
         super().__init__()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -15,16 +14,8 @@ from graphfilter.operators import Basis
 
 @dataclass(frozen=True)
 class ChebyshevFilterConfig(FilterConfig):
-    """See :class:`ChebyshevFilter`.
+    """See :class:`ChebyshevFilter`."""
 
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.filters.ChebyshevFilterConfig(degree=2)
-    ChebyshevFilterConfig(degree=2, lambda_max=2.0, lambda_min=0.0, init=0.5)
-    """
-
-    kind: ClassVar[str] = "ChebyshevFilter"
     degree: int = 16
     lambda_max: float = 2.0
     lambda_min: float = 0.0
@@ -37,11 +28,8 @@ class ChebyshevFilterConfig(FilterConfig):
                 f"lambda_max must exceed lambda_min; got {self.lambda_max} and {self.lambda_min}."
             )
 
-    def build(self, seed: int = 0) -> ChebyshevFilter:
-        return ChebyshevFilter(self.degree, self.lambda_max, self.lambda_min, self.init)
 
-
-class ChebyshevFilter(Filter):
+class ChebyshevFilter(Filter, config=ChebyshevFilterConfig):
     r"""Learn :math:`f(\lambda) = \sum_k c_k T_k(\hat\lambda)`, the paper's SGF-Cheby (section 6.2).
 
     .. math:: \hat\lambda = \frac{2\lambda - (\lambda_{\max} + \lambda_{\min})}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -15,16 +14,8 @@ from graphfilter.filters.base import Filter, FilterConfig
 
 @dataclass(frozen=True)
 class HorizontalFilterConfig(FilterConfig):
-    """See :class:`HorizontalFilter`.
+    """See :class:`HorizontalFilter`."""
 
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.filters.HorizontalFilterConfig(degree=2)
-    HorizontalFilterConfig(degree=2, init=0.5)
-    """
-
-    kind: ClassVar[str] = "HorizontalFilter"
     degree: int = 16
     init: float | tuple[float, ...] = 0.5
 
@@ -36,11 +27,8 @@ class HorizontalFilterConfig(FilterConfig):
                 f"got {len(self.init)}."
             )
 
-    def build(self, seed: int = 0) -> HorizontalFilter:
-        return HorizontalFilter(self.degree, self.init)
 
-
-class HorizontalFilter(Filter):
+class HorizontalFilter(Filter, config=HorizontalFilterConfig):
     r"""Learn the coefficients themselves: :math:`f(\lambda) = \sum_k \theta_k \lambda^k`.
 
     The paper's *horizontal stacking* (appendix A.1); with :math:`\theta` started at APPNP's

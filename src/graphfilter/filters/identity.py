@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -13,22 +12,10 @@ from graphfilter.filters.base import Filter, FilterConfig
 
 @dataclass(frozen=True)
 class IdentityFilterConfig(FilterConfig):
-    """See :class:`IdentityFilter`.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.filters.IdentityFilterConfig()
-    IdentityFilterConfig()
-    """
-
-    kind: ClassVar[str] = "IdentityFilter"
-
-    def build(self, seed: int = 0) -> IdentityFilter:
-        return IdentityFilter()
+    """See :class:`IdentityFilter`."""
 
 
-class IdentityFilter(Filter):
+class IdentityFilter(Filter, config=IdentityFilterConfig):
     r"""Leave every column as it is, :math:`f(\lambda) = 1`: the network is an MLP.
 
     Examples

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -16,16 +15,8 @@ from graphfilter.operators import Basis, Operator
 
 @dataclass(frozen=True)
 class PageRankFilterConfig(FilterConfig):
-    """See :class:`PageRankFilter`.
+    """See :class:`PageRankFilter`."""
 
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.filters.PageRankFilterConfig(K=2, alpha=0.5)
-    PageRankFilterConfig(K=2, alpha=0.5)
-    """
-
-    kind: ClassVar[str] = "PageRankFilter"
     K: int = 10
     alpha: float = 0.1
 
@@ -33,11 +24,8 @@ class PageRankFilterConfig(FilterConfig):
         check_count("K", self.K, least=0)
         _check_teleport(self.alpha)
 
-    def build(self, seed: int = 0) -> PageRankFilter:
-        return PageRankFilter(self.K, self.alpha)
 
-
-class PageRankFilter(Filter):
+class PageRankFilter(Filter, config=PageRankFilterConfig):
     r"""K steps of personalised PageRank, the filter of APPNP.
 
     .. math:: f(\lambda) = \alpha \sum_{k<K} (1-\alpha)^k \lambda^k + (1-\alpha)^K \lambda^K
@@ -70,16 +58,8 @@ class PageRankFilter(Filter):
 
 @dataclass(frozen=True)
 class ExactPageRankFilterConfig(FilterConfig):
-    """See :class:`ExactPageRankFilter`.
+    """See :class:`ExactPageRankFilter`."""
 
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.filters.ExactPageRankFilterConfig(alpha=0.5)
-    ExactPageRankFilterConfig(alpha=0.5, tolerance=1e-12)
-    """
-
-    kind: ClassVar[str] = "ExactPageRankFilter"
     alpha: float = 0.1
     tolerance: float = 1e-12
 
@@ -88,11 +68,8 @@ class ExactPageRankFilterConfig(FilterConfig):
         if not 0 < self.tolerance < 1:
             raise ConfigError(f"tolerance must be in (0, 1); got {self.tolerance}.")
 
-    def build(self, seed: int = 0) -> ExactPageRankFilter:
-        return ExactPageRankFilter(self.alpha, self.tolerance)
 
-
-class ExactPageRankFilter(Filter):
+class ExactPageRankFilter(Filter, config=ExactPageRankFilterConfig):
     r"""The limit of personalised PageRank, the filter of PPNP, for spectra in [-1, 1].
 
     .. math:: f(\lambda) = \frac{\alpha}{1 - c\lambda}, \quad c = 1 - \alpha

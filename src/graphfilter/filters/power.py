@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -14,26 +13,15 @@ from graphfilter.filters.base import Filter, FilterConfig
 
 @dataclass(frozen=True)
 class PowerFilterConfig(FilterConfig):
-    """See :class:`PowerFilter`.
+    """See :class:`PowerFilter`."""
 
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.filters.PowerFilterConfig(k=2)
-    PowerFilterConfig(k=2)
-    """
-
-    kind: ClassVar[str] = "PowerFilter"
     k: int = 2
 
     def __post_init__(self) -> None:
         check_count("k", self.k, least=0)
 
-    def build(self, seed: int = 0) -> PowerFilter:
-        return PowerFilter(self.k)
 
-
-class PowerFilter(Filter):
+class PowerFilter(Filter, config=PowerFilterConfig):
     r"""Nothing to learn: :math:`f(\lambda) = \lambda^k`, the filter of SGC (Wu et al. 2019).
 
     Examples

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -15,16 +14,8 @@ from graphfilter.operators import Basis
 
 @dataclass(frozen=True)
 class RepeatedChebyshevFilterConfig(FilterConfig):
-    """See :class:`RepeatedChebyshevFilter`.
+    """See :class:`RepeatedChebyshevFilter`."""
 
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.filters.RepeatedChebyshevFilterConfig(n_terms=2)
-    RepeatedChebyshevFilterConfig(n_terms=2, lambda_max=2.0, init=0.5)
-    """
-
-    kind: ClassVar[str] = "RepeatedChebyshevFilter"
     n_terms: int = 16
     lambda_max: float = 2.0
     init: float = 0.5
@@ -35,11 +26,8 @@ class RepeatedChebyshevFilterConfig(FilterConfig):
         if not self.lambda_max > 0:
             raise ConfigError(f"lambda_max must be positive; got {self.lambda_max}.")
 
-    def build(self, seed: int = 0) -> RepeatedChebyshevFilter:
-        return RepeatedChebyshevFilter(self.n_terms, self.lambda_max, self.init)
 
-
-class RepeatedChebyshevFilter(Filter):
+class RepeatedChebyshevFilter(Filter, config=RepeatedChebyshevFilterConfig):
     r"""Learn :math:`f(\lambda) = \sum_k c_k S_k(\hat\lambda)` with a recurrence that starts twice.
 
     .. math:: S_0 = S_1 = 1, \qquad S_{k+1} = 2 \hat\lambda S_k - S_{k-1}, \qquad

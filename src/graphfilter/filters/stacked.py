@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import torch
 from torch import Tensor, nn
@@ -16,16 +16,8 @@ from graphfilter.operators import Dropout, Operator
 
 @dataclass(frozen=True)
 class StackedFilterConfig(FilterConfig):
-    """See :class:`StackedFilter`.
+    """See :class:`StackedFilter`."""
 
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.filters.StackedFilterConfig(n_layers=4)
-    StackedFilterConfig(n_layers=4, init=0.5)
-    """
-
-    kind: ClassVar[str] = "StackedFilter"
     n_layers: int = 16
     init: float | Literal["uniform"] = 0.5
 
@@ -43,7 +35,7 @@ class StackedFilterConfig(FilterConfig):
         return StackedFilter(self.n_layers, self.init, seed)
 
 
-class StackedFilter(Filter):
+class StackedFilter(Filter, config=StackedFilterConfig):
     r"""K stacked linear filters with two learnable scalars each (section 4).
 
     .. math:: H_\ell = \alpha_\ell P H_{\ell-1} + \beta_\ell H_0, \quad \ell = 1 \dots K

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import GraphError
+from graphfilter.errors import GraphError, did_you_mean
 from graphfilter.graph.edges import on_host
 
 
@@ -55,8 +54,7 @@ def number_names(
     number = {name: i for i, name in enumerate(vertex_names)}
     missing = next((name for pair in pairs for name in pair if name not in number), None)
     if missing is not None:
-        near = get_close_matches(str(missing), [str(name) for name in vertex_names], n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
+        hint = did_you_mean(str(missing), map(str, vertex_names))
         raise GraphError(f"an edge names {missing!r}, which must be one of vertex_names{hint}")
     return np.array([[number[u], number[v]] for u, v in pairs], dtype=np.int64), vertex_names
 

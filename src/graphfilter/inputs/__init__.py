@@ -1,8 +1,8 @@
 """What a model sees of each vertex: features on a common scale, views, positions in the graph."""
 
 from graphfilter.inputs.known import Known
-from graphfilter.inputs.places import MOST_PLACES
 from graphfilter.inputs.scaling import SCALINGS, FeatureScaler
+from graphfilter.inputs.singular import MOST_PLACES
 from graphfilter.inputs.views import (
     AVERAGES,
     COMPRESSED,

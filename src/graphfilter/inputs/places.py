@@ -7,18 +7,22 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.linalg import svds
 
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
 from graphfilter.inputs.known import Known, averaging
 from graphfilter.inputs.links import halves
+from graphfilter.inputs.singular import (
+    MOST_PLACES,
+    MOST_ROWS,
+    basis_of,
+    near_singular,
+    row_blocks,
+    singular,
+)
 from graphfilter.tables import Features
 
 Array = NDArray[np.float64]
-
-# Coordinates of a vertex's place, and columns that features are compressed to.
-MOST_PLACES = 32
 
 
 def find_positions(graph: Graph, features: Features) -> dict[str, NDArray[np.float32]]:
@@ -29,15 +33,18 @@ def find_positions(graph: Graph, features: Features) -> dict[str, NDArray[np.flo
     singular vectors of the features. They are found once and kept: of equal singular values, one
     per component of a graph, any rotation will do, and which one comes out depends on rounding.
     """
-    links = graph.out_links().astype(np.float64)
-    out, into = (np.sqrt(_inverse(links.sum(axis=side))) for side in (1, 0))
-    left, _, right = singular(sp.csr_array(sp.diags_array(out) @ links @ sp.diags_array(into)))
-    axes = (
-        [into[:, None] * right, out[:, None] * left] if graph.directed else [into[:, None] * right]
-    )
+    links = graph.out_links()
+    out, into = (np.sqrt(_inverse(_sums(links, side)))[:, None] for side in (1, 0))
+    if graph.n_vertices > MOST_ROWS:
+        left, right = near_singular(links, symmetric=not graph.directed)
+    else:
+        weights = links.astype(np.float64)
+        scales = sp.diags_array(out[:, 0]), sp.diags_array(into[:, 0])
+        left, _, right = singular(sp.csr_array(scales[0] @ weights @ scales[1]))
+    axes = [into * right, out * left] if graph.directed else [into * right]
     many = features.shape[1] > MOST_PLACES
-    basis = singular(features)[2] if many else np.zeros((0, 0))
-    return {"axes": np.hstack(axes).astype(np.float32), "basis": basis.astype(np.float32)}
+    basis = basis_of(features, MOST_PLACES) if many else np.zeros((0, 0), dtype=np.float32)
+    return {"axes": np.hstack(axes).astype(np.float32), "basis": basis}
 
 
 def fix_positions(
@@ -63,7 +70,12 @@ def fix_positions(
         if basis.size:
             columns = columns @ basis
         once = mean @ columns
-        return np.hstack([columns, once, mean @ once, places]).astype(np.float32)
+        width = once.shape[1]
+        made = np.empty((len(places), 3 * width + places.shape[1]), dtype=np.float32)
+        for rows in row_blocks(len(places)):
+            parts = columns[rows], once[rows], mean[rows] @ once, places[rows]
+            np.concatenate(parts, axis=1, out=made[rows], casting="same_kind")
+        return made
 
     return make
 
@@ -81,28 +93,18 @@ def _places(graph: Graph, axes: NDArray[np.float32], known: Known | None) -> NDA
     links = halves(graph, known)
     share = 1.0 if known is None else known.share_present
     degrees = graph.degrees if known is None else known.degrees(graph) / share
-    found = [np.log1p(degrees)[:, None]]
+    found = [np.log1p(degrees)[:, None].astype(np.float32)]
     for half, own in zip(links, np.split(axes, len(links), axis=1), strict=True):
-        weights = half.astype(np.float64)
-        scale = np.sqrt(_inverse(weights.sum(axis=1) * share))
-        found.append(scale[:, None] * (weights @ own.astype(np.float64)))
-    return np.hstack(found).astype(np.float32)
+        scale = np.sqrt(_inverse(_sums(half, 1) * share))[:, None]
+        double = own.astype(np.float64)
+        blocks = (scale[rows] * (half[rows] @ double) for rows in row_blocks(graph.n_vertices))
+        found.append(np.vstack([block.astype(np.float32) for block in blocks]))
+    return np.hstack(found)
 
 
-def singular(matrix: Features, most: int = MOST_PLACES) -> tuple[Array, Array, Array]:
-    """Return the largest singular vectors of the rows, their values, and those of the columns.
-
-    As many as ``most``, or all but one; each has its largest entry positive.
-    """
-    n_found = min(most, min(matrix.shape) - 1)
-    if n_found < 1 or not abs(matrix).max():
-        return np.zeros((matrix.shape[0], 1)), np.zeros(1), np.zeros((matrix.shape[1], 1))
-    start = np.random.default_rng(0).normal(size=min(matrix.shape))
-    left, values, right = svds(matrix.astype(np.float64), k=n_found, v0=start)
-    order = np.argsort(-values)
-    left, right = left[:, order], right[order].T
-    sign = np.where(left[np.abs(left).argmax(axis=0), np.arange(n_found)] < 0, -1.0, 1.0)
-    return left * sign, values[order], right * sign
+def _sums(links: sp.csr_array, side: int) -> Array:
+    """Return the sums of rows (1) or columns (0) in double precision."""
+    return links.astype(np.float64).sum(axis=side)
 
 
 def _inverse(sums: Array) -> Array:

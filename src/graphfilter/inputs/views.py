@@ -17,7 +17,8 @@ from graphfilter.errors import check_name
 from graphfilter.graph import Graph
 from graphfilter.inputs.known import Known, averaging
 from graphfilter.inputs.links import link_features
-from graphfilter.inputs.places import find_positions, fix_positions, singular
+from graphfilter.inputs.places import find_positions, fix_positions
+from graphfilter.inputs.singular import basis_of
 from graphfilter.tables import Features, with_gaps
 
 # Above this share of stored entries columns are stored dense.
@@ -25,9 +26,8 @@ DENSE_ABOVE = 0.3
 # Columns of the averages: as many hops as fit, at most three.
 MOST_AVERAGED = 768
 MOST_HOPS = 3
-# Columns that trees get of more features than ``MOST_AVERAGED``, and vertices that choose them.
+# Columns that trees get of more features than ``MOST_AVERAGED``.
 COMPRESSED = 64
-MOST_ROWS = 20_000
 # Links in two steps: the most sums to compute, and the most entries that remain.
 MOST_SUMS = 2 * 10**8
 MOST_LINKS = 10**7
@@ -160,16 +160,8 @@ def averages(
 
 
 def find_basis(graph: Graph, features: Features) -> Found:
-    """Return the largest singular vectors of features, where they are too many for trees.
-
-    Of so many vertices as say them well enough, drawn with a fixed seed.
-    """
-    n, d = features.shape
-    if d <= MOST_AVERAGED:
-        return {}
-    if n > MOST_ROWS:
-        features = features[np.sort(np.random.default_rng(0).permutation(n)[:MOST_ROWS])]
-    return {"basis": singular(features, COMPRESSED)[2].astype(np.float32)}
+    """Return the largest singular vectors of features, where they are too many for trees."""
+    return {"basis": basis_of(features, COMPRESSED)} if features.shape[1] > MOST_AVERAGED else {}
 
 
 def average_hops(

@@ -1,12 +1,12 @@
 """Networks that label the vertices of a graph, each with a typed config.
 
 :class:`FilterNetwork` is an encoder, any filter, and a head. The others are networks of other
-papers, many of them on PyTorch Geometric's layers, and the members of the committee. A network is
-called with an operator and the features: ``network(operator, x)`` returns the logits.
+papers, many of them on PyTorch Geometric's layers, and the members of the committee. They are made
+as :class:`SizedNetwork` or :class:`GraphNetwork` says, and called with an operator and the
+features: ``network(operator, x)`` returns the logits.
 """
 
 from graphfilter.models.base import (
-    Fitted,
     GraphNetwork,
     ModelConfig,
     Network,
@@ -21,6 +21,7 @@ from graphfilter.models.columns import (
     column_part as column_part,
 )
 from graphfilter.models.filtered_features import FilteredFeatures, FilteredFeaturesConfig
+from graphfilter.models.fitted import Fitted
 from graphfilter.models.forest import Forest, ForestConfig
 from graphfilter.models.hop_network import READ_BYTES as READ_BYTES, HopNetwork, HopNetworkConfig
 from graphfilter.models.kernel import KernelConfig, KernelMachine

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import ConfigError, check_count
+from graphfilter.errors import ConfigError
 from graphfilter.filters import Filter, FilterConfig, StackedFilterConfig, apply_filters
 from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig, SideBySide
@@ -21,24 +20,11 @@ from graphfilter.operators import Channels, Operator, channel_names
 
 @dataclass(frozen=True)
 class ChannelNetworkConfig(ModelConfig):
-    """See :class:`ChannelNetwork`; how many channels there are, the graph says.
+    """See :class:`ChannelNetwork`; how many channels there are, the graph says."""
 
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.ChannelNetworkConfig(hidden_size=32)
-    ChannelNetworkConfig(dropout=0.7, filter=StackedFilterConfig(n_layers=16, init=0.5),
-    hidden_size=32)
-    """
-
-    kind: ClassVar[str] = "ChannelNetwork"
     dropout: float = 0.7
     filter: FilterConfig = field(default_factory=StackedFilterConfig)
     hidden_size: int = 64
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count("hidden_size", self.hidden_size)
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         if graph.directed or graph.kinds is not None:
@@ -55,7 +41,7 @@ class ChannelNetworkConfig(ModelConfig):
         )
 
 
-class ChannelNetwork(SideBySide[ChannelNetworkConfig]):
+class ChannelNetwork(SideBySide[ChannelNetworkConfig], config=ChannelNetworkConfig):
     r"""A filter network with an operator, a filter and a head for each channel k.
 
     .. math:: H_0 = \mathrm{relu}(X W_\mathrm{in} + b), \qquad

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -26,15 +25,8 @@ class FilteredFeaturesConfig(ModelConfig):
     filter : FilterConfig
         Without learnable scalars.
     hidden_size : int
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.FilteredFeaturesConfig(hidden_size=16)
-    FilteredFeaturesConfig(dropout=0.5, filter=PowerFilterConfig(k=2), hidden_size=16)
     """
 
-    kind: ClassVar[str] = "FilteredFeatures"
     filter: FilterConfig = field(default_factory=PowerFilterConfig)
     hidden_size: int = 32
 
@@ -53,21 +45,13 @@ class FilteredFeatures(
     Semi-Supervised Learning via Graph Filtering*, the AR filter). The filter runs on X W, which is
     narrower than X, so that dropout is on X before the filter.
 
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : FilteredFeaturesConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
-
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.FilteredFeatures(34, 2)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="gfnn@hidden_size=16", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:

@@ -8,7 +8,6 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import check_count
 from graphfilter.models.base import ModelConfig, SizedNetwork
 from graphfilter.models.layers import Draws, Input, Linear, drop
 from graphfilter.models.memory import SPARSE_VALUE, Sizes, Working
@@ -36,25 +35,12 @@ class HopNetworkConfig(ModelConfig):
         Columns of each hop's hidden layer; None for a linear model.
     batch_size : int
         Vertices of a training step, at most.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.HopNetworkConfig(n_hops=2)
-    HopNetworkConfig(dropout=0.5, n_hops=2, hidden_size=64, batch_size=512)
     """
 
-    kind: ClassVar[str] = "HopNetwork"
+    may_be_zero: ClassVar[tuple[str, ...]] = ("n_hops",)
     n_hops: int = 4
     hidden_size: int | None = 64
     batch_size: int = 512
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count("n_hops", self.n_hops, least=0)
-        check_count("batch_size", self.batch_size)
-        if self.hidden_size is not None:
-            check_count("hidden_size", self.hidden_size)
 
     def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
         """Return what is taken for some vertices at a time; of a store, without pages.
@@ -87,13 +73,6 @@ class HopNetwork(SizedNetwork[HopNetworkConfig], config=HopNetworkConfig):
     per hop, :math:`f(\lambda) = \sum_k w_k \lambda^k`, would be a filter to draw; layers of their
     own were more accurate, so there is no one filter.
 
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : HopNetworkConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
-
     Shapes
     ------
     x : (n, d), or the hops (n, K + 1, d);  output : (n, n_classes)
@@ -102,10 +81,9 @@ class HopNetwork(SizedNetwork[HopNetworkConfig], config=HopNetworkConfig):
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.HopNetwork(34, 2)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="hop-mlp@n_hops=2", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:

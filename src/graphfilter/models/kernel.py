@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,14 +10,16 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
+from scipy.linalg import cholesky, lapack
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from torch import Tensor
 
-from graphfilter.errors import ModelFileError, check_count, check_number
+from graphfilter.errors import ModelFileError
 from graphfilter.graph import Features, Graph
-from graphfilter.models.base import Fitted, ModelConfig
+from graphfilter.models.base import ModelConfig
 from graphfilter.models.comparing import too_many_to_compare
+from graphfilter.models.fitted import Fitted
 from graphfilter.models.layers import Draws, Input
 from graphfilter.models.memory import Sizes, Working
 from graphfilter.models.tree_nodes import NEVER
@@ -38,25 +40,12 @@ LANDMARK = 46
 
 @dataclass(frozen=True)
 class KernelConfig(ModelConfig):
-    """See :class:`KernelMachine`; fitted, not trained by gradients.
+    """See :class:`KernelMachine`; fitted, not trained by gradients."""
 
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.KernelConfig()
-    KernelConfig(dropout=0.0, gamma=0.5, most_landmarks=2500)
-    """
-
-    kind: ClassVar[str] = "KernelMachine"
     fitted: ClassVar[bool] = True
     dropout: float = 0.0
     gamma: float = 0.5
     most_landmarks: int = 2500
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("gamma", self.gamma)
-        check_count("most_landmarks", self.most_landmarks)
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         return too_many_to_compare(graph, n_train)
@@ -136,12 +125,12 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
         landmarks = sp.csr_array(sparse[chosen])
         wanted = self._wanted(targets)
         mean = weight @ wanted / len(targets)
-        fitted = fit_ridge(
-            self._alike(sparse, landmarks),
-            self._alike(landmarks, landmarks),
-            wanted - mean,
-            weight,
-        )
+        among = self._alike(landmarks, landmarks).dense()
+        if len(chosen) == len(targets):
+            fitted = fit_rows(among, wanted - mean, weight)
+        else:
+            kernel = self._alike(sparse, landmarks).dense()
+            fitted = fit_ridge(kernel, among, wanted - mean, weight)
         sharpness = 1.0
         if targets.ndim == 1:
             sharpness = _sharpness(mean + fitted.left_out, targets, weight)
@@ -166,15 +155,12 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
         landmarks.sort_indices()
         weight, wanted = _weights(targets, sample_weight), self._wanted(targets)
         mean = weight @ wanted / len(targets)
-        system = self._alike(landmarks, landmarks)
-        system[np.diag_indices_from(system)] += (
-            self._learned.ridge / weight[chosen].clip(_JITTER) + _JITTER
-        )
-        factor = torch.linalg.cholesky(torch.from_numpy(system))
-        right = torch.from_numpy(wanted[chosen] - mean)
+        system = self._alike(landmarks, landmarks).dense()
+        diagonal = self._learned.ridge / weight[chosen].clip(_JITTER)
+        coefficients, _ = _solve(system, diagonal, wanted[chosen] - mean)
         made = KernelMachine(self.n_features, self.n_classes, self.config)
         made._learned = self._learned
-        made._keep(landmarks, torch.cholesky_solve(right, factor).numpy(), mean, targets)
+        made._keep(landmarks, coefficients, mean, targets)
         return made
 
     def _wanted(self, targets: NDArray[Any]) -> Array:
@@ -235,12 +221,38 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
         logits = self.start.cpu().numpy() + np.concatenate(parts)
         return torch.from_numpy(logits).to(x.device, torch.float32)
 
-    def _alike(self, rows: sp.csr_array, landmarks: sp.csr_array) -> Array:
-        """Return the kernel of rows and landmarks (n, m)."""
-        shared = (rows @ landmarks.T).toarray().astype(np.float64)
-        lengths = [np.asarray(part.power(2).sum(axis=1), np.float64) for part in (rows, landmarks)]
-        distance = np.maximum(lengths[0][:, None] + lengths[1] - 2 * shared, 0)
-        return np.exp(-self.config.gamma * distance)
+    def _alike(self, rows: sp.csr_array, landmarks: sp.csr_array) -> _Alike:
+        """Return the kernel of rows and landmarks."""
+        gamma = self.config.gamma
+        shared = sp.csr_array(rows @ landmarks.T).astype(np.float64)
+        first, second = (
+            np.asarray(part.power(2).sum(axis=1), np.float64) for part in (rows, landmarks)
+        )
+        row = np.repeat(np.arange(shared.shape[0]), np.diff(shared.indptr))
+        distance = first[row] + second[shared.indices] - 2 * shared.data
+        shared.data = np.exp(-gamma * np.maximum(distance, 0))
+        return _Alike(np.exp(-gamma * first), np.exp(-gamma * second), row, shared)
+
+
+@dataclass(frozen=True, eq=False)
+class _Alike:
+    """A kernel (n, m): ``near`` where rows share columns, otherwise a product of two numbers."""
+
+    rows: Array
+    landmarks: Array
+    row: NDArray[np.int64]
+    near: sp.csr_array
+
+    def dense(self) -> Array:
+        found = np.multiply.outer(self.rows, self.landmarks)
+        found[self.row, self.near.indices] = self.near.data
+        return found
+
+    def __matmul__(self, coefficients: Array) -> Array:
+        apart = self.rows[self.row] * self.landmarks[self.near.indices]
+        parts = self.near.data - apart, self.near.indices, self.near.indptr
+        beyond = sp.csr_array(parts, self.near.shape) @ coefficients
+        return beyond + np.multiply.outer(self.rows, self.landmarks @ coefficients)
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,6 +271,32 @@ class Ridge:
     coefficients: Array
     left_out: Array
     ridge: float
+
+
+def fit_rows(kernel: Array, targets: Array, weight: Array) -> Ridge:
+    r"""Return :func:`fit_ridge` where every row is a landmark.
+
+    With :math:`a = (K + r / w)^{-1} y`, leaving row i out leaves the residual
+    :math:`a_i / (K + r / w)^{-1}_{ii}`.
+    """
+    best: tuple[float, Ridge] | None = None
+    for ridge in RIDGES:
+        coefficients, diagonal = _solve(kernel, ridge / weight.clip(_JITTER), targets)
+        missed = coefficients / diagonal[:, None]
+        error = float(weight @ np.square(missed).sum(axis=1))
+        if best is None or error < best[0]:
+            best = error, Ridge(coefficients, targets - missed, ridge)
+    assert best is not None
+    return best[1]
+
+
+def _solve(kernel: Array, diagonal: Array, targets: Array) -> tuple[Array, Array]:
+    """Return (K + D)⁻¹ y, and the diagonal of the inverse; torch inverts no factor."""
+    system = kernel.T.copy(order="F")
+    system[np.diag_indices_from(system)] += diagonal + _JITTER
+    factor = cholesky(system, lower=True, overwrite_a=True)
+    inverse = lapack.dtrtri(factor, lower=True, overwrite_c=True)[0]
+    return inverse.T @ (inverse @ targets), np.einsum("ij,ij->j", inverse, inverse)
 
 
 def fit_ridge(kernel: Array, among: Array, targets: Array, weight: Array) -> Ridge:
@@ -302,8 +340,7 @@ def _label_sharpness(scores: Array, truth: NDArray[np.bool_]) -> float:
     def loss(log_sharpness: float) -> float:
         return float(np.logaddexp(0, -np.exp(log_sharpness) * margin).sum())
 
-    bounds = tuple(np.log(SHARPNESS))
-    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
+    return _least(loss)
 
 
 def _sharpness(scores: Array, labels: NDArray[np.int64], weight: Array) -> float:
@@ -314,5 +351,10 @@ def _sharpness(scores: Array, labels: NDArray[np.int64], weight: Array) -> float
         own = np.take_along_axis(z, labels[:, None], axis=1)[:, 0]
         return float(weight @ (logsumexp(z, axis=1) - own))
 
+    return _least(loss)
+
+
+def _least(loss: Callable[[float], float]) -> float:
+    """Return the sharpness whose logarithm has the least loss."""
     bounds = tuple(np.log(SHARPNESS))
     return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, cast
+from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import ConfigError, check_count, check_name
+from graphfilter.errors import ConfigError, check_name
 from graphfilter.filters import (
     Filter,
     FilterConfig,
@@ -54,7 +54,6 @@ class FilterNetworkConfig(ModelConfig):
     hidden_size=64, activation='relu', dropout_on='linear', filter_on='hidden', encoder_layers=1)
     """
 
-    kind: ClassVar[str] = "FilterNetwork"
     dropout: float = 0.7
     filter: FilterConfig = field(default_factory=StackedFilterConfig)
     hidden_size: int | None = 64
@@ -65,14 +64,11 @@ class FilterNetworkConfig(ModelConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.hidden_size is not None:
-            check_count("hidden_size", self.hidden_size)
         check_name("dropout placement", self.dropout_on, ("linear", "every_layer"))
         check_name("filter placement", self.filter_on, ("hidden", "logits"))
         check_name("activation", self.activation, ACTIVATIONS)
         if self.hidden_size is None and self.filter_on == "hidden":
             raise ConfigError("without a hidden layer the filter must be on the logits.")
-        check_count("encoder_layers", self.encoder_layers)
 
     @property
     def can_be_divided(self) -> bool:
@@ -121,7 +117,7 @@ class FilterNetworkConfig(ModelConfig):
         )
 
 
-class FilterNetwork(SideBySide[FilterNetworkConfig]):
+class FilterNetwork(SideBySide[FilterNetworkConfig], config=FilterNetworkConfig):
     r"""Encoder, graph filter and head (section 4).
 
     .. math:: H_0 = \mathrm{relu}(X W_\mathrm{in} + b), \qquad

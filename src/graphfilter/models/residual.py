@@ -34,16 +34,7 @@ DEEP = 41
 
 @dataclass(frozen=True)
 class ResidualConfig(DeepConfig):
-    """See :class:`ResidualNetwork`.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.ResidualConfig(n_layers=2)
-    ResidualConfig(dropout=0.5, n_layers=2, hidden_size=64)
-    """
-
-    kind: ClassVar[str] = "ResidualNetwork"
+    """See :class:`ResidualNetwork`."""
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         kept = 24 * graph.n_vertices * self.hidden_size * self.n_layers
@@ -65,20 +56,13 @@ class ResidualNetwork(DeepNetwork[ResidualConfig], config=ResidualConfig):
     where norm gives every row mean 0 and deviation 1. Unlike a filter it is not linear between the
     layers: it can count, compare and combine the features of neighbours.
 
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : ResidualConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
-
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
     >>> operator = gf.operators.augmented_adjacency(g)
     >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.ResidualNetwork(34, 2)(operator, x).shape
+    >>> gf.models.ResidualNetwork(34, 2, gf.models.ResidualConfig(n_layers=2))(operator, x).shape
     torch.Size([34, 2])
     """
 

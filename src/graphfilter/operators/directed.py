@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
 
 import torch
 
@@ -48,14 +47,8 @@ class DirectedOperator(Operator):
         made.kernel, made.mirror = self.mirror, self.kernel
         return made
 
-    def to(
-        self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
-    ) -> DirectedOperator:
-        device = self.device if device is None else torch.device(device)
-        dtype = self.dtype if dtype is None else dtype
-        if device == self.device and dtype == self.dtype:
-            return self
-        where: dict[str, Any] = {"device": device, "dtype": dtype}
+    def _moved(self, device: torch.device, dtype: torch.dtype) -> DirectedOperator:
         return DirectedOperator(
-            self.kernel.matrix, self.mirror.matrix, self.interval, self.kind, **where
-        )
+            self.kernel.matrix, self.mirror.matrix, self.interval, self.kind, device=device,
+            dtype=dtype,
+        )  # fmt: skip

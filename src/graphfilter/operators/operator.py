@@ -146,8 +146,9 @@ class Operator:
         """Return this operator on another device or in another precision."""
         device = self.device if device is None else torch.device(device)
         dtype = self.dtype if dtype is None else dtype
-        if device == self.device and dtype == self.dtype:
-            return self
+        return self if device == self.device and dtype == self.dtype else self._moved(device, dtype)
+
+    def _moved(self, device: torch.device, dtype: torch.dtype) -> Operator:
         return Operator(self.kernel.matrix, self.interval, self.kind, device=device, dtype=dtype)
 
     def __matmul__(self, x: Tensor) -> Tensor:

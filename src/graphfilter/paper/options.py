@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from graphfilter.errors import ConfigError
+from graphfilter.errors import check_count
 
 # With --quick, which shows that everything works and nothing else.
 QUICK_RUNS = 2
@@ -40,8 +40,7 @@ class Options:
 
     def __post_init__(self) -> None:
         for name in ("runs", "jobs"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1; got {getattr(self, name)}.")
+            check_count(name, getattr(self, name))
 
     @property
     def n_runs(self) -> int:

@@ -9,6 +9,7 @@ from graphfilter.plot.axes import (
     FREQUENCY_GRID as FREQUENCY_GRID,
     common_signs as common_signs,
     eigenvalue_of as eigenvalue_of,
+    mean_curve as mean_curve,
     shorten as shorten,
 )
 from graphfilter.plot.dynamics import dynamics

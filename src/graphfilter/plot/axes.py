@@ -43,3 +43,8 @@ def common_signs(curves: NDArray[np.float64]) -> NDArray[np.float64]:
     The layers after a filter undo its sign, so members may learn the same filter with either.
     """
     return np.where(curves @ curves[0] >= 0, 1.0, -1.0)
+
+
+def mean_curve(curves: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of responses (rows), all turned the way of the first."""
+    return np.mean(common_signs(curves)[:, None] * curves, axis=0)

@@ -28,10 +28,6 @@ def dynamics(history: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     ax : matplotlib Axes, optional
         Drawn on; a new figure of pyplot's otherwise. The colour scale takes a part of its place.
 
-    Returns
-    -------
-    matplotlib Axes
-
     Examples
     --------
     >>> import graphfilter as gf

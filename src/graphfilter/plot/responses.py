@@ -70,10 +70,6 @@ def response(
     label : str
         For a legend.
 
-    Returns
-    -------
-    matplotlib Axes
-
     Examples
     --------
     >>> import graphfilter as gf

@@ -27,10 +27,6 @@ def spectrum(graph: Graph, ax: Axes | None = None, *, n_bins: int = 40) -> Axes:
     n_bins : int
         Of the densities; see :func:`graphfilter.spectral.spectral_density`.
 
-    Returns
-    -------
-    matplotlib Axes
-
     Examples
     --------
     >>> import graphfilter as gf

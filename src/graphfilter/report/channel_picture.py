@@ -9,7 +9,7 @@ import numpy as np
 
 from graphfilter.drawing import COLOURS, FAINT, FREQUENCY_AXIS, unframe
 from graphfilter.filters import Filter
-from graphfilter.plot import common_signs, shorten
+from graphfilter.plot import mean_curve, shorten
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +40,7 @@ def draw_channels(
     for i, (name, members) in enumerate(filters.items()):
         frequency = np.linspace(0, 1 - lowest[name], 401)
         curves = np.array([f.response(1 - frequency) for f in members])
-        mean = np.mean(common_signs(curves)[:, None] * curves, axis=0)
+        mean = mean_curve(curves)
         axes.plot(
             frequency,
             mean,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphfilter.estimators import filter_at
 from graphfilter.filters import Filter, StackedFilter
-from graphfilter.plot import common_signs, eigenvalue_of
+from graphfilter.plot import common_signs, eigenvalue_of, mean_curve
 from graphfilter.report.numbers import plain, spread_out
 from graphfilter.spectral import HIGH_ABOVE, LOW_BELOW, Density
 from graphfilter.training import FitResult, Task
@@ -63,7 +63,7 @@ def stacked_response(alpha: NDArray[Any], beta: NDArray[Any], operator: str) -> 
 def mean_response(filters: Sequence[Filter], operator: str) -> NDArray[np.float64]:
     """Return the mean response of some filters, all turned the way of the first."""
     curves = np.array([response_at(f, operator) for f in filters])
-    return np.mean(common_signs(curves)[:, None] * curves, axis=0)
+    return mean_curve(curves)
 
 
 def filter_data(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphfilter.report.numbers import percent
 from graphfilter.storage import atomic_file
+from graphfilter.wording import signed
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -31,7 +32,7 @@ def make_environment(*folders: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["percent"] = percent
+    environment.filters |= {"percent": percent, "signed": signed}
     # NaN is no JSON: an error here is better than a page that does not open.
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     return environment

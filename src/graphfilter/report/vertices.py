@@ -78,17 +78,26 @@ def most_doubted(fit: Fit) -> NDArray[np.int64]:
     return rejected[np.argsort(own, kind="stable")][:MOST_VERTICES]
 
 
-def most_missed(fit: Fit) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the vertices whose known values are missed most, and by how much."""
+def most_missed(fit: Fit) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the vertices whose known values are missed most, which of the values, and by how much.
+
+    Of several numbers the one that is missed by most deviations counts; labels count together.
+    """
     known = np.flatnonzero(fit.plan.known)
     truth, outputs = fit.plan.truth[known], fit.outputs[known]
     if fit.task is REGRESSION:
-        error = (outputs - truth)[:, 0]
+        errors = outputs - truth
+        spread = truth.std(axis=0)
+        sizes = np.abs(errors) / np.where(spread > 0, spread, 1)
+        columns = sizes.argmax(axis=1)
+        error, size = errors[np.arange(len(known)), columns], sizes.max(axis=1)
     else:
         clipped = np.clip(outputs, 1e-15, 1 - 1e-15)
-        error = -np.where(truth > 0.5, np.log(clipped), np.log1p(-clipped)).mean(axis=1)
-    order = np.argsort(-np.abs(error), kind="stable")[:MOST_VERTICES]
-    return known[order], error[order]
+        losses = -np.where(truth > 0.5, np.log(clipped), np.log1p(-clipped))
+        columns, error = losses.argmax(axis=1), losses.mean(axis=1)
+        size = error
+    order = np.argsort(-size, kind="stable")[:MOST_VERTICES]
+    return known[order], columns[order], error[order]
 
 
 def vertex_ids(graph: Graph) -> Sequence[Any]:
@@ -172,32 +181,39 @@ def _cells(fit: Fit, vertex: int) -> tuple[str, ...]:
 
 def _of_values(fit: Fit) -> VertexTable:
     numbers, ids = fit.task is REGRESSION, vertex_ids(fit.graph)
-    vertices, errors = most_missed(fit)
+    vertices, columns, errors = most_missed(fit)
+    several = ("Number",) if numbers and len(fit.names) > 1 else ()
     rows = tuple(
         (
             str(ids[v]),
             str(fit.plan.parts[v]),
-            _written(fit, fit.plan.truth[v]),
-            _written(fit, fit.answers[v]),
+            *(several and (fit.names[column],)),
+            _written(fit, fit.plan.truth[v], column),
+            _written(fit, fit.answers[v], column),
             number(error) if numbers else f"{error:.3f}",
         )
-        for v, error in zip(vertices.tolist(), errors.tolist(), strict=True)
+        for v, column, error in zip(
+            vertices.tolist(), columns.tolist(), errors.tolist(), strict=True
+        )
     )
-    what = "number" if numbers else "labels"
+    what = "labels"
+    if numbers:
+        what = "numbers, in deviations," if several else "number"
     return VertexTable(
         "largest-errors",
         "Largest errors",
         f"Vertices with the largest error in their known {what}, training vertices "
         f"included{_cut(vertices)}: exceptions, or mistakes in the table.",
-        ("Vertex", "Part", "Given", "Predicted", "Error" if numbers else "Log loss"),
+        ("Vertex", "Part", *several, "Given", "Predicted", "Error" if numbers else "Log loss"),
         rows,
-        2 if numbers else 4,
+        2 + len(several) if numbers else 4,
+        tuple(explain_rows(fit, vertices, columns=columns)),
     )
 
 
-def _written(fit: Fit, values: NDArray[Any]) -> str:
+def _written(fit: Fit, values: NDArray[Any], column: int) -> str:
     if fit.task is REGRESSION:
-        return number(float(values[0]))
+        return number(float(values[column]))
     has = [name for name, value in zip(fit.names, values, strict=True) if value > 0.5]
     return ", ".join(has) or "none"
 

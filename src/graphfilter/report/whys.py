@@ -1,17 +1,19 @@
-"""Why the vertices worth a look were labelled as they were: the first of each list."""
+"""Why the vertices worth a look were answered as they were: the first of each list."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators import VertexClassifier, explain_graph
+from graphfilter.estimators import explain_graph, explain_output, members_of
 from graphfilter.explain import STEPS, Explanation, Member
 from graphfilter.fits import Fit
 from graphfilter.graph import Graph
+from graphfilter.training import REGRESSION
+from graphfilter.wording import number, signed
 
 MOST_EXPLAINED = 5
 MOST_NAMED = 6
@@ -26,6 +28,7 @@ class Bar:
     title: str
     detail: str
     value: float
+    text: str
     left: float
     width: float
 
@@ -41,22 +44,35 @@ class Why:
 
 
 def explain_rows(
-    fit: Fit, vertices: NDArray[np.int64], *, against_given: bool = False
+    fit: Fit,
+    vertices: NDArray[np.int64],
+    *,
+    against_given: bool = False,
+    columns: NDArray[np.int64] | None = None,
 ) -> list[Why]:
     """Explain the first vertices of a list; fewer of a large graph, none of a huge one.
 
-    With ``against_given`` the answer is compared with the label that was given, otherwise with the
-    second most probable class.
+    With ``against_given`` the class that is answered is compared with the one that was given,
+    otherwise with the second most probable. Of several labels or numbers, that of the vertex's
+    column is explained.
     """
-    classifier = fit.estimator
-    assert isinstance(classifier, VertexClassifier)
-    prepared = classifier.prepare(classifier.graph_)
-    chosen = vertices[: _affordable(fit.graph, classifier.as_members(prepared))].tolist()
+    estimator = fit.estimator
+    prepared = estimator.prepare(estimator.graph_)
+    chosen = vertices[: _affordable(fit.graph, members_of(estimator, prepared))].tolist()
     if not chosen:
         return []
+    if not fit.task.one_class:
+        assert columns is not None
+        own = columns[: len(chosen)].tolist()
+        named = [fit.names[column] for column in own]
+        found = explain_output(estimator, prepared, fit.outputs, chosen, named, most=MOST_NAMED)
+        return [
+            _why(_with_numbers(e, fit, column) if fit.task is REGRESSION else e)
+            for e, column in zip(found, own, strict=True)
+        ]
     given = fit.target.codes[chosen].tolist()
     found = explain_graph(
-        classifier,
+        estimator,
         prepared,
         fit.outputs,
         chosen,
@@ -65,6 +81,20 @@ def explain_rows(
         most=MOST_NAMED,
     )
     return [_why(explanation) for explanation in found]
+
+
+def _with_numbers(found: Explanation, fit: Fit, column: int) -> Explanation:
+    """Put the known numbers of the vertices that add most in the place of their labels."""
+    wanted = {speaker.vertex for speaker in found.speakers}
+    ids = enumerate(fit.graph.vertex_names or range(fit.graph.n_vertices))
+    values = {
+        str(name): number(float(fit.plan.truth[v, column]))
+        for v, name in ids
+        if fit.plan.known[v] and str(name) in wanted
+    }
+    return replace(
+        found, speakers=tuple(replace(s, label=values.get(s.vertex, "")) for s in found.speakers)
+    )
 
 
 def _affordable(graph: Graph, members: Sequence[Member]) -> int:
@@ -95,5 +125,6 @@ def _bars(rows: Sequence[tuple[str, str, float]]) -> tuple[Bar, ...]:
     made = []
     for title, detail, value in rows:
         width = 50 * abs(value) / largest
-        made.append(Bar(title, detail, value, 50 - width if value < 0 else 50, width))
+        left = 50 - width if value < 0 else 50
+        made.append(Bar(title, detail, value, signed(value, largest), left, width))
     return tuple(made)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from graphfilter.errors import ConfigError
@@ -29,8 +29,9 @@ from graphfilter.run_folder.layout import (
     METRICS_FILE,
     PREDICTIONS_FILE,
     REPORT_FILE,
+    finish_run,
     open_folder,
-    remove_checkpoints,
+    training_folder,
     wait_for_folder,
 )
 from graphfilter.run_folder.loading import save_run
@@ -74,8 +75,9 @@ def fit_folder(
     """Fit an estimator and leave predictions, metrics, model, pictures and report in a folder.
 
     Everything is checked before the folder is made. ``config.json`` is written last, and the
-    checkpoint removed after it: a folder with a ``config.json`` is a finished run. No other fit
-    can write to the folder meanwhile.
+    checkpoint removed after it: a folder with a ``config.json`` is a finished run. One that is
+    replaced stays as it is until the new one is complete. No other fit can write to the folder
+    meanwhile.
 
     Parameters
     ----------
@@ -109,8 +111,8 @@ def fit_folder(
             checkpoint=folder / CHECKPOINT_FILE, on_baseline=on_baseline,
         )  # fmt: skip
         summary = _write_run(fit, folder, command, asked)
-        remove_checkpoints(folder)
-    return summary
+        finish_run(out)
+    return replace(summary, folder=Path(out))
 
 
 def join_fit(
@@ -130,7 +132,7 @@ def join_fit(
     wait_for_folder()
     train_fit(
         plan, estimator, asked=asked, baselines=baselines, resume=resume, on_epoch=on_epoch,
-        checkpoint=Path(out) / CHECKPOINT_FILE, on_baseline=on_epoch,
+        checkpoint=training_folder(out) / CHECKPOINT_FILE, on_baseline=on_epoch,
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from graphfilter.errors import ConfigError
 from graphfilter.estimators import CONFIG_FILE, MODEL_FILE
 from graphfilter.runtime import current
-from graphfilter.storage import LOCK_FILE, files_in, in_use, locked, make_folder
+from graphfilter.storage import LOCK_FILE, OWN, files_in, in_use, locked, make_folder
 
 CHECKPOINT_FILE = "checkpoint.safetensors"
 PREDICTIONS_FILE = "predictions.csv"
@@ -29,11 +30,16 @@ RUN_FILES = (
 CHANNELS_FILE = "channels.png"
 
 
+# Where a run is trained that replaces a finished one, which is whole until then.
+_NEW = f"{OWN}new"
+
+
 @contextmanager
 def open_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Generator[Path]:
-    """Lock a run folder for the length of the block; remove an earlier run if asked to.
+    """Lock a run folder for the length of the block; yield the folder to train in.
 
-    The lock ends with this process, however it ends.
+    That is another one within it where a finished run is there, until :func:`finish_run`. The lock
+    ends with this process, however it ends.
     """
     folder = check_folder(out, overwrite=overwrite, resume=resume)
     make_folder(folder)
@@ -41,10 +47,45 @@ def open_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Generator[
         # Another fit may have finished since.
         _check_contents(folder, overwrite=overwrite, resume=resume)
         if overwrite:
-            for name in (*RUN_FILES, CHANNELS_FILE):
-                (folder / name).unlink(missing_ok=True)
-            remove_checkpoints(folder)
-        yield folder
+            shutil.rmtree(folder / _NEW, ignore_errors=True)
+            if (folder / CONFIG_FILE).exists():
+                make_folder(folder / _NEW)
+            else:
+                _remove_files(folder)
+        try:
+            yield training_folder(folder)
+        finally:
+            if not _checkpoints_in(folder / _NEW):
+                shutil.rmtree(folder / _NEW, ignore_errors=True)
+
+
+def training_folder(out: str | Path) -> Path:
+    """Return the folder that a run is trained in: one within ``out`` where it replaces another."""
+    new = Path(out) / _NEW
+    return new if new.is_dir() else Path(out)
+
+
+def finish_run(out: str | Path) -> None:
+    """Put a run that was trained in the place of an earlier one, and remove its checkpoints.
+
+    A process that is killed meanwhile leaves an interrupted run, which can be resumed.
+    """
+    folder, new = Path(out), training_folder(out)
+    if new != folder:
+        _remove_files(folder)
+        made = set(new.iterdir()) - set(_checkpoints_in(new))
+        for path in sorted(made, key=lambda path: path.name == CONFIG_FILE):
+            path.replace(folder / path.name)
+        shutil.rmtree(new)
+    for path in _checkpoints_in(folder):
+        path.unlink(missing_ok=True)
+
+
+def _remove_files(folder: Path) -> None:
+    """Remove the files of a run, first the one by which it is finished."""
+    names = (CONFIG_FILE, *RUN_FILES, CHANNELS_FILE)
+    for path in (*(folder / name for name in names), *_checkpoints_in(folder)):
+        path.unlink(missing_ok=True)
 
 
 def wait_for_folder() -> None:
@@ -54,15 +95,13 @@ def wait_for_folder() -> None:
 
 
 def checkpoints(folder: str | Path) -> list[Path]:
-    """Return the states of training in a folder: one, or one per member or fit."""
+    """Return the states of training of a run: one, or one per member or fit."""
+    return _checkpoints_in(training_folder(folder))
+
+
+def _checkpoints_in(folder: Path) -> list[Path]:
     pattern = CHECKPOINT_FILE.replace(".", "*.", 1)
-    return sorted(Path(folder).glob(pattern)) if Path(folder).is_dir() else []
-
-
-def remove_checkpoints(folder: str | Path) -> None:
-    """Remove the states of training, of which a finished run has no need."""
-    for path in checkpoints(folder):
-        path.unlink(missing_ok=True)
+    return sorted(folder.glob(pattern)) if folder.is_dir() else []
 
 
 def check_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Path:
@@ -82,7 +121,7 @@ def _check_contents(folder: Path, *, overwrite: bool, resume: bool) -> None:
     present = files_in(folder)
     if resume and overwrite:
         raise ConfigError("`resume` continues a run, `overwrite` starts again: choose one.")
-    if resume and CONFIG_FILE in present:
+    if resume and CONFIG_FILE in present and not _checkpoints_in(folder / _NEW):
         raise ConfigError(
             f"{folder}: holds a finished run; there is nothing to resume. "
             "Pass `overwrite=True` to fit it again."

@@ -9,24 +9,22 @@ machine.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from functools import cache
 from pathlib import Path
 
-from graphfilter.errors import ConfigError
+from graphfilter.errors import check_bytes
+from graphfilter.runtime.control_groups import control_groups, read_if_there
 from graphfilter.runtime.launched import launched
 
 VARIABLE = "GRAPHFILTER_MEMORY"
-
-_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 
 
 def memory_of_process() -> int:
     """Return the bytes of main memory that this process may take."""
     told = os.environ.get(VARIABLE, "").strip()
     if told:
-        return _read_size(told)
+        return check_bytes(VARIABLE, told)
     return _machine_memory() // launched().local_size
 
 
@@ -56,35 +54,10 @@ def limited_memory(system: Path) -> int:
 
 
 def _granted(system: Path) -> list[int]:
-    """Return what control groups (version 1 or 2) grant this process and those around it."""
-    found = []
-    for line in _read(system / "proc/self/cgroup").splitlines():
-        _, _, rest = line.partition(":")
-        controllers, _, own = rest.partition(":")
-        mount, name = system / "sys/fs/cgroup", "memory.max"
-        if controllers:
-            if "memory" not in controllers.split(","):
-                continue
-            mount, name = mount / "memory", "memory.limit_in_bytes"
-        # In a container the outer groups are hidden, and its own is the root.
-        group = Path(own.strip().lstrip("/"))
-        texts = [_read(mount / place / name).strip() for place in (group, *group.parents)]
-        found += [int(text) for text in texts if text.isdigit()]
-    return found
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-
-
-def _read_size(text: str) -> int:
-    found = re.fullmatch("([0-9]{1,15})([KMG]?)B?", text.upper().replace(" ", ""))
-    if found is None or not int(found[1]):
-        raise ConfigError(
-            f"{VARIABLE} must be a number of bytes, such as 4G or 500M; got {text[:40]!r}. "
-            "Unset it to use the machine's."
-        )
-    return int(found[1]) * _UNITS[found[2]]
+    """Return what control groups grant this process and those around it."""
+    texts = [
+        read_if_there(group / name).strip()
+        for group in control_groups(system, "memory")
+        for name in ("memory.max", "memory.limit_in_bytes")
+    ]
+    return [int(text) for text in texts if text.isdigit()]

@@ -36,6 +36,7 @@ from functools import cache
 from pathlib import Path
 
 from graphfilter.errors import ConfigError
+from graphfilter.runtime.control_groups import control_groups, read_if_there
 from graphfilter.runtime.launched import launched
 
 VARIABLE = "GRAPHFILTER_THREADS"
@@ -185,39 +186,19 @@ def _affinity() -> int:
 
 
 def _quota(system: Path) -> float:
-    """Return the cores that control groups (version 1 or 2) grant this process, or infinity."""
-    least = math.inf
-    for line in _read(system / "proc/self/cgroup").splitlines():
-        _, _, rest = line.partition(":")
-        controllers, _, own = rest.partition(":")
-        mount = system / "sys/fs/cgroup"
-        if controllers:
-            if "cpu" not in controllers.split(","):
-                continue
-            mount = mount / "cpu"
-        # A group is bound by those that it is in, too; in a container the outer ones are hidden.
-        group = Path(own.strip().lstrip("/"))
-        for place in (group, *group.parents):
-            least = min(least, _granted(mount / place))
-    return least
+    """Return the cores that control groups grant this process, or infinity."""
+    return min(map(_granted, control_groups(system, "cpu")), default=math.inf)
 
 
 def _granted(group: Path) -> float:
     """Return the cores that one control group grants, or infinity."""
-    words = _read(group / "cpu.max").split() or [
-        *_read(group / "cpu.cfs_quota_us").split(),
-        *_read(group / "cpu.cfs_period_us").split(),
+    words = read_if_there(group / "cpu.max").split() or [
+        *read_if_there(group / "cpu.cfs_quota_us").split(),
+        *read_if_there(group / "cpu.cfs_period_us").split(),
     ]
     if len(words) != 2 or not all(word.isdigit() for word in words) or "0" in words:
         return math.inf
     return int(words[0]) / int(words[1])
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
 
 
 def _after_fork() -> None:

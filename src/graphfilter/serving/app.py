@@ -7,7 +7,7 @@ import math
 import threading
 from collections.abc import Awaitable, Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from graphfilter.serving.asked import NewVertex, read_score_request
 from graphfilter.serving.limits import Limits, RequestError
@@ -16,13 +16,13 @@ from graphfilter.serving.page import render_docs
 from graphfilter.serving.scorer import Scorer, Scores
 from graphfilter.version import __version__
 from graphfilter.web import (
-    HEADERS,
     BodySizeError,
     SlowBodyError,
     as_json,
     is_own_host,
     is_right_token,
     read_body,
+    with_headers,
 )
 
 if TYPE_CHECKING:
@@ -191,10 +191,3 @@ def as_error(error: RequestError, headers: dict[str, str] | None = None) -> Resp
     if error.status == 401:
         own["WWW-Authenticate"] = "Bearer"
     return as_json({"error": str(error), "remedy": error.remedy}, error.status, own)
-
-
-def with_headers(response: Any) -> Response:
-    """Return an answer that no page can use to load or send anything elsewhere."""
-    for name, value in HEADERS.items():
-        response.headers.setdefault(name, value)
-    return response

@@ -6,20 +6,19 @@ import ipaddress
 import secrets
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Self
 
 from graphfilter.errors import ConfigError
 from graphfilter.serving.app import Handlers, make_app
 from graphfilter.serving.limits import Limits
 from graphfilter.serving.scorer import Scorer
-from graphfilter.web import LOOPBACK, WebServer, listen
+from graphfilter.web import LOOPBACK, Service, WebServer, listen
 
 # A token shorter than this could be guessed.
 _SHORTEST_TOKEN = 16
 _SECONDS_TO_ANSWER = 5.0
 
 
-class Endpoint:
+class Endpoint(Service):
     """A running endpoint; a context manager that stops it.
 
     Parameters
@@ -72,22 +71,6 @@ class Endpoint:
         hosts = {own, *others} if local else None
         app = make_app(handlers, self.token, hosts)
         self._server = WebServer(app, listener, seconds_to_end=_SECONDS_TO_ANSWER)
-        self.start, self.wait = self._server.start, self._server.wait
-
-    def close(self) -> None:
-        """Answer what was asked, and stop."""
-        self._server.close()
-        self._stack.close()
-
-    def abandon(self) -> None:
-        """Leave nothing behind: there are no files."""
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def read_token(path: Path) -> str:

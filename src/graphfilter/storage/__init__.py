@@ -22,9 +22,11 @@ from graphfilter.storage.atomic import atomic_file, check_target, make_folder
 from graphfilter.storage.convert import convert, matches, to_plain
 from graphfilter.storage.json_files import (
     CHECKSUM,
+    changed_file,
     checksum_of,
     read_checked_json,
     read_json,
+    sha256_of,
     write_checked_json,
     write_json,
 )
@@ -39,15 +41,16 @@ from graphfilter.storage.lines import (
     unpack_lines,
 )
 from graphfilter.storage.locks import in_use, locked
-from graphfilter.storage.places import LOCK_FILE, check_file, files_in
+from graphfilter.storage.places import LOCK_FILE, OWN, check_file, files_in
 from graphfilter.storage.rows import RowsFile
 from graphfilter.storage.scratch import scratch_folder
-from graphfilter.storage.tensors import read_tensors, write_tensors
+from graphfilter.storage.tensors import read_tensors, tensors_under, write_tensors
 
 __all__ = [
     "CHECKSUM",
     "EDGE_BYTES",
     "LOCK_FILE",
+    "OWN",
     "PARSE_ERRORS",
     "VERTEX_BYTES",
     "AnyPath",
@@ -56,6 +59,7 @@ __all__ = [
     "RowsFile",
     "append_lines",
     "atomic_file",
+    "changed_file",
     "check_file",
     "check_target",
     "check_text",
@@ -78,6 +82,8 @@ __all__ = [
     "read_tensors",
     "reading",
     "scratch_folder",
+    "sha256_of",
+    "tensors_under",
     "to_plain",
     "unpack_lines",
     "write_checked_json",

@@ -65,11 +65,22 @@ def read_checked_json(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise ModelFileError(f"{path}: must hold a JSON object; it does not. Save it again.")
     found = content.pop(CHECKSUM, None)
     if found is not None and found != checksum_of(content):
-        raise ModelFileError(
-            f"{path}: must be as it was saved; its checksum says that it was changed. "
-            "Restore it from a copy, or fit again."
-        )
+        raise changed_file(path)
     return content
+
+
+def changed_file(path: str | os.PathLike[str]) -> ModelFileError:
+    """Return the error about a file whose checksum is another."""
+    return ModelFileError(
+        f"{path}: must be as it was saved; its checksum says that it was changed. "
+        "Restore it from a copy, or fit again."
+    )
+
+
+def sha256_of(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file's bytes."""
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def checksum_of(content: Any) -> str:

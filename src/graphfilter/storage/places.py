@@ -7,9 +7,9 @@ from pathlib import Path
 from graphfilter.errors import ConfigError
 from graphfilter.storage.atomic import check_target
 
-# Locks, and temporary files of a killed process: not the user's.
-_OWN = ".graphfilter-"
-LOCK_FILE = f"{_OWN}lock"
+# Locks, temporary files of a killed process, a run under way: not the user's.
+OWN = ".graphfilter-"
+LOCK_FILE = f"{OWN}lock"
 
 
 def check_file(path: Path, *, overwrite: bool) -> None:
@@ -27,4 +27,4 @@ def files_in(folder: Path) -> set[str]:
         return set()
     if not folder.is_dir():
         raise ConfigError(f"{folder}: a file is in the way; give the name of a folder.")
-    return {path.name for path in folder.iterdir() if not path.name.startswith(_OWN)}
+    return {path.name for path in folder.iterdir() if not path.name.startswith(OWN)}

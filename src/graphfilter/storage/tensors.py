@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphfilter.errors import ModelFileError
 from graphfilter.storage.atomic import atomic_file
-from graphfilter.storage.json_files import CHECKSUM
+from graphfilter.storage.json_files import CHECKSUM, changed_file
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -72,11 +72,13 @@ def read_tensors(
         raise ModelFileError(f"{path}: a safetensors file, but not one of graphfilter's.")
     expected = [c for c in (content.pop(CHECKSUM, None), checksum) if c is not None]
     if expected and expected != [_checksum(tensors, content)] * len(expected):
-        raise ModelFileError(
-            f"{path}: must be as it was saved; its checksum says that it was changed. "
-            "Restore it from a copy, or fit again."
-        )
+        raise changed_file(path)
     return tensors, content
+
+
+def tensors_under(tensors: Mapping[str, Tensor], start: str) -> dict[str, Tensor]:
+    """Return the tensors whose names begin so, by the rest of their names."""
+    return {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
 
 
 def _checksum(tensors: Mapping[str, Tensor], metadata: Mapping[str, Any]) -> str:

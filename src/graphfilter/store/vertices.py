@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.errors import DataFileError
 from graphfilter.storage import atomic_file
 from graphfilter.store.arrays import StoredArray, write_array
 from graphfilter.store.ids import IdIndex
@@ -19,19 +17,16 @@ from graphfilter.tables import (
     EdgeRoles,
     TableEncoder,
     TableSource,
-    asked_features,
-    at_row,
+    VertexColumns,
+    check_named,
+    check_rows,
     choose_edge_roles,
-    guess_vertex_roles,
-    is_index,
     note_near_ids,
     only_in,
-    place_of_row,
     read_attributes,
     reading_table,
+    repeated_id,
     say_unused,
-    settle_vertex_roles,
-    suggest,
 )
 
 if TYPE_CHECKING:
@@ -50,9 +45,7 @@ class ColumnsOnDisk:
         self._path, self._source = path, source
         with reading_table(source):
             self.num_rows: int = parquet.read_metadata(path).num_rows
-        # Columns that share a name cannot be told apart.
-        every = [name for name, n in Counter(source.names).items() if n == 1]
-        self.column_names = every if names is None else names
+        self.column_names = source.usable_names if names is None else names
         self._places = {name: i for i, name in enumerate(self.column_names)}
         self._held: dict[str, pa.ChunkedArray] = {}
 
@@ -113,7 +106,7 @@ def spill_table(source: TableSource, path: Path, report: Report, n_rows: int) ->
 
     if source.name.lower().endswith(".parquet"):
         return Path(source)
-    names = [name for name, n in Counter(source.names).items() if n == 1]
+    names = source.usable_names
     done, writer = 0, None
     with atomic_file(path) as temporary:
         for batch in source.read_batches(names, True):
@@ -121,9 +114,9 @@ def spill_table(source: TableSource, path: Path, report: Report, n_rows: int) ->
             writer.write_batch(batch)
             done += len(batch)
             report("reading vertices", done, max(done, n_rows))
-        if writer is None:
-            raise DataFileError(source, "a table of vertices must have at least one row; got none.")
-        writer.close()
+        check_rows(done, source)
+        if writer is not None:
+            writer.close()
     return path
 
 
@@ -141,17 +134,9 @@ def understand_vertices(
     The same functions decide as for a table in memory, in the same order, and say so in ``notes``.
     """
     notes += [*vertices.found, *edges.found]
-    remembered = {} if encoder is None else dict(encoder.roles)
-    asked = asked_features(vertices, columns, encoder)
-    not_free = asked.union(columns.drop)
-    told, guesses = guess_vertex_roles(vertices, columns, remembered, not_free)
-    roles, found_notes = settle_vertex_roles(
-        vertices, table, edges, columns, told, guesses, not_free
-    )
-    notes += found_notes
-    if not columns.features and encoder is None:
-        taken = {*roles.values(), *columns.drop}
-        asked |= {name for name in table.column_names if name not in taken and not is_index(name)}
+    own = VertexColumns(vertices, edges, columns, encoder)
+    own.settle(table, notes)
+    roles, remembered = own.roles, own.remembered
     with reading_table(vertices):
         ids = vertices.as_ids(table.column(roles["id"]))
     n_vertices, arrays = len(ids), _write_ids(ids, vertices, folder)
@@ -168,8 +153,7 @@ def understand_vertices(
     # Other columns need the memory.
     del ids
     unlabelled = columns.unlabelled or UNLABELLED
-    cells: Any = table
-    found = read_attributes(cells, vertices, roles, unlabelled, notes, check=encoder is None)
+    found = read_attributes(table, vertices, roles, unlabelled, notes, check=encoder is None)
     if "labels" in found:
         arrays["labels"] = write_array(folder / "labels.bin", found["labels"])
     splits = found.get("splits", ())
@@ -180,9 +164,7 @@ def understand_vertices(
             )
     table.release()
     if encoder is None:
-        encoder = _fit(table, vertices, columns, asked)
-        notes += encoder.notes
-        notes += suggest(table, encoder, vertices, labelled="label" in roles)
+        encoder = own.fit_encoder(table, notes)
     sizes = [[len(s.train), len(s.val), len(s.test)] for s in splits]
     classes = found["classes"].tolist() if "classes" in found else []
     facts = VertexFacts(
@@ -191,31 +173,15 @@ def understand_vertices(
     return facts, encoder
 
 
-def _fit(
-    table: ColumnsOnDisk, vertices: TableSource, columns: Columns, asked: Collection[str]
-) -> TableEncoder:
-    features: Any = table.select([name for name in table.column_names if name in asked])
-    return TableEncoder.fit(
-        features, vertices, columns.categorical, columns.features, kinds=dict(columns.kinds),
-        decimal=vertices.decimal, hint=vertices.decimal_hint, vertex_kind=columns.vertex_kind,
-    )  # fmt: skip
-
-
 def _write_ids(ids: Any, source: TableSource, folder: Path) -> dict[str, StoredArray]:
     """Write the ids, and check that every vertex has one of its own."""
-    if not len(ids):
-        raise DataFileError(source, "a table of vertices must have at least one row; got none.")
-    if (row := ids.index("").as_py()) >= 0:
-        raise at_row(source, row, "the vertex id is empty. Give every vertex an id of its own.")
+    check_rows(len(ids), source)
+    check_named(ids, source)
     arrays = write_text(folder, ids)
     repeated = IdIndex(map_names(folder, arrays)).first_repeated()
     if repeated is not None:
         row, first = repeated
-        word, number = place_of_row(source, first)
-        problem = f"{ids[row].as_py()!r} is also on {word} {number}"
-        raise at_row(
-            source, row, f"vertex id {problem}. Keep one, or name another column with `id`."
-        )
+        raise repeated_id(source, row, first, ids[row].as_py())
     return arrays
 
 

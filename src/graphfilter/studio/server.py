@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import shutil
 from contextlib import ExitStack
-from typing import Self
 
 from graphfilter.errors import ConfigError
 from graphfilter.fits import Source
@@ -13,12 +12,12 @@ from graphfilter.storage import scratch_folder
 from graphfilter.studio.app import Handlers, make_app
 from graphfilter.studio.graph_store import GraphStore
 from graphfilter.studio.training_queue import TrainingQueue
-from graphfilter.web import LOOPBACK, WebServer, listen
+from graphfilter.web import LOOPBACK, Service, WebServer, listen
 
 UPLOAD_LIMIT_MB = 64
 
 
-class Studio:
+class Studio(Service):
     """A running studio; a context manager that stops it.
 
     Parameters
@@ -62,19 +61,6 @@ class Studio:
         self.url = f"http://{LOOPBACK}:{number}/{token}/"
         hosts = {f"{LOOPBACK}:{number}", f"localhost:{number}"}
         self._server = WebServer(make_app(Handlers(graphs, runs), token, hosts), listener)
-        self.start, self.wait = self._server.start, self._server.wait
-
-    def close(self) -> None:
-        """Stop serving and training, and remove what was uploaded and trained."""
-        self._server.close()
-        self._stack.close()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def abandon(self) -> None:
         """Remove the files now, whatever still runs: the process ends next."""

@@ -31,15 +31,14 @@ from graphfilter.models import (
     GPRGNNConfig,
     GraphSAGEConfig,
     KipfGCNConfig,
+    ModelConfig,
     NLGNNConfig,
     VelickovicGATConfig,
 )
-from graphfilter.systems.system import PAPER, System
-
-_FAST = replace(PAPER, learning_rate=0.01)
+from graphfilter.systems.system import PAPER, System, peer
 
 CHEN = "Chen et al. 2020, Simple and Deep GCNs (chennnM/GCNII: full.sh, full-supervised.py)"
-_CHEN = replace(_FAST, weight_decay=1e-4, monitor="loss", patience=100)
+_CHEN: dict[str, Any] = {"weight_decay": 1e-4, "monitor": "loss", "patience": 100}
 _GCNII_FIELDS: tuple[str, ...] = ("n_layers", "alpha", "theta", "weight_decay")
 # Layers, alpha, theta and weight decay of the authors' fully supervised runs; GCNII* has the same.
 _GCNII_ROWS = {
@@ -58,14 +57,10 @@ _GCNII: dict[str, dict[str, Any]] = {
 
 PEI = "Pei et al. 2020, Geom-GCN"
 # Their learning rate falls on a plateau, which this loop does not have: 'adapted'.
-_PEI = replace(
-    PAPER,
-    learning_rate=0.05,
-    weight_decay=5e-6,
-    monitor="loss",
-    patience=100,
-    max_epochs=5000,
-)
+_PEI: dict[str, Any] = {
+    "learning_rate": 0.05, "weight_decay": 5e-6, "monitor": "loss", "patience": 100,
+    "max_epochs": 5000,
+}  # fmt: skip
 _PEI_WEB: dict[str, Any] = {"hidden_size": 32, "weight_decay": 5e-5}
 _PEI_DATASETS: dict[str, dict[str, Any]] = {
     "pubmed": {"hidden_size": 64},
@@ -112,185 +107,116 @@ SGF_CODE = "NT, Maehara & Murata 2020, Adaptive Stacked Graph Filter (gear/sgf, 
 _SGF_CODE = replace(PAPER, monitor="loss", patience=100)
 
 _LIU: dict[str, Any] = {"learning_rate": 0.05, "weight_decay": 5e-4}
+_LIU_CORNELL = {"learning_rate": 0.05, "weight_decay": 5e-5, "kernel_size": 3}
 
 
 def _geom_gcn(name: str, title: str, embedding: str) -> System:
+    reference = f"{PEI} (NewTableThreeGeomGCN_runs.txt)"
+    model = GeomGCNConfig(embedding=embedding)
+    return peer(name, title, model, reference, datasets=_PEI_DATASETS, **_PEI)
+
+
+def _of_sgf(
+    name: str, title: str, model: ModelConfig, script: str, setting: str = "authors", **others: Any
+) -> System:
+    reference = f"{SGF_CODE}: {script}"
     return System(
-        name,
-        title,
-        GeomGCNConfig(embedding=embedding),
-        config=_PEI,
-        setting="adapted",
-        reference=f"{PEI} (NewTableThreeGeomGCN_runs.txt)",
-        datasets=_PEI_DATASETS,
+        name, title, model, config=_SGF_CODE, setting=setting, reference=reference, **others
     )
 
 
 def _cheby(name: str, title: str, lambda_max: float) -> System:
-    return System(
-        name,
-        title,
-        FilterNetworkConfig(filter=RepeatedChebyshevFilterConfig(lambda_max=lambda_max)),
-        operator="laplacian",
-        config=_SGF_CODE,
-        setting="authors",
-        reference=f"{SGF_CODE}: train_cheb.py",
-    )
+    model = FilterNetworkConfig(filter=RepeatedChebyshevFilterConfig(lambda_max=lambda_max))
+    return _of_sgf(name, title, model, "train_cheb.py", operator="laplacian")
 
 
 AUTHOR_SYSTEMS = (
-    System(
-        "gcnii-authors",
-        "GCNII",
-        GCNIIConfig(alpha=0.5, theta=0.5),
-        # In the loop of the others: they stop on the validation loss, as gcnii-loss does.
-        config=replace(_FAST, weight_decay=1e-4),
-        setting="adapted",
-        reference=CHEN,
-        datasets=_GCNII,
+    # In the loop of the others: they stop on the validation loss, as gcnii-loss does.
+    peer(
+        "gcnii-authors", "GCNII", GCNIIConfig(alpha=0.5, theta=0.5), CHEN, datasets=_GCNII,
+        weight_decay=1e-4,
     ),
-    System(
-        "gcnii-loss",
-        "GCNII (authors)",
-        GCNIIConfig(alpha=0.5, theta=0.5),
-        config=_CHEN,
-        setting="authors",
-        reference=CHEN,
-        datasets=_GCNII,
+    peer(
+        "gcnii-loss", "GCNII (authors)", GCNIIConfig(alpha=0.5, theta=0.5), CHEN,
+        setting="authors", datasets=_GCNII, **_CHEN,
     ),
-    System(
-        "gcnii-star",
-        "GCNII*",
-        GCNIIStarConfig(alpha=0.5, theta=0.5),
-        config=_CHEN,
-        setting="authors",
-        reference=CHEN,
-        datasets=_GCNII,
+    peer(
+        "gcnii-star", "GCNII*", GCNIIStarConfig(alpha=0.5, theta=0.5), CHEN,
+        setting="authors", datasets=_GCNII, **_CHEN,
     ),
-    System(
-        "gcn-authors",
-        "GCN (authors)",
-        KipfGCNConfig(),
-        config=replace(_FAST, monitor="loss", max_epochs=200, patience=10),
-        setting="authors",
-        reference="Kipf & Welling 2017, Semi-Supervised Classification with GCNs (tkipf/gcn)",
+    peer(
+        "gcn-authors", "GCN (authors)", KipfGCNConfig(),
+        "Kipf & Welling 2017, Semi-Supervised Classification with GCNs (tkipf/gcn)",
+        setting="authors", monitor="loss", max_epochs=200, patience=10,
     ),
-    System(
-        "gat-authors",
-        "GAT (authors)",
-        VelickovicGATConfig(),
-        config=replace(
-            PAPER, learning_rate=0.005, monitor="loss", max_epochs=100_000, patience=100
-        ),
-        setting="authors",
-        reference="Veličković et al. 2018, Graph Attention Networks, section 3.3 (PetarV-/GAT)",
+    peer(
+        "gat-authors", "GAT (authors)", VelickovicGATConfig(),
+        "Veličković et al. 2018, Graph Attention Networks, section 3.3 (PetarV-/GAT)",
+        setting="authors", learning_rate=0.005, monitor="loss", max_epochs=100_000, patience=100,
         datasets={"pubmed": {"n_out_heads": 8, "learning_rate": 0.01, "weight_decay": 1e-3}},
     ),
-    System(
-        "gcn-pei",
-        "GCN (Pei et al.)",
-        GCNConfig(),
-        config=_PEI,
-        setting="adapted",
-        reference=f"{PEI} (NewTableThreeGCN_runs.txt)",
-        datasets=_PEI_DATASETS,
+    peer(
+        "gcn-pei", "GCN (Pei et al.)", GCNConfig(), f"{PEI} (NewTableThreeGCN_runs.txt)",
+        datasets=_PEI_DATASETS, **_PEI,
     ),
-    System(
-        "gcn-pei-directed",
-        "GCN (Pei et al., directed)",
-        DirectedGCNConfig(),
-        config=_PEI,
-        setting="adapted",
-        reference=f"{PEI} (utils_data.py keeps the directions of links)",
-        datasets=dict.fromkeys(_WEB_LINKS, _PEI_WEB),
+    peer(
+        "gcn-pei-directed", "GCN (Pei et al., directed)", DirectedGCNConfig(),
+        f"{PEI} (utils_data.py keeps the directions of links)",
+        datasets=dict.fromkeys(_WEB_LINKS, _PEI_WEB), **_PEI,
     ),
-    System(
-        "gat-pei",
-        "GAT (Pei et al.)",
-        GATConfig(dropout=0.5),
-        config=_PEI,
-        setting="adapted",
-        reference=f"{PEI} (NewTableThreeGAT_runs.txt)",
-        datasets=_PEI_GAT,
+    peer(
+        "gat-pei", "GAT (Pei et al.)", GATConfig(dropout=0.5),
+        f"{PEI} (NewTableThreeGAT_runs.txt)", datasets=_PEI_GAT, **_PEI,
     ),
     _geom_gcn("geom-gcn", "Geom-GCN-I", "isomap"),
     _geom_gcn("geom-gcn-p", "Geom-GCN-P", "poincare"),
     _geom_gcn("geom-gcn-s", "Geom-GCN-S", "structure"),
-    System(
-        "gpr-gnn-authors",
-        "GPR-GNN (authors)",
+    peer(
+        "gpr-gnn-authors", "GPR-GNN (authors)",
         GPRGNNConfig(filter=HorizontalFilterConfig(10, _pagerank(0.1))),
-        config=replace(_FAST, filter_weight_decay=0.0, monitor="loss", max_epochs=1000),
-        setting="authors",
-        reference=f"{CHIEN} (jianhao2016/GPRGNN: Reproduce_GPRGNN.sh, train_model.py)",
-        datasets=_CHIEN,
+        f"{CHIEN} (jianhao2016/GPRGNN: Reproduce_GPRGNN.sh, train_model.py)",
+        setting="authors", datasets=_CHIEN, filter_weight_decay=0.0, monitor="loss",
+        max_epochs=1000,
     ),
-    System(
-        "nlmlp",
-        "NLMLP",
-        NLGNNConfig(local="mlp"),
-        config=replace(_FAST, learning_rate=0.05, max_epochs=3000),
-        setting="adapted",
-        reference="Liu et al. 2021, Non-Local Graph Neural Networks (divelab: longrange.sh)",
+    peer(
+        "nlmlp", "NLMLP", NLGNNConfig(local="mlp"),
+        "Liu et al. 2021, Non-Local Graph Neural Networks (divelab: longrange.sh)",
+        learning_rate=0.05, max_epochs=3000,
         datasets={
             "texas": _LIU,
             "wisconsin": {**_LIU, "kernel_size": 3},
-            "cornell": {"learning_rate": 0.05, "weight_decay": 5e-5, "kernel_size": 3},
-            "cornell_geomgcn": {"learning_rate": 0.05, "weight_decay": 5e-5, "kernel_size": 3},
+            "cornell": _LIU_CORNELL,
+            "cornell_geomgcn": _LIU_CORNELL,
         },
     ),
-    System(
-        "sgf-authors",
-        "SGF (authors' code)",
+    _of_sgf(
+        "sgf-authors", "SGF (authors' code)",
         FilterNetworkConfig(filter=StackedFilterConfig(), dropout_on="every_layer"),
-        config=_SGF_CODE,
-        setting="authors",
-        reference=f"{SGF_CODE}: train_sgf.py",
+        "train_sgf.py",
     ),
-    System(
-        "sgf-horizontal-authors",
-        "SGF-Horizontal (authors' code)",
-        # Their coefficient of the input is 1 and not learned; that of the head scales it.
+    # Their coefficient of the input is 1 and not learned; that of the head scales it.
+    _of_sgf(
+        "sgf-horizontal-authors", "SGF-Horizontal (authors' code)",
         FilterNetworkConfig(
             filter=HorizontalFilterConfig(16, (1.0, *[0.0] * 16)), dropout_on="every_layer"
         ),
-        config=_SGF_CODE,
-        setting="adapted",
-        reference=f"{SGF_CODE}: train_sgfs.py",
+        "train_sgfs.py", setting="adapted",
     ),
     _cheby("sgf-cheby-authors", "SGF-Cheby (2.0, authors' code)", 2.0),
     _cheby("sgf-cheby-authors-1.5", "SGF-Cheby (1.5, authors' code)", 1.5),
-    System(
-        "graphsage",
-        "GraphSAGE",
-        GraphSAGEConfig(),
-        config=_FAST,
-        setting="adapted",
-        reference="Hamilton et al. 2017, Inductive Representation Learning on Large Graphs",
+    peer(
+        "graphsage", "GraphSAGE", GraphSAGEConfig(),
+        "Hamilton et al. 2017, Inductive Representation Learning on Large Graphs",
     ),
-    System(
-        "fastgcn",
-        "FastGCN",
-        FastGCNConfig(),
-        config=_FAST,
-        setting="adapted",
-        reference="Chen et al. 2018, FastGCN",
+    peer("fastgcn", "FastGCN", FastGCNConfig(), "Chen et al. 2018, FastGCN"),
+    peer(
+        "gfnn", "gfNN", FilteredFeaturesConfig(filter=PowerFilterConfig(2)),
+        "NT & Maehara 2019, Revisiting Graph Neural Networks",
     ),
-    System(
-        "gfnn",
-        "gfNN",
-        FilteredFeaturesConfig(filter=PowerFilterConfig(2)),
-        config=_FAST,
-        setting="adapted",
-        reference="NT & Maehara 2019, Revisiting Graph Neural Networks",
-    ),
-    System(
-        "glp",
-        "GLP",
-        # Their AR filter, 1 / (1 + 10 (1 - λ)), is PageRank's with this teleport.
+    # Their AR filter, 1 / (1 + 10 (1 - λ)), is PageRank's with this teleport.
+    peer(
+        "glp", "GLP",
         FilteredFeaturesConfig(filter=ExactPageRankFilterConfig(1 / 11), hidden_size=16),
-        config=_FAST,
-        setting="adapted",
-        reference="Li et al. 2019, Label Efficient Semi-Supervised Learning via Graph Filtering",
+        "Li et al. 2019, Label Efficient Semi-Supervised Learning via Graph Filtering",
     ),
-)
+)  # fmt: skip

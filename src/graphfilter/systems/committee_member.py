@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.systems.committee import repeated_seed, repeats
 from graphfilter.systems.committee_part import Part
-from graphfilter.systems.networks import NetworkTraining, fit_at_once
+from graphfilter.systems.networks import NetworkTraining, Outcome, fit_at_once
 from graphfilter.systems.pools import pooling_of
 from graphfilter.systems.request import Request
-from graphfilter.training import SUPERFLUOUS, OnEpoch
+from graphfilter.training import SUPERFLUOUS, OnEpoch, runs_in_a_cohort
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,20 +43,26 @@ class Member:
     ----------
     request : Request
         Of this member, with its own checkpoint.
+    least_repeats : int
+        See :class:`~graphfilter.systems.Committee`.
+    at_once : bool
+        Whether all seeds train from the start. Otherwise those that share tensors with the first
+        do, which cost little, and the others where the member is worth them: see :meth:`join`.
     """
 
-    def __init__(self, request: Request, least_repeats: int = 1) -> None:
-        self.system, self._splits = request.system, request.splits
-        self._task = request.prepared.task
-        self._n_seeds = n = repeats(self.system, request.prepared.graph, least_repeats)
-        every = replace(
-            request,
-            splits=[split for split in request.splits for _ in range(n)],
-            seeds=[repeated_seed(seed, r) for seed in request.seeds for r in range(n)],
-        )
+    def __init__(self, request: Request, least_repeats: int = 1, *, at_once: bool = True) -> None:
+        self.system, self._request = request.system, request
+        prepared = request.prepared
+        self._n_seeds = self._n_first = repeats(self.system, prepared.graph, least_repeats)
+        if not at_once and self._n_seeds > 1:
+            together = runs_in_a_cohort(prepared.operator(self.system.operator))
+            self._n_first = int(min(self._n_seeds, together))
+        every = self._of_seeds(range(len(request.splits)), range(self._n_first))
         fitted = self.system.is_fitted
         self._fitted = fit_at_once(every) if fitted else []
         self._networks = None if fitted else NetworkTraining(every)
+        self._joined: dict[int, slice] = {}
+        self._others: NetworkTraining | None = None
 
     @property
     def epoch(self) -> int:
@@ -73,25 +80,42 @@ class Member:
         if self._networks is not None:
             self._networks.advance(until, on_epoch)
 
+    def join(self, splits: Sequence[int], on_epoch: OnEpoch | None) -> None:
+        """Train the other seeds on these splits to their end."""
+        seeds = range(self._n_first, self._n_seeds)
+        if self._networks is None or not splits or not seeds:
+            return
+        self._joined = {
+            s: slice(i * len(seeds), (i + 1) * len(seeds)) for i, s in enumerate(splits)
+        }
+        self._others = NetworkTraining(self._of_seeds(splits, seeds))
+        self._others.advance(self.system.config.max_epochs, on_epoch)
+
     def stop(self, splits: Sequence[int], why: str) -> None:
         """End the runs of these splits that train."""
         if self._networks is not None and splits:
-            n = self._n_seeds
+            n = self._n_first
             self._networks.stop([r for s in splits for r in range(s * n, (s + 1) * n)], why)
 
     def parts(self) -> list[Part | None]:
         """Return the member's outputs on each split; None where it has learned nothing."""
-        every = self._fitted if self._networks is None else self._networks.outcomes()
-        n = self._n_seeds
-        return [Part.of(self.system, every[i : i + n], self._task) for i in range(0, len(every), n)]
+        every, others = self._outcomes(), self._others
+        found = []
+        for s in range(len(self._request.splits)):
+            runs = list(every[self._own(s)])
+            # Seeds that a caller has ended early know less than the first.
+            if others is not None and s in self._joined and others.ended_by_themselves:
+                runs += others.outcomes()[self._joined[s]]
+            found.append(Part.of(self.system, runs, self._request.prepared.task))
+        return found
 
     def standings(self) -> list[Standing | None]:
         """Return where the member stands on each split; None where it has learned nothing."""
-        every = self._fitted if self._networks is None else self._networks.outcomes()
-        pooling = pooling_of(self._task)
+        every = self._outcomes()
+        pooling = pooling_of(self._request.prepared.task)
         found: list[Standing | None] = []
-        for s, split in enumerate(self._splits):
-            own = slice(s * self._n_seeds, (s + 1) * self._n_seeds)
+        for s, split in enumerate(self._request.splits):
+            own = self._own(s)
             outputs = pooling.together([outcome.probabilities[split.val] for outcome in every[own]])
             if not np.isfinite(outputs).all():
                 found.append(None)
@@ -101,3 +125,30 @@ class Member:
             is_open = any(run.training or run.stopped == SUPERFLUOUS for run in runs)
             found.append(Standing(outputs, epoch, is_open))
         return found
+
+    def _own(self, split: int) -> slice:
+        return slice(split * self._n_first, (split + 1) * self._n_first)
+
+    def _outcomes(self) -> list[Outcome]:
+        return self._fitted if self._networks is None else self._networks.outcomes()
+
+    def _of_seeds(self, splits: Sequence[int], seeds: range) -> Request:
+        """Return what is asked for of some splits and repetitions."""
+        given, first = self._request, not seeds.start
+        return replace(
+            given,
+            splits=[given.splits[s] for s in splits for _ in seeds],
+            seeds=[repeated_seed(given.seeds[s], r) for s in splits for r in seeds],
+            checkpoint=given.checkpoint
+            if first or given.checkpoint is None
+            else beside(given.checkpoint, "more"),
+            start=given.start
+            if first or given.start is None
+            else given.start.after(self.system, seeds.start),
+        )
+
+
+def beside(checkpoint: str | Path, name: str) -> Path:
+    """Return the file of a part of what a checkpoint is of."""
+    path = Path(checkpoint)
+    return path.with_name(f"{path.stem}-{name}{path.suffix}")

@@ -7,18 +7,16 @@ vertices are stopped. Validation vertices alone decide, never the clock.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import takewhile
-from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.runtime import current
 from graphfilter.systems.committee import Committee, in_turn
-from graphfilter.systems.committee_member import Member, Standing
+from graphfilter.systems.committee_member import Member, Standing, beside
 from graphfilter.systems.committee_outcome import CommitteeOutcome, weigh_parts
 from graphfilter.systems.committee_part import Part
 from graphfilter.systems.committee_watch import Watch
@@ -59,14 +57,16 @@ def train_committee(request: Request) -> list[CommitteeOutcome]:
     ]
     if not present:
         raise ConfigError(f"no member of {committee.name} can be trained on this graph.")
-    training = _Training(request, present, committee.least_repeats)
     # What a member adds is measured for classes only.
     rounds = committee.rounds if prepared.targets is None else ()
+    training = _Training(request, present, committee.least_repeats, at_once=not rounds)
     most = max(system.config.max_epochs for system in present)
     for until in (*takewhile(lambda epochs: epochs < most, rounds), most):
         training.advance(until)
         if until == most or not training.judge(until):
             break
+    if rounds:
+        training.join(most)
     by_title = training.end()
     failed = {title: parts for title, parts in by_title.items() if isinstance(parts, str)}
     found = {title: parts for title, parts in by_title.items() if not isinstance(parts, str)}
@@ -88,12 +88,6 @@ def for_task(system: System, task: Task) -> System:
     return replace(system, model=replace(system.model, dropout=min(system.model.dropout, 0.2)))
 
 
-def member_file(checkpoint: str | Path, name: str) -> Path:
-    """Return where a member keeps the state of its training."""
-    path = Path(checkpoint)
-    return path.with_name(f"{path.stem}-{name}{path.suffix}")
-
-
 def describe_failure(error: Exception) -> str:
     """Return an error in one line."""
     if isinstance(error, MemoryError) or "out of memory" in str(error).lower():
@@ -106,8 +100,11 @@ def describe_failure(error: Exception) -> str:
 class _Training:
     """The members of this process while they are trained, and where those of all stand."""
 
-    def __init__(self, request: Request, present: Sequence[System], least_repeats: int) -> None:
-        self._request, self._present, self._least_repeats = request, present, least_repeats
+    def __init__(
+        self, request: Request, present: Sequence[System], least_repeats: int, *, at_once: bool
+    ) -> None:
+        self._request, self._present = request, present
+        self._least_repeats, self._at_once = least_repeats, at_once
         self._prepared, self._splits = request.prepared, request.splits
         self._class_weight, self._on_epoch = request.class_weight, request.on_epoch
         self._of_classes = self._prepared.targets is None
@@ -123,10 +120,16 @@ class _Training:
 
     def advance(self, until: int) -> None:
         """Train every member to the end of an epoch."""
+        self._standings = self._of_each(lambda number: self._advance(number, until))
+        if self._on_epoch is not None and self._of_classes:
+            self._watch.pool_score = self._score()
 
-        def work(number: int) -> Standings:
+    def _of_each(self, work: Callable[[int], Standings]) -> list[Standings]:
+        """Return what is done with every member; the reason where that fails."""
+
+        def attempt(number: int) -> Standings:
             try:
-                return self._advance(number, until)
+                return work(number)
             except Exception as error:
                 of_user = isinstance(error, GraphFilterError) or error is self._watch.raised
                 if of_user or len(self._splits) > 1:
@@ -135,40 +138,66 @@ class _Training:
                 self._failed[number] = describe_failure(error)
                 return self._failed[number]
 
-        self._standings = shared(len(self._present), work, self._on_epoch)
-        if self._on_epoch is not None and self._of_classes:
-            self._watch.pool_score = self._score()
+        return shared(len(self._present), attempt, self._on_epoch)
 
     def _score(self) -> float:
         """Return the validation accuracy of all members so far together, on the first split."""
-        outputs = [
-            (m, each[0])
-            for m, each in enumerate(self._standings)
-            if isinstance(each, list) and each
-        ]
-        used = [(m, each) for m, each in outputs if each is not None]
-        index = self._splits[0].val
+        used, index = self._known(0), self._splits[0].val
         if not used or not len(index):
             return math.nan
-        labels = self._prepared.labels[index]
-        logits = log_probabilities([each.outputs for _, each in used])
-        prior = self._priors[0][[m for m, _ in used]]
+        labels, prior = self._prepared.labels[index], self._priors[0][list(used)]
+        logits = log_probabilities([each.outputs for each in used.values()])
         pool = fit_pool(logits, labels, prior=prior, class_weight=self._class_weight)
         return float((pool.answer(logits).argmax(axis=1) == labels).mean())
+
+    def _known(self, s: int) -> dict[int, Standing]:
+        """Return where those members stand on a split that have learned something, by number."""
+        own = {
+            m: each[s] for m, each in enumerate(self._standings) if each and isinstance(each, list)
+        }
+        return {m: each for m, each in own.items() if isinstance(each, Standing)}
+
+    def join(self, most: int) -> None:
+        """Train the other seeds of those members that add something by their first."""
+        if self._in_any(self._watch.stopped):
+            return
+        group = current()
+        worth = self._worth(most) if group is None else group.on_first(lambda: self._worth(most))
+
+        def work(number: int) -> Standings:
+            if number in self._members:
+                splits = [s for m, s in worth if m == number]
+                self._members[number].join(splits, self._watch.of(number))
+            return []
+
+        self._of_each(work)
+
+    def _worth(self, most: int) -> list[tuple[int, int]]:
+        """Return the members that are worth more seeds, each with the number of the split."""
+        found: list[tuple[int, int]] = []
+        for s in range(len(self._splits)):
+            ended = [
+                m
+                for m, each in self._known(s).items()
+                if not self._present[m].is_fitted and not (each.open and each.epoch < most)
+            ]
+            gone = self._superfluous(s, ended, doubt=-1.0)
+            found += [(m, s) for m in ended if m not in gone]
+        return found
 
     def _advance(self, number: int, until: int) -> Standings:
         if number in self._failed:
             return self._failed[number]
         system, kept = self._present[number], self._request.checkpoint
         if number not in self._members:
-            file = None if kept is None else member_file(kept, system.name)
+            file = None if kept is None else beside(kept, system.name)
             begun = self._request.resume and file is not None and file.exists()
             if not begun and self._members and self._watch.stopped:
                 return []
             if system.is_fitted and self._watch.announce(number) and self._members:
                 return []
             own = replace(self._request, system=system, checkpoint=file)
-            self._members[number] = Member(own, self._least_repeats)
+            self._members[number] = Member(own, self._least_repeats, at_once=self._at_once)
         member = self._members[number]
         if not (self._watch.stopped and self._has_answer(number)):
             member.advance(until, self._watch.of(number))
@@ -206,32 +235,32 @@ class _Training:
     def _decide(self, epoch: int) -> list[tuple[int, int]]:
         """Return the members to be stopped, each with the number of the split."""
         found: list[tuple[int, int]] = []
-        for s, split in enumerate(self._splits):
-            standings = [
-                None if isinstance(each, str) or not each else each[s] for each in self._standings
-            ]
-            # One that was stopped in an earlier round has said all it will.
-            known = np.array([each is not None for each in standings])
-            earlier = [each is not None and each.open and each.epoch < epoch for each in standings]
-            open_ones = np.array(
-                [each is not None and each.open and each.epoch == epoch for each in standings]
-            )
-            beyond = any(each is not None and each.epoch > epoch for each in standings)
-            if beyond or not open_ones.any() or not len(split.val):
+        for s in range(len(self._splits)):
+            known = self._known(s)
+            if any(each.epoch > epoch for each in known.values()):
                 continue
-            used = known & ~np.array(earlier)
-            judged_outputs = [
-                np.ones_like(_first(standings)) if each is None else each.outputs
-                for each in standings
-            ]
-            judged = CrossFit(
-                log_probabilities(judged_outputs),
-                self._prepared.labels[split.val],
-                self._priors[s],
-                self._class_weight,
-            )
-            found += [(m, s) for m in superfluous(judged, used, open_ones, WORTH)]
+            asked = [m for m, each in known.items() if each.open and each.epoch == epoch]
+            # One that was stopped in an earlier round has said all it will.
+            stopped = [m for m, each in known.items() if each.open and each.epoch < epoch]
+            found += [(m, s) for m in self._superfluous(s, asked, stopped)]
         return found
+
+    def _superfluous(
+        self, s: int, candidates: Sequence[int], stopped: Sequence[int] = (), doubt: float = 1.0
+    ) -> list[int]:
+        """Return which candidates add nothing on a split to the others that were not stopped."""
+        if not candidates or not len(self._splits[s].val):
+            return []
+        known = self._known(s)
+        judged = CrossFit(
+            log_probabilities([each.outputs for each in known.values()]),
+            self._prepared.labels[self._splits[s].val],
+            self._priors[s][list(known)],
+            self._class_weight,
+        )
+        numbers = np.array(list(known))
+        used, asked = ~np.isin(numbers, stopped), np.isin(numbers, candidates)
+        return numbers[superfluous(judged, used, asked, WORTH, doubt)].tolist()
 
     def end(self) -> dict[str, list[Part] | str]:
         """Return the outputs of every member that was trained, or why it has none, by title."""
@@ -254,7 +283,3 @@ class _Training:
             elif own:
                 found[system.title] = [part for part in own if part is not None]
         return found
-
-
-def _first(standings: Sequence[Standing | None]) -> NDArray[np.float64]:
-    return next(each.outputs for each in standings if each is not None)

@@ -73,13 +73,17 @@ class CrossFit:
 
 
 def superfluous(
-    judged: CrossFit, used: NDArray[np.bool_], candidates: NDArray[np.bool_], worth: float
+    judged: CrossFit,
+    used: NDArray[np.bool_],
+    candidates: NDArray[np.bool_],
+    worth: float,
+    doubt: float = 1.0,
 ) -> list[int]:
     """Return which candidates add nothing to the other used members, one after another.
 
-    A member adds nothing where what the others lose without it, and one standard error more, is
-    less than ``worth`` of the loss. Of several the one that adds least goes first, and the rest are
-    judged without it: of two that say the same one stays.
+    A member adds nothing where what the others lose without it, and ``doubt`` standard errors
+    more, is less than ``worth`` of the loss. Of several the one that adds least goes first, and
+    the rest are judged without it: of two that say the same one stays.
 
     Parameters
     ----------
@@ -90,7 +94,7 @@ def superfluous(
     while used.sum() > 1:
         losses = judged.losses(used)
         adds = {
-            int(m): _most_added(judged.losses(_without(used, m)) - losses)
+            int(m): _most_added(judged.losses(_without(used, m)) - losses, doubt)
             for m in np.flatnonzero(used & candidates)
         }
         if not adds or min(adds.values()) >= worth * losses.mean():
@@ -101,8 +105,8 @@ def superfluous(
     return gone
 
 
-def _most_added(differences: Array) -> float:
-    return float(differences.mean() + differences.std() / np.sqrt(len(differences)))
+def _most_added(differences: Array, doubt: float) -> float:
+    return float(differences.mean() + doubt * differences.std() / np.sqrt(len(differences)))
 
 
 def _without(used: NDArray[np.bool_], member: np.intp) -> NDArray[np.bool_]:

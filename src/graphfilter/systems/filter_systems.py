@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from graphfilter.filters import (
@@ -17,12 +16,12 @@ from graphfilter.filters import (
     StackedFilterConfig,
 )
 from graphfilter.models import ChannelNetworkConfig, FilterNetworkConfig
-from graphfilter.systems.system import PAPER, System
+from graphfilter.systems.system import System, peer
 
 SGF = "NT, Maehara & Murata 2020, Adaptive Stacked Graph Filter"
 KLICPERA = "Klicpera et al. 2019, Predict then Propagate"
 
-_FAST = replace(PAPER, learning_rate=0.01)
+_AS_APPNP = tuple(PageRankFilter(10, 0.1).weights().tolist())
 
 
 def _network(filter: FilterConfig, **options: Any) -> FilterNetworkConfig:
@@ -34,23 +33,14 @@ def _on_logits(filter: FilterConfig, **options: Any) -> FilterNetworkConfig:
 
 
 def _appnp(alpha: float) -> System:
-    return System(
-        f"appnp-{alpha}",
-        f"APPNP ({alpha})",
-        _on_logits(PageRankFilterConfig(2, alpha)),
-        config=replace(PAPER, learning_rate=0.02),
-        reference=KLICPERA,
-    )
+    model = _on_logits(PageRankFilterConfig(2, alpha))
+    title = f"APPNP ({alpha})"
+    return peer(f"appnp-{alpha}", title, model, KLICPERA, setting="paper", learning_rate=0.02)
 
 
 def _cheby(name: str, title: str, lambda_max: float) -> System:
-    return System(
-        name,
-        title,
-        _network(ChebyshevFilterConfig(lambda_max=lambda_max)),
-        operator="laplacian",
-        reference=SGF,
-    )
+    model = _network(ChebyshevFilterConfig(lambda_max=lambda_max))
+    return System(name, title, model, "laplacian", reference=SGF)
 
 
 FILTER_SYSTEMS = (
@@ -64,43 +54,24 @@ FILTER_SYSTEMS = (
         reference=SGF,
     ),
     System("mlp", "MLP", _network(IdentityFilterConfig())),
-    System(
+    peer(
         "sgc",
         "SGC",
         _on_logits(PowerFilterConfig(2), hidden_size=None),
-        config=_FAST,
-        reference="Wu et al. 2019, Simplifying Graph Convolutional Networks",
+        "Wu et al. 2019, Simplifying Graph Convolutional Networks",
+        setting="paper",
     ),
     _appnp(0.2),
     _appnp(0.8),
-    System(
-        "appnp",
-        "APPNP",
-        _on_logits(PageRankFilterConfig(10, 0.1), dropout=0.5),
-        config=_FAST,
-        setting="adapted",
-        reference=KLICPERA,
-    ),
-    System(
-        "ppnp",
-        "PPNP",
-        _on_logits(ExactPageRankFilterConfig(0.1), dropout=0.5),
-        config=_FAST,
-        setting="adapted",
-        reference=KLICPERA,
-    ),
-    System(
+    peer("appnp", "APPNP", _on_logits(PageRankFilterConfig(10, 0.1), dropout=0.5), KLICPERA),
+    peer("ppnp", "PPNP", _on_logits(ExactPageRankFilterConfig(0.1), dropout=0.5), KLICPERA),
+    # It starts as APPNP. Its authors do not decay the filter's weights.
+    peer(
         "gpr-gnn",
         "GPR-GNN",
-        # It starts as APPNP.
-        _on_logits(
-            HorizontalFilterConfig(10, tuple(PageRankFilter(10, 0.1).weights().tolist())),
-            dropout=0.5,
-        ),
-        # Its authors do not decay the filter's weights.
-        config=replace(_FAST, filter_weight_decay=0.0),
-        setting="adapted",
-        reference="Chien et al. 2021, Adaptive Universal Generalized PageRank",
+        _on_logits(HorizontalFilterConfig(10, _AS_APPNP), dropout=0.5),
+        "Chien et al. 2021, Adaptive Universal Generalized PageRank",
+        filter_weight_decay=0.0,
     ),
     System(
         "sgf-laplacian",

@@ -9,7 +9,6 @@ that stands in the system itself.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from graphfilter.models import (
@@ -21,7 +20,7 @@ from graphfilter.models import (
     TreesConfig,
 )
 from graphfilter.systems.correct_and_smooth import correct_and_smooth_mlp
-from graphfilter.systems.system import PAPER, System
+from graphfilter.systems.system import System, peer
 
 Changes = Mapping[str, Any]
 
@@ -36,29 +35,29 @@ def _measured(datasets: Mapping[str, Changes]) -> dict[str, Changes]:
     return every | {name: {**every.get(name, {}), **own} for name, own in BY_RANK.items()}
 
 
+def _rows(fields: tuple[str, ...], rows: Mapping[str, tuple[Any, ...]]) -> dict[str, Changes]:
+    """Name the settings of each dataset, which are written as a table."""
+    return {name: dict(zip(fields, row, strict=True)) for name, row in rows.items()}
+
+
 PLATONOV = (
     "Platonov et al. 2023, A critical look at the evaluation of GNNs under heterophily "
     "(yandex-research/heterophilous-graphs: train.py)"
 )
 # Their layers are 1 to 5, chosen on validation; the code's default is 5.
-_PLATONOV = replace(PAPER, learning_rate=3e-5, weight_decay=0.0, max_epochs=1000, patience=1000)
+_PLATONOV: dict[str, Any] = {
+    "learning_rate": 3e-5, "weight_decay": 0.0, "max_epochs": 1000, "patience": 1000,
+}  # fmt: skip
 
 
 def _block(name: str, title: str, aggregation: str, operator: str) -> System:
-    return System(
-        name,
-        title,
-        BlockGNNConfig(aggregation=aggregation),
-        operator=operator,
-        config=_PLATONOV,
-        setting="adapted",
-        reference=PLATONOV,
-        datasets=_measured({}),
-    )
+    model = BlockGNNConfig(aggregation=aggregation)
+    datasets = _measured({})
+    return peer(name, title, model, PLATONOV, operator=operator, datasets=datasets, **_PLATONOV)
 
 
 LUO = "Luo et al. 2024, Classic GNNs are Strong Baselines (LUOyk1999/tunedGNN: run_gnn.sh)"
-_LUO_FIELDS: tuple[str, ...] = (
+_LUO_FIELDS = (
     "n_layers", "hidden_size", "norm", "residual", "dropout", "learning_rate", "weight_decay",
     "max_epochs",
 )  # fmt: skip
@@ -97,23 +96,14 @@ _LUO_ROWS: dict[str, dict[str, tuple[Any, ...]]] = {
 
 
 def _classic(name: str, title: str, convolution: str) -> System:
-    rows = {
-        dataset: dict(zip(_LUO_FIELDS, row, strict=True))
-        for dataset, row in _LUO_ROWS[convolution].items()
-    }
-    return System(
-        name,
-        title,
-        # Where they ran nothing: as on Squirrel, with fewer columns and a slower rate.
-        ClassicGNNConfig(convolution=convolution, n_layers=4, hidden_size=128),
-        config=replace(PAPER, learning_rate=5e-3, max_epochs=500, patience=500),
-        setting="adapted",
-        reference=LUO,
-        # They train to the end.
-        datasets=_measured(
-            {dataset: {**row, "patience": row["max_epochs"]} for dataset, row in rows.items()}
-        ),
-    )
+    rows = _rows(_LUO_FIELDS, _LUO_ROWS[convolution])
+    # They train to the end.
+    datasets = {dataset: {**row, "patience": row["max_epochs"]} for dataset, row in rows.items()}
+    # Where they ran nothing: as on Squirrel, with fewer columns and a slower rate.
+    return peer(
+        name, title, ClassicGNNConfig(convolution=convolution, n_layers=4, hidden_size=128), LUO,
+        datasets=_measured(datasets), learning_rate=5e-3, max_epochs=500, patience=500,
+    )  # fmt: skip
 
 
 MAURYA = (
@@ -122,58 +112,55 @@ MAURYA = (
 )
 
 
-def _fsgnn(
-    decay: float, scores: float, dropout: float, rate: float, scores_rate: float, decayed: str
-) -> Changes:
-    return {
-        "weight_decay": decay,
-        "filter_weight_decay": scores,
-        "dropout": dropout,
-        "learning_rate": rate,
-        "filter_learning_rate": scores_rate,
-        "decayed": decayed,
-    }
-
-
+_FSGNN_FIELDS = (
+    "weight_decay", "filter_weight_decay", "dropout", "learning_rate", "filter_learning_rate",
+    "decayed",
+)  # fmt: skip
 # Their two linear layers have a decay each: the larger, and on which it is; equal ones on both.
-_FSGNN: dict[str, Changes] = {
-    "cora": _fsgnn(1e-3, 0.1, 0.6, 0.01, 0.01, "encoder"),
-    "citeseer": _fsgnn(1e-3, 1e-4, 0.5, 0.01, 0.005, "encoder"),
-    "pubmed": _fsgnn(1e-4, 0.01, 0.7, 0.01, 0.005, "both"),
-    "chameleon": _fsgnn(0.0, 0.1, 0.5, 0.005, 0.005, "both"),
-    "wisconsin": _fsgnn(1e-3, 1e-4, 0.5, 0.01, 0.01, "encoder"),
-    "texas": _fsgnn(1e-3, 1e-3, 0.7, 0.01, 0.01, "encoder"),
-    "cornell_geomgcn": _fsgnn(1e-3, 0.0, 0.5, 0.01, 0.01, "both"),
-    "squirrel": _fsgnn(1e-3, 0.1, 0.7, 0.01, 0.04, "head"),
-    "actor": {**_fsgnn(1e-3, 0.01, 0.7, 0.01, 0.01, "head"), "unit_hops": False},
-}
+_FSGNN: dict[str, Changes] = _rows(
+    _FSGNN_FIELDS,
+    {
+        "cora": (1e-3, 0.1, 0.6, 0.01, 0.01, "encoder"),
+        "citeseer": (1e-3, 1e-4, 0.5, 0.01, 0.005, "encoder"),
+        "pubmed": (1e-4, 0.01, 0.7, 0.01, 0.005, "both"),
+        "chameleon": (0.0, 0.1, 0.5, 0.005, 0.005, "both"),
+        "wisconsin": (1e-3, 1e-4, 0.5, 0.01, 0.01, "encoder"),
+        "texas": (1e-3, 1e-3, 0.7, 0.01, 0.01, "encoder"),
+        "cornell_geomgcn": (1e-3, 0.0, 0.5, 0.01, 0.01, "both"),
+        "squirrel": (1e-3, 0.1, 0.7, 0.01, 0.04, "head"),
+        "actor": (1e-3, 0.01, 0.7, 0.01, 0.01, "head"),
+    },
+)
+_FSGNN["actor"] = {**_FSGNN["actor"], "unit_hops": False}
 
 LUAN = (
     "Luan et al. 2022, Revisiting Heterophily For GNNs "
     "(SitaoLuan/ACM-GNN: acmgcnp_reproduce_fixed_splits.sh, variant 0)"
 )
-_ACM_FIELDS: tuple[str, ...] = ("learning_rate", "structure", "weight_decay", "dropout")
-_ACM_ROWS: dict[str, tuple[float, bool, float, float]] = {
-    "cornell_geomgcn": (0.05, False, 1e-3, 0.1),
-    "wisconsin": (0.01, True, 1e-3, 0.1),
-    "texas": (0.01, True, 5e-4, 0.2),
-    "actor": (0.05, False, 5e-3, 0.0),
-    "chameleon": (0.05, True, 1e-4, 0.7),
-    "squirrel": (0.002, True, 1e-4, 0.6),
-    "cora": (0.002, False, 0.0, 0.6),
-    "citeseer": (0.01, False, 5e-5, 0.3),
-    "pubmed": (0.05, False, 5e-5, 0.3),
-}
+_ACM = _rows(
+    ("learning_rate", "structure", "weight_decay", "dropout"),
+    {
+        "cornell_geomgcn": (0.05, False, 1e-3, 0.1),
+        "wisconsin": (0.01, True, 1e-3, 0.1),
+        "texas": (0.01, True, 5e-4, 0.2),
+        "actor": (0.05, False, 5e-3, 0.0),
+        "chameleon": (0.05, True, 1e-4, 0.7),
+        "squirrel": (0.002, True, 1e-4, 0.6),
+        "cora": (0.002, False, 0.0, 0.6),
+        "citeseer": (0.01, False, 5e-5, 0.3),
+        "pubmed": (0.05, False, 5e-5, 0.3),
+    },
+)
 
 LI = (
     "Li et al. 2022, Finding Global Homophily in GNNs When Meeting Heterophily "
     "(RecklessRonan/GloGNN: run_glognn_sota_reproduce_small.sh)"
 )
-_GLO_FIELDS: tuple[str, ...] = (
+_GLO_FIELDS = (
     "learning_rate", "dropout", "weight_decay", "alpha", "beta", "gamma", "delta", "n_layers",
     "n_hops",
 )  # fmt: skip
-_GLO_ROWS: dict[str, tuple[float, ...]] = {
+_GLO_ROWS = {
     "chameleon": (0.01, 0.0, 5e-5, 0.0, 1.0, 0.0, 0.0, 2, 1),
     "cornell_geomgcn": (0.01, 0.0, 5e-5, 0.0, 1.0, 0.0, 1.0, 2, 1),
     # Their line has delta = 1, features alone, which does not give what they print; that of
@@ -191,6 +178,14 @@ _GLO_ROWS: dict[str, tuple[float, ...]] = {
 _GLO_SHORT = ("actor", "pubmed", "cora", "citeseer")
 # They test the last epoch; on these, accuracy rises long after the least validation loss.
 _GLO_LATE = ("chameleon", "squirrel")
+_GLO = {
+    name: {
+        **row,
+        "patience": 40 if name in _GLO_SHORT else 200,
+        "monitor": "accuracy" if name in _GLO_LATE else "loss",
+    }
+    for name, row in _rows(_GLO_FIELDS, _GLO_ROWS).items()
+}
 
 LATER_SYSTEMS = (
     _block("gcn-blocks", "GCN (Platonov et al.)", "gcn", "augmented_adjacency"),
@@ -200,62 +195,26 @@ LATER_SYSTEMS = (
     _classic("gcn-tuned", "GCN (Luo et al.)", "gcn"),
     _classic("sage-tuned", "GraphSAGE (Luo et al.)", "sage"),
     _classic("gat-tuned", "GAT (Luo et al.)", "gat"),
-    System(
-        "fsgnn",
-        "FSGNN",
-        FSGNNConfig(),
-        config=replace(PAPER, learning_rate=0.01, monitor="loss", patience=100),
-        setting="adapted",
-        reference=MAURYA,
-        datasets=_measured(_FSGNN),
+    peer(
+        "fsgnn", "FSGNN", FSGNNConfig(), MAURYA, datasets=_measured(_FSGNN), monitor="loss",
+        patience=100,
+    ),
+    peer(
+        "acm-gcn", "ACM-GCN+", ACMGCNConfig(), LUAN, datasets=_measured(_ACM), monitor="loss",
+        max_epochs=5000,
+    ),
+    peer(
+        "glognn", "GloGNN", GloGNNConfig(), LI, datasets=_measured(_GLO), weight_decay=5e-5,
+        monitor="loss", max_epochs=2000,
     ),
     System(
-        "acm-gcn",
-        "ACM-GCN+",
-        ACMGCNConfig(),
-        config=replace(PAPER, learning_rate=0.01, monitor="loss", max_epochs=5000),
-        setting="adapted",
-        reference=LUAN,
-        datasets=_measured(
-            {name: dict(zip(_ACM_FIELDS, row, strict=True)) for name, row in _ACM_ROWS.items()}
-        ),
-    ),
-    System(
-        "glognn",
-        "GloGNN",
-        GloGNNConfig(),
-        config=replace(
-            PAPER, learning_rate=0.01, weight_decay=5e-5, monitor="loss", max_epochs=2000
-        ),
-        setting="adapted",
-        reference=LI,
-        datasets=_measured(
-            {
-                name: {
-                    **dict(zip(_GLO_FIELDS, row, strict=True)),
-                    "patience": 40 if name in _GLO_SHORT else 200,
-                    "monitor": "accuracy" if name in _GLO_LATE else "loss",
-                }
-                for name, row in _GLO_ROWS.items()
-            }
-        ),
-    ),
-    System(
-        "trees",
-        "Boosted trees on neighbours' averages",
-        TreesConfig(),
-        operator="adjacency",
-        setting="own",
+        "trees", "Boosted trees on neighbours' averages", TreesConfig(), "adjacency",
+        setting="own", view="averages",
         reference="Bazhenov et al. 2025, GraphLand: trees on features and neighbours' averages",
-        view="averages",
     ),
     System(
-        "correct-and-smooth",
-        "MLP with C&S",
-        None,
-        operator="adjacency",
-        setting="adapted",
+        "correct-and-smooth", "MLP with C&S", None, "adjacency", setting="adapted",
         reference="Huang et al. 2021, Combining Label Propagation and Simple Models (C&S)",
         predict=correct_and_smooth_mlp,
     ),
-)
+)  # fmt: skip

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from graphfilter.models import (
     APGCNConfig,
     ARMAConfig,
@@ -20,128 +18,63 @@ from graphfilter.models import (
     NLGNNConfig,
     propagate_labels,
 )
-from graphfilter.systems.system import PAPER, System
+from graphfilter.systems.system import System, peer
 
 CHEN = "Chen et al. 2020, Simple and Deep Graph Convolutional Networks"
 
-_FAST = replace(PAPER, learning_rate=0.01)
-
 PEER_SYSTEMS = (
-    System(
-        "gcn",
-        "GCN",
-        GCNConfig(),
-        config=_FAST,
-        setting="adapted",
-        reference="Kipf & Welling 2017, Semi-Supervised Classification with GCNs",
+    peer(
+        "gcn", "GCN", GCNConfig(),
+        "Kipf & Welling 2017, Semi-Supervised Classification with GCNs",
     ),
-    System(
-        "gat",
-        "GAT",
-        GATConfig(),
-        config=replace(PAPER, learning_rate=0.005),
-        setting="adapted",
-        reference="Veličković et al. 2018, Graph Attention Networks",
+    peer(
+        "gat", "GAT", GATConfig(), "Veličković et al. 2018, Graph Attention Networks",
+        learning_rate=0.005,
     ),
-    System(
-        "gcnii",
-        "GCNII (0.5, 0.5)",
-        GCNIIConfig(alpha=0.5, theta=0.5),
-        config=replace(_FAST, weight_decay=1e-4),
-        reference=CHEN,
+    peer(
+        "gcnii", "GCNII (0.5, 0.5)", GCNIIConfig(alpha=0.5, theta=0.5), CHEN, setting="paper",
+        weight_decay=1e-4,
     ),
-    System(
-        "jknet-dropedge",
-        "JKNet+DE",
-        JKNetConfig(),
-        config=replace(PAPER, learning_rate=0.005),
-        setting="adapted",
-        reference="Xu et al. 2018, Jumping Knowledge Networks; Rong et al. 2020, DropEdge",
+    peer(
+        "jknet-dropedge", "JKNet+DE", JKNetConfig(),
+        "Xu et al. 2018, Jumping Knowledge Networks; Rong et al. 2020, DropEdge",
+        learning_rate=0.005,
     ),
-    System(
-        "mixhop",
-        "MixHop",
-        MixHopConfig(),
-        config=_FAST,
-        setting="adapted",
-        reference="Abu-El-Haija et al. 2019, MixHop",
-    ),
-    System(
-        "arma",
-        "ARMA",
-        ARMAConfig(),
+    peer("mixhop", "MixHop", MixHopConfig(), "Abu-El-Haija et al. 2019, MixHop"),
+    peer(
+        "arma", "ARMA", ARMAConfig(),
+        "Bianchi et al. 2019, Graph Neural Networks with Convolutional ARMA Filters",
         operator="adjacency",
-        config=_FAST,
-        setting="adapted",
-        reference="Bianchi et al. 2019, Graph Neural Networks with Convolutional ARMA Filters",
     ),
-    System(
-        "chebnet",
-        "ChebNet",
-        ChebNetConfig(),
+    peer(
+        "chebnet", "ChebNet", ChebNetConfig(),
+        "Defferrard et al. 2016, CNNs on Graphs with Fast Localized Spectral Filtering",
         operator="laplacian",
-        config=_FAST,
-        setting="adapted",
-        reference="Defferrard et al. 2016, CNNs on Graphs with Fast Localized Spectral Filtering",
+    ),
+    # One of the settings its authors search; their AdamW hardly decays (2e-6 a step).
+    peer(
+        "linkx", "LINKX", LINKXConfig(hidden_size=256, n_layers=1),
+        "Lim et al. 2021, Large Scale Learning on Non-Homophilous Graphs",
+        operator="adjacency", learning_rate=0.002, weight_decay=1e-5,
+    ),
+    peer(
+        "ap-gcn", "AP-GCN", APGCNConfig(),
+        "Spinelli et al. 2020, Adaptive Propagation Graph Convolutional Network",
+        weight_decay=8e-3,
+    ),
+    peer("lanczosnet", "LanczosNet", LanczosNetConfig(), "Liao et al. 2019, LanczosNet"),
+    peer("graphsaint", "GraphSAINT", GraphSAINTConfig(), "Zeng et al. 2020, GraphSAINT"),
+    # An epoch is a pass over all batches, not one step.
+    peer(
+        "hop-mlp", "MLP on hops", HopNetworkConfig(),
+        "Frasca et al. 2020, SIGN: Scalable Inception Graph Neural Networks", patience=50,
+    ),
+    peer(
+        "nlgnn", "NLGNN", NLGNNConfig(), "Liu et al. 2021, Non-Local Graph Neural Networks"
     ),
     System(
-        "linkx",
-        "LINKX",
-        # One of the settings its authors search; their AdamW hardly decays (2e-6 a step).
-        LINKXConfig(hidden_size=256, n_layers=1),
-        operator="adjacency",
-        config=replace(PAPER, learning_rate=0.002, weight_decay=1e-5),
-        setting="adapted",
-        reference="Lim et al. 2021, Large Scale Learning on Non-Homophilous Graphs",
-    ),
-    System(
-        "ap-gcn",
-        "AP-GCN",
-        APGCNConfig(),
-        config=replace(_FAST, weight_decay=8e-3),
-        setting="adapted",
-        reference="Spinelli et al. 2020, Adaptive Propagation Graph Convolutional Network",
-    ),
-    System(
-        "lanczosnet",
-        "LanczosNet",
-        LanczosNetConfig(),
-        config=_FAST,
-        setting="adapted",
-        reference="Liao et al. 2019, LanczosNet",
-    ),
-    System(
-        "graphsaint",
-        "GraphSAINT",
-        GraphSAINTConfig(),
-        config=_FAST,
-        setting="adapted",
-        reference="Zeng et al. 2020, GraphSAINT",
-    ),
-    System(
-        "hop-mlp",
-        "MLP on hops",
-        HopNetworkConfig(),
-        # An epoch is a pass over all batches, not one step.
-        config=replace(_FAST, patience=50),
-        setting="adapted",
-        reference="Frasca et al. 2020, SIGN: Scalable Inception Graph Neural Networks",
-    ),
-    System(
-        "nlgnn",
-        "NLGNN",
-        NLGNNConfig(),
-        config=_FAST,
-        setting="adapted",
-        reference="Liu et al. 2021, Non-Local Graph Neural Networks",
-    ),
-    System(
-        "label-propagation",
-        "Label propagation",
-        None,
-        operator="adjacency",
-        setting="adapted",
+        "label-propagation", "Label propagation", None, "adjacency", setting="adapted",
         reference="Zhou et al. 2004, Learning with Local and Global Consistency",
         predict=propagate_labels,
     ),
-)
+)  # fmt: skip

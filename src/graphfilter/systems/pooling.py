@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -114,6 +114,11 @@ def fit_temperature(logits: Array, labels: NDArray[np.int64], weight: Array) -> 
         own = np.take_along_axis(z, labels[:, None], axis=1)[:, 0]
         return float(weight @ (log_sum(z) - own)) + log_temperature**2
 
+    return best_temperature(loss)
+
+
+def best_temperature(loss: Callable[[float], float]) -> float:
+    """Return the temperature whose logarithm has the least loss."""
     bounds = tuple(np.log(TEMPERATURES))
     return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
 

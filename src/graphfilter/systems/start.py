@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,12 @@ class Start:
         columns = self._columns(prepared, system)
         pairs = zip(self.of(system), networks, strict=False)
         return sum(_carry(old, new, columns) for old, new in pairs)
+
+    def after(self, system: System, n_seeds: int) -> Start:
+        """Return the start of further seeds of a system, without the networks of the first."""
+        taken = {id(network) for network in self.of(system)[:n_seeds]}
+        left = [pair for pair in self.networks if id(pair[1]) not in taken]
+        return replace(self, networks=left)
 
     def of(self, system: System) -> list[Network[Any]]:
         """Return the networks of the same config; none of models without epochs."""

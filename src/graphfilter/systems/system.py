@@ -174,6 +174,25 @@ class System:
         return replace(self, operator=operator, config=config, model=model)
 
 
+def peer(
+    name: str,
+    title: str,
+    model: ModelConfig,
+    reference: str,
+    *,
+    operator: str = "augmented_adjacency",
+    setting: str = "adapted",
+    datasets: Mapping[str, Mapping[str, Any]] | None = None,
+    learning_rate: float = 0.01,
+    **training: Any,
+) -> System:
+    """Describe a system of another paper; ``training`` are fields of its training config."""
+    return System(
+        name, title, model, operator, replace(PAPER, learning_rate=learning_rate, **training),
+        setting, reference, datasets=datasets or {},
+    )  # fmt: skip
+
+
 def _nested(config: Config | None) -> list[Config]:
     """Return a config and those inside it."""
     if config is None:

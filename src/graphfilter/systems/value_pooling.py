@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from graphfilter.systems.pooling import STRENGTH, TEMPERATURES, Pool
+from graphfilter.systems.pooling import STRENGTH, Pool, best_temperature
 
 Array = NDArray[np.float64]
 
@@ -202,8 +202,7 @@ def _temperature(margins: Array, centre: float, strength: float) -> float:
         value = np.logaddexp(0, -margins / np.exp(log_temperature)).sum()
         return float(value + strength * away**2)
 
-    bounds = tuple(np.log(TEMPERATURES))
-    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
+    return best_temperature(loss)
 
 
 def _mean_shares(contributed: Array) -> Array:

@@ -5,13 +5,7 @@ a frame in memory (:mod:`.frames`). Everything else is the same for both, and kn
 :mod:`.build` gives the parts that ``graph`` makes one of.
 """
 
-from graphfilter.tables.build import (
-    GraphParts,
-    asked_features,
-    read_attributes,
-    read_parts,
-    telling,
-)
+from graphfilter.tables.build import GraphParts, read_parts, telling
 from graphfilter.tables.cells import only_in
 from graphfilter.tables.columns import (
     ID_NAMES,
@@ -19,7 +13,6 @@ from graphfilter.tables.columns import (
     SPLIT_NAMES,
     Columns,
     choose_merge,
-    is_index,
 )
 from graphfilter.tables.edges import (
     EdgeRoles,
@@ -44,12 +37,18 @@ from graphfilter.tables.named_columns import (
     read_times,
 )
 from graphfilter.tables.parquet_table import ParquetTable
-from graphfilter.tables.roles import choose_edge_roles, guess_vertex_roles, settle_vertex_roles
-from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
-from graphfilter.tables.suggestions import suggest
+from graphfilter.tables.roles import choose_edge_roles
+from graphfilter.tables.source import TableSource, at_row, reading_table
 from graphfilter.tables.text_format import TextOptions
 from graphfilter.tables.times import Times, parse_moment
 from graphfilter.tables.unused import say_unused
+from graphfilter.tables.vertices import (
+    VertexColumns,
+    check_named,
+    check_rows,
+    read_attributes,
+    repeated_id,
+)
 
 __all__ = [
     "ID_NAMES",
@@ -70,17 +69,17 @@ __all__ = [
     "TableSource",
     "TextOptions",
     "Times",
-    "asked_features",
+    "VertexColumns",
     "at_row",
     "check_ends",
+    "check_named",
     "check_not_same",
+    "check_rows",
     "choose_edge_roles",
     "choose_merge",
     "encode_column",
     "encode_labels",
-    "guess_vertex_roles",
     "hash_text",
-    "is_index",
     "match_labels",
     "note_near_ids",
     "note_rows",
@@ -88,7 +87,6 @@ __all__ = [
     "open_pair",
     "open_table",
     "parse_moment",
-    "place_of_row",
     "read_attributes",
     "read_edge_blocks",
     "read_frames",
@@ -98,9 +96,8 @@ __all__ = [
     "read_parts",
     "read_times",
     "reading_table",
+    "repeated_id",
     "say_unused",
-    "settle_vertex_roles",
-    "suggest",
     "telling",
     "with_gaps",
 ]

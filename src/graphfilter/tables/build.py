@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,25 +10,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import DataFileError, GraphFilterError
+from graphfilter.errors import GraphFilterError
 from graphfilter.splits import Split
-from graphfilter.tables.cells import distinct, index_in, is_text, missing_column
-from graphfilter.tables.columns import Columns, choose_merge, is_index
+from graphfilter.tables.cells import distinct, index_in, is_text
+from graphfilter.tables.columns import Columns, choose_merge
 from graphfilter.tables.edges import Elsewhere, read_edges
 from graphfilter.tables.encoded import Features
 from graphfilter.tables.encoding import TableEncoder
-from graphfilter.tables.label_columns import read_labels, read_split
-from graphfilter.tables.labels import UNLABELLED, encode_labels
+from graphfilter.tables.labels import UNLABELLED
 from graphfilter.tables.mismatch import note_near_ids
-from graphfilter.tables.roles import (
-    choose_edge_roles,
-    guess_vertex_roles,
-    settle_vertex_roles,
-)
-from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
-from graphfilter.tables.suggestions import suggest
+from graphfilter.tables.roles import choose_edge_roles
+from graphfilter.tables.source import TableSource, reading_table
 from graphfilter.tables.times import Times
 from graphfilter.tables.unused import say_unused
+from graphfilter.tables.vertices import (
+    VertexColumns,
+    check_named,
+    check_rows,
+    read_attributes,
+    repeated_id,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -112,24 +112,12 @@ def read_parts(
     unlabelled = unlabelled or columns.unlabelled or UNLABELLED
     notes = [*vertices.found, *edges.found]
     with telling(notes):
-        remembered = {} if encoder is None else dict(encoder.roles)
-        asked = asked_features(vertices, columns, encoder)
-        not_free = asked.union(columns.drop)
-        told, guesses = guess_vertex_roles(vertices, columns, remembered, not_free)
-        by_name = {*told.values(), *(guess.column for guess in guesses)}
-        all_free = not columns.features and encoder is None
-        table = _read_vertices(vertices, by_name | asked, columns.drop if all_free else None)
-        roles, text = settle_vertex_roles(
-            vertices, table, edges, columns, told, guesses, not_free
-        )  # fmt: skip
-        notes += text
+        own = VertexColumns(vertices, edges, columns, encoder)
+        table = _read_vertices(vertices, own.needed, columns.drop if own.all_free else None)
+        own.settle(table, notes)
+        roles, remembered = own.roles, own.remembered
         if roles["id"] not in table.column_names:
             table = vertices.read([*table.column_names, roles["id"]])
-        if all_free:
-            taken = {*roles.values(), *columns.drop}
-            asked |= {
-                name for name in table.column_names if name not in taken and not is_index(name)
-            }
         with reading_table(vertices):
             ids = _check_ids(vertices.as_ids(table.column(roles["id"])), vertices)
         notes += note_near_ids(ids, vertices)
@@ -140,7 +128,7 @@ def read_parts(
         attributes = read_attributes(
             table, vertices, roles, unlabelled, notes, check=encoder is None
         )
-        features, encoder = _encode(table, vertices, columns, roles, asked, encoder, notes)
+        features, encoder = _encode(table, vertices, own, encoder, notes)
         rows = read_edges(edges, edge_roles, vertices, ends, roles["id"], allow_missing, elsewhere)
         notes += rows.notes
         if edge_roles.header:
@@ -183,95 +171,38 @@ def _others(elsewhere: Elsewhere | None, ids: pa.Array) -> pa.Array:
     return known.filter(pa.array(index_in(pa.chunked_array([known]), ids) < 0))
 
 
-def asked_features(table: TableSource, columns: Columns, encoder: TableEncoder | None) -> set[str]:
-    """Return the columns that are asked for as features; they must be there."""
-    asked = {*columns.features, *columns.categorical, *(name for name, _ in columns.kinds)}
-    asked |= {columns.vertex_kind} if columns.vertex_kind is not None else set()
-    if encoder is not None:
-        asked = {column.name for column in encoder.columns} | {encoder.vertex_kind} - {""}
-    names = table.names
-    for name in sorted(asked.union(columns.drop).difference(names)):
-        raise missing_column(table, name, names)
-    return asked
-
-
 def _read_vertices(
     source: TableSource, needed: Collection[str], drop: Collection[str] | None
 ) -> pa.Table:
-    """Read the columns that are needed; all but those to drop where that is said.
-
-    Columns that share a name cannot be told apart, and are not read; those are without one.
-    """
-    names = [name for name, n in Counter(source.names).items() if n == 1]
+    """Read the columns that are needed; all but those to drop where that is said."""
+    names = source.usable_names
     wanted = needed if drop is None else {*needed, *names}.difference(drop)
     table = source.read([name for name in names if name in wanted or name in needed])
-    if table.num_rows == 0:
-        raise DataFileError(source, "a table of vertices must have at least one row; got none.")
+    check_rows(table.num_rows, source)
     return table
 
 
 def _check_ids(ids: pa.ChunkedArray, source: TableSource) -> pa.Array:
     """Check that every vertex has an id of its own."""
-    if (row := ids.index("").as_py()) >= 0:
-        raise at_row(source, row, "the vertex id is empty. Give every vertex an id of its own.")
+    check_named(ids, source)
     if len(ids.unique()) < len(ids):
         words, codes = distinct(ids)
         first = np.unique(codes, return_index=True)[1].tolist()
         row = int(np.setdiff1d(np.arange(len(codes)), first)[0])
-        word, number = place_of_row(source, first[codes[row]])
-        problem = f"{words[codes[row]]!r} is also on {word} {number}"
-        raise at_row(
-            source, row, (f"vertex id {problem}. Keep one, or name another column with `id`.")
-        )
+        raise repeated_id(source, row, first[codes[row]], words[codes[row]])
     return ids.combine_chunks()
-
-
-def read_attributes(
-    table: pa.Table,
-    source: TableSource,
-    roles: Mapping[str, str],
-    unlabelled: Sequence[str],
-    notes: list[str],
-    *,
-    check: bool,
-) -> dict[str, Any]:
-    """Read labels and split."""
-    read: dict[str, Any] = {}
-    with reading_table(source):
-        if "label" in roles:
-            column = table[roles["label"]]
-            codes, classes, found_notes = read_labels(
-                column, roles["label"], unlabelled, check=check
-            )
-            if source.is_typed and not is_text(column.type):
-                codes, classes = encode_labels(column.to_pylist(), unlabelled=unlabelled)
-            read["labels"], read["classes"] = codes, classes
-            notes += found_notes
-        if "split" in roles:
-            read["splits"] = read_split(table[roles["split"]], source)
-    return read
 
 
 def _encode(
     table: pa.Table,
     source: TableSource,
-    columns: Columns,
-    roles: Mapping[str, str],
-    asked: set[str],
+    own: VertexColumns,
     encoder: TableEncoder | None,
     notes: list[str],
 ) -> tuple[Any, TableEncoder]:
     """Encode the features as the encoder says, or as one does that is fitted to them."""
     if encoder is None:
-        features = table.select([n for n in table.column_names if n in asked])
-        encoder = TableEncoder.fit(
-            features, source, columns.categorical, columns.features, kinds=dict(columns.kinds),
-            decimal=source.decimal, hint=source.decimal_hint, vertex_kind=columns.vertex_kind,
-        )  # fmt: skip
-        notes += encoder.notes
-        notes += suggest(
-            table, encoder, source, labelled=bool("label" in roles or columns.predicted)
-        )
+        encoder = own.fit_encoder(table, notes)
         return encoder.transform(table, source) if encoder.columns else None, encoder
     matrix, found_notes = encoder.encode(table, source)
     notes += found_notes

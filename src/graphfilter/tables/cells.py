@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import DataFileError
+from graphfilter.errors import DataFileError, did_you_mean
 from graphfilter.wording import listed_names
 
 if TYPE_CHECKING:
@@ -23,8 +22,7 @@ WITHOUT_WIDTH = "[\u200b-\u200d\u2060\ufeff\u00ad]"
 
 def missing_column(path: str | PathLike[str], name: str, names: Sequence[str]) -> DataFileError:
     """Make the error for a missing column: the nearest name, and the existing ones."""
-    near = get_close_matches(name, [n for n in names if len(n) < 80], n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
+    hint = did_you_mean(name, [n for n in names if len(n) < 80])
     problem = f"there is no column {name!r}{hint} Columns: {listed_names(names)}."
     if len(names) == 1:
         problem += " If there are more, set what separates them with `delimiter`."
@@ -40,6 +38,14 @@ def as_text(column: Any, *, trim: bool = False) -> Any:
     text = column if column.type == pa.string() else column.cast(pa.string())
     text = text.fill_null("") if text.null_count else text
     return pc.call_function("utf8_trim_whitespace", [text]) if trim else text
+
+
+def numbered_words(column: Any) -> tuple[Any, NDArray[np.int32]]:
+    """Return the different words of a column as an Arrow array, and the number of each row's."""
+    text = as_text(column)
+    text = text.combine_chunks() if hasattr(text, "combine_chunks") else text
+    encoded = text.dictionary_encode()
+    return encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False)
 
 
 def as_ids(column: Any) -> Any:
@@ -120,3 +126,10 @@ def is_usable(kind: Any) -> bool:
     kind = kind.value_type if is_type.is_dictionary(kind) else kind
     is_number = is_type.is_integer(kind) or is_type.is_floating(kind) or is_type.is_decimal(kind)
     return is_number or is_type.is_boolean(kind) or is_type.is_null(kind) or is_text(kind)
+
+
+def as_mask(values: NDArray[np.bool_] | list[bool]) -> Any:
+    """Return truth values as Arrow filters by them."""
+    import pyarrow as pa
+
+    return pa.array(values, type=pa.bool_())

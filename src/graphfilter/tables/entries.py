@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import DataFileError
 from graphfilter.tables import dates, words
-from graphfilter.tables.cells import as_text, index_in, is_usable, value_type
+from graphfilter.tables.cells import as_mask, as_text, index_in, is_usable, value_type
 from graphfilter.tables.checked import read_numbers
 from graphfilter.tables.encoded import EncodedColumn
 from graphfilter.tables.fitting import read_list
@@ -40,7 +40,7 @@ def encode_column(
     if not how.of_kinds:
         return _ENCODE[how.kind](column, how, path)
     own = are_of(vertex_kinds, how.of_kinds)
-    entries, note = _ENCODE[how.kind](column.filter(_mask(own)), how, path)
+    entries, note = _ENCODE[how.kind](column.filter(as_mask(own)), how, path)
     return _spread(entries, how, own), note
 
 
@@ -188,12 +188,6 @@ def _spread(entries: Entries, how: EncodedColumn, own: NDArray[np.bool_]) -> Ent
             parts[i] = put[order], filled[order]
     index, values = (np.concatenate(part) for part in zip(*parts, strict=True))
     return index, values, np.array([len(own) for own, _ in parts], dtype=np.int64)
-
-
-def _mask(values: NDArray[np.bool_]) -> Any:
-    import pyarrow as pa
-
-    return pa.array(values, type=pa.bool_())
 
 
 def _check_readable(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphfilter.errors import DataFileError
 from graphfilter.storage import EDGE_BYTES, PARSE_ERRORS, Budget, reading
-from graphfilter.tables.source import TableSource
+from graphfilter.tables.source import HeldTable
 from graphfilter.tables.text_format import TextOptions
 from graphfilter.wording import count, listed_names
 
@@ -35,7 +35,7 @@ def excel_file(path: Path) -> Path:
     return path.with_name(file) if sign and file.lower().endswith(".xlsx") else path
 
 
-class ExcelTable(TableSource):
+class ExcelTable(HeldTable):
     """A sheet of a workbook: the one that is named, else the first that shows anything.
 
     Its first row that holds anything is the header.
@@ -48,16 +48,9 @@ class ExcelTable(TableSource):
         self.decimal = options.decimal
         self._table = self._read_table()
 
-    @property
-    def names(self) -> list[str]:
-        return self._table.column_names
-
-    def read(self, names: list[str]) -> pa.Table:
-        return self._table.select(names)
-
     def read_batches(self, names: list[str], header: bool) -> Iterator[pa.RecordBatch]:
         Budget(self._path).spend(EDGE_BYTES * len(self._table), f"{len(self._table):,} edges")
-        yield from self._table.select(names).to_batches()
+        yield from super().read_batches(names, header)
 
     def _read_table(self) -> pa.Table:
         import pyarrow as pa

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.tables import dates, words
-from graphfilter.tables.cells import as_text, value_type
+from graphfilter.tables.cells import as_mask, as_text, value_type
 from graphfilter.tables.encoded import EncodedColumn
 from graphfilter.tables.numbers import (
     DecimalSigns,
@@ -239,12 +239,6 @@ def otherwise(name: str, kind: str) -> str:
     return f"to change this: `kinds={((name, kind),)}`"
 
 
-def _mask(values: list[bool]) -> Any:
-    import pyarrow as pa
-
-    return pa.array(values, type=pa.bool_())
-
-
 def _is_time(kind: Any) -> bool:
     import pyarrow.types as is_type
 
@@ -257,6 +251,6 @@ def _say_units(read: Numbers) -> str:
 
 
 def _say_words(column: Any, name: str, mask: NDArray[np.bool_], what: str) -> str:
-    found = as_text(column.filter(_mask(mask.tolist()))).unique().to_pylist()
+    found = as_text(column.filter(as_mask(mask.tolist()))).unique().to_pylist()
     n = count(int(mask.sum()), "cell is", "cells are")
     return f"column {name!r}: {n} not {what} ({listed_names(found, 3)}): read as missing."

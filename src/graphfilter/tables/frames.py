@@ -6,14 +6,14 @@ interface (``__arrow_c_stream__``), which pyarrow reads by itself. A dict of col
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from graphfilter.errors import GraphError, check_name
 from graphfilter.tables.build import GraphParts, read_parts
 from graphfilter.tables.cells import value_type
 from graphfilter.tables.columns import Columns
-from graphfilter.tables.source import TableSource
+from graphfilter.tables.source import HeldTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,7 +22,7 @@ _COLUMNS = ("weight", "split", "edge_kind", "vertex_kind", "merge", "edge_time")
 _SETTINGS = ("unlabelled", "allow_missing", "directed")
 
 
-class FrameTable(TableSource):
+class FrameTable(HeldTable):
     """A table in memory."""
 
     is_typed = True
@@ -30,16 +30,6 @@ class FrameTable(TableSource):
     def __init__(self, frame: Any, label: str) -> None:
         super().__init__(label)
         self._table = _with_plain_words(_as_arrow(frame, label))
-
-    @property
-    def names(self) -> list[str]:
-        return self._table.column_names
-
-    def read(self, names: list[str]) -> pa.Table:
-        return self._table.select(names)
-
-    def read_batches(self, names: list[str], header: bool) -> Iterator[pa.RecordBatch]:
-        yield from self._table.select(names).to_batches()
 
 
 def read_frames(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -130,7 +129,7 @@ def _guess_id(
     by_name = next((guess for guess in guesses if guess.role == "id"), None)
     others = [guess for guess in guesses if guess.role != "id"]
     taken = {*not_free, *chosen.values(), *(guess.column for guess in others)}
-    free = [name for name, n in Counter(table.names).items() if n == 1 and name not in taken]
+    free = [name for name in table.usable_names if name not in taken]
     if not free:
         return others
     ends = _sample_ends(edges, columns)

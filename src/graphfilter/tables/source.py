@@ -89,6 +89,11 @@ class TableSource(ABC):
     def names(self) -> list[str]:
         """The names of the columns."""
 
+    @property
+    def usable_names(self) -> list[str]:
+        """The columns that share their name with no other; those cannot be told apart."""
+        return [name for name, n in Counter(self.names).items() if n == 1]
+
     def as_ids(self, column: Any) -> Any:
         """Turn a column into ids, as text."""
         ids = as_ids(column)
@@ -98,7 +103,7 @@ class TableSource(ABC):
         """Read the beginning of the table, all columns that have a name of their own."""
         import pyarrow as pa
 
-        names = [name for name, n in Counter(self.names).items() if n == 1]
+        names = self.usable_names
         batch = next(iter(self.read_batches(names, True)), None) if names else None
         if batch is None:
             return pa.table({name: pa.array([], pa.string()) for name in names})
@@ -111,6 +116,22 @@ class TableSource(ABC):
     @abstractmethod
     def read_batches(self, names: list[str], header: bool) -> Iterator[pa.RecordBatch]:
         """Read these columns piece by piece; without a header they are called f0, f1, ..."""
+
+
+class HeldTable(TableSource):
+    """A table that is in memory as a whole, as ``_table``."""
+
+    _table: pa.Table
+
+    @property
+    def names(self) -> list[str]:
+        return self._table.column_names
+
+    def read(self, names: list[str]) -> pa.Table:
+        return self._table.select(names)
+
+    def read_batches(self, names: list[str], header: bool) -> Iterator[pa.RecordBatch]:
+        yield from self._table.select(names).to_batches()
 
 
 def place_of_row(where: str | PathLike[str], row: int, *, header: bool = True) -> tuple[str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
@@ -27,7 +26,7 @@ def say_unused(table: TableSource, roles: EdgeRoles, *, without: Collection[str]
     """
     if not roles.header:
         return []
-    names = [name for name, n in Counter(table.names).items() if n == 1]
+    names = table.usable_names
     left = [name for name in names if name not in roles.names and not is_index(name)]
     if not left:
         return []

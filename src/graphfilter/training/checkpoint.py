@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from graphfilter.errors import ModelFileError
 from graphfilter.operators import Operator, SparseFeatures
 from graphfilter.splits import Split
-from graphfilter.storage import read_tensors, write_tensors
+from graphfilter.storage import read_tensors, tensors_under, write_tensors
 from graphfilter.training.checkpoint_checks import check_checkpoint
 from graphfilter.training.division import Division
 from graphfilter.training.run import Run
@@ -98,8 +98,7 @@ class Checkpoint:
 
     def _take(self, tensors: dict[str, Tensor], content: dict[str, Any]) -> None:
         for r, (run, generator) in enumerate(zip(self.runs, self.generators, strict=True)):
-            start = f"run{r}."
-            own = {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
+            own = tensors_under(tensors, f"run{r}.")
             # Raises a RuntimeError where its numbers are not a state.
             generator.set_state(own.pop("generator"))
             run.load(own, content["runs"][r])

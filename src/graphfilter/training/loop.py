@@ -173,7 +173,7 @@ class Training:
 
     def advance(self, until: int, on_epoch: OnEpoch | None = None) -> None:
         """Train to the end of an epoch, or of all runs; the state is then kept."""
-        state, division = self._state, self._state.division
+        state = self._state
         started, before = time.perf_counter(), state.seconds
         saved = started + min(FIRST_CHECKPOINT - self._checkpoint_seconds, 0.0)
         work = multiplications(self._trained, self._operator, self._x)
@@ -185,13 +185,9 @@ class Training:
             if training != members:
                 members = training
                 epochs = [
-                    _make_epoch(
-                        [self.runs[r] for r in part], [state.generators[r] for r in part],
-                        self._operator, self._x, self._labels, self._class_weight,
-                        state.optimizer, division,
-                    )
+                    self._make_epoch(part)
                     for part in cohorts_of(members, self._trained, self._operator)
-                ]  # fmt: skip
+                ]
             turn = time.perf_counter()
             with threads_for(work, compiled=self._pace.threads):
                 for epoch in epochs:
@@ -217,6 +213,16 @@ class Training:
         for run in self.runs:
             run.best.clear()
 
+    def _make_epoch(self, part: Sequence[int]) -> Epoch | BatchEpoch:
+        """Return the epoch of runs trained together: of batches, where vertices stand alone."""
+        state, runs = self._state, [self.runs[r] for r in part]
+        generators = [state.generators[r] for r in part]
+        known = (self._labels, self._class_weight, state.optimizer)
+        if isinstance(first := runs[0].model, HopNetwork):
+            hops = first.hops(self._operator, self._x)
+            return BatchEpoch(runs[0], generators[0], hops, *known)
+        return Epoch(runs, generators, self._operator, self._x, *known, state.division)
+
     def results(self) -> list[FitResult]:
         """Return what every run has come to."""
         state = self._state
@@ -224,24 +230,6 @@ class Training:
         if state.division is None:
             return results
         return _whole(state.division, self.models, results, state.epoch - self._first_epoch)
-
-
-def _make_epoch(
-    runs: Sequence[Run],
-    generators: Sequence[torch.Generator],
-    operator: Operator,
-    x: Tensor | SparseFeatures,
-    labels: Tensor,
-    class_weight: Tensor | None,
-    optimizer: torch.optim.Optimizer,
-    division: Division | None,
-) -> Epoch | BatchEpoch:
-    """Return the epoch of runs that are trained together: of batches where vertices stand alone."""
-    first = runs[0].model
-    if isinstance(first, HopNetwork):
-        hops = first.hops(operator, x)
-        return BatchEpoch(runs[0], generators[0], hops, labels, class_weight, optimizer)
-    return Epoch(runs, generators, operator, x, labels, class_weight, optimizer, division)
 
 
 def _after_epoch(

@@ -28,23 +28,14 @@ class Progress:
 
     Examples
     --------
-    >>> import torch
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> network = gf.models.FilterNetwork(34, 2, gf.filters.StackedFilter())
-    >>> split = gf.splits.stratified(g.labels, seed=0)
-    >>> config = gf.training.TrainConfig(max_epochs=5)
-    >>> labels = torch.tensor(g.labels)
     >>> seen = []
     >>> def watch(progress):
     ...     seen.append(progress.epoch)
     ...     return progress.epoch == 3  # True ends training
     ...
-    >>> _ = gf.training.train(
-    ...     [network], operator, x, labels, [split], config, seeds=[0], on_epoch=watch
-    ... )
+    >>> _ = gf.SGFClassifier(max_epochs=5, random_state=0).fit(graph=g, on_epoch=watch)
     >>> seen
     [1, 2, 3]
     """

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from graphfilter.models import HopNetwork, Network
 from graphfilter.splits import Split
+from graphfilter.storage import tensors_under
 from graphfilter.training.batches import Batches
 from graphfilter.training.task import Task
 from graphfilter.training.tasks import CLASSIFICATION
@@ -48,16 +49,9 @@ class FitResult:
 
     Examples
     --------
-    >>> import torch
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> network = gf.models.FilterNetwork(34, 2, gf.filters.StackedFilter())
-    >>> split = gf.splits.stratified(g.labels, seed=0)
-    >>> config = gf.training.TrainConfig(max_epochs=5)
-    >>> labels = torch.tensor(g.labels)
-    >>> (result,) = gf.training.train([network], operator, x, labels, [split], config, seeds=[0])
+    >>> (result,) = gf.SGFClassifier(max_epochs=5, random_state=0).fit(graph=g).results_
     >>> result.history["alpha"].shape  # at the start and after each of 5 epochs, 16 layers
     (6, 16)
     """
@@ -79,22 +73,13 @@ class Run:
 
     Examples
     --------
-    >>> import torch
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> network = gf.models.FilterNetwork(34, 2, gf.filters.StackedFilter())
-    >>> split = gf.splits.stratified(g.labels, seed=0)
-    >>> config = gf.training.TrainConfig(max_epochs=5)
-    >>> labels = torch.tensor(g.labels)
     >>> seen = []
     >>> def watch(progress):
     ...     seen.extend(run.training for run in progress.runs)
     ...
-    >>> _ = gf.training.train(
-    ...     [network], operator, x, labels, [split], config, seeds=[0], on_epoch=watch
-    ... )
+    >>> _ = gf.SGFClassifier(max_epochs=5, random_state=0).fit(graph=g, on_epoch=watch)
     >>> seen
     [True, True, True, True, True]
     """
@@ -216,15 +201,10 @@ class Run:
 
     def load(self, tensors: Mapping[str, Tensor], counters: Mapping[str, Any]) -> None:
         """Restore what :meth:`tensors` and :meth:`counters` returned."""
-
-        def part(prefix: str) -> dict[str, Tensor]:
-            start = f"{prefix}."
-            return {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
-
-        self.model.load_state_dict(part("model"))
+        self.model.load_state_dict(tensors_under(tensors, "model."))
         device = self.train.device
-        self.best = {k: v.to(device, copy=True) for k, v in part("best").items()}
-        self.history = {k: v.tolist() for k, v in part("history").items()}
+        self.best = {k: v.to(device, copy=True) for k, v in tensors_under(tensors, "best.").items()}
+        self.history = {k: v.tolist() for k, v in tensors_under(tensors, "history.").items()}
         self.filter_history = list(tensors["filter_history"].cpu().numpy())
         self.best_score = float.fromhex(counters["best_score"])
         self.best_tie_break = float.fromhex(counters["best_tie_break"])

@@ -11,6 +11,9 @@ import json
 import math
 from typing import Any
 
+# Stands for uvicorn's protocol, which is not imported before it is used.
+_Protocol: Any = object
+
 # Connections at a time; one more is closed.
 MOST_CONNECTIONS = 500
 # Bytes of answers that nobody takes, of all connections; one more that is not taken is closed.
@@ -30,70 +33,69 @@ def prompt_protocol(seconds: float, seconds_to_take: float) -> type[Any]:
     byte after an answer, to the end of the headers; that of the body is limited where it is read.
     """
     base: Any = importlib.import_module("uvicorn.protocols.http.h11_impl").H11Protocol
+    limits = {"seconds": seconds, "seconds_to_take": seconds_to_take}
+    return type("PromptProtocol", (_Prompt, base), limits)
 
-    class PromptProtocol(base):
-        _late: Any = None
-        _untaken: Any = None
 
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            # Whatever the system does not take at once is waited for, and timed.
-            transport.set_write_buffer_limits(high=0)
-            if len(self.connections) > MOST_CONNECTIONS:
-                transport.close()
-            self._watch()
+class _Prompt(_Protocol):
+    seconds: float
+    seconds_to_take: float
+    _late: Any = None
+    _untaken: Any = None
 
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            self._watch()
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        # Whatever the system does not take at once is waited for, and timed.
+        transport.set_write_buffer_limits(high=0)
+        if len(self.connections) > MOST_CONNECTIONS:
+            transport.close()
+        self._watch()
 
-        def connection_lost(self, exc: Exception | None) -> None:
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_watch()
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._wait_for_less()
+        others = (one.transport for one in self.connections if one is not self)
+        if sum(other.get_write_buffer_size() for other in others) > MOST_UNTAKEN:
+            self.transport.abort()
+
+    def _wait_for_less(self, than: float = math.inf) -> None:
+        if (size := self.transport.get_write_buffer_size()) >= than:
+            self.transport.abort()
+        else:
+            self._untaken = self.loop.call_later(self.seconds_to_take, self._wait_for_less, size)
+
+    def resume_writing(self) -> None:
+        self._stop_waiting()
+        super().resume_writing()
+
+    def send_400_response(self, msg: str) -> None:
+        if self.cycle is None or not self.cycle.response_started or self.cycle.response_complete:
+            head = "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n"
+            head += f"Content-Length: {len(_NO_HTTP)}\r\nConnection: close\r\n\r\n"
+            self.transport.write(head.encode() + _NO_HTTP)
+        self.transport.close()
+
+    def _watch(self) -> None:
+        if self.cycle is not None and not self.cycle.response_complete:
             self._stop_watch()
-            self._stop_waiting()
-            super().connection_lost(exc)
+        elif self._late is None:
+            self._late = self.loop.call_later(self.seconds, self.transport.close)
 
-        def pause_writing(self) -> None:
-            super().pause_writing()
-            self._wait_for_less()
-            others = (one.transport for one in self.connections if one is not self)
-            if sum(other.get_write_buffer_size() for other in others) > MOST_UNTAKEN:
-                self.transport.abort()
+    def _stop_watch(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
 
-        def _wait_for_less(self, than: float = math.inf) -> None:
-            if (size := self.transport.get_write_buffer_size()) >= than:
-                self.transport.abort()
-            else:
-                self._untaken = self.loop.call_later(seconds_to_take, self._wait_for_less, size)
-
-        def resume_writing(self) -> None:
-            self._stop_waiting()
-            super().resume_writing()
-
-        def send_400_response(self, msg: str) -> None:
-            if (
-                self.cycle is None
-                or not self.cycle.response_started
-                or self.cycle.response_complete
-            ):
-                head = "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n"
-                head += f"Content-Length: {len(_NO_HTTP)}\r\nConnection: close\r\n\r\n"
-                self.transport.write(head.encode() + _NO_HTTP)
-            self.transport.close()
-
-        def _watch(self) -> None:
-            if self.cycle is not None and not self.cycle.response_complete:
-                self._stop_watch()
-            elif self._late is None:
-                self._late = self.loop.call_later(seconds, self.transport.close)
-
-        def _stop_watch(self) -> None:
-            if self._late is not None:
-                self._late.cancel()
-                self._late = None
-
-        def _stop_waiting(self) -> None:
-            if self._untaken is not None:
-                self._untaken.cancel()
-                self._untaken = None
-
-    return PromptProtocol
+    def _stop_waiting(self) -> None:
+        if self._untaken is not None:
+            self._untaken.cancel()
+            self._untaken = None

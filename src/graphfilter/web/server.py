@@ -11,7 +11,8 @@ import signal
 import socket
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol
+from contextlib import ExitStack
+from typing import Any, Self
 
 from graphfilter.errors import ConfigError
 from graphfilter.runtime import allow_open_files
@@ -31,24 +32,39 @@ SECONDS_IDLE = 5.0
 SECONDS_TO_TAKE = 20.0
 
 
-class Service(Protocol):
-    """What :func:`serve` runs."""
+class Service:
+    """What :func:`serve` runs: a server with what belongs to it; a context manager that stops it.
+
+    A subclass sets ``_server`` and, for what is cleaned up after it, ``_stack``.
+    """
 
     # What is under way when the service stops has this long to end.
     seconds_to_end: float
+    _server: WebServer
+    _stack: ExitStack
 
     def start(self) -> None:
         """Begin to serve, on another thread."""
+        self._server.start()
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until serving ends, or for so long; return whether it has ended."""
-        ...
+        return self._server.wait(seconds)
 
     def close(self) -> None:
         """Stop, and clean up."""
+        self._server.close()
+        self._stack.close()
 
     def abandon(self) -> None:
         """Clean up what must be, whatever still runs: the process ends next."""
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class WebServer:

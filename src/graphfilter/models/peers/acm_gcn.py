@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import check_count
 from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.layers import Draws, Generators, Input, Weights, linear_side_by_side
@@ -32,23 +30,11 @@ class ACMGCNConfig(ModelConfig):
         Whether there is a channel of the adjacency alone.
     early_relu : bool
         Whether the filters come after the relu (ACMII) instead of before it (ACM).
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.ACMGCNConfig(structure=False)
-    ACMGCNConfig(dropout=0.5, hidden_size=64, structure=False, early_relu=False)
     """
 
-    kind: ClassVar[str] = "ACMGCN"
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 64
     structure: bool = True
     early_relu: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count("hidden_size", self.hidden_size)
 
 
 class _Layer(nn.Module):
@@ -84,26 +70,18 @@ class ACMGCN(DegreeNetwork[ACMGCNConfig], config=ACMGCNConfig):
     code (SitaoLuan/ACM-GNN: ACM-Pytorch/models), whose layer norms before the mixing are never
     reached for this model.
 
-    Parameters
-    ----------
-    graph : Graph
-        The structure channel has a row of weights per vertex.
-    config : ACMGCNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
+    The structure channel has a row of weights per vertex of the graph it is made for.
 
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.ACMGCN(g)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="acm-gcn@hidden_size=32", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         n, width, structure = graph.n_vertices, config.hidden_size, config.structure
         self.first = _Layer(n, graph.n_features, width, structure, generator)

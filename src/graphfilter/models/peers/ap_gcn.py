@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -25,15 +24,8 @@ class APGCNConfig(ModelConfig):
         On the input of both linear layers and of the propagation.
     cost : float
         :math:`\lambda`.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.APGCNConfig(max_steps=5)
-    APGCNConfig(dropout=0.5, hidden_size=64, max_steps=5, cost=0.005)
     """
 
-    kind: ClassVar[str] = "APGCN"
     hidden_size: int = 64
     max_steps: int = 10
     cost: float = 0.005
@@ -54,21 +46,13 @@ class APGCN(SizedNetwork[APGCNConfig], config=APGCNConfig):
     does not know which are trained on. The authors also drop edges and train the halting unit
     every fifth epoch only; neither is done here.
 
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : APGCNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
-
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.APGCN(34, 2)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="ap-gcn@max_steps=5", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     epsilon = 0.01

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -26,16 +25,8 @@ class ARMAConfig(ModelConfig):
         On the input of both layers.
     skip_dropout : float
         On the X of the skip connections.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.ARMAConfig(n_stacks=3)
-    ARMAConfig(dropout=0.5, hidden_size=16, n_stacks=3, n_steps=1, skip_dropout=0.75)
     """
 
-    kind: ClassVar[str] = "ARMA"
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 16
     n_stacks: int = 2
     n_steps: int = 1
@@ -54,25 +45,16 @@ class ARMA(EdgeNetwork[ARMAConfig], config=ARMAConfig):
     it gets the plain graph. Its skip connection needs X itself, so sparse features are made
     dense.
 
-    Parameters
-    ----------
-    graph : Graph
-    config : ARMAConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
-
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.ARMA(g)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="arma@n_stacks=3", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         with drawing_from(generator):
             self.first, self.second = (

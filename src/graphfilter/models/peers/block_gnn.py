@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import ConfigError, check_count, check_name
+from graphfilter.errors import ConfigError, check_name
 from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.layers import (
@@ -39,16 +38,8 @@ class BlockGNNConfig(ModelConfig):
         On the encoded features and on both linear layers of a block.
     aggregation : {'gcn', 'sage', 'gat', 'gat-sep'}
     n_layers, hidden_size, n_heads : int
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.BlockGNNConfig(aggregation="sage").hidden_size
-    512
     """
 
-    kind: ClassVar[str] = "BlockGNN"
-    keeps_graph: ClassVar[bool] = True
     dropout: float = 0.2
     aggregation: str = "gcn"
     n_layers: int = 5
@@ -58,8 +49,6 @@ class BlockGNNConfig(ModelConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_name("aggregation", self.aggregation, AGGREGATIONS)
-        for name in ("n_layers", "hidden_size", "n_heads"):
-            check_count(name, getattr(self, name))
         if self.hidden_size % self.n_heads:
             raise ConfigError(
                 f"hidden_size must be a multiple of n_heads; got {self.hidden_size} and "
@@ -107,25 +96,16 @@ class BlockGNN(DegreeNetwork[BlockGNNConfig], config=BlockGNNConfig):
     to the neighbours alone, beside the vertex. 'gcn' and 'gat' want the augmented adjacency and
     the other two the adjacency; a vertex without neighbours then attends to itself.
 
-    Parameters
-    ----------
-    graph : Graph
-    config : BlockGNNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
-
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.BlockGNN(g)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="sage-blocks@n_layers=2", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         self.encoder = Linear(graph.n_features, config.hidden_size, generator)
         self.blocks = nn.ModuleList(_Block(config, generator) for _ in range(config.n_layers))

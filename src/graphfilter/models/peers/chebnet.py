@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -26,16 +25,8 @@ class ChebNetConfig(ModelConfig):
         K, the number of Chebyshev polynomials: K - 1 is the degree.
     dropout : float
         On the input of both layers.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.ChebNetConfig(n_terms=2)
-    ChebNetConfig(dropout=0.5, hidden_size=16, n_terms=2)
     """
 
-    kind: ClassVar[str] = "ChebNet"
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 16
     n_terms: int = 3
 
@@ -50,25 +41,16 @@ class ChebNet(EdgeNetwork[ChebNetConfig], config=ChebNetConfig):
     makes its own Laplacian on every call, so it gets the plain graph, and it propagates
     before it projects, so sparse features are made dense.
 
-    Parameters
-    ----------
-    graph : Graph
-    config : ChebNetConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
-
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.ChebNet(g)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="chebnet@n_terms=2", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         with drawing_from(generator):
             self.first = pyg_nn().ChebConv(graph.n_features, config.hidden_size, config.n_terms)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import check_count, check_name
+from graphfilter.errors import check_name
 from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.layers import (
@@ -45,16 +44,8 @@ class ClassicGNNConfig(ModelConfig):
         After every layer, before its relu.
     residual : bool
         Whether a linear map of each layer's input is added to its output.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.ClassicGNNConfig(convolution="sage", n_layers=4).norm
-    'batch'
     """
 
-    kind: ClassVar[str] = "ClassicGNN"
-    keeps_graph: ClassVar[bool] = True
     convolution: str = "gcn"
     n_layers: int = 3
     hidden_size: int = 256
@@ -65,8 +56,6 @@ class ClassicGNNConfig(ModelConfig):
         super().__post_init__()
         check_name("convolution", self.convolution, CONVOLUTIONS)
         check_name("norm", self.norm, NORMS)
-        for name in ("n_layers", "hidden_size"):
-            check_count(name, getattr(self, name))
 
 
 class _Layer(nn.Module):
@@ -115,25 +104,16 @@ class ClassicGNN(DegreeNetwork[ClassicGNNConfig], config=ClassicGNNConfig):
     includes the vertex itself) and ``GATConv`` of one head without a bias. They are written out
     here, so that several networks run side by side; a test compares each with its layer.
 
-    Parameters
-    ----------
-    graph : Graph
-    config : ClassicGNNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
-
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.ClassicGNN(g)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="sage-tuned@n_layers=2", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         widths = [graph.n_features] + [config.hidden_size] * (config.n_layers - 1)
         self.layers = nn.ModuleList(_Layer(n_in, config, generator) for n_in in widths)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,16 +26,8 @@ class DirectedGCNConfig(ModelConfig):
     hidden_size : int
     dropout : float
         On the input of both layers.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.DirectedGCNConfig(hidden_size=32)
-    DirectedGCNConfig(dropout=0.5, hidden_size=32)
     """
 
-    kind: ClassVar[str] = "DirectedGCN"
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 16
 
 
@@ -48,13 +40,6 @@ class DirectedGCN(GraphNetwork[DirectedGCNConfig], config=DirectedGCNConfig):
     and d counts the entries of a row of S. The GCN rows of *Geom-GCN* (ICLR 2020) are of this
     model: its code keeps the directions of links, and has no biases. On a graph without
     directions it is GCN.
-
-    Parameters
-    ----------
-    graph : Graph
-    config : DirectedGCNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------

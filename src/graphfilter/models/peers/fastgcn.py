@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from graphfilter.errors import check_count
 from graphfilter.models.base import ModelConfig, SizedNetwork
 from graphfilter.models.layers import Draws, Input, Linear
 from graphfilter.operators import Operator
@@ -25,22 +23,11 @@ class FastGCNConfig(ModelConfig):
         Draws of the vertices that the second layer sees in a training step.
     dropout : float
         On the input of both layers.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.FastGCNConfig(n_sampled=100)
-    FastGCNConfig(dropout=0.0, hidden_size=16, n_sampled=100)
     """
 
-    kind: ClassVar[str] = "FastGCN"
     dropout: float = 0.0
     hidden_size: int = 16
     n_sampled: int = 400
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count("n_sampled", self.n_sampled)
 
 
 class FastGCN(SizedNetwork[FastGCNConfig], config=FastGCNConfig):
@@ -53,21 +40,13 @@ class FastGCN(SizedNetwork[FastGCNConfig], config=FastGCNConfig):
     \rVert^2`, so that :math:`\hat y` is right on average; prediction sees every vertex. The first
     layer is exact, as the authors precompute it.
 
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : FastGCNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
-
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.FastGCN(34, 2)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="fastgcn@n_sampled=100", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:

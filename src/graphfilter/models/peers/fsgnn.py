@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import check_count, check_name
+from graphfilter.errors import check_name
 from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.layers import (
@@ -40,16 +40,8 @@ class FSGNNConfig(ModelConfig):
         Whether each row of a hop's hidden columns is scaled to unit length.
     decayed : {'both', 'encoder', 'head'}
         Which linear layers weight decay is on: its authors have a rate for each.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.FSGNNConfig(n_hops=8).hidden_size
-    64
     """
 
-    kind: ClassVar[str] = "FSGNN"
-    keeps_graph: ClassVar[bool] = True
     n_hops: int = 3
     hidden_size: int = 64
     unit_hops: bool = True
@@ -58,8 +50,6 @@ class FSGNNConfig(ModelConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_name("decayed layers", self.decayed, DECAYED)
-        for name in ("n_hops", "hidden_size"):
-            check_count(name, getattr(self, name))
 
 
 class FSGNN(DegreeNetwork[FSGNNConfig], config=FSGNNConfig):
@@ -73,25 +63,16 @@ class FSGNN(DegreeNetwork[FSGNNConfig], config=FSGNNConfig):
     multiply features beforehand, here their projections are multiplied, which is the same:
     :math:`(P^k X) W = P^k (X W)`. They keep the directions of links, which this does not.
 
-    Parameters
-    ----------
-    graph : Graph
-    config : FSGNNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
-
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.FSGNN(g)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="fsgnn@n_hops=2", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         width, n_parts = config.hidden_size, 2 * config.n_hops + 1
         # X, then the hops without self loops, then those with.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -23,15 +22,8 @@ class GATConfig(ModelConfig):
         Columns per head, and heads, of the first layer; the second has one head.
     dropout : float
         On the input of both layers and on the attention.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.GATConfig(n_heads=4)
-    GATConfig(dropout=0.6, hidden_size=8, n_heads=4)
     """
 
-    kind: ClassVar[str] = "GAT"
     dropout: float = 0.6
     hidden_size: int = 8
     n_heads: int = 8
@@ -44,16 +36,8 @@ class GATConfig(ModelConfig):
 
 @dataclass(frozen=True)
 class VelickovicGATConfig(GATConfig):
-    """Of :class:`VelickovicGAT`; ``n_out_heads`` heads in the second layer.
+    """Of :class:`VelickovicGAT`; ``n_out_heads`` heads in the second layer."""
 
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.VelickovicGATConfig(n_out_heads=8)
-    VelickovicGATConfig(dropout=0.6, hidden_size=8, n_heads=8, n_out_heads=8)
-    """
-
-    kind: ClassVar[str] = "VelickovicGAT"
     n_out_heads: int = 1
 
     @property
@@ -70,21 +54,13 @@ class GAT(SizedNetwork[GATConfig], config=GATConfig):
 
     Of the operator only its pattern counts; the weights are learned.
 
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : GATConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
-
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GAT(34, 2)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="gat@n_heads=4", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:
@@ -120,10 +96,9 @@ class VelickovicGAT(GAT, config=VelickovicGATConfig):
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.VelickovicGAT(34, 2)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="gat-authors@n_out_heads=8", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def undecayed_parameters(self) -> list[nn.Parameter]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -23,31 +22,15 @@ class GCNConfig(ModelConfig):
     hidden_size, n_layers : int
     dropout : float
         On the input of every layer.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.GCNConfig(n_layers=3)
-    GCNConfig(dropout=0.5, hidden_size=16, n_layers=3)
     """
 
-    kind: ClassVar[str] = "GCN"
     hidden_size: int = 16
     n_layers: int = 2
 
 
 @dataclass(frozen=True)
 class KipfGCNConfig(GCNConfig):
-    """Of :class:`KipfGCN`.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.KipfGCNConfig()
-    KipfGCNConfig(dropout=0.5, hidden_size=16, n_layers=2)
-    """
-
-    kind: ClassVar[str] = "KipfGCN"
+    """Of :class:`KipfGCN`."""
 
 
 class GCN(SizedNetwork[GCNConfig], config=GCNConfig):
@@ -58,21 +41,13 @@ class GCN(SizedNetwork[GCNConfig], config=GCNConfig):
     without the relu in the last layer. The layers are PyTorch Geometric's ``GCNConv``, given the
     operator as it is.
 
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : GCNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
-
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GCN(34, 2)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="gcn@n_layers=3", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:
@@ -111,10 +86,9 @@ class KipfGCN(GCN, config=KipfGCNConfig):
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.KipfGCN(34, 2)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="gcn-authors", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def undecayed_parameters(self) -> list[nn.Parameter]:

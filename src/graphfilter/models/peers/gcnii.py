@@ -30,15 +30,8 @@ class GCNIIConfig(DeepConfig):
         Weight of the initial residual and strength of the identity mapping.
     dropout : float
         On the input of every layer.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.GCNIIConfig(n_layers=8)
-    GCNIIConfig(dropout=0.5, n_layers=8, hidden_size=64, alpha=0.5, theta=0.5)
     """
 
-    kind: ClassVar[str] = "GCNII"
     n_layers: int = 64
     alpha: float = 0.5
     theta: float = 0.5
@@ -51,21 +44,13 @@ class GCNII(DeepNetwork[GCNIIConfig], config=GCNIIConfig):
               ((1-\beta_\ell) I + \beta_\ell W_\ell)\bigr), \qquad
               \beta_\ell = \log(\theta / \ell + 1)
 
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : GCNIIConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
-
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GCNII(34, 2, gf.models.GCNIIConfig(n_layers=8))(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="gcnii@n_layers=8", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     n_parts: ClassVar[int] = 1

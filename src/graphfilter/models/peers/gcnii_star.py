@@ -22,16 +22,7 @@ from graphfilter.operators import Operator
 
 @dataclass(frozen=True)
 class GCNIIStarConfig(GCNIIConfig):
-    """Of :class:`GCNIIStar`; the fields are those of GCNII.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.GCNIIStarConfig(n_layers=8)
-    GCNIIStarConfig(dropout=0.5, n_layers=8, hidden_size=64, alpha=0.5, theta=0.5)
-    """
-
-    kind: ClassVar[str] = "GCNIIStar"
+    """Of :class:`GCNIIStar`; the fields are those of GCNII."""
 
 
 class GCNIIStar(DeepNetwork[GCNIIStarConfig], config=GCNIIStarConfig):
@@ -44,21 +35,13 @@ class GCNIIStar(DeepNetwork[GCNIIStarConfig], config=GCNIIStarConfig):
     with matrices of their own for the propagated and the initial columns: as the authors' code has
     it, which made their numbers. (Their equation 6 has α before W and V as well.)
 
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : GCNIIStarConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
-
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GCNIIStar(34, 2, gf.models.GCNIIStarConfig(n_layers=8))(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="gcnii-star@n_layers=8", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     # [W, V] of every layer, one above the other.

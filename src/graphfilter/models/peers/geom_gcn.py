@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,16 +40,8 @@ class GeomGCNConfig(ModelConfig):
         On the input of both layers.
     embedding : {'isomap', 'poincare', 'structure'}
         Where the vertices lie: the authors' Geom-GCN-I, -P and -S (there struc2vec).
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.GeomGCNConfig(embedding="isomap")
-    GeomGCNConfig(dropout=0.5, hidden_size=16, embedding='isomap')
     """
 
-    kind: ClassVar[str] = "GeomGCN"
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 16
     embedding: str = "isomap"
 
@@ -70,22 +62,15 @@ class GeomGCN(GraphNetwork[GeomGCNConfig], config=GeomGCNConfig):
 
     the concatenation before the activation and the mean of the last layer as in the authors' code.
 
-    Parameters
-    ----------
-    graph : Graph
-        Embedded once.
-    config : GeomGCNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
+    The graph is embedded once.
 
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GeomGCN(g)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="geom-gcn@embedding=isomap", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:

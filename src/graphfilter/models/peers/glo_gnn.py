@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import ConfigError, check_count, check_number
+from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.layers import Draws, Generators, Input, Linear, linear_side_by_side
@@ -34,16 +33,8 @@ class GloGNNConfig(ModelConfig):
         How much of the MLP's answer each layer keeps, in [0, 1).
     delta : float
         How much of the first layer is of features, in [0, 1]; the rest is of links.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.GloGNNConfig(n_hops=4).gamma
-    0.0
     """
 
-    kind: ClassVar[str] = "GloGNN"
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 64
     n_layers: int = 2
     n_hops: int = 2
@@ -54,10 +45,6 @@ class GloGNNConfig(ModelConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("hidden_size", "n_layers", "n_hops"):
-            check_count(name, getattr(self, name))
-        for name in ("alpha", "beta", "gamma", "delta"):
-            check_number(name, getattr(self, name))
         if not (0 <= self.gamma < 1 and 0 <= self.delta <= 1 and self.alpha + self.beta > 0):
             raise ConfigError(
                 "gamma must be in [0, 1), delta in [0, 1] and alpha + beta positive; got "
@@ -79,25 +66,16 @@ class GloGNN(DegreeNetwork[GloGNNConfig], config=GloGNNConfig):
     norm_func1 and order_func2). It drops the features to no effect, so that here only the head's
     input is dropped.
 
-    Parameters
-    ----------
-    graph : Graph
-    config : GloGNNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
-
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GloGNN(g)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="glognn@n_hops=4", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         self.encoder = Linear(graph.n_features, config.hidden_size, generator)
         if config.delta < 1:

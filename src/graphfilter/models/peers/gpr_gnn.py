@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -29,16 +28,8 @@ class GPRGNNConfig(ModelConfig):
     hidden_size : int
     logit_dropout : float
         On the logits, before the filter: ``dprate`` in the authors' code.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.GPRGNNConfig(hidden_size=32)
-    GPRGNNConfig(dropout=0.5, filter=HorizontalFilterConfig(degree=16, init=0.5), hidden_size=32,
-    logit_dropout=0.5)
     """
 
-    kind: ClassVar[str] = "GPRGNN"
     filter: FilterConfig = field(default_factory=HorizontalFilterConfig)
     hidden_size: int = 64
     logit_dropout: float = 0.5
@@ -56,21 +47,13 @@ class GPRGNN(FilterNetwork, config=GPRGNNConfig):
 
     A :class:`FilterNetwork` on the logits, with dropout on them as well.
 
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : GPRGNNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
-
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GPRGNN(34, 2)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="gpr-gnn-authors@hidden_size=32", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     config: GPRGNNConfig  # pyright: ignore[reportIncompatibleVariableOverride]

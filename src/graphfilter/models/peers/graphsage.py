@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -25,16 +24,8 @@ class GraphSAGEConfig(ModelConfig):
         Columns of a vertex's own and of its neighbours' part, each.
     dropout : float
         On the input of every layer.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.GraphSAGEConfig(hidden_size=32)
-    GraphSAGEConfig(dropout=0.5, hidden_size=32)
     """
 
-    kind: ClassVar[str] = "GraphSAGE"
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 64
 
 
@@ -47,26 +38,18 @@ class GraphSAGE(EdgeNetwork[GraphSAGEConfig], config=GraphSAGEConfig):
     :math:`M = D^{-1} A` takes the mean over all neighbours (the authors sample 25 and 10 of
     them), and every row is scaled to unit length after a layer. Without neighbours the mean is 0.
 
-    Parameters
-    ----------
-    graph : Graph
-        Where the neighbours come from.
-    config : GraphSAGEConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
+    The neighbours are those of the graph it is made for.
 
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GraphSAGE(g)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="graphsage@hidden_size=32", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         sums = torch.zeros(graph.n_vertices).index_add_(0, self.edges[1], self.weights)
         self.weights = self.weights / sums[self.edges[1]]

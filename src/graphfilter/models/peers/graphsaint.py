@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -31,17 +30,8 @@ class GraphSAINTConfig(ModelConfig):
         N.
     hidden_size, n_layers, dropout
         Of the GCN.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.GraphSAINTConfig(walk_length=3)
-    GraphSAINTConfig(dropout=0.5, n_roots=None, walk_length=3, n_samples=50, hidden_size=64,
-    n_layers=2)
     """
 
-    kind: ClassVar[str] = "GraphSAINT"
-    keeps_graph: ClassVar[bool] = True
     n_roots: int | None = None
     walk_length: int = 2
     n_samples: int = 50
@@ -61,21 +51,15 @@ class GraphSAINT(GraphNetwork[GraphSAINTConfig], config=GraphSAINTConfig):
     Vertices outside the subgraph weigh nothing in the loss of a training step. The counts belong
     to the entries of the graph's augmented adjacency, which it must be trained on.
 
-    Parameters
-    ----------
-    graph : Graph
-    config : GraphSAINTConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights and the counted subgraphs.
+    The generator draws the counted subgraphs, too.
 
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GraphSAINT(g, gf.models.GraphSAINTConfig(n_samples=2))(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="graphsaint@n_samples=2", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     indptr: Tensor

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -34,16 +33,8 @@ class JKNetConfig(ModelConfig):
         On the input of every layer.
     drop_edge : float
         Share of the edges left out in training.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.JKNetConfig(n_layers=4)
-    JKNetConfig(dropout=0.5, n_layers=4, hidden_size=32, drop_edge=0.5)
     """
 
-    kind: ClassVar[str] = "JKNet"
-    keeps_graph: ClassVar[bool] = True
     n_layers: int = 6
     hidden_size: int = 32
     drop_edge: float = 0.5
@@ -58,22 +49,15 @@ class JKNet(GraphNetwork[JKNetConfig], config=JKNetConfig):
     In training, DropEdge leaves out a share of the edges, drawn again every epoch, and normalises
     what is left: :math:`P = (D'+I)^{-1/2}(A'+I)(D'+I)^{-1/2}`. Prediction runs on the operator.
 
-    Parameters
-    ----------
-    graph : Graph
-        Where the edges to drop come from.
-    config : JKNetConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
+    The edges to drop are those of the graph it is made for.
 
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.JKNet(g)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="jknet-dropedge@n_layers=4", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     edges: Tensor

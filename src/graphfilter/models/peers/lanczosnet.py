@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -33,17 +32,8 @@ class LanczosNetConfig(ModelConfig):
     hidden_size, n_layers : int
     dropout : float
         On the input of every layer.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.LanczosNetConfig(n_vectors=10)
-    LanczosNetConfig(dropout=0.5, short=(1, 2, 3), long=(5, 7, 10, 20, 30), n_vectors=10,
-    hidden_size=64, n_layers=2)
     """
 
-    kind: ClassVar[str] = "LanczosNet"
-    keeps_graph: ClassVar[bool] = True
     short: tuple[int, ...] = (1, 2, 3)
     long: tuple[int, ...] = (5, 7, 10, 20, 30)
     n_vectors: int = 20
@@ -64,23 +54,16 @@ class LanczosNet(GraphNetwork[LanczosNetConfig], config=LanczosNetConfig):
 
     (the authors' concatenation of all scales times one matrix, written as a sum).
 
-    Parameters
-    ----------
-    graph : Graph
-        Whose augmented adjacency is decomposed, once.
-    config : LanczosNetConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights. The start of the Lanczos algorithm does not depend on it, so
-        that saved weights fit the vectors they are loaded beside.
+    The augmented adjacency of the graph is decomposed once. The start of the Lanczos algorithm does
+    not depend on the generator, so that saved weights fit the vectors they are loaded beside.
 
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.LanczosNet(g)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="lanczosnet@n_vectors=10", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     vectors: Tensor

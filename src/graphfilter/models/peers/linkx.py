@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import Tensor
 
@@ -24,16 +23,8 @@ class LINKXConfig(ModelConfig):
         Of the final MLP; the other two have one layer.
     dropout : float
         Inside the final MLP.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.LINKXConfig(hidden_size=32)
-    LINKXConfig(dropout=0.5, hidden_size=32, n_layers=2)
     """
 
-    kind: ClassVar[str] = "LINKX"
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 64
     n_layers: int = 2
 
@@ -47,25 +38,16 @@ class LINKX(EdgeNetwork[LINKXConfig], config=LINKXConfig):
     The adjacency is a table of features, one column per vertex: the weights belong to the graph
     they were learned on. Sparse features are made dense for its MLP.
 
-    Parameters
-    ----------
-    graph : Graph
-    config : LINKXConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
-
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.LINKX(g)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="linkx@hidden_size=32", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         with drawing_from(generator):
             self.network = pyg_nn().LINKX(

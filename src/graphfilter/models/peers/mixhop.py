@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -26,16 +25,8 @@ class MixHopConfig(ModelConfig):
     n_layers : int
     dropout : float
         On the input of every layer.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.MixHopConfig(hidden_size=10)
-    MixHopConfig(dropout=0.5, hidden_size=10, n_layers=2)
     """
 
-    kind: ClassVar[str] = "MixHop"
-    keeps_graph: ClassVar[bool] = True
     hidden_size: int = 20
     n_layers: int = 2
 
@@ -50,25 +41,16 @@ class MixHop(EdgeNetwork[MixHopConfig], config=MixHopConfig):
     :math:`P = \tilde A`: it gets the plain graph, and propagates before it projects, so
     sparse features are made dense.
 
-    Parameters
-    ----------
-    graph : Graph
-    config : MixHopConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
-
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.MixHop(g)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="mixhop@hidden_size=10", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         width = 3 * config.hidden_size
         with drawing_from(generator):

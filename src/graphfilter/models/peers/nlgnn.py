@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -28,15 +27,8 @@ class NLGNNConfig(ModelConfig):
         On the input of the linear layers.
     local : {'gcn', 'mlp'}
         'mlp' leaves P out of Z (NLMLP).
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> gf.models.NLGNNConfig(kernel_size=3)
-    NLGNNConfig(dropout=0.5, hidden_size=48, kernel_size=3, local='gcn')
     """
 
-    kind: ClassVar[str] = "NLGNN"
     hidden_size: int = 48
     kernel_size: int = 5
     local: str = "gcn"
@@ -58,21 +50,13 @@ class NLGNN(SizedNetwork[NLGNNConfig], config=NLGNNConfig):
     .. math:: \hat y_v = [z_v, \hat z_v]\, W + b, \qquad
               \hat z = \mathrm{conv}(\mathrm{relu}(\mathrm{conv}(a \odot z)))
 
-    Parameters
-    ----------
-    n_features, n_classes : int
-    config : NLGNNConfig, optional
-    generator : torch.Generator, optional
-        For the initial weights.
-
     Examples
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.NLGNN(34, 2)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="nlgnn@kernel_size=3", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:

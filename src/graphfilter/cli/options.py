@@ -1,0 +1,115 @@
+"""How a command declares its options, and those that several commands have."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Collection
+from dataclasses import fields
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from graphfilter.errors import ConfigError
+
+# With --quick.
+QUICK_EPOCHS = 100
+
+
+def option(
+    help: str, metavar: str | None = None, panel: str | None = None, *, name: str = "", **rest: Any
+) -> Any:
+    """Declare an option with a value, which has the name of its parameter unless another is given.
+
+    It is shown in a ``panel`` of the help (:mod:`graphfilter.cli.help`); the ``rest`` is typer's.
+    """
+    names = [name] if name else []
+    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel, **rest)
+
+
+def flag(name: str, help: str, panel: str | None = None) -> Any:
+    """Declare an option that is there or not."""
+    return typer.Option(name, help=help, rich_help_panel=panel)
+
+
+def argument(help: str, metavar: str | None = None) -> Any:
+    """Declare what is given by its place."""
+    return typer.Argument(help=help, metavar=metavar)
+
+
+Quiet = Annotated[bool, flag("--quiet", "Print no progress and no notes.")]
+Device = Annotated[str, option("Device: auto, cpu or cuda.", "NAME")]
+Seed = Annotated[
+    int, option("Seed: the same one gives the same result.", "N", min=0, max=2**32 - 1)
+]
+Scaling = Annotated[str, option("Feature scaling: auto, none, row or standardise.", "NAME")]
+SplitRule = Annotated[
+    str, option("Split rule: stratified, per_class, fixed, public, or fraction:0.1.", "RULE")
+]
+ExcelSafe = Annotated[
+    bool,
+    flag(
+        "--excel-safe",
+        "Protect Excel: in CSV files, ids and labels that it would run as formulas get an "
+        "apostrophe in front.",
+    ),
+]
+
+
+def takes(
+    options: type[Any], *, without: Collection[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the fields of a dataclass as options, ``without`` some.
+
+    The command's first parameter is the dataclass made of them; the others are options of its own.
+    """
+    hints = get_type_hints(options, include_extras=True)
+    shared = [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(options)
+        if field.name not in without
+    ]  # fmt: skip
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for parameter in list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+        ]
+        required = [parameter for parameter in own if parameter.default is parameter.empty]
+        others = [parameter for parameter in own if parameter.default is not parameter.empty]
+        every = [*required, *shared, *others]
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            chosen = {parameter.name: given.pop(parameter.name) for parameter in shared}
+            command(options(**chosen), **given)
+
+        run.__signature__ = inspect.Signature(every)  # pyright: ignore[reportAttributeAccessIssue]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
+        return run
+
+    return decorate
+
+
+def given_words(context: typer.Context) -> list[str]:
+    """Return the options that were given, not left at their defaults, as the user writes them."""
+    return [
+        f"--{name.replace('_', '-')}"
+        for name in context.params
+        if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
+    ]
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """Return the parts of a text that are separated by commas."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def limit_epochs(max_epochs: int | None, *, quick: bool) -> int | None:
+    """Return the limit of epochs that --max-epochs or --quick sets."""
+    if quick and max_epochs is not None:
+        raise ConfigError("--quick and --max-epochs both limit the epochs: choose one.")
+    return QUICK_EPOCHS if quick else max_epochs
