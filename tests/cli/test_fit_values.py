@@ -140,7 +140,9 @@ def test_predict_scores_each_of_several_numbers_on_its_own_column(
 ) -> None:
     words = ("--number", "price,c", "--drop", "lift,garden")
     words = (*words, *QUICK, "--no-baselines", "--out", tmp_path / "run")
-    graphfilter("fit", *tables, *words)
+    fitted = graphfilter("fit", *tables, *words)
+    assert "predicting price, c" in " ".join(fitted.out.split())
+    assert "means over the 2 numbers" in fitted.out
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
     done = graphfilter("predict", tmp_path / "run", *tables, "--out", tmp_path / "new.csv")
     assert f"R² {metrics['scores']['test']['r2']:.3f}" in done.out

@@ -475,3 +475,13 @@ def test_read_graph_chooses_by_suffix(tmp_path):
 def test_path_that_leads_nowhere_is_said_to() -> None:
     with pytest.raises(DataFileError, match="no such file or graph store"):
         readers.read_graph("nowhere")
+
+
+def test_arrays_that_no_graph_file_has_are_named(tmp_path: Path) -> None:
+    edges = np.array([[0, 1], [1, 2]])
+    np.savez(tmp_path / "g.npz", edges=edges, label=np.array([0, 1, 0]), feature=np.eye(3))
+    (note,) = readers.read_npz(tmp_path / "g.npz").notes
+    assert note.startswith("2 arrays are ignored")
+    assert note.endswith("'feature', 'label'.")
+    readers.write_npz(readers.read_npz(tmp_path / "g.npz").replace(notes=()), tmp_path / "g.npz")
+    assert readers.read_npz(tmp_path / "g.npz").notes == ()

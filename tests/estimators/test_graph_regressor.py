@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from graphfilter import GraphClassifier, GraphRegressor, SGFRegressor
+from graphfilter import Graph, GraphClassifier, GraphRegressor, SGFRegressor
 from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError, GraphError
 from graphfilter.splits import Split
@@ -21,6 +21,8 @@ FEATURES = np.asarray(GRAPH.features, dtype=np.float64)
 SMOOTH = FEATURES[:, 0] + np.asarray(GRAPH.adjacency @ FEATURES[:, 1]) / 3
 NOISE = np.random.default_rng(0).normal(size=(2, N))
 REVENUE = np.exp(3 + 1.5 * SMOOTH + 0.2 * NOISE[0])
+# Two numbers, each known where the other is not.
+HALVES = np.where(np.arange(N)[:, None] % 2 == [0, 1], SMOOTH[:, None], np.nan)
 SPLIT = Split(np.arange(80), np.arange(80, 120), np.arange(120, N))
 
 
@@ -118,6 +120,10 @@ def test_constant_numbers_and_one_labelled_vertex_are_answered() -> None:
     ("y", "words"),
     [
         (np.full(N, np.nan), "known for none"),
+        (np.column_stack([SMOOTH, np.full(N, np.nan)]), "1 for none. Leave a column out"),
+        (HALVES, "no vertex has all. Leave a column out"),
+        (1e-300 * SMOOTH, "Multiply them all by a number"),
+        (1e151 * SMOOTH, "Divide them all by a number"),
         (np.where(np.arange(N) == 4, np.inf, 1.0), "row 4 does"),
         (np.array(["rich"] * N), "the text 'rich'"),
         (np.array([1.0] * (N - 1) + ["a"], dtype=object), "the text 'a'"),
@@ -127,6 +133,33 @@ def test_numbers_that_cannot_be_learned_are_refused_in_one_line(y: Any, words: s
     with pytest.raises(GraphError, match=words) as raised:
         regressor().fit(GRAPH.features, y, graph=GRAPH)
     assert "\n" not in str(raised.value)
+
+
+def test_numbers_at_the_ends_of_the_range_are_learned() -> None:
+    usual = SGFRegressor(max_epochs=5, random_state=0)
+    for unit in (1e-140, 1e140):
+        model = usual.fit(FEATURES, unit * SMOOTH, graph=GRAPH)
+        assert np.corrcoef(model.predict() / unit, SMOOTH)[0, 1] > 0.3
+    np.testing.assert_allclose(
+        usual.fit(FEATURES, np.full(N, 1e-300), graph=GRAPH).predict(), 1e-300
+    )
+
+
+@pytest.mark.parametrize("n", [2, 5, 20])
+def test_few_rows_with_three_numbers_are_learned(n: int) -> None:
+    """As scikit-learn's linnerud has them: 20 rows, on a graph of nearest neighbours."""
+    from sklearn.datasets import load_linnerud
+    from sklearn.neighbors import kneighbors_graph
+
+    data: Any = load_linnerud()
+    x, y = data.data[:n], data.target[:n]
+    near = kneighbors_graph(x, min(3, n - 1)).tocoo()
+    graph = Graph.from_edges(np.stack([near.row, near.col], 1), n, features=x)
+    model = regressor(max_epochs=3).fit(x, y, graph=graph)
+    predicted = model.predict()
+    assert predicted.shape == (n, 3)
+    assert (np.abs(predicted - y) <= 2 * np.ptp(data.target, axis=0)).all()
+    assert model.explain(0, output="2").score == pytest.approx(predicted[0, 2], rel=1e-3)
 
 
 def test_scale_that_does_not_fit_is_refused() -> None:

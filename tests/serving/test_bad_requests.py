@@ -44,6 +44,7 @@ def check_error(reply: Reply, status: int, words: str) -> None:
         (b'{"ids": [NaN]}', "has no NaN"),
         (b'{"vertices": [{"features": {"age": Infinity}}]}', "has no Infinity"),
         (b'{"ids": ["\\ud800"]}', "must be JSON"),
+        (b'{"\xed\xa0\x80": [1]}', "must be JSON"),
         (b'{"ids": [' + b"1" * 5000 + b"]}", "must be JSON"),
     ],
 )

@@ -173,7 +173,10 @@ def test_bad_settings_are_refused_with_reasons(client, setting, words: str) -> N
     assert words in reply.json["error"]
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{", b"null", b"[" * 100_000])
+HALVES = (b'{"graph": "\xed\xa0\x80"}', b'{"graph": "\\ud800"}')
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b"null", b"[" * 100_000, *HALVES])
 def test_requests_that_are_no_objects_are_refused(client, body: bytes) -> None:
     reply = client("POST", "api/runs", body=body)
     assert reply.status == (413 if len(body) > 64 << 10 else 422)

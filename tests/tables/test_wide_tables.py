@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,8 +17,10 @@ import pytest
 import graphfilter as gf
 from graphfilter.storage import Budget
 from graphfilter.store.vertices import ColumnsOnDisk
-from graphfilter.tables import ParquetTable, TextOptions, parquet_table
-from graphfilter.tables.suggestions import Cells
+from graphfilter.tables import ParquetTable, TextOptions, dates, parquet_table
+from graphfilter.tables.encoding import TableEncoder
+from graphfilter.tables.numbers import find_decimal_signs, parse_numbers
+from graphfilter.tables.suggestions import Cells, suggest
 
 EDGES = {"u": ["a", "b"], "v": ["b", "c"]}
 
@@ -125,3 +129,65 @@ def test_numbers_without_gaps_are_no_suggestions_where_the_label_is_known(
     assert looked == ["gaps"]
     gf.read_tables(edges, vertices)
     assert looked == ["gaps", "full", "gaps"]
+
+
+SPELT = (
+    "red", "1", "1.5", "1,5", "1.234,56 €", "(1,234.56)", "-3 %", "−2", "3e-4", "1 234", "1,2,3",
+    "1\u00a0234,5", "1'234", "EUR 5", "5 zł", "5 ZŁ", "12.03.2024", "1.2.3", "nan", "inf", "", "?",
+    "-Infinity", "0123", "٣", "1\v2", "1\t2", "$5", "5 usd", "+7", "..", "5 %", "\u200b5",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_few_words_are_read_as_many_are(decimal: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python reads the words of a short column, Arrow those of a long one."""
+    for words in (SPELT, *([word] for word in SPELT)):
+        column = pa.chunked_array([pa.array(words)])
+        few, signs = parse_numbers(column, decimal), find_decimal_signs(column)
+        with monkeypatch.context() as patch:
+            patch.setattr("graphfilter.tables.numbers._FEW_WORDS", -1)
+            patch.setattr("graphfilter.tables.numbers._have_digits", lambda words: True)
+            patch.setattr("graphfilter.tables.numbers._is_plain_word", lambda word: False)
+            many = parse_numbers(column, decimal)
+            assert signs == find_decimal_signs(column)
+        np.testing.assert_array_equal(few.values, many.values)
+        np.testing.assert_array_equal(few.is_word, many.is_word)
+        assert few.units == many.units
+
+
+def test_words_are_read_without_patterns_of_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Preparing one takes longer than to read a short column of words."""
+
+    def fail(*_: object) -> None:
+        raise AssertionError("a pattern was prepared")
+
+    monkeypatch.setattr("graphfilter.tables.numbers._parts", fail)
+    monkeypatch.setattr("graphfilter.tables.dates._read_words", fail)
+    table = pa.table({"colour": ["red", "blue", "red"], "shape": ["round", "", "flat"]})
+    assert len(TableEncoder.fit(table, "t.csv").columns) == 2
+
+
+def test_dates_have_the_shape_of_their_spelling() -> None:
+    """What is tried in Python leaves out no spelling that reads the words."""
+    for spelling in dates.DAYS:
+        day = datetime(2024, 2, 13, 14, 5)
+        for clock in ("", " %H:%M", "T%H:%M:%S"):
+            words = pa.array([day.strftime(spelling + clock)] * 9 + ["k"])
+            read = dates.reads_most(words, spelling)
+            assert not read or dates.find_spelling(words, day_first=True) is not None
+            assert read or clock.startswith("T")
+
+
+def test_many_columns_are_compared_with_few_that_may_be_types() -> None:
+    n = 60
+    columns = {f"c{i}": ["red", "blue"] * 4 for i in range(n)}
+    gaps = {f"g{i}": ["x", "", "y", ""] * 2 for i in range(n)}
+    table = pa.table(columns | gaps)
+    encoder = TableEncoder.fit(table, "t.csv")
+    asked, source = [], cast("Any", SimpleNamespace(name="t.csv"))
+    with pytest.MonkeyPatch.context() as patch:
+        owners = Cells.owners
+        patch.setattr(Cells, "owners", lambda own, kind: asked.append(1) or owners(own, kind))
+        (note,) = suggest(table, encoder, source, labelled=True)
+    assert "'c0' may be the vertex type" in note
+    assert len(asked) <= 20 * n

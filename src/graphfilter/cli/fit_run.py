@@ -123,6 +123,8 @@ def _show(summary: FitSummary, *, quiet: bool) -> None:
     say(f"{summary.conclusion.headline} {summary.conclusion.reason}".strip())
     heads = ["part", "vertices", *(metric.name for metric in shown.values())]
     show_table(heads, rows, title=f"{fit.graph.name}: {_described(summary)}")
+    if fit.estimator.target_scales_ and len(fit.names) > 1:
+        say(f"Scores in the table are means over the {len(fit.names)} numbers.")
     if n_unknown := int((~fit.plan.known).sum()):
         say(f"{count(n_unknown, 'unlabelled vertex', 'unlabelled vertices')} predicted.")
     if fit.repeats is not None:
@@ -187,7 +189,9 @@ def _described(summary: FitSummary) -> str:
         trained = f"{len(members)} models"
     what = f"{graph.n_classes} classes, label"
     if not fit.task.one_class:
-        name = fit.names[0] if fit.task is REGRESSION else f"{len(fit.names)} labels"
+        name = f"{len(fit.names)} labels"
+        if fit.task is REGRESSION:
+            name = ", ".join(fit.names[:3]) + (", ..." if len(fit.names) > 3 else "")
         what = f"predicting {name},"
     return (
         f"{graph.n_vertices:,} vertices, {graph.n_edges:,} edges, {what} frequency {shown}; "

@@ -69,13 +69,20 @@ class Target:
 
 
 def check_magnitude(values: NDArray[np.float64]) -> None:
-    """Raise where a number is too large to be learned."""
+    """Raise where a number is too large to be learned, or its differences are too small."""
     large = np.abs(values[np.isfinite(values)]).max(initial=0.0)
     if large > LARGEST_TARGET:
         raise GraphError(
             f"y must hold numbers up to {LARGEST_TARGET:g}, whose squares can be added up; got "
             f"{large:g}. Divide them all by a number, or take their logarithms."
         )
+    for column in values.T:
+        gap = np.ptp(column[np.isfinite(column)]) if np.isfinite(column).any() else 0.0
+        if 0 < gap < 1 / LARGEST_TARGET:
+            raise GraphError(
+                f"y must hold numbers that differ by {1 / LARGEST_TARGET:g} or more, so that "
+                f"squares are not 0; got {gap:.3g}. Multiply them all by a number."
+            )
 
 
 def class_target(y: Any) -> Target:

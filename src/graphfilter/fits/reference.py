@@ -105,6 +105,8 @@ class Reference:
         """Return what :meth:`to_arrays` returned; ValueError or KeyError where it did not."""
         nested: dict[str, dict[str, dict[str, Any]]] = {"columns": {}, "losses": {}}
         for key, values in arrays.items():
+            if values.dtype.kind not in "biuf":
+                raise ValueError(f"a reference must hold numbers; {key} holds {values.dtype}")
             kind, _, rest = key.partition(".")
             name, _, part = rest.partition(".")
             if kind in nested and part:

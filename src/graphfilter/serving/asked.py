@@ -9,6 +9,7 @@ from math import isfinite
 from typing import Any, NoReturn
 
 from graphfilter.serving.limits import Limits, RequestError
+from graphfilter.web import parse_json
 
 _EXAMPLE = '{"ids": ["7"]}, or {"vertices": [{"features": {...}, "neighbours": ["7"]}]}'
 # The longest id or name in an error message: a sender may have made up any length.
@@ -82,10 +83,7 @@ def _parse(body: bytes) -> Any:
         )
 
     try:
-        content = json.loads(body, parse_constant=refuse)
-        if b"\\u" in body:  # Half of a pair is no character, and could not be sent back.
-            json.dumps(content, ensure_ascii=False).encode()
-        return content
+        return parse_json(body, refuse)
     except (ValueError, RecursionError) as error:
         if isinstance(error, RequestError):
             raise

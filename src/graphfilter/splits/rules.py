@@ -84,7 +84,8 @@ def stratified(
     A class of m vertices gives ``floor(fraction * m)`` to each part and its remaining one or two
     vertices to the parts with the largest remainders, training first among equals. So a class too
     small to reach every part (Texas has a class of one) is learned from before it is tested on,
-    and no class is an error.
+    and no class is an error. Where small classes leave validation or test less than half of its
+    share, as of 20 labels of 10 classes, it is filled up; each class keeps a training vertex.
 
     Examples
     --------
@@ -99,20 +100,37 @@ def stratified(
     if len(shares) != 3:
         raise GraphError(f"split fractions must be three: train, val, test; got {len(shares)}.")
     rng = np.random.default_rng(seed)
-    parts: list[list[Index]] = [[], [], []]
-    for members in _members(codes):
-        exact = shares * len(members)
-        counts = np.floor(exact + 1e-9).astype(int)
+    classes = _members(codes)
+    exact = shares * np.array([len(members) for members in classes]).reshape(-1, 1)
+    counts = np.floor(exact + 1e-9).astype(int)
+    for own, wanted in zip(counts, exact, strict=True):
         # Rounded, so that floating point does not break ties: they go to training first.
-        order = np.argsort(-np.round(exact - counts, 9), kind="stable")
-        left = round(np.round(exact.sum(), 9)) - counts.sum()
-        counts[order[:left]] += 1
-        ends = np.cumsum(counts)
+        order = np.argsort(-np.round(wanted - own, 9), kind="stable")
+        left = round(np.round(wanted.sum(), 9)) - own.sum()
+        own[order[:left]] += 1
+    _fill_up(counts, exact.sum(axis=0))
+    parts: list[list[Index]] = [[], [], []]
+    for members, ends in zip(classes, np.cumsum(counts, axis=1), strict=True):
         shuffled = rng.permutation(members)
         for part, chunk in zip(parts, np.split(shuffled, ends)[:3], strict=True):
             part.append(chunk)
     name = "/".join(f"{f:g}" for f in fractions)
     return Split(*map(_join, parts), rule=f"stratified {name}")
+
+
+def _fill_up(counts: NDArray[np.int_], wanted: NDArray[np.float64]) -> None:
+    """Move vertices of classes (rows) to validation and test where those have too few."""
+    for part in (1, 2):
+        if counts[:, part].sum() >= wanted[part] / 2:
+            continue
+        while counts[:, part].sum() < int(wanted[part] + 1e-9):
+            spare = counts - [1, 0, 0]
+            spare[:, counts.sum(axis=0) <= wanted] = 0
+            giver, giving = np.unravel_index(np.argmax(spare), spare.shape)
+            if spare[giver, giving] < 1:
+                break
+            counts[giver, giving] -= 1
+            counts[giver, part] += 1
 
 
 def per_class(

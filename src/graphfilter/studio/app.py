@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -27,6 +26,7 @@ from graphfilter.web import (
     as_json,
     is_own_host,
     is_right_token,
+    parse_json,
     read_body,
     with_headers,
 )
@@ -201,7 +201,7 @@ async def read_request(request: Request) -> dict[str, Any]:
     """Read a small JSON object from a request."""
     body = await read_body(request, LARGEST_REQUEST)
     try:
-        content = json.loads(body)
+        content = parse_json(body)
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):

@@ -6,6 +6,7 @@ them. Where day and month cannot be told apart (03/04/2024), the caller's prefer
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,12 @@ DAYS = {
     "%B %d, %Y": r"^[A-Za-z]+ [0-9]{1,2}, [0-9]{4}",
 }
 _CLOCKS = ("%H:%M:%S", "%H:%M", "%I:%M:%S %p", "%I:%M %p")
+_ZONED = (*_CLOCKS, "%H:%M:%S%z", "%H:%M%z")
+_OF_TIMES = (
+    (r"(:[0-9]{2})[.,][0-9]+", r"\1"),
+    (r"(:[0-9]{2}) ?(Z|UTC)$", r"\1+0000"),
+    (r"(:[0-9]{2}) ?([+-][0-9]{2}):?([0-9]{2})$", r"\1\2\3"),
+)
 TIME = "time"
 # Spellings of the same shape, the day first, and the month.
 DAY_FIRST = {"%d/%m/%Y": "%m/%d/%Y", "%d/%m/%y": "%m/%d/%y", "%d-%m-%Y": "%m-%d-%Y"}
@@ -77,11 +84,28 @@ def find_spelling(words: Any, *, day_first: bool) -> str | None:
     sample = words.slice(0, _SAMPLE)
     if not len(sample):
         return None
-    scores = {spelling: _share_read(sample, spelling) for spelling in (*DAYS, TIME)}
+    shaped = {shape: _have_shape(sample.to_pylist(), shape) for shape in {*DAYS.values(), ":"}}
+    possible = [spelling for spelling, shape in (*DAYS.items(), (TIME, ":")) if shaped[shape]]
+    if not possible:
+        return None
+    scores = {spelling: _share_read(sample, spelling) for spelling in possible}
     # Both orders read dates whose days are all below 13.
     liked = DAY_FIRST if day_first else _MONTH_FIRST
     best = max(scores, key=lambda spelling: (scores[spelling], spelling in liked))
     return best if scores[best] >= _MOST else None
+
+
+def _have_shape(words: list[str], shape: str) -> bool:
+    """Return whether 90 % of the words match a pattern.
+
+    In Python, which knows a word that does not before Arrow has prepared the pattern.
+    """
+    pattern, n_others = re.compile(shape, re.ASCII), 0
+    for word in words:
+        n_others += pattern.search(word) is None
+        if (len(words) - n_others) / len(words) < _MOST:
+            return False
+    return True
 
 
 def is_unclear(words: Any, spelling: str) -> bool:
@@ -132,12 +156,12 @@ def _read_words(words: Any, spelling: str) -> NDArray[np.float64]:
     if not is_spelling(spelling):
         return np.full(len(words), np.nan)
     text = as_text(words, trim=True)
+    timed = pc.call_function("match_substring", [text], pc.MatchSubstringOptions(":"))
+    has_times = pc.call_function("any", [timed]).as_py()
     # ISO's T, fractions of a second and blanks before the zone: strptime knows none of them.
     for pattern, put in (
         (r"^([0-9]{4}-[0-9]{2}-[0-9]{2})T", r"\1 "),
-        (r"(:[0-9]{2})[.,][0-9]+", r"\1"),
-        (r"(:[0-9]{2}) ?(Z|UTC)$", r"\1+0000"),
-        (r"(:[0-9]{2}) ?([+-][0-9]{2}):?([0-9]{2})$", r"\1\2\3"),
+        *(_OF_TIMES if has_times else ()),
     ):
         options = pc.ReplaceSubstringOptions(pattern=pattern, replacement=put)
         text = pc.call_function("replace_substring_regex", [text], options)
@@ -149,7 +173,7 @@ def _read_words(words: Any, spelling: str) -> NDArray[np.float64]:
         "match_substring_regex", [text], pc.MatchSubstringOptions(DAYS[spelling])
     )
     text = pc.call_function("if_else", [fits, text, None])
-    clocks = ("", *(f" {clock}" for clock in _CLOCKS), " %H:%M:%S%z", " %H:%M%z")
+    clocks = ("", *(f" {clock}" for clock in _ZONED if has_times))
     read = [_strptime(text, spelling + clock) for clock in clocks]
     return np.asarray(pc.call_function("coalesce", read).cast(pa.float64()))
 

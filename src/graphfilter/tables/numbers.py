@@ -25,6 +25,8 @@ MISSING_WORDS = frozenset((
 ))  # fmt: skip
 # A column of numbers may hold one other word in so many cells, which are then missing.
 NUMBERS_PER_WORD = 19
+# So many words Python is done with before Arrow has prepared a pattern.
+_FEW_WORDS = 300
 _SYMBOLS = {"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY", "₹": "INR", "₽": "RUB", "zł": "PLN"}
 _CODES = (
     "EUR", "USD", "GBP", "CHF", "JPY", "CNY", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "INR",
@@ -32,8 +34,9 @@ _CODES = (
 )  # fmt: skip
 _UNIT = "(?i:" + "|".join(("[€£¥₹₽]", r"\$", "zł", *_CODES)) + ")"
 # Blanks and apostrophes stand between thousands in some countries.
-_GAP = "'’\\s\u00a0\u202f"
-_BLANK = "[\\s\u00a0\u202f]*"
+_SPACE = "\\t\\n\\f\\r \u00a0\u202f"
+_GAP = f"'’{_SPACE}"
+_BLANK = f"[{_SPACE}]*"
 _SHAPE = (
     rf"^(?P<open>\()?{_BLANK}(?P<before>{_UNIT})?{_BLANK}(?P<sign>[-+−–])?{_BLANK}"
     rf"(?P<inner>{_UNIT})?{_BLANK}(?P<digits>[0-9](?:[0-9.,{_GAP}]*[0-9.,])?|[.,][0-9]+)"
@@ -110,7 +113,10 @@ def find_decimal_signs(column: Any) -> DecimalSigns:
 
     if not is_text(value_type(column)) or _cast_plain(as_text(column, trim=True)) is not None:
         return DecimalSigns()
-    digits = _parts(numbered_words(column)[0])["digits"]
+    words = numbered_words(column)[0]
+    if not _have_digits(words):
+        return DecimalSigns()
+    digits = _parts(words)["digits"]
     digits = digits.filter(pc.call_function("is_valid", [digits]))
     point, comma = (_matches(digits, _STYLES[sign]) for sign in (".", ","))
     either = np.asarray(digits)[point & comma]
@@ -118,6 +124,7 @@ def find_decimal_signs(column: Any) -> DecimalSigns:
     return DecimalSigns(int((point & ~comma).sum()), int((comma & ~point).sum()), unclear)
 
 
+_DIGIT = re.compile("[0-9]")
 _LED = re.compile(r"^0[0-9]+$")
 
 
@@ -166,7 +173,7 @@ def parse_numbers(column: Any, decimal: str = ".") -> Numbers:
     truths = np.array([_TRUTH.get(word.strip().lower(), np.nan) for word in words.to_pylist()])
     if (missing | ~np.isnan(truths)).all():
         return Numbers(truths[codes], no_words)
-    values, units = _parsenumbered_words(words, decimal)
+    values, units = _parse_words(words, decimal)
     is_word = np.isnan(values) & ~missing
     return Numbers(values[codes], is_word[codes], units)
 
@@ -176,6 +183,8 @@ def _cast_plain(text: Any) -> NDArray[np.float64] | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if len(text) and _is_plain_word(text[0].as_py()):
+        return None
     with suppress(pa.ArrowInvalid):
         return np.asarray(pc.cast(text, pa.float64()))
     gaps = pc.call_function("is_in", [text], pc.SetLookupOptions(value_set=_gaps()))
@@ -183,6 +192,12 @@ def _cast_plain(text: Any) -> NDArray[np.float64] | None:
         known = pc.call_function("if_else", [gaps, None, text])
         return np.asarray(pc.cast(known, pa.float64()))
     return None
+
+
+def _is_plain_word(word: str) -> bool:
+    """Return whether a word cannot stand in a column of plain numbers."""
+    number = _DIGIT.search(word) or word.lower().strip("+-") in ("inf", "infinity")
+    return not number and word.lower() not in MISSING_WORDS
 
 
 @cache
@@ -194,8 +209,25 @@ def _gaps() -> Any:
     return pa.array(sorted({*spelt, "NaN", "NaT"}), pa.string())
 
 
-def _parsenumbered_words(words: Any, decimal: str) -> tuple[NDArray[np.float64], frozenset[str]]:
+def _parse_words(words: Any, decimal: str) -> tuple[NDArray[np.float64], frozenset[str]]:
     """Read different words as numbers; return also the units that stand beside them."""
+    values, units = np.full(len(words), np.nan), frozenset[str]()
+    if _have_digits(words):
+        values, units = _parse_digits(words, decimal)
+    lower = np.asarray([word.strip().lower() for word in words.to_pylist()], dtype=object)
+    for word, value in (("inf", np.inf), ("infinity", np.inf)):
+        values[np.isin(lower, [word, f"+{word}"])] = value
+        values[lower == f"-{word}"] = -value
+    return values, units
+
+
+def _have_digits(words: Any) -> bool:
+    """Return whether some word may be a number, which Arrow takes long to find out of a few."""
+    return any(map(_DIGIT.search, words.to_pylist()))
+
+
+def _parse_digits(words: Any, decimal: str) -> tuple[NDArray[np.float64], frozenset[str]]:
+    """Read different words as numbers, by their digits."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -223,20 +255,21 @@ def _parsenumbered_words(words: Any, decimal: str) -> tuple[NDArray[np.float64],
         values = np.where(unit == "%", values / 100, values)
         beside = set(unit[~np.isnan(values)].tolist()) - {""}
         units |= {_SYMBOLS.get(word.lower()) or word.upper() for word in beside}
-    lower = np.asarray([word.strip().lower() for word in words.to_pylist()], dtype=object)
-    for word, value in (("inf", np.inf), ("infinity", np.inf)):
-        values[np.isin(lower, [word, f"+{word}"])] = value
-        values[lower == f"-{word}"] = -value
     return values, frozenset(units)
 
 
 def _parts(words: Any) -> dict[str, Any]:
     """Take words apart: sign, digits, power and unit; null where one is no number."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    options = pc.ExtractRegexOptions(_SHAPE)
-    found = pc.call_function("extract_regex", [as_text(words, trim=True)], options)
     names = ("open", "before", "sign", "inner", "digits", "power", "after")
+    text = as_text(words, trim=True)
+    if len(text) <= _FEW_WORDS:
+        fits = [re.match(_SHAPE, word) for word in text.to_pylist()]
+        cells = {name: [fit and (fit[name] or "") for fit in fits] for name in names}
+        return {name: pa.array(column, pa.string()) for name, column in cells.items()}
+    found = pc.call_function("extract_regex", [text], pc.ExtractRegexOptions(_SHAPE))
     return {
         name: pc.call_function("struct_field", [found], pc.StructFieldOptions(i))
         for i, name in enumerate(names)
@@ -246,6 +279,9 @@ def _parts(words: Any) -> dict[str, Any]:
 def _matches(text: Any, pattern: str) -> NDArray[np.bool_]:
     import pyarrow.compute as pc
 
+    if len(text) <= _FEW_WORDS:
+        fits = (word is not None and re.search(pattern, word) for word in text.to_pylist())
+        return np.fromiter(fits, dtype=bool, count=len(text))
     options = pc.MatchSubstringOptions(pattern)
     found = pc.call_function("match_substring_regex", [text], options)
     return np.asarray(found.fill_null(False), dtype=bool)

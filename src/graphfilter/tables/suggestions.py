@@ -24,6 +24,7 @@ from graphfilter.wording import count, listed_names
 _SAMPLE = 1000
 _MOST_ROWS = 1_000_000
 _MOST_NAMED = 5
+_MOST_TYPES = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +73,8 @@ class Cells:
     def n_unexplained(self, kinds: Collection[Cells]) -> int:
         """Count the blanks in rows of those kinds that have the column; the fewest of any."""
         left = [int(self.blank.sum())]
+        if not left[0]:
+            return 0
         left += [int((self.blank & self.owners(kind)[kind.codes]).sum()) for kind in kinds]
         return min(left)
 
@@ -94,7 +97,7 @@ def suggest(table: Any, encoder: TableEncoder, source: TableSource, *, labelled:
 
 def _suggest_labels(found: list[Cells], source: TableSource) -> list[str]:
     """Name the columns that could be the label: unexplained blanks, then few values, first."""
-    kinds = [cells for cells in found if cells.may_be_kind]
+    kinds = _possible_kinds(found)
     blanks = {
         cells.name: cells.n_unexplained([kind for kind in kinds if kind is not cells])
         for cells in found
@@ -119,17 +122,17 @@ def _suggest_labels(found: list[Cells], source: TableSource) -> list[str]:
     return [f"{text}."]
 
 
+def _possible_kinds(found: list[Cells]) -> list[Cells]:
+    """Return the first columns that could be the vertex type: all others are compared with each."""
+    return [cells for cells in found if cells.may_be_kind][:_MOST_TYPES]
+
+
 def _suggest_kind(found: list[Cells], source: TableSource) -> list[str]:
     """Name a column that says which kind of thing a vertex is: it explains blanks of others."""
     best: tuple[Cells, list[str]] | None = None
-    for kind in found:
-        if not kind.may_be_kind:
-            continue
-        explained = [
-            cells.name
-            for cells in found
-            if cells is not kind and cells.blank.any() and not cells.owners(kind).all()
-        ]
+    gappy = [cells for cells in found if cells.blank.any()]
+    for kind in _possible_kinds(found):
+        explained = [cells.name for cells in gappy if not cells.owners(kind).all()]
         if explained and (best is None or len(explained) > len(best[1])):
             best = kind, explained
     if best is None:

@@ -15,6 +15,7 @@ from graphfilter.web.requests import (
     as_json,
     is_own_host,
     is_right_token,
+    parse_json,
     read_body,
     with_headers,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "is_own_host",
     "is_right_token",
     "listen",
+    "parse_json",
     "read_body",
     "serve",
     "with_headers",

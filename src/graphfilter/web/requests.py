@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from graphfilter.errors import GraphFilterError
@@ -55,6 +56,14 @@ def as_json(content: Any, status: int = 200, headers: dict[str, str] | None = No
     from starlette.responses import JSONResponse
 
     return JSONResponse(content, status, headers)
+
+
+def parse_json(body: bytes, parse_constant: Callable[[str], Any] | None = None) -> Any:
+    """Parse JSON that can be sent back: in UTF-8, without half of a pair; ValueError otherwise."""
+    content = json.loads(body.decode("utf-8-sig"), parse_constant=parse_constant)
+    if b"\\u" in body:
+        json.dumps(content, ensure_ascii=False).encode()
+    return content
 
 
 def with_headers(response: Response) -> Response:

@@ -34,13 +34,23 @@ from graphfilter.data.arrays import check_edges, check_labels, make_csr, splits_
 from graphfilter.errors import GraphError
 from graphfilter.graph import EdgeKinds, Features, Graph, check_weights
 from graphfilter.splits import Split
-from graphfilter.storage import VERTEX_BYTES, AnyPath, Budget, check_text, load_arrays, reading
-from graphfilter.wording import count
+from graphfilter.storage import (
+    VERTEX_BYTES,
+    AnyPath,
+    Budget,
+    check_text,
+    load_arrays,
+    open_archive,
+    reading,
+)
+from graphfilter.wording import count, listed_names
 
 REMEDY = "Write it again with graphfilter.data.readers.write_npz, or get it again."
 PARTS = ("train", "val", "test")
 CSR_KEYS = ("x_data", "x_indices", "x_indptr", "x_shape")
 SINGLE_RULES = ("public", "sgf")
+# The largest component, in the files of two public datasets: all vertices are kept.
+_OF_DATASETS = ("lcc",)
 _NAMES = ("vertex_names", "feature_names", "classes", "notes", "split_rules", "kinds")
 _OPTIONAL = (
     *CSR_KEYS,
@@ -61,7 +71,14 @@ def read_npz(path: AnyPath, *, directed: bool = False) -> Graph:
     with reading(path, REMEDY):
         if directed and not _is_directed(arrays):
             raise GraphError("it has no directions. Leave out `directed`.")
-        return _graph(arrays, path)
+        graph = _graph(arrays, path)
+    with open_archive(path, REMEDY) as archive:
+        names = {name.removesuffix(".npy") for name in archive.namelist()}
+    if unknown := sorted(names - {"edges", *_OPTIONAL, *_OF_DATASETS}):
+        what = count(len(unknown), "array is", "arrays are")
+        note = f"{what} ignored, of no name that a graph file has: {listed_names(unknown)}."
+        return graph.replace(notes=(*graph.notes, note))
+    return graph
 
 
 def _graph(arrays: dict[str, NDArray[Any]], path: AnyPath) -> Graph:
