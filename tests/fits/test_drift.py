@@ -80,6 +80,43 @@ def test_denser_graph_is_named(fit: Fit) -> None:
     assert move.now > move.before
 
 
+def grown_drift(fit: Fit, mean_degrees: tuple[float, float]) -> Drift:
+    """Compare 300 new vertices beside 300 known ones, each with neighbours among its own."""
+    known, new = (
+        make_csbm(n_vertices=N, n_features=5, frequency=0.3, mean_degree=d, seed=seed)
+        for d, seed in zip(mean_degrees, (0, 1), strict=True)
+    )
+    graph = Graph.from_edges(
+        np.vstack([known.edges, N + new.edges]), 2 * N,
+        features=np.vstack([known.features, new.features]),
+    )  # fmt: skip
+    outputs = fit.estimator.answers(graph=graph)
+    return find_drift(
+        Reference.of(fit), graph, fit.task, fit.names, outputs.__getitem__,
+        fit.task.decide(outputs), np.arange(N, 2 * N), are_new=True,
+    )  # fmt: skip
+
+
+def test_more_neighbours_of_a_graph_that_grew_raise_no_alarm(fit: Fit) -> None:
+    found = grown_drift(fit, (12, 12))
+    (move,) = [move for move in found.moves if move.kind == "degree"]
+    assert move.by_growth
+    assert move not in found.beyond_chance
+    said = " ".join(found.sentences())
+    assert f"The graph has grown: vertices with {move.sentence}, among known" in said
+    # Those that moved are listed first, whatever growth explains.
+    assert found.moves[: len(found.beyond_chance)] == found.beyond_chance
+
+
+@pytest.mark.parametrize("mean_degrees", [(6, 12), (12, 24)])
+def test_new_vertices_with_more_neighbours_than_known_ones_raise_it(
+    fit: Fit, mean_degrees: tuple[float, float]
+) -> None:
+    found = grown_drift(fit, mean_degrees)
+    assert "degree" in {move.kind for move in found.beyond_chance}
+    assert "has grown" not in " ".join(found.sentences())
+
+
 def test_answers_of_one_class_bound_what_can_be_right(fit: Fit) -> None:
     graph = make(1)
     outputs = np.tile([0.9, 0.1], (N, 1))

@@ -120,6 +120,8 @@ def test_known_row_replaces_its_features(sparse: bool) -> None:
 def test_rows_without_edges_are_joined_alone() -> None:
     known, encoder = gf.read_tables(edges(KNOWN), VERTICES[:KNOWN], columns=Columns(id="id"))
     joined = join_tables(known, None, VERTICES[KNOWN:], title="it", encoder=encoder)
+    (said,) = [note for note in joined.notes if "edges" in note]
+    assert said == "no table of edges: new vertices have no neighbours."
     assert joined.graph.n_edges == known.n_edges
     assert joined.graph.n_vertices == N
 

@@ -51,6 +51,9 @@ class Move:
         Corrected for the number of comparisons (Holm).
     is_class : bool
         Whether the shares are those of a class among the answers.
+    by_growth : bool
+        Whether known vertices of the same graph have as many neighbours as the new ones, more
+        than at the fit: a graph that grows has more edges per vertex.
     """
 
     kind: str
@@ -59,11 +62,12 @@ class Move:
     now: float
     p_value: float
     is_class: bool = False
+    by_growth: bool = False
 
     @property
     def moved(self) -> bool:
-        """Whether it differs beyond chance."""
-        return self.p_value <= SIGNIFICANCE
+        """Whether it differs beyond chance, and beyond what the graph's growth explains."""
+        return self.p_value <= SIGNIFICANCE and not self.by_growth
 
     @property
     def sentence(self) -> str:
@@ -137,7 +141,8 @@ class Drift:
 
     def sentences(self, most: int = MOST_SAID) -> list[str]:
         """Say what moved, and what accuracy to expect."""
-        return [self._say_moved(most), *self._say_frequency(), *self.say_losses()]
+        said = [self._say_moved(most), *self._say_growth(), *self._say_frequency()]
+        return [*said, *self.say_losses()]
 
     def _say_moved(self, most: int) -> str:
         moved, n = self.beyond_chance, len(self.moves)
@@ -150,6 +155,14 @@ class Drift:
         more = f"; and {len(moved) - most:,} more" if len(moved) > most else ""
         are = "is" if len(moved) == 1 else "are"
         return f"Drift: of {of} {len(moved):,} {are} beyond chance {alarms}: {shown}{more}."
+
+    def _say_growth(self) -> list[str]:
+        return [
+            f"The graph has grown: vertices with {move.sentence}, among known vertices as among "
+            "new ones."
+            for move in self.moves
+            if move.by_growth and move.p_value <= SIGNIFICANCE
+        ]
 
     def _say_frequency(self) -> list[str]:
         if self.frequency is None:
@@ -229,10 +242,15 @@ def find_drift(
             moves.append((kind, what, before, now, float(moved.p_values[i])))
     corrected = holm([move[-1] for move in moves]) if moves else []
     found = [
-        Move(*move[:4], float(p), is_class=task.one_class and move[0] == ANSWERS)
+        Move(
+            *move[:4],
+            float(p),
+            is_class=task.one_class and move[0] == ANSWERS,
+            by_growth=move[0] == DEGREE and are_new and _has_grown(reference, graph, rows, seed),
+        )
         for move, p in zip(moves, corrected, strict=True)
     ]
-    found.sort(key=lambda move: (move.p_value, -abs(move.now - move.before)))
+    found.sort(key=lambda move: (not move.moved, move.p_value, -abs(move.now - move.before)))
     now = answer_frequency(graph, task, answers, len(names))
     frequency = None
     if now is not None and reference.frequency is not None:
@@ -241,6 +259,21 @@ def find_drift(
         len(rows), are_new, tuple(found), _losses(reference, task, names, own, answers[sampled]),
         reference.part, frequency,
     )  # fmt: skip
+
+
+def _has_grown(reference: Reference, graph: Graph, new: NDArray[np.int64], seed: int) -> bool:
+    """Return whether known vertices have more neighbours than at the fit, and as many as new ones.
+
+    Both beyond chance, and within it.
+    """
+    degrees = np.diff(graph.indptr)[:, None]
+    known = sample(np.setdiff1d(np.arange(graph.n_vertices), new), 1, seed)
+    before = reference.columns[DEGREE].compare(degrees[known], shared=SHARED[DEGREE])
+    if not len(known) or before.p_values[0] > SIGNIFICANCE or before.now[0] < before.before[0]:
+        return False
+    now = ColumnSummary.of(degrees[known])
+    added = degrees[sample(new, 1, seed)]
+    return bool(now.compare(added, shared=SHARED[DEGREE]).p_values[0] > SIGNIFICANCE)
 
 
 def _losses(

@@ -85,6 +85,10 @@ def join_tables(
         *tables, columns, allow_missing=allow_missing, encoder=encoder, directed=known.directed,
         elsewhere=Elsewhere(ids, title),
     )  # fmt: skip
+    if edges is None:
+        # What is said of a table that nobody gave.
+        own = [note for note in parts.notes if not note.startswith(("edges:", "edges lists"))]
+        parts = replace(parts, notes=(*own, "no table of edges: new vertices have no neighbours."))
     return join_parts(known, ids, parts)
 
 

@@ -31,15 +31,15 @@ def parts_in_run(folder: str | Path, graph: Graph) -> NDArray[np.str_]:
     known, parts = found
     words = np.array([*parts.dictionary.to_pylist(), NEW], dtype="<U10")
     codes = np.append(parts.indices.to_numpy(), len(words) - 1)
-    made = np.empty(graph.n_vertices, dtype=words.dtype)
-    for rows, ids in id_blocks(graph):
-        place = pc.index_in(pa.array(ids, pa.string()), value_set=known)
-        if place.null_count:
-            # As they are written for a spreadsheet.
-            safe = pa.array([excel_text(name) for name in ids], pa.string())
-            place = pc.coalesce(place, pc.index_in(safe, value_set=known))
-        made[rows] = words[codes[place.fill_null(-1).to_numpy(zero_copy_only=False)]]
-    return made
+    # The ids of the run are hashed once, for all blocks.
+    ids = pa.chunked_array([pa.array(block, pa.string()) for _, block in id_blocks(graph)])
+    place = pc.index_in(ids, value_set=known).combine_chunks()
+    if place.null_count:
+        # As they are written for a spreadsheet.
+        missing = pc.is_null(place)
+        safe = pa.array(map(excel_text, ids.filter(missing).to_pylist()), pa.string())
+        place = pc.replace_with_mask(place, missing, pc.index_in(safe, value_set=known))
+    return words[codes[place.fill_null(-1).to_numpy(zero_copy_only=False)]]
 
 
 def read_parts(folder: str | Path) -> tuple[Any, Any] | None:
