@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from math import nan
@@ -95,6 +96,19 @@ def check_number(name: str, value: object) -> float:
         got = repr(value)[:40]
         raise ConfigError(f"{name} must be a finite number, at most {_LARGEST:g}; got {got}.")
     return number
+
+
+def check_bytes(name: str, text: str) -> int:
+    """Return the bytes that a text says, with a unit or without; raise where it says none.
+
+    >>> check_bytes("memory", "4GB") == 4 << 30, check_bytes("memory", "512 MiB") == 512 << 20
+    (True, True)
+    """
+    found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([kmgt]?)i?b?", text.strip().lower())
+    n_bytes = 0 if found is None else int(float(found[1]) * 1024 ** " kmgt".index(found[2] or " "))
+    if not n_bytes:
+        raise ConfigError(f"{name} must be an amount like 4GB or 512MB; got {text[:40]!r}.")
+    return n_bytes
 
 
 def check_name(kind: str, name: object, known: Iterable[str]) -> str:

@@ -54,3 +54,13 @@ def signed(value: float, beside: float = 0.0) -> str:
         return f"{value:+.2g}"
     digits = 0 if size >= 1000 else max(2, 1 - math.floor(math.log10(size or 1)))
     return f"{value:+,.{digits}f}"
+
+
+def say_bytes(n_bytes: float) -> str:
+    """Write an amount of memory.
+
+    >>> say_bytes(300), say_bytes(3_500_000), say_bytes(8 << 30)
+    ('0.3 KiB', '3.3 MiB', '8.0 GiB')
+    """
+    power = 3 if n_bytes >= 1 << 30 else 2 if n_bytes >= 1 << 20 else 1
+    return f"{n_bytes / 1024**power:,.1f} {('KiB', 'MiB', 'GiB')[power - 1]}"

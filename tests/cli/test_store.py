@@ -68,7 +68,10 @@ def test_store_to_predict_is_encoded_as_its_run(graphfilter, tmp_path) -> None:
 
 def test_bad_words_for_a_store_are_one_line(graphfilter, tables, tmp_path) -> None:
     for words, said in (
-        (("store", *tables, "--out", tmp_path / "s", "--memory", "much"), "must read like 4GB"),
+        (
+            ("store", *tables, "--out", tmp_path / "s", "--memory", "much"),
+            "must be an amount like 4GB",
+        ),
         (("store", tmp_path / "no.csv", "--out", tmp_path / "s"), "no such file"),
         (("store", *tables, "--out", tables[0]), "a file is in the way"),
         (("fit", "--graph", tmp_path, "--out", tmp_path / "r"), "must be a graph store"),

@@ -18,7 +18,7 @@ from graphfilter.estimators import (
     member_answers,
 )
 from graphfilter.storage import RowsFile
-from graphfilter.systems import networks
+from graphfilter.systems import predicting
 
 N = 120
 ESTIMATORS: dict[str, VertexEstimator] = {
@@ -48,8 +48,8 @@ def test_answers_on_disk_are_those_in_memory(
     loaded = type(estimator).load(tmp_path / "model")
     whole = loaded.answers(graph=other)
     monkeypatch.setattr(member_answers, "IN_MEMORY", 0)
-    monkeypatch.setattr(networks, "ROWS_AT_ONCE", 7)
-    monkeypatch.setattr(networks, "COLUMNS_AT_ONCE", 2)
+    monkeypatch.setattr(predicting, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(predicting, "COLUMNS_AT_ONCE", 2)
     said = loaded.ask(other, tmp_path)
     assert all(isinstance(rows, RowsFile) for rows in said.by_member)
     parts = [slice(at, at + 50) for at in range(0, N, 50)]
@@ -87,10 +87,10 @@ def test_filter_reads_rows_and_filters_some_columns_at_a_time(
         raise AssertionError("the features of all vertices are made at once")
 
     monkeypatch.setattr(gf.filters.StackedFilter, "forward", watched)
-    monkeypatch.setattr(networks.Prepared, "x", property(fail))
+    monkeypatch.setattr(predicting.Prepared, "x", property(fail))
     monkeypatch.setattr(member_answers, "IN_MEMORY", 0)
-    monkeypatch.setattr(networks, "ROWS_AT_ONCE", 50)
-    monkeypatch.setattr(networks, "COLUMNS_AT_ONCE", 2)
+    monkeypatch.setattr(predicting, "ROWS_AT_ONCE", 50)
+    monkeypatch.setattr(predicting, "COLUMNS_AT_ONCE", 2)
     said = estimator.ask(other, tmp_path)
     np.testing.assert_allclose(said.outputs(), whole, rtol=1e-5, atol=1e-6)
     assert widths == [2, 2, 2]

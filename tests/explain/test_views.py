@@ -11,8 +11,7 @@ from graphfilter.data import make_csbm
 from graphfilter.explain import LastColumns, explain_members, member_of
 from graphfilter.graph import Graph
 from graphfilter.models import Trees
-from graphfilter.systems import Prepared, get_system
-from graphfilter.systems.networks import predict_networks
+from graphfilter.systems import Prepared, get_system, predict_networks
 
 DIRECTION = np.array([[1.0, -1.0]])
 

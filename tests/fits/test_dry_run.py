@@ -145,7 +145,7 @@ def test_fit_that_does_not_fit_is_refused_with_the_remedy(monkeypatch) -> None:
     plan = plan_fit(Source(make_graph()), 0)
     found = plan_dry_run(plan, gf.GraphClassifier())
     assert not found.fits
-    with pytest.raises(ConfigError, match=r"would take about .* GiB of memory.* `model='sgf'`"):
+    with pytest.raises(ConfigError, match=r"would take about .* [MG]iB of memory.* `model='sgf'`"):
         found.check()
     monkeypatch.setenv("GRAPHFILTER_MEMORY", "30G")
     found = plan_dry_run(plan, gf.GraphClassifier())

@@ -12,7 +12,8 @@ from graphfilter.runtime.launched import Launched
 
 
 @pytest.mark.parametrize(
-    ("text", "n_bytes"), [("4G", 4 * 2**30), ("500 MB", 500 * 2**20), ("1024", 1024)]
+    ("text", "n_bytes"),
+    [("4G", 4 * 2**30), ("500 MB", 500 * 2**20), ("1024", 1024), ("1.5 GiB", 3 * 2**29)],
 )
 def test_memory_is_what_the_environment_says(
     text: str, n_bytes: int, monkeypatch: pytest.MonkeyPatch
@@ -21,10 +22,10 @@ def test_memory_is_what_the_environment_says(
     assert memory.memory_of_process() == n_bytes
 
 
-@pytest.mark.parametrize("text", ["much", "-1", "0", "4T", "4.5G"])
+@pytest.mark.parametrize("text", ["much", "-1", "0", "4X", "4,5G"])
 def test_memory_that_is_no_size_is_refused(text: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(memory.VARIABLE, text)
-    with pytest.raises(ConfigError, match=f"{memory.VARIABLE} must be a number of bytes"):
+    with pytest.raises(ConfigError, match=f"{memory.VARIABLE} must be an amount like 4GB"):
         memory.memory_of_process()
 
 

@@ -32,7 +32,7 @@ def show_dry_run(
 ) -> None:
     """Print sizes, memory by part, disk, time, and whether it fits."""
     from graphfilter.fits import time_fit
-    from graphfilter.store import say_bytes
+    from graphfilter.wording import say_bytes
 
     graph, cost, place = plan.graph, found.cost, found.place
     largest = max(cost.members, key=lambda member: member[1].peak, default=None)
@@ -78,7 +78,7 @@ def show_dry_run(
 def _say_together(found: DryRun) -> None:
     """Print what several processes divide, take together and exchange."""
     from graphfilter.cli.together import say_division
-    from graphfilter.store import say_bytes
+    from graphfilter.wording import say_bytes
 
     cost, place = found.cost, found.place
     if place.size == 1:

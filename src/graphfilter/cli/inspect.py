@@ -129,8 +129,8 @@ def _show_cost(graph: Graph, n_labelled: int) -> None:
     """Say what training takes, on the usual share of the labels."""
     from graphfilter.fits import with_features
     from graphfilter.runtime import memory_of_process
-    from graphfilter.store import say_bytes
     from graphfilter.systems import estimate_cost, get_system
+    from graphfilter.wording import say_bytes
 
     available, n_train = memory_of_process(), 3 * n_labelled // 5
     cost = estimate_cost(get_system("committee"), with_features(graph)[0], n_train, available)

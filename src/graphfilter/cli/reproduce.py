@@ -86,34 +86,29 @@ def reproduce(
     from graphfilter.runtime import pick_device
     from graphfilter.storage import make_folder
 
-    targets = dict(TARGETS)
     if show_list:
-        for name, known in targets.items():
+        for name, known in TARGETS.items():
             say(f"{name:<20} {known.summary}")
         return
-    if target != "all":
-        if not target:
-            raise ConfigError("name a target; graphfilter reproduce --list shows them.")
-        targets = {target: targets[check_name("target", target, [*targets, "all"])]}
+    if not target:
+        raise ConfigError("name a target; graphfilter reproduce --list shows them.")
+    check_name("target", target, [*TARGETS, "all"])
     if out is None:
         raise ConfigError("give a folder for the results with --out.")
     options = Options(runs, quick, pick_device(device), jobs, literature, variants)
     make_folder(out)
-    if target == "all" and not variants:
-        place = from_records or out
-        targets = {
-            name: known
-            for name, known in targets.items()
-            if not known.is_variant or known.is_on_record(place, options)
-        }
+    # What goes beyond the paper is built from what is on record, and not run any further.
+    only_built = target == "all" and not variants
+    place = from_records or out
     failed = 0
     built: dict[str, Rendered] = {}
-    for name, wanted in targets.items():
+    for name, wanted in TARGETS.items():
+        is_extra = only_built and wanted.is_variant
+        if target not in (name, "all") or (is_extra and not wanted.is_on_record(place, options)):
+            continue
         try:
             packed = gzip and wanted.is_trained
-            # What goes beyond the paper is built from what is on record, and not run any further.
-            only_built = target == "all" and wanted.is_variant and not variants
-            source = out if only_built else None
+            source = out if is_extra else None
             rendered, n_failed = _one(wanted, out, from_records or source, options, packed, quiet)
             built[wanted.records(options)] = rendered
             failed += n_failed
@@ -125,7 +120,7 @@ def reproduce(
                 raise
             complain(f"{name}: {error}")
             failed += 1
-    write_reproduction(out / REPORT_FILE, from_records or out, built)
+    write_reproduction(out / REPORT_FILE, place, built)
     say(f"Report in {out / REPORT_FILE} (open it in a browser).")
     if failed:
         raise typer.Exit(1)

@@ -12,7 +12,7 @@ from graphfilter.cli.progress import progress
 from graphfilter.cli.screen import end_stopped, say, tell
 from graphfilter.cli.sources import FitOptions
 from graphfilter.cli.stopping import command_line
-from graphfilter.errors import ConfigError
+from graphfilter.errors import ConfigError, check_bytes
 
 if TYPE_CHECKING:
     from graphfilter.data import Columns
@@ -53,10 +53,10 @@ def store(
     Example:  graphfilter store edges.csv vertices.csv --label kind --out kinds --memory 4GB
     """
     from graphfilter.data import build_store
-    from graphfilter.store import build_ogb_store, estimate_build, open_tables, parse_bytes
+    from graphfilter.store import build_ogb_store, estimate_build, open_tables
     from graphfilter.wording import count
 
-    size = parse_bytes(memory)
+    size = check_bytes("--memory", memory)
     try:
         with progress("{done}/{total}", show=not given.quiet) as move:
 

@@ -30,6 +30,9 @@ from graphfilter.inputs import Known
 from graphfilter.runtime import pick_device
 from graphfilter.systems import Prepared
 
+# The id of every vertex.
+Ids = Sequence[Any] | None
+
 
 class AskedEstimator(EstimatorState):
     """Answers of a fitted estimator, of the graph it was fitted on or of another one."""
@@ -56,7 +59,7 @@ class AskedEstimator(EstimatorState):
         graph: Any = None,
         vertices: Any = None,
         *,
-        vertex_ids: Sequence[Any] | None = None,
+        vertex_ids: Ids = None,
         only: NDArray[np.int64] | None = None,
         known: Known | None = None,
     ) -> NDArray[np.float64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from graphfilter.conformal import sets_at
 from graphfilter.errors import ConfigError, GraphError, check_name
 from graphfilter.estimators.alignment import align_target
+from graphfilter.estimators.asking import Ids
 from graphfilter.estimators.explaining import class_number, explain_graph, find_vertex, members_of
 from graphfilter.estimators.explaining_outputs import explain_vertex
 from graphfilter.estimators.inputs import take_target
@@ -75,12 +75,7 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         self.classes_ = names
 
     def predict(
-        self,
-        X: Any = None,
-        graph: Any = None,
-        vertices: Any = None,
-        *,
-        vertex_ids: Sequence[Any] | None = None,
+        self, X: Any = None, graph: Any = None, vertices: Any = None, *, vertex_ids: Ids = None
     ) -> NDArray[Any]:
         """Return the most probable class of every vertex; arguments as in `predict_proba`.
 
@@ -91,12 +86,7 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         return self.classes_[answers] if self.task_.one_class else answers
 
     def predict_proba(
-        self,
-        X: Any = None,
-        graph: Any = None,
-        vertices: Any = None,
-        *,
-        vertex_ids: Sequence[Any] | None = None,
+        self, X: Any = None, graph: Any = None, vertices: Any = None, *, vertex_ids: Ids = None
     ) -> NDArray[np.float64]:
         """Return class probabilities (n, n_classes), averaged over the members.
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from graphfilter.errors import ConfigError, GraphError, check_name
 from graphfilter.estimators.adaptive import AUTO, AdaptiveEstimator
 from graphfilter.estimators.alignment import align_target
+from graphfilter.estimators.asking import Ids
 from graphfilter.estimators.explaining_outputs import explain_vertex
 from graphfilter.estimators.promises import check_promise
 from graphfilter.estimators.state import parameters
@@ -67,12 +68,7 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
         )
 
     def predict(
-        self,
-        X: Any = None,
-        graph: Any = None,
-        vertices: Any = None,
-        *,
-        vertex_ids: Sequence[Any] | None = None,
+        self, X: Any = None, graph: Any = None, vertices: Any = None, *, vertex_ids: Ids = None
     ) -> NDArray[np.float64]:
         """Return the number of every vertex, averaged over the members: (n,), or (n, T).
 

@@ -28,6 +28,7 @@ from graphfilter.systems import (
     train_system,
 )
 from graphfilter.training import Progress
+from graphfilter.wording import say_bytes
 
 # A fit is refused if it needs more memory than there is even if the estimate is this much too high.
 ERROR = 0.2
@@ -82,8 +83,8 @@ class DryRun:
         of = "" if large is None else f", for the member {large[0]!r}"
         by = f" by the {n_local} processes of a machine" if n_local > 1 else ""
         raise ConfigError(
-            f"the fit would take about {_gib(needed)} of memory{of}{by}; there are "
-            f"{_gib(self.on_machine)}. {self._remedy()}"
+            f"the fit would take about {say_bytes(needed)} of memory{of}{by}; there are "
+            f"{say_bytes(self.on_machine)}. {self._remedy()}"
         )
 
     def _remedy(self) -> str:
@@ -225,7 +226,3 @@ def _smaller(graph: Graph, n: int) -> Graph:
     labels = np.arange(n) % max(2, graph.n_classes)
     edges = rng.integers(0, n, (n_edges, 2))
     return Graph.from_edges(edges, n, features=features, labels=labels)
-
-
-def _gib(n_bytes: int) -> str:
-    return f"{n_bytes / 2**30:.1f} GiB"

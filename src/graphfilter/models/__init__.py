@@ -7,7 +7,6 @@ features: ``network(operator, x)`` returns the logits.
 """
 
 from graphfilter.models.base import (
-    Fitted,
     GraphNetwork,
     ModelConfig,
     Network,
@@ -22,6 +21,7 @@ from graphfilter.models.columns import (
     column_part as column_part,
 )
 from graphfilter.models.filtered_features import FilteredFeatures, FilteredFeaturesConfig
+from graphfilter.models.fitted import Fitted
 from graphfilter.models.forest import Forest, ForestConfig
 from graphfilter.models.hop_network import READ_BYTES as READ_BYTES, HopNetwork, HopNetworkConfig
 from graphfilter.models.kernel import KernelConfig, KernelMachine

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from graphfilter.errors import check_count, check_number, check_share
 from graphfilter.filters import Config, Filter
-from graphfilter.graph import Features, Graph
+from graphfilter.graph import Graph
 from graphfilter.models.layers import Draws, Generators, Input
 from graphfilter.models.memory import Sizes, Working, layered
 from graphfilter.operators import Operator
@@ -209,8 +207,11 @@ class SizedNetwork(Network[ConfigT]):
     Examples
     --------
     >>> import graphfilter as gf
-    >>> issubclass(gf.models.GCN, SizedNetwork)
-    True
+    >>> g = gf.load_dataset("karate")
+    >>> network = gf.models.GCN(34, 2, gf.models.GCNConfig(n_layers=3))
+    >>> x = gf.operators.to_tensor(g.features)
+    >>> network(gf.operators.augmented_adjacency(g), x).shape
+    torch.Size([34, 2])
     """
 
     def __init__(
@@ -241,8 +242,10 @@ class GraphNetwork(Network[ConfigT]):
     Examples
     --------
     >>> import graphfilter as gf
-    >>> issubclass(gf.models.LINKX, GraphNetwork)
-    True
+    >>> g = gf.load_dataset("karate")
+    >>> network = gf.models.LINKX(g, gf.models.LINKXConfig(hidden_size=32))
+    >>> network(gf.operators.adjacency(g), gf.operators.to_tensor(g.features)).shape
+    torch.Size([34, 2])
     """
 
     def __init_subclass__(cls, config: type[ModelConfig] | None = None, **options: Any) -> None:
@@ -254,7 +257,11 @@ class GraphNetwork(Network[ConfigT]):
         self, graph: Graph, config: ConfigT | None = None, *, generator: Draws = None
     ) -> None:
         super().__init__(config)
+        self.take_graph(graph)
         self.make_layers(graph, generator)
+
+    def take_graph(self, graph: Graph) -> None:
+        """Keep what the network reads of the graph, if it does."""
 
     @classmethod
     def for_graph(cls, graph: Graph, config: Any, generator: torch.Generator) -> Self:
@@ -296,80 +303,3 @@ class SideBySide(Network[ConfigT]):
 
     def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
         return self.forward_side_by_side([self], operator, x, [generator])[:, 0]
-
-
-class Fitted(SizedNetwork[ConfigT]):
-    """A model with the interface of a network that is fitted to rows at once, without epochs.
-
-    What it learned are buffers whose sizes depend on the data: :meth:`check_state` must refuse
-    tensors that are not its own.
-
-    Attributes
-    ----------
-    kept : dict of str to torch.dtype
-        The buffers and their types.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> issubclass(gf.models.Trees, gf.models.Fitted), gf.models.TreesConfig.fitted
-    (True, True)
-    """
-
-    kept: ClassVar[dict[str, torch.dtype]]
-
-    def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:
-        self.n_features, self.n_classes = n_features, n_classes
-        for name, dtype in self.kept.items():
-            self.register_buffer(name, torch.zeros(0, dtype=dtype))
-
-    @abstractmethod
-    def fit(
-        self,
-        rows: Features,
-        targets: NDArray[Any],
-        *,
-        sample_weight: NDArray[np.float64] | None = None,
-        seed: int = 0,
-    ) -> None:
-        """Learn from rows (n, d), dense or sparse.
-
-        ``targets`` are class numbers (n,), which of several labels a vertex has (bool, (n, L)), or
-        numbers (float, (n, T)). Outputs are logits of classes and labels, or numbers.
-        """
-
-    @property
-    def remark(self) -> str:
-        """What was done to the rows to fit it, in words; empty where nothing was."""
-        return ""
-
-    def keep_view(self, found: Mapping[str, NDArray[np.float32]]) -> None:
-        """Keep what the view found whose columns the model was fitted to, if it found something."""
-
-    def kept_view(self) -> dict[str, NDArray[np.float32]] | None:
-        """Return what :meth:`keep_view` was given; None of a model that keeps nothing."""
-        return None
-
-    def refitted(
-        self,
-        rows: Features,
-        targets: NDArray[Any],
-        sample_weight: NDArray[np.float64] | None = None,
-    ) -> Self:
-        """Return about what :meth:`fit` would make of the same vertices with other rows, cheaply.
-
-        The model itself where other rows make little difference to what it has learned.
-        """
-        return self
-
-    @abstractmethod
-    def check_state(self, state: Mapping[str, Tensor]) -> None:
-        """Raise ModelFileError where tensors are not such a model."""
-
-    def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> Any:
-        """Take tensors of any size, after checking them."""
-        self.check_state(state_dict)
-        for name in state_dict:
-            setattr(self, name, state_dict[name].clone())

@@ -17,8 +17,9 @@ from torch import Tensor
 
 from graphfilter.errors import ModelFileError
 from graphfilter.graph import Features, Graph
-from graphfilter.models.base import Fitted, ModelConfig
+from graphfilter.models.base import ModelConfig
 from graphfilter.models.comparing import too_many_to_compare
+from graphfilter.models.fitted import Fitted
 from graphfilter.models.layers import Draws, Input
 from graphfilter.models.memory import Sizes, Working
 from graphfilter.models.tree_nodes import NEVER

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from graphfilter.errors import ModelFileError
 from graphfilter.graph import Features
-from graphfilter.models.base import ConfigT, Fitted
+from graphfilter.models.base import ConfigT
+from graphfilter.models.fitted import Fitted
 from graphfilter.models.layers import Draws, Input
 from graphfilter.operators import Operator
 

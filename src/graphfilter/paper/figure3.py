@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from graphfilter.bench import Pair, Record
-from graphfilter.drawing import COLOURS, MARKERS, unframe
+from graphfilter.drawing import unframe
 from graphfilter.paper.accuracy_table import EVERY_LAYER
 from graphfilter.paper.collect import pairs_of
 from graphfilter.paper.comparison import ComparedAccuracy
+from graphfilter.paper.lines import draw_line
 from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import DATASET_TITLES
 from graphfilter.paper.rewired_table import (
@@ -102,24 +103,9 @@ def _draw_line(
     axes: Axes, shares: Sequence[float], cells: Sequence[ComparedAccuracy], system: str
 ) -> None:
     second = system == EVERY_LAYER
-    i = (*SYSTEMS, COMMITTEE).index("sgf" if second else system)
-    x = [100 * share for share, cell in zip(shares, cells, strict=True) if cell.n]
-    good = [cell for cell in cells if cell.n]
-    colour = COLOURS[i % len(COLOURS)]
-    axes.plot(
-        x,
-        [cell.mean for cell in good],
-        color=colour,
-        marker=MARKERS[i % len(MARKERS)],
-        markersize=4.5,
-        markerfacecolor="white" if second else colour,
-        linewidth=2.4 if system in ("sgf", COMMITTEE) else 1.4,
-        linestyle="--" if second else "-",
-        zorder=10 - i,
-        label=get_system(system).title,
-    )
-    low, high = ([c.mean + sign * c.deviation for c in good] for sign in (-1, 1))
-    axes.fill_between(x, low, high, color=colour, alpha=0.12, linewidth=0)
+    place = (*SYSTEMS, COMMITTEE).index("sgf" if second else system)
+    title, bold = get_system(system).title, system in ("sgf", COMMITTEE)
+    draw_line(axes, shares, cells, place, title, bold=bold, dashed=second)
 
 
 TABLE = RewiredTable(

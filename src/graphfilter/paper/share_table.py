@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphfilter.bench import Pair, Record
-from graphfilter.drawing import COLOURS, MARKERS, unframe
+from graphfilter.drawing import unframe
 from graphfilter.paper.collect import pairs_of
 from graphfilter.paper.comparison import ComparedAccuracy, compare_runs
+from graphfilter.paper.lines import draw_line
 from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import DATASET_TITLES
 from graphfilter.paper.tables import Block, Rendered, Row
@@ -128,26 +129,11 @@ class ShareTable:
     def _draw_line(
         self, axes: Axes, records: Sequence[Record], dataset: str, system: str, protocol: str
     ) -> None:
-        shares = self.shares
-        cells = [(x, _cell(records, dataset, f"{protocol}:{x:g}", system)) for x in shares]
-        good = [(100 * share, cell) for share, cell in cells if cell.n]
-        i, is_main = self.systems.index(system), protocol == self.protocols[-1]
-        colour = COLOURS[i % len(COLOURS)]
-        axes.plot(
-            [x for x, _ in good],
-            [cell.mean for _, cell in good],
-            color=colour,
-            marker=MARKERS[i % len(MARKERS)],
-            markersize=4.5,
-            markerfacecolor=colour if is_main else "white",
-            linestyle="-" if is_main else "--",
-            linewidth=2.4 if i == 0 and is_main else 1.4,
-            zorder=10 - i,
-            label=get_system(system).title + ("" if is_main else f", {protocol}"),
-        )
-        low = [max(c.mean - c.deviation, 0.0) for _, c in good]
-        high = [min(c.mean + c.deviation, 100.0) for _, c in good]
-        axes.fill_between([x for x, _ in good], low, high, color=colour, alpha=0.1, linewidth=0)
+        cells = [_cell(records, dataset, f"{protocol}:{x:g}", system) for x in self.shares]
+        place, is_main = self.systems.index(system), protocol == self.protocols[-1]
+        title = get_system(system).title + ("" if is_main else f", {protocol}")
+        bold = place == 0 and is_main
+        draw_line(axes, self.shares, cells, place, title, bold=bold, dashed=not is_main)
 
 
 def _cell(records: Sequence[Record], dataset: str, rule: str, system: str) -> ComparedAccuracy:

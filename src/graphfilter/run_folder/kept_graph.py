@@ -18,6 +18,7 @@ from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.layout import GRAPH_FILE, REFERENCE_FILE
 from graphfilter.storage import changed_file, read_tensors, sha256_of, write_tensors
 from graphfilter.version import __version__
+from graphfilter.wording import say_bytes
 
 # Graphs of up to this many bytes in memory are kept unless that is refused.
 KEPT_BYTES = 64 << 20
@@ -50,7 +51,7 @@ def keep_graph(fit: Fit, folder: Path, wanted: bool | None) -> Kept:
     graph, size = fit.graph, _n_bytes(fit.graph)
     if wanted is None and size > KEPT_BYTES:
         return Kept(
-            note=f"The graph takes {_megabytes(size)}, more than {_megabytes(KEPT_BYTES)}, and "
+            note=f"The graph takes {say_bytes(size)}, more than {say_bytes(KEPT_BYTES)}, and "
             "is not saved with the run. With `keep_graph=True` it is, and predict --with "
             "run then needs new rows only."
         )
@@ -66,7 +67,7 @@ def keep_graph(fit: Fit, folder: Path, wanted: bool | None) -> Kept:
         return Kept(note=f"The graph is not saved with the run: {error}")
     return Kept(
         sha256_of(path),
-        f"The graph is saved with the run ({GRAPH_FILE}, {_megabytes(path.stat().st_size)}): "
+        f"The graph is saved with the run ({GRAPH_FILE}, {say_bytes(path.stat().st_size)}): "
         "predict --with run needs new rows only. `keep_graph=False` leaves it out.",
     )
 
@@ -121,12 +122,3 @@ def _n_bytes(graph: Graph) -> int:
     arrays += [x.data, x.indices, x.indptr] if sp.issparse(x) else [x]
     # Without reading the ids, which may lie on disk: 16 bytes each.
     return sum(a.nbytes for a in arrays if a is not None) + 16 * graph.n_vertices
-
-
-def _megabytes(n_bytes: int) -> str:
-    """Write a size in words.
-
-    >>> _megabytes(1 << 20), _megabytes(300)
-    ('1.0 MiB', '0.3 KiB')
-    """
-    return f"{n_bytes / 2**20:,.1f} MiB" if n_bytes >= 1 << 20 else f"{n_bytes / 2**10:,.1f} KiB"

@@ -9,25 +9,22 @@ machine.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from functools import cache
 from pathlib import Path
 
-from graphfilter.errors import ConfigError
+from graphfilter.errors import check_bytes
 from graphfilter.runtime.control_groups import control_groups, read_if_there
 from graphfilter.runtime.launched import launched
 
 VARIABLE = "GRAPHFILTER_MEMORY"
-
-_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 
 
 def memory_of_process() -> int:
     """Return the bytes of main memory that this process may take."""
     told = os.environ.get(VARIABLE, "").strip()
     if told:
-        return _read_size(told)
+        return check_bytes(VARIABLE, told)
     return _machine_memory() // launched().local_size
 
 
@@ -64,13 +61,3 @@ def _granted(system: Path) -> list[int]:
         for name in ("memory.max", "memory.limit_in_bytes")
     ]
     return [int(text) for text in texts if text.isdigit()]
-
-
-def _read_size(text: str) -> int:
-    found = re.fullmatch("([0-9]{1,15})([KMG]?)B?", text.upper().replace(" ", ""))
-    if found is None or not int(found[1]):
-        raise ConfigError(
-            f"{VARIABLE} must be a number of bytes, such as 4G or 500M; got {text[:40]!r}. "
-            "Unset it to use the machine's."
-        )
-    return int(found[1]) * _UNITS[found[2]]

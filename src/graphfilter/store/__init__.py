@@ -17,7 +17,7 @@ from graphfilter.store.build import build_store, open_tables
 from graphfilter.store.build_ogb import build_ogb_store
 from graphfilter.store.header import HEADER_FILE, Header, is_store, read_header
 from graphfilter.store.hops import STRUCTURE, edges_of, kept_hops, store_of
-from graphfilter.store.needs import BuildNeeds, estimate_build, parse_bytes, say_bytes
+from graphfilter.store.needs import BuildNeeds, estimate_build
 from graphfilter.store.ogb import is_ogb
 from graphfilter.store.powers import WORTH_KEEPING, Recipe, kept_powers
 from graphfilter.store.reading import open_store
@@ -40,9 +40,7 @@ __all__ = [
     "kept_powers",
     "open_store",
     "open_tables",
-    "parse_bytes",
     "read_header",
-    "say_bytes",
     "store_of",
     "write_store",
 ]

@@ -24,7 +24,7 @@ from graphfilter.store.features import encode_features
 from graphfilter.store.folder import check_folder, replacing
 from graphfilter.store.header import BUILD_FOLDER, FORMAT, Header, write_header
 from graphfilter.store.names import map_names
-from graphfilter.store.needs import estimate_build, say_bytes
+from graphfilter.store.needs import estimate_build
 from graphfilter.store.vertices import (
     ColumnsOnDisk,
     Report,
@@ -44,6 +44,7 @@ from graphfilter.tables import (
     telling,
 )
 from graphfilter.version import __version__
+from graphfilter.wording import say_bytes
 
 STAGES_FILE = "stages.json"
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import gzip
-import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphfilter.errors import ConfigError, DataFileError
+from graphfilter.errors import DataFileError
 from graphfilter.tables import TableSource, reading_table
+from graphfilter.wording import say_bytes
 
 _HEAD_BYTES = 1 << 20
-_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 # Per edge, and more with a weight: its number; both directions of it while they are sorted, as
 # DuckDB spills them (22 bytes were measured for a billion edges); its two entries.
 _PAIR_BYTES, _SORT_BYTES, _ENTRY_BYTES = (8, 12), (24, 36), (8, 16)
@@ -108,28 +107,3 @@ def _count_rows(table: TableSource) -> tuple[int, int]:
         read = file.tell() if packed else len(head)
     n_lines = max(1, head.count(b"\n"))
     return path.stat().st_size * n_lines // max(1, read), len(head) // n_lines
-
-
-def parse_bytes(text: str) -> int:
-    """Read an amount of memory.
-
-    >>> parse_bytes("4GB") == 4 << 30, parse_bytes("512 MiB") == 512 << 20
-    (True, True)
-    """
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)i?b?\s*", text.lower())
-    if found is None:
-        raise ConfigError(f"an amount of memory must read like 4GB or 512MB; got {text!r}.")
-    return int(float(found[1]) * _UNITS[found[2]])
-
-
-def say_bytes(n_bytes: float) -> str:
-    """Write an amount of memory.
-
-    >>> say_bytes(3_500_000), say_bytes(8 << 30)
-    ('3.3 MiB', '8.0 GiB')
-    """
-    for unit in ("KiB", "MiB", "GiB"):
-        n_bytes /= 1024
-        if n_bytes < 1024 or unit == "GiB":
-            return f"{n_bytes:.1f} {unit}"
-    raise AssertionError

@@ -14,13 +14,10 @@ from graphfilter.systems.committee_outcome import CommitteeOutcome as CommitteeO
 from graphfilter.systems.committees import COMMITTEE as COMMITTEE, GROUPS as GROUPS
 from graphfilter.systems.costs import Cost as Cost, estimate_cost as estimate_cost
 from graphfilter.systems.growth import SHARES as SHARES
+from graphfilter.systems.networks import Outcome
 from graphfilter.systems.pipeline import (
-    Outcome,
-    Prepared,
     is_divided as is_divided,
     learned_filters as learned_filters,
-    predict_into as predict_into,
-    predict_networks,
     predict_untrained as predict_untrained,
     train_system,
 )
@@ -31,6 +28,8 @@ from graphfilter.systems.pooling import (
     together as together,
 )
 from graphfilter.systems.pools import pooling_of as pooling_of
+from graphfilter.systems.predicting import predict_into as predict_into, predict_networks
+from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.registry import SYSTEMS, find_system, get_system
 from graphfilter.systems.scale_choice import find_scale as find_scale
 from graphfilter.systems.start import Start as Start

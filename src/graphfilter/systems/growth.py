@@ -18,8 +18,9 @@ from graphfilter.inputs import Known
 from graphfilter.models import Fitted, Network
 from graphfilter.splits import Split
 from graphfilter.systems.committee_part import Part
-from graphfilter.systems.networks import learned_targets, predict_networks, rows_of
+from graphfilter.systems.networks import learned_targets, rows_of
 from graphfilter.systems.pools import pooling_of
+from graphfilter.systems.predicting import predict_networks
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System
 

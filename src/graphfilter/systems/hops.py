@@ -27,6 +27,7 @@ from graphfilter.operators import (
 )
 from graphfilter.runtime import memory_of_process, threads_for
 from graphfilter.store import STRUCTURE, WORTH_KEEPING, Recipe, edges_of, kept_powers, store_of
+from graphfilter.wording import say_bytes
 
 _ROWS_BYTES = 4 << 20
 
@@ -52,7 +53,7 @@ def make_hops(graph: Graph, scaler: FeatureScaler, operator: Operator, n_hops: i
                 return as_shared(kept)
         if n_bytes > memory_of_process():
             raise GraphError(
-                f"the hops of {graph.name} take {n_bytes / 2**30:.1f} GiB, more than there is "
+                f"the hops of {graph.name} take {say_bytes(n_bytes)}, more than there is "
                 "memory; write the graph to a store (graphfilter store), which keeps them on disk."
             )
         return stack_powers(operator, torch.from_numpy(np.concatenate([*rows()])), n_hops)

@@ -11,8 +11,9 @@ from graphfilter.errors import ConfigError
 from graphfilter.systems.committee import Committee
 from graphfilter.systems.committee_outcome import CommitteeOutcome
 from graphfilter.systems.committee_part import Part
-from graphfilter.systems.networks import Outcome, predict_networks
+from graphfilter.systems.networks import Outcome
 from graphfilter.systems.pooling import Pool, log_probabilities, together
+from graphfilter.systems.predicting import predict_networks
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System
 

@@ -20,27 +20,13 @@ from graphfilter.models import FilterNetworkConfig, Network
 from graphfilter.splits import Split
 from graphfilter.systems.committee import Committee
 from graphfilter.systems.committee_training import train_committee
-from graphfilter.systems.networks import (
-    Outcome,
-    predict_into as predict_into,
-    predict_networks,
-    train_networks,
-)
+from graphfilter.systems.networks import Outcome, train_networks
 from graphfilter.systems.past import answer_now, check_leaves_its_past
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.request import Request
 from graphfilter.systems.start import Start
 from graphfilter.systems.system import System
 from graphfilter.training import OnEpoch, shared
-
-__all__ = [
-    "Outcome",
-    "Prepared",
-    "learned_filters",
-    "predict_networks",
-    "predict_untrained",
-    "train_system",
-]
 
 
 def train_system(

@@ -50,10 +50,9 @@ class APGCN(SizedNetwork[APGCNConfig], config=APGCNConfig):
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.APGCN(34, 2, gf.models.APGCNConfig(max_steps=5))(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="ap-gcn@max_steps=5", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     epsilon = 0.01

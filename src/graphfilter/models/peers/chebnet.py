@@ -45,14 +45,12 @@ class ChebNet(EdgeNetwork[ChebNetConfig], config=ChebNetConfig):
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.ChebNet(g, gf.models.ChebNetConfig(n_terms=2))(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="chebnet@n_terms=2", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         with drawing_from(generator):
             self.first = pyg_nn().ChebConv(graph.n_features, config.hidden_size, config.n_terms)

@@ -108,14 +108,12 @@ class ClassicGNN(DegreeNetwork[ClassicGNNConfig], config=ClassicGNNConfig):
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.ClassicGNN(g, gf.models.ClassicGNNConfig(convolution="sage"))(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="sage-tuned@n_layers=2", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         widths = [graph.n_features] + [config.hidden_size] * (config.n_layers - 1)
         self.layers = nn.ModuleList(_Layer(n_in, config, generator) for n_in in widths)

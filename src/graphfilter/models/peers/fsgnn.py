@@ -67,14 +67,12 @@ class FSGNN(DegreeNetwork[FSGNNConfig], config=FSGNNConfig):
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.FSGNN(g, gf.models.FSGNNConfig(n_hops=2))(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="fsgnn@n_hops=2", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         width, n_parts = config.hidden_size, 2 * config.n_hops + 1
         # X, then the hops without self loops, then those with.

@@ -58,10 +58,9 @@ class GAT(SizedNetwork[GATConfig], config=GATConfig):
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GAT(34, 2, gf.models.GATConfig(n_heads=4))(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="gat@n_heads=4", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:
@@ -97,11 +96,9 @@ class VelickovicGAT(GAT, config=VelickovicGATConfig):
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> config = gf.models.VelickovicGATConfig(n_out_heads=8)
-    >>> gf.models.VelickovicGAT(34, 2, config)(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="gat-authors@n_out_heads=8", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def undecayed_parameters(self) -> list[nn.Parameter]:

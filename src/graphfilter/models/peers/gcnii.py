@@ -48,10 +48,9 @@ class GCNII(DeepNetwork[GCNIIConfig], config=GCNIIConfig):
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GCNII(34, 2, gf.models.GCNIIConfig(n_layers=8))(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="gcnii@n_layers=8", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     n_parts: ClassVar[int] = 1

@@ -39,10 +39,9 @@ class GCNIIStar(DeepNetwork[GCNIIStarConfig], config=GCNIIStarConfig):
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GCNIIStar(34, 2, gf.models.GCNIIStarConfig(n_layers=8))(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="gcnii-star@n_layers=8", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     # [W, V] of every layer, one above the other.

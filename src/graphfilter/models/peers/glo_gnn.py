@@ -70,14 +70,12 @@ class GloGNN(DegreeNetwork[GloGNNConfig], config=GloGNNConfig):
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GloGNN(g, gf.models.GloGNNConfig(n_hops=4))(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="glognn@n_hops=4", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         self.encoder = Linear(graph.n_features, config.hidden_size, generator)
         if config.delta < 1:

@@ -51,10 +51,9 @@ class GPRGNN(FilterNetwork, config=GPRGNNConfig):
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GPRGNN(34, 2, gf.models.GPRGNNConfig(hidden_size=32))(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="gpr-gnn-authors@hidden_size=32", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     config: GPRGNNConfig  # pyright: ignore[reportIncompatibleVariableOverride]

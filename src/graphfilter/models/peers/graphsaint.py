@@ -57,10 +57,9 @@ class GraphSAINT(GraphNetwork[GraphSAINTConfig], config=GraphSAINTConfig):
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.GraphSAINT(g, gf.models.GraphSAINTConfig(n_samples=2))(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="graphsaint@n_samples=2", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     indptr: Tensor

@@ -55,10 +55,9 @@ class JKNet(GraphNetwork[JKNetConfig], config=JKNetConfig):
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.JKNet(g, gf.models.JKNetConfig(n_layers=4))(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="jknet-dropedge@n_layers=4", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     edges: Tensor

@@ -61,10 +61,9 @@ class LanczosNet(GraphNetwork[LanczosNetConfig], config=LanczosNetConfig):
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.LanczosNet(g, gf.models.LanczosNetConfig(n_vectors=10))(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="lanczosnet@n_vectors=10", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     vectors: Tensor

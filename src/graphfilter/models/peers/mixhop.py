@@ -45,14 +45,12 @@ class MixHop(EdgeNetwork[MixHopConfig], config=MixHopConfig):
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
-    >>> x = gf.operators.to_tensor(g.features)
-    >>> gf.models.MixHop(g, gf.models.MixHopConfig(hidden_size=10))(operator, x).shape
-    torch.Size([34, 2])
+    >>> clf = gf.SystemClassifier(model="mixhop@hidden_size=10", max_epochs=2).fit(graph=g)
+    >>> clf.predict_proba().shape
+    (34, 2)
     """
 
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        super().make_layers(graph, generator)
         config = self.config
         width = 3 * config.hidden_size
         with drawing_from(generator):

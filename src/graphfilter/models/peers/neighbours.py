@@ -7,7 +7,6 @@ from torch import Tensor
 
 from graphfilter.graph import Graph
 from graphfilter.models.base import ConfigT, GraphNetwork, SideBySide
-from graphfilter.models.layers import Draws
 from graphfilter.operators import Operator
 
 
@@ -20,7 +19,7 @@ class DegreeNetwork(GraphNetwork[ConfigT], SideBySide[ConfigT]):
 
     degrees: Tensor
 
-    def make_layers(self, graph: Graph, generator: Draws) -> None:
+    def take_graph(self, graph: Graph) -> None:
         degrees = torch.tensor(graph.degrees, dtype=torch.float32)[:, None, None]
         self.register_buffer("degrees", degrees, persistent=False)
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
 from graphfilter.models.base import ConfigT, GraphNetwork
-from graphfilter.models.layers import Draws, drop
+from graphfilter.models.layers import drop
 from graphfilter.operators import Operator, SparseFeatures, draw
 
 
@@ -68,7 +68,7 @@ class EdgeNetwork(GraphNetwork[ConfigT]):
     edges: Tensor
     weights: Tensor
 
-    def make_layers(self, graph: Graph, generator: Draws) -> None:
+    def take_graph(self, graph: Graph) -> None:
         edges, weights = graph_edges(graph)
         self.register_buffer("edges", edges, persistent=False)
         self.register_buffer("weights", weights, persistent=False)

@@ -21,6 +21,20 @@ class Step(NamedTuple):
     keep: float
 
 
+class Sums(NamedTuple):
+    """What a step of a recurrence adds to, and what its gradient needs of it.
+
+    Shapes
+    ------
+    total, against : (n, g, c);  weights, products : (g,); all contiguous
+    """
+
+    total: Tensor
+    weights: Tensor
+    against: Tensor | None
+    products: Tensor | None
+
+
 class ProductKernel(ABC):
     """Multiplies with a sparse matrix M on one device, in one precision.
 
@@ -141,7 +155,7 @@ class ProductKernel(ABC):
             inner_products(x, against, out=products[0])
         for k, step in enumerate(steps, start=1):
             product = None if products is None else products[k]
-            self._advance(current, previous, step, sums, weights[k], against, product)
+            self._advance(current, previous, step, Sums(sums, weights[k], against, product))
             previous, current = current, previous
         self._from_scaled(sums)
         return total, products
@@ -155,24 +169,12 @@ class ProductKernel(ABC):
         return y
 
     @abstractmethod
-    def _advance(
-        self,
-        current: Tensor,
-        previous: Tensor,
-        step: Step,
-        total: Tensor,
-        weights: Tensor,
-        against: Tensor | None,
-        products: Tensor | None,
-    ) -> None:
+    def _advance(self, current: Tensor, previous: Tensor, step: Step, sums: Sums) -> None:
         """Take one step of a three-term recurrence, with the running sums of its gradient.
 
         ``previous ← scale M current + skip current + keep previous``,
         ``total ← total + weights previous``, ``products ← ⟨previous, against⟩`` in each group.
-
-        Shapes
-        ------
-        current, previous, total, against : (n, g, c);  weights, products : (g,); all contiguous
+        Current and previous columns are contiguous, too: (n, g, c).
         """
 
 

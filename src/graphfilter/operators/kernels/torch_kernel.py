@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from graphfilter.operators.kernels.factored_matrix import make_csr_tensor
-from graphfilter.operators.kernels.product_kernel import ProductKernel, Step, inner_products
+from graphfilter.operators.kernels.product_kernel import ProductKernel, Step, Sums, inner_products
 
 
 class TorchKernel(ProductKernel):
@@ -49,16 +49,7 @@ class TorchKernel(ProductKernel):
     def _in_float(self) -> TorchKernel:
         return TorchKernel(self.matrix, torch.float32)
 
-    def _advance(
-        self,
-        current: Tensor,
-        previous: Tensor,
-        step: Step,
-        total: Tensor,
-        weights: Tensor,
-        against: Tensor | None,
-        products: Tensor | None,
-    ) -> None:
+    def _advance(self, current: Tensor, previous: Tensor, step: Step, sums: Sums) -> None:
         scale, skip, keep = step
         if skip:
             # What a factor of zero multiplies may be anything, NaN included.
@@ -67,6 +58,6 @@ class TorchKernel(ProductKernel):
             keep = 1.0
         n = len(current)
         self._multiply(current.view(n, -1), previous.view(n, -1), scale, keep, None)
-        total.addcmul_(previous, weights[:, None])
-        if against is not None and products is not None:
-            inner_products(previous, against, out=products)
+        sums.total.addcmul_(previous, sums.weights[:, None])
+        if sums.against is not None and sums.products is not None:
+            inner_products(previous, sums.against, out=sums.products)

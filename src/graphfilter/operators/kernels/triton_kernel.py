@@ -13,7 +13,7 @@ from torch import Tensor
 
 from graphfilter.operators.kernels import triton_programs
 from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
-from graphfilter.operators.kernels.product_kernel import ProductKernel, Step
+from graphfilter.operators.kernels.product_kernel import ProductKernel, Step, Sums
 
 # Jitted functions are launched by a subscript, which type checkers do not know of.
 _programs: Any = triton_programs
@@ -66,23 +66,15 @@ class TritonKernel(ProductKernel):
     def _from_scaled(self, y: Tensor) -> Tensor:
         return y if self._unscale is None else y.mul_(self._unscale[:, None, None])
 
-    def _advance(
-        self,
-        current: Tensor,
-        previous: Tensor,
-        step: Step,
-        total: Tensor,
-        weights: Tensor,
-        against: Tensor | None,
-        products: Tensor | None,
-    ) -> None:
+    def _advance(self, current: Tensor, previous: Tensor, step: Step, sums: Sums) -> None:
         scale, skip, keep = step
         dots = self._launch(
             current, previous, self._values, scale=scale, skip=skip, keep=keep,
-            row_scale=self._squared_scale, total=total, weights=weights, against=against,
+            row_scale=self._squared_scale, total=sums.total, weights=sums.weights,
+            against=sums.against,
         )  # fmt: skip
-        if products is not None and dots is not None:
-            torch.sum(dots, (1, 2), out=products)
+        if sums.products is not None and dots is not None:
+            torch.sum(dots, (1, 2), out=sums.products)
 
     def _launch(
         self,
