@@ -3,12 +3,14 @@
 # ruff: noqa: E402 - threads are set before torch loads.
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from graphfilter.runtime.threads import prepare_threads
@@ -17,6 +19,8 @@ from graphfilter.runtime.threads import prepare_threads
 # before torch loads, and inherited by every process that a test starts.
 os.environ.setdefault("GRAPHFILTER_THREADS", "1")
 prepare_threads()
+# What is imported and collected stays: nothing looks for garbage in it, now or later.
+gc.disable()
 # A shell lets what it starts in the background ignore Ctrl-C, and so would the processes that tests
 # start, and send it to.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -25,6 +29,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+import typer.main
 from hypothesis import settings
 from tests.documentation import NEEDED, build_site
 
@@ -38,6 +43,9 @@ settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("fuzz", deadline=None, max_examples=1000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
+# The parser of the command line is made once, not for every command.
+typer.main.get_command = cache(typer.main.get_command)
+
 # Without a GPU the Triton kernels run in Triton's interpreter; it reads this when imported.
 if not torch.cuda.is_available():
     os.environ.setdefault("TRITON_INTERPRET", "1")
@@ -45,16 +53,21 @@ if not torch.cuda.is_available():
 
 # The files that take longest, at the beginning: at the end one process would be left with one.
 LONGEST = (
-    "test_results.py",
-    "test_kernel_contract.py",
     "test_report_in_browser.py",
-    "test_targets.py",
-    "test_sanitizers.py",
+    "test_results.py",
     "test_site_in_browser.py",
+    "test_studio_in_browser.py",
+    "test_kernel_contract.py",
+    "test_pages.py",
+    "test_targets.py",
+    "test_fuzz.py",
+    "test_system_contract.py",
     "test_soak.py",
     "test_fit.py",
+    "test_sanitizers.py",
+    "test_graph_classifier.py",
     "test_sgf_classifier.py",
-    "test_start_up.py",
+    "test_together.py",
     "test_docs.py",
 )
 
@@ -74,6 +87,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.path.read_text()
         ):
             item.add_marker(missing)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_sessionfinish() -> None:
+    gc.unfreeze()
 
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -131,8 +132,13 @@ def run_at_import(node: ast.AST) -> Iterator[ast.AST]:
             yield from run_at_import(child)
 
 
+@cache
+def parsed(module: str) -> ast.Module:
+    return ast.parse(MODULES[module].read_text(encoding="utf-8"))
+
+
 def read_imports(module: str) -> list[Import]:
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    tree = parsed(module)
     at_import = set(run_at_import(tree))
     return [
         Import(module, target, node.lineno, node not in at_import)
@@ -142,24 +148,27 @@ def read_imports(module: str) -> list[Import]:
     ]
 
 
-IMPORTS = [found for module in MODULES for found in read_imports(module)]
+@pytest.fixture(scope="module")
+def imports() -> list[Import]:
+    return [found for module in MODULES for found in read_imports(module)]
 
 
 def test_rooms_are_all_there_is() -> None:
     assert sorted(LAYERS) == sorted({layer(module) for module in MODULES})
 
 
-def test_imports_point_down_the_layers() -> None:
+def test_imports_point_down_the_layers(imports: list[Import]) -> None:
     order = {name: i for i, name in enumerate(LAYERS)}
     upwards = [
-        str(found) for found in IMPORTS if order[layer(found.target)] > order[layer(found.source)]
+        str(found) for found in imports if order[layer(found.target)] > order[layer(found.source)]
     ]
     assert not upwards
 
 
+@cache
 def names_at_door(room: str) -> set[str]:
     """List what a room's ``__init__`` gives: what it imports and defines."""
-    tree = ast.parse(MODULES[room].read_text(encoding="utf-8"))
+    tree = parsed(room)
     defined = (node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef))
     return {*defined} | {
         alias.asname or alias.name
@@ -169,17 +178,14 @@ def names_at_door(room: str) -> set[str]:
     }
 
 
-DOORS = {room: names_at_door(room) for room in ROOMS}
-
-
 def around_doors(module: str) -> Iterator[str]:
     """List the imports of a module that enter another room elsewhere than by its door."""
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(module)):
         if not isinstance(node, ast.ImportFrom) or not str(node.module).startswith("graphfilter."):
             continue
         _, room, *inner = str(node.module).split(".")
-        if room in DOORS and room != layer(module):
-            unknown = {alias.name for alias in node.names} - DOORS[room]
+        if room in ROOMS and room != layer(module):
+            unknown = {alias.name for alias in node.names} - names_at_door(room)
             if inner or unknown:
                 yield f"{module}, line {node.lineno}: {ast.unparse(node)}"
 
@@ -189,10 +195,10 @@ def test_rooms_are_entered_by_their_doors() -> None:
     assert not [line for module in MODULES for line in around_doors(module)]
 
 
-def test_modules_import_without_cycles() -> None:
+def test_modules_import_without_cycles(imports: list[Import]) -> None:
     """Within a package too, and lazily or for types alone."""
     graph: dict[str, set[str]] = {module: set() for module in MODULES}
-    for found in IMPORTS:
+    for found in imports:
         # The package itself imports every room when it is asked for one.
         if found.target not in (found.source, "__init__"):
             graph[found.source].add(found.target)
@@ -206,9 +212,9 @@ def test_heavy_libraries_are_imported_where_they_are_used() -> None:
     """Only the command line, which is started to use them, may import any on import."""
     early = [
         f"{module}, line {node.lineno}: {ast.unparse(node)}"
-        for module, path in MODULES.items()
+        for module in MODULES
         if layer(module) != "cli"
-        for node in run_at_import(ast.parse(path.read_text(encoding="utf-8")))
+        for node in run_at_import(parsed(module))
         if isinstance(node, ast.Import | ast.ImportFrom) and libraries(node) & HEAVY
     ]
     assert not early
@@ -240,16 +246,16 @@ def test_import_graphfilter_loads_no_heavy_library() -> None:
 def test_only_the_command_line_prints() -> None:
     printing = {
         module
-        for module, path in MODULES.items()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for module in MODULES
+        for node in ast.walk(parsed(module))
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "print"
     }
     assert {layer(module) for module in printing} <= {"cli"}
 
 
-def test_import_walk_sees_imports_of_every_kind() -> None:
+def test_import_walk_sees_imports_of_every_kind(imports: list[Import]) -> None:
     """A check of the checker: the walk resolves submodules, names and lazy imports."""
-    found = {(i.source, i.target, i.lazy) for i in IMPORTS}
+    found = {(i.source, i.target, i.lazy) for i in imports}
     assert ("graph.graph", "errors", False) in found
     assert ("__init__", "data", True) in found
     assert ("runtime", "runtime.devices", True) in found
@@ -268,7 +274,7 @@ COMMANDS = {
 
 def texts(module: str) -> Iterator[tuple[int, str]]:
     """List the strings of a module that are no docstrings, each with its line."""
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    tree = parsed(module)
     said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):

@@ -85,6 +85,7 @@ def test_matrix_keeps_the_order_of_pairs_that_differ_in_their_protocol(tmp_path:
 def test_runs_that_are_made_in_turn_are_divided_among_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("graphfilter.bench.processes.get_context", forking)
     pairs = [make_pair("karate", "mlp", split_rule=rule) for rule in ("new:0.2", "seen:0.2")]
     one = run_matrix(pairs, RecordFile(tmp_path / "one.jsonl"))
     given: list[tuple[str, int, int]] = []

@@ -14,6 +14,7 @@ SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 SWITCHES = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--process-per-site",  # where pages share a process, a report's scripts are compiled once
 )  # fmt: skip
 
 
@@ -24,11 +25,23 @@ class Watched:
         self.page = page
         self.errors: list[str] = []
         self.outside: list[str] = []
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
-        page.on("request", lambda r: None if self._is_own(r.url, own) else
-                self.outside.append(r.url))  # fmt: skip
+        self._listeners = {
+            "pageerror": lambda error: self.errors.append(str(error)),
+            "console": lambda m: self.errors.append(m.text) if m.type == "error" else None,
+            "request": lambda r: None if self._is_own(r.url, own) else self.outside.append(r.url),
+        }
+        for event, listener in self._listeners.items():
+            page.on(event, listener)
         page.goto(address)
+
+    def leave(self) -> None:
+        """Leave the page empty for another test: nothing stored, nobody listening."""
+        self.page.evaluate(
+            "() => { try { localStorage.clear(); sessionStorage.clear(); } catch {} }"
+        )
+        self.page.goto("about:blank")
+        for event, listener in self._listeners.items():
+            self.page.remove_listener(event, listener)
 
     @property
     def tree(self) -> str:
@@ -63,33 +76,43 @@ class Watched:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
+    """One window of the browser: it takes longer to open one than to show most pages."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         pytest.skip("there is no chromium to open pages with")
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(SWITCHES))
-        yield browser
+        window = browser.new_context(accept_downloads=True)
+        window.set_default_timeout(120_000)  # no page fails for being slow
+        yield window
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def free_pages() -> list[Any]:
+    return []
+
+
 @pytest.fixture
-def visit(chromium) -> Iterator[Callable[..., Watched]]:
+def visit(chromium, free_pages: list[Any]) -> Iterator[Callable[..., Watched]]:
     """Open an address: ``visit(url, width=390, dark=True)``.
 
     Requests must stay under ``root``, the address itself unless it is given.
     """
-    contexts = []
+    visited: list[Watched] = []
 
     def open_page(url: str, *, root: str = "", width: int = 1200, dark: bool = False) -> Watched:
-        context = chromium.new_context(
-            viewport={"width": width, "height": 900},
-            color_scheme="dark" if dark else "light",
-            accept_downloads=True,
-        )
-        contexts.append(context)
-        return Watched(context.new_page(), url, root or url)
+        page = free_pages.pop() if free_pages else chromium.new_page()
+        page.set_viewport_size({"width": width, "height": 900})
+        scheme = "dark" if dark else "light"
+        page.emulate_media(media="null", color_scheme=scheme, reduced_motion="null")
+        visited.append(Watched(page, url, root or url))
+        return visited[-1]
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for seen in visited:
+        if not seen.page.is_closed():
+            seen.leave()
+            free_pages.append(seen.page)
+    chromium.clear_cookies()

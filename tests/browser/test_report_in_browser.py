@@ -60,8 +60,13 @@ def graph() -> Graph:
     return make_csbm(n_vertices=120, frequency=1.8, mean_degree=8, n_features=6)
 
 
-def test_slider_moves_the_curve_through_training(graph: Graph, visit, tmp_path: Path) -> None:
-    report = visit(make_report(graph, tmp_path))
+@pytest.fixture(scope="module")
+def url(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return make_report(graph, tmp_path_factory.mktemp("report"))
+
+
+def test_slider_moves_the_curve_through_training(url: str, visit) -> None:
+    report = visit(url)
     slider = report.page.locator("#epoch")
     kept = moving_curve(report.page)
     slider.focus()
@@ -112,8 +117,8 @@ def test_html_in_names_is_shown_and_never_run(graph: Graph, visit, tmp_path: Pat
     report.check()
 
 
-def test_theme_button_turns_the_page_and_its_plots(graph: Graph, visit, tmp_path: Path) -> None:
-    page = visit(make_report(graph, tmp_path, max_epochs=3), dark=True).page
+def test_theme_button_turns_the_page_and_its_plots(url: str, visit) -> None:
+    page = visit(url, dark=True).page
     ink = "getComputedStyle(document.querySelector('#training-plot .xtick text')).fill"
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     on_dark = page.evaluate(ink)
@@ -122,8 +127,8 @@ def test_theme_button_turns_the_page_and_its_plots(graph: Graph, visit, tmp_path
     assert page.evaluate(ink) != on_dark
 
 
-def test_report_on_paper_is_light_and_without_controls(graph: Graph, visit, tmp_path: Path) -> None:
-    report = visit(make_report(graph, tmp_path, max_epochs=3), dark=True)
+def test_report_on_paper_is_light_and_without_controls(url: str, visit, tmp_path: Path) -> None:
+    report = visit(url, dark=True)
     page = report.page
     page.emulate_media(media="print", color_scheme="dark")
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -144,8 +149,8 @@ def test_report_on_paper_is_light_and_without_controls(graph: Graph, visit, tmp_
     report.check()
 
 
-def test_report_reads_well_aloud(graph: Graph, visit, tmp_path: Path) -> None:
-    tree = visit(make_report(graph, tmp_path, max_epochs=3)).tree
+def test_report_reads_well_aloud(graph: Graph, url: str, visit) -> None:
+    tree = visit(url).tree
     # What holds a colon is quoted: it is YAML.
     lines = [line.strip().removeprefix("- ").removeprefix("'") for line in tree.splitlines()]
     for landmark in ("banner:", 'navigation "Sections":', "main:", "contentinfo:"):
@@ -170,8 +175,8 @@ def test_report_reads_well_aloud(graph: Graph, visit, tmp_path: Path) -> None:
     assert any(line.startswith('rowheader "this model"') for line in lines)
 
 
-def test_report_is_worked_by_keyboard(graph: Graph, visit, tmp_path: Path) -> None:
-    page = visit(make_report(graph, tmp_path, max_epochs=3)).page
+def test_report_is_worked_by_keyboard(url: str, visit) -> None:
+    page = visit(url).page
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the answer"
     assert page.locator(".skip").is_visible()
@@ -184,8 +189,8 @@ def test_report_is_worked_by_keyboard(graph: Graph, visit, tmp_path: Path) -> No
     assert {"epoch", "search", "button"} <= reached
 
 
-def test_every_plot_can_be_saved_as_png_and_svg(graph: Graph, visit, tmp_path: Path) -> None:
-    report = visit(make_report(graph, tmp_path))
+def test_every_plot_can_be_saved_as_png_and_svg(url: str, visit, tmp_path: Path) -> None:
+    report = visit(url)
     assert report.page.locator(".save button").count() == 2 * report.page.locator(".plot").count()
     starts = {"png": b"\x89PNG", "svg": b"<svg"}
     for format, start in starts.items():
@@ -199,8 +204,8 @@ def test_every_plot_can_be_saved_as_png_and_svg(graph: Graph, visit, tmp_path: P
     report.check()
 
 
-def test_wide_table_fades_on_the_side_with_more_to_see(graph: Graph, visit, tmp_path: Path) -> None:
-    seen = visit(make_report(graph, tmp_path), width=390)
+def test_wide_table_fades_on_the_side_with_more_to_see(url: str, visit) -> None:
+    seen = visit(url, width=390)
     box = seen.page.locator("#classes .scroll").first
     classes = "(box) => [...box.classList].filter((c) => c !== 'scroll').sort()"
     assert box.evaluate(classes) == ["more-right"]
@@ -212,7 +217,7 @@ def test_wide_table_fades_on_the_side_with_more_to_see(graph: Graph, visit, tmp_
                 break
             seen.page.wait_for_timeout(50)
         assert box.evaluate(classes) == expected
-    wide = visit(make_report(graph, tmp_path / "wide"), width=1280)
+    wide = visit(url, width=1280)
     assert wide.page.locator("#classes .scroll").first.evaluate(classes) == []
 
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.processes import forking
 from typer.testing import CliRunner, Result
 
 from graphfilter.cli.bench import app
@@ -99,7 +100,10 @@ def columns(tables: tuple[Path, Path]) -> list[object]:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_bench_takes_tables_beside_datasets(tables, tmp_path: Path, jobs: int) -> None:
+def test_bench_takes_tables_beside_datasets(
+    tables, tmp_path: Path, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphfilter.bench.processes.get_context", forking)
     out = tmp_path / "records.jsonl"
     words = [*columns(tables), "--datasets", "karate", "--models", "mlp,sgc", "--runs", 2,
              "--max-epochs", 3, "--device", "cpu", "--out", out, "--jobs", jobs]  # fmt: skip

@@ -229,3 +229,4 @@ def test_torch_out_of_memory_is_one_line(
     result = graphfilter(*words, "--out", tmp_path / "run")
     assert result.code == 1
     assert result.err.startswith("error: not enough memory")
+    assert "fit --dry-run" in result.err

@@ -8,10 +8,12 @@ import signal
 import subprocess
 import sys
 import time
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
 
+from graphfilter.cli import main
 from graphfilter.cli.screen import printable
 
 COMMAND = [sys.executable, "-m", "graphfilter"]
@@ -127,18 +129,26 @@ def test_closed_streams_are_no_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_narrow_encodings_replace_what_they_lack(encoding: str) -> None:
-    environment = {**os.environ, "PYTHONIOENCODING": encoding}
-    done = subprocess.run(
-        [*COMMAND, "reproduce", "--list"], capture_output=True, env=environment, timeout=300
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert b"table1" in done.stdout
-    bad = subprocess.run(
-        [*COMMAND, "data", "get", "caf\u00e9\u2248"], capture_output=True, env=environment
-    )
-    assert bad.returncode == 2
-    assert bad.stderr.decode(encoding).startswith("error: unknown dataset 'caf")
+def test_narrow_encodings_replace_what_they_lack(
+    encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for words, code, out, err in (
+        (["reproduce", "--list"], 0, "table1 ", ""),
+        (["data", "get", "caf\u00e9\u2248"], 2, "", "error: unknown dataset 'caf"),
+    ):
+        # As Python opens them where PYTHONIOENCODING says so.
+        streams = {n: TextIOWrapper(BytesIO(), encoding=encoding) for n in ("stdout", "stderr")}
+        for name, stream in streams.items():
+            monkeypatch.setattr(sys, name, stream)
+        monkeypatch.setattr(sys, "argv", ["graphfilter", *words])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        monkeypatch.undo()
+        assert stop.value.code in ([None, 0] if code == 0 else [code])
+        for stream, wanted in zip(streams.values(), (out, err), strict=True):
+            stream.flush()
+            said = stream.buffer.getvalue().decode(encoding)
+            assert said.startswith(wanted) if wanted else said == ""
 
 
 def test_terminal_commands_in_names_are_not_obeyed(graphfilter, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def fitted(one_seed: None) -> GraphClassifier:
     return GraphClassifier(max_epochs=8, random_state=0, device="cpu").fit(graph=GRAPH)
 
 
-@parametrize_with_checks([GraphClassifier(effort="low", max_epochs=30, random_state=0)])
+@parametrize_with_checks([GraphClassifier(effort="low", max_epochs=8, random_state=0)])
 @pytest.mark.filterwarnings("ignore::graphfilter.errors.NoGraphWarning")
 def test_scikit_learns_checks(estimator, check) -> None:
     check(estimator)

@@ -177,3 +177,15 @@ def test_fit_killed_while_it_replaces_a_run_is_resumed(
         predictions = "predictions.csv"
         assert contents(folder)[predictions] == contents(tmp_path / "whole")[predictions]
         load_run(folder)
+
+
+def test_link_in_the_place_of_the_new_run_is_not_followed(tmp_path: Path) -> None:
+    folder, other = tmp_path / "run", tmp_path / "other"
+    other.mkdir()
+    (other / "notes.txt").write_text("mine")
+    fit_small(folder)
+    for put in (lambda new: new.symlink_to(other), lambda new: new.write_text("x")):
+        put(folder / ".graphfilter-new")
+        fit_small(folder, overwrite=True)
+        assert [path.name for path in other.iterdir()] == ["notes.txt"]
+        assert {path.name for path in folder.iterdir()} == set(RUN_FILES) - {CHECKPOINT_FILE}

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.soak import __main__ as soak
 from tests.soak.block import KINDS, run_block
+from tests.soak.kills import BENCH
 
 # So few only fill the caches.
 FEW = {
@@ -28,6 +29,8 @@ def test_soak_finds_nothing(
     monkeypatch.setenv("TMPDIR", tempfile.gettempdir())
     monkeypatch.setattr(tempfile, "tempdir", tempfile.gettempdir())
     monkeypatch.setattr("tests.soak.block.MOST_GROWTH_MB", 1000.0)
+    few_runs = (*BENCH, "--runs", "2", "--max-epochs", "60")  # The last of two answers counts.
+    monkeypatch.setattr("tests.soak.kills.BENCH", few_runs)
     assert run_block(kind, 0, FEW[kind]) == []
     said = capsys.readouterr().out
     assert f"{FEW[kind]} {kind}" in said

@@ -18,7 +18,14 @@ from graphfilter.models import (
     TreesConfig,
 )
 from graphfilter.splits import stratified
-from graphfilter.systems import Prepared, committee, get_system, prior, train_system
+from graphfilter.systems import (
+    Prepared,
+    committee,
+    committee_member,
+    get_system,
+    prior,
+    train_system,
+)
 from graphfilter.systems.committee import Committee, repeated_seed
 from graphfilter.systems.committee_member import beside
 from graphfilter.systems.committee_outcome import LEAST, CommitteeOutcome
@@ -26,7 +33,7 @@ from graphfilter.systems.committee_training import DIVERGED
 from graphfilter.systems.committees import COMMITTEE, COMMITTEES, GROUPS
 from graphfilter.systems.pooling import fit_pool, log_probabilities
 from graphfilter.systems.prior import prior_weights
-from graphfilter.training import Progress, cohorts
+from graphfilter.training import Progress
 
 GRAPH = make_csbm(80, mean_degree=6, n_features=5, frequency=0.3, seed=2)
 SPLIT = stratified(GRAPH.labels, 0)
@@ -277,9 +284,9 @@ def test_committee_interrupted_in_any_round_resumes_to_the_same_bits(
 
 @pytest.fixture
 def in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Members have two seeds, which do not fit the cache together."""
+    """Members have two seeds, and the graph more than few vertices."""
     monkeypatch.setattr(committee, "MOST_REPEATS", 2)
-    monkeypatch.setattr(cohorts, "VERTICES_IN_CACHE", 80)
+    monkeypatch.setattr(committee_member, "FEW_VERTICES", 79)
 
 
 def of_two() -> Committee:
@@ -308,7 +315,7 @@ def test_other_seeds_join_where_a_member_adds_something() -> None:
     assert not np.array_equal(first, second)
 
 
-def test_seeds_that_share_tensors_train_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_seeds_train_from_the_start_on_few_vertices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(committee, "MOST_REPEATS", 2)
     assert count_runs(train_two()) == {"features": 2, "smooth": 2}
 

@@ -12,7 +12,10 @@ from itertools import pairwise
 from typing import Any, NoReturn
 
 EXIT_BAD_INPUT = 2
-NO_MEMORY = "not enough memory for this graph with these settings."
+NO_MEMORY = (
+    "not enough memory for this graph with these settings. Free some, raise a limit (ulimit -v), "
+    "or ask for less: fit --dry-run says what it takes."
+)
 
 
 def main() -> NoReturn:

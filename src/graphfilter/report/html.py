@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parent / "templates"
 
 
+@cache
 def make_environment(*folders: Path) -> Environment:
-    """Return the jinja2 environment of the pages: everything is escaped, nothing undefined."""
+    """Return the jinja2 environment of the pages: everything is escaped, nothing undefined.
+
+    Kept, and with it the templates it has compiled.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(

@@ -47,7 +47,7 @@ def open_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Generator[
         # Another fit may have finished since.
         _check_contents(folder, overwrite=overwrite, resume=resume)
         if overwrite:
-            shutil.rmtree(folder / _NEW, ignore_errors=True)
+            _remove_new(folder)
             if (folder / CONFIG_FILE).exists():
                 make_folder(folder / _NEW)
             else:
@@ -56,13 +56,13 @@ def open_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Generator[
             yield training_folder(folder)
         finally:
             if not _checkpoints_in(folder / _NEW):
-                shutil.rmtree(folder / _NEW, ignore_errors=True)
+                _remove_new(folder)
 
 
 def training_folder(out: str | Path) -> Path:
     """Return the folder that a run is trained in: one within ``out`` where it replaces another."""
     new = Path(out) / _NEW
-    return new if new.is_dir() else Path(out)
+    return new if new.is_dir() and not new.is_symlink() else Path(out)
 
 
 def finish_run(out: str | Path) -> None:
@@ -73,12 +73,21 @@ def finish_run(out: str | Path) -> None:
     folder, new = Path(out), training_folder(out)
     if new != folder:
         _remove_files(folder)
-        made = set(new.iterdir()) - set(_checkpoints_in(new))
-        for path in sorted(made, key=lambda path: path.name == CONFIG_FILE):
-            path.replace(folder / path.name)
-        shutil.rmtree(new)
+        names = {*RUN_FILES, CHANNELS_FILE} - {CONFIG_FILE, CHECKPOINT_FILE}
+        for name in (*sorted(names), CONFIG_FILE):
+            if (new / name).exists():
+                (new / name).replace(folder / name)
+        _remove_new(folder)
     for path in _checkpoints_in(folder):
         path.unlink(missing_ok=True)
+
+
+def _remove_new(folder: Path) -> None:
+    """Remove the folder of a run that was to replace another, or what is in its place."""
+    new = folder / _NEW
+    if new.is_symlink() or new.is_file():
+        new.unlink()
+    shutil.rmtree(new, ignore_errors=True)
 
 
 def _remove_files(folder: Path) -> None:

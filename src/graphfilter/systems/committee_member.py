@@ -14,7 +14,10 @@ from graphfilter.systems.committee_part import Part
 from graphfilter.systems.networks import NetworkTraining, Outcome, fit_at_once
 from graphfilter.systems.pools import pooling_of
 from graphfilter.systems.request import Request
-from graphfilter.training import SUPERFLUOUS, OnEpoch, runs_in_a_cohort
+from graphfilter.training import SUPERFLUOUS, OnEpoch
+
+# On so few vertices chance in training matters most, and seeds side by side cost little.
+FEW_VERTICES = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,17 +49,17 @@ class Member:
     least_repeats : int
         See :class:`~graphfilter.systems.Committee`.
     at_once : bool
-        Whether all seeds train from the start. Otherwise those that share tensors with the first
-        do, which cost little, and the others where the member is worth them: see :meth:`join`.
+        Whether all seeds train from the start. Otherwise, on a CPU and a graph of more than
+        ``FEW_VERTICES``, the first does, and the others where the member is worth them:
+        see :meth:`join`.
     """
 
     def __init__(self, request: Request, least_repeats: int = 1, *, at_once: bool = True) -> None:
         self.system, self._request = request.system, request
         prepared = request.prepared
         self._n_seeds = self._n_first = repeats(self.system, prepared.graph, least_repeats)
-        if not at_once and self._n_seeds > 1:
-            together = runs_in_a_cohort(prepared.operator(self.system.operator))
-            self._n_first = int(min(self._n_seeds, together))
+        if not at_once and prepared.device == "cpu" and prepared.graph.n_vertices > FEW_VERTICES:
+            self._n_first = 1
         every = self._of_seeds(range(len(request.splits)), range(self._n_first))
         fitted = self.system.is_fitted
         self._fitted = fit_at_once(every) if fitted else []
