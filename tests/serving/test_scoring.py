@@ -147,6 +147,35 @@ def test_committee_says_of_some_vertices_what_it_says_of_all(graph: gf.Graph) ->
     assert (clf.answers(only=some[1:2]) == clf.answers()[some[1:2]]).all()
 
 
+def test_requests_hash_their_own_ids_alone(
+    graph: gf.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new vertex may be one of the fit that the graph has not."""
+    from graphfilter.estimators import recognition
+    from graphfilter.graph import grow
+    from graphfilter.serving import Scorer
+    from graphfilter.serving.asked import Link, NewVertex
+
+    named = graph.replace(vertex_names=[f"v{i}" for i in range(50)])
+    options = {"effort": "low", "max_epochs": 5, "random_state": 0}
+    clf = gf.GraphClassifier(**options).fit(graph=named.subgraph(range(40)))
+    served = named.subgraph(range(5, 50))
+    scorer = Scorer(clf, RunDescription(), None, served)
+    hashed: list[int] = []
+    hash_ids = recognition.hash_ids
+    monkeypatch.setattr(
+        recognition, "hash_ids", lambda names: hashed.append(len(names)) or hash_ids(names)
+    )
+    features = [np.asarray(named.features)[2].tolist(), [0.3, 0.1, 0.0]]
+    new = [NewVertex("v2", features[0], (Link("v7"),)), NewVertex("x", features[1], (Link("v2"),))]
+    found = scorer.score_new(new).vertices
+    assert hashed == [2]
+    grown = grow(served, np.array(features), [[45, 2], [46, 45]], vertex_names=["v2", "x"])
+    expected = clf.answers(graph=grown)[[45, 46]]
+    got = [list(one["probabilities"].values()) for one in found]
+    np.testing.assert_allclose(got, expected, atol=1e-6)
+
+
 def test_numbers_and_several_labels_have_answers_of_their_own(graph: gf.Graph) -> None:
     from graphfilter.serving import Scorer
 

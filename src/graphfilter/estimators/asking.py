@@ -61,7 +61,7 @@ class AskedEstimator(EstimatorState):
         *,
         vertex_ids: Ids = None,
         only: NDArray[np.int64] | None = None,
-        in_larger: float | None = None,
+        known: Known | None = None,
     ) -> NDArray[np.float64]:
         """Return the task's outputs (n, C) of all members combined, in the units of y.
 
@@ -73,8 +73,8 @@ class AskedEstimator(EstimatorState):
             As in :meth:`graphfilter.SGFClassifier.predict_proba`.
         only : int array, optional
             The vertices to answer for; models whose answers depend on one row save the others.
-        in_larger : float, optional
-            Where the graph is a part of a larger one: see :class:`graphfilter.inputs.Known`.
+        known : Known, optional
+            Which vertices of the graph were there in the fit; found by their ids otherwise.
         """
         check_is_fitted(self)
         target, rows = take_target(self, X, graph, vertices)
@@ -85,7 +85,7 @@ class AskedEstimator(EstimatorState):
         if held is not None and target is self.graph_:
             return held.copy() if rows is None else held[rows]
         if only is not None and rows is not None:
-            prepared = self.prepare(target, in_larger)
+            prepared = self.prepare(target, known)
             return outputs_of(self, prepared, self.members_of(prepared), rows)
         return self.ask(target).outputs(slice(None) if rows is None else rows)
 
@@ -121,20 +121,19 @@ class AskedEstimator(EstimatorState):
             )
         return used
 
-    def prepare(self, target: Graph, in_larger: float | None = None) -> Prepared:
+    def prepare(self, target: Graph, known: Known | None = None) -> Prepared:
         """Return a graph ready for prediction; the fitted one has been made ready by ``fit``.
 
-        ``in_larger`` is the share of the fitted vertices in the graph that this one is a part of.
+        ``known`` are the vertices that were there in the fit; found by their ids unless given.
         """
         device = pick_device(self.device)
         held: Prepared | None = getattr(self, "prepared_", None)
         if held is not None and target is self.graph_ and held.device == device:
             return held
-        known = self.recognise(target)
-        if known is not None and in_larger is not None:
-            known = dataclasses.replace(known, in_larger=in_larger)
-        elif known is not None and (changed := self._changed(target, known)):
-            warnings.warn(changed, ChangedVerticesWarning, stacklevel=3)
+        if known is None:
+            known = self.recognise(target)
+            if known is not None and (changed := self._changed(target, known)):
+                warnings.warn(changed, ChangedVerticesWarning, stacklevel=3)
         return Prepared.of(
             target, scaling=self.scaler_, device=device, task=self.task_, known=known
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -66,10 +67,23 @@ class KnownVertices:
             return None
         ids = hash_ids(names)
         _check_once(names, ids)
-        order = np.argsort(self.ids)
-        place = np.searchsorted(self.ids, ids, sorter=order).clip(max=len(order) - 1)
-        numbers = np.where(self.ids[order[place]] == ids, order[place], -1)
+        numbers = self._numbers(ids)
         return Known(numbers, len(self.ids)) if (numbers >= 0).any() else None
+
+    def grown(self, known: Known, names: Sequence[str]) -> Known:
+        """Return what is known of a graph with more vertices of these ids after its own."""
+        more = self._numbers(hash_ids(names))
+        return replace(known, numbers=np.append(known.numbers, more))
+
+    def _numbers(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers of hashed ids; -1 of those that are not there."""
+        place = np.searchsorted(self.ids, ids, sorter=self._order).clip(max=len(self.ids) - 1)
+        found = self._order[place]
+        return np.where(self.ids[found] == ids, found, -1)
+
+    @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        return np.argsort(self.ids)
 
     def n_changed(self, graph: Graph, known: Known, scaler: FeatureScaler) -> int:
         """Return how many known vertices have features that are far from what they were."""

@@ -19,6 +19,7 @@ from graphfilter.estimators import (
 from graphfilter.explain import Explanation
 from graphfilter.fits import answers_of, with_features
 from graphfilter.graph import Graph
+from graphfilter.inputs import Known
 from graphfilter.run_folder.description import RunDescription
 
 
@@ -27,15 +28,15 @@ def predict_graph(
     run: RunDescription,
     graph: Graph,
     only: NDArray[np.int64] | None = None,
-    in_larger: float | None = None,
+    known: Known | None = None,
 ) -> NDArray[np.float64]:
     """Return the outputs of the model of a run for another graph (n, C): probabilities, or numbers.
 
-    ``only`` are the vertices to answer for; all unless given. ``in_larger`` is the share of the
-    fitted vertices in the graph that this one is a part of, where it is.
+    ``only`` are the vertices to answer for; all unless given. ``known`` are those that were there
+    in the fit; found by their ids unless given.
     """
     target = as_fitted(estimator, run, graph)
-    return estimator.answers(graph=target, only=only, in_larger=in_larger)
+    return estimator.answers(graph=target, only=only, known=known)
 
 
 def as_fitted(estimator: VertexEstimator, run: RunDescription, graph: Graph) -> Graph:

@@ -13,6 +13,7 @@ from graphfilter.errors import GraphError, GraphFilterError, check_count
 from graphfilter.estimators import VertexEstimator
 from graphfilter.fits import answers_of
 from graphfilter.graph import Graph, grow
+from graphfilter.inputs import Known
 from graphfilter.run_folder import RunDescription, as_fitted, predict_graph
 from graphfilter.serving.asked import Link, NewVertex, short
 from graphfilter.serving.columns import FeatureColumns
@@ -71,8 +72,9 @@ class Scorer:
         ids = range(self.graph.n_vertices) if held is None else held
         self._numbers = {str(id): number for number, id in enumerate(ids)}
         self.columns = FeatureColumns(encoder, self.graph.feature_names, self.graph.n_features)
-        known = estimator.recognise(self.graph)
-        self._in_larger = 1.0 if known is None else known.share_present
+        # Found once: hashing all ids takes longer than a small model.
+        ids = estimator.known_
+        self._known = None if ids is None else ids.recognise(self.graph)
         self.can_grow = run.vertex_features and not estimator.system_.keeps_graph
 
     def score_known(self, ids: Sequence[str]) -> Scores:
@@ -107,21 +109,32 @@ class Scorer:
                     "Send it under ids, or under another id.",
                 )
         features, notes = self.columns.encode(vertices)
-        grown = self._grown(vertices, features)
+        grown, near = self._grown(vertices, features)
         old = grown.n_vertices - len(vertices)
-        near = old < self.graph.n_vertices
         try:
             own = np.arange(old, grown.n_vertices)
-            part = self._in_larger if near else None
-            outputs = predict_graph(self.estimator, self.run, grown, own, part)
+            known = self._known_in(near, ids)
+            outputs = predict_graph(self.estimator, self.run, grown, own, known)
         except GraphFilterError as error:
             raise RequestError(422, str(error), "Compare with the features of the fit.") from None
-        if near:
+        if near is not None:
             text = f"new vertices are scored on the {old:,} nearest of {self.graph.n_vertices:,} "
             notes = (*notes, f"{text}vertices, at most {self.within} edges away: an approximation.")
         return Scores(self._described(ids, outputs, new=True), notes)
 
-    def _grown(self, vertices: Sequence[NewVertex], features: Any) -> Graph:
+    def _known_in(self, near: NDArray[np.int64] | None, ids: Sequence[str]) -> Known | None:
+        """Return which vertices of a grown graph, or of a part of it, were there in the fit."""
+        known, fitted = self._known, self.estimator.known_
+        if known is None or fitted is None:
+            return None
+        if near is not None:
+            known = Known(known.numbers[near], known.n_fitted, in_larger=known.share_present)
+        return fitted.grown(known, ids)
+
+    def _grown(
+        self, vertices: Sequence[NewVertex], features: Any
+    ) -> tuple[Graph, NDArray[np.int64] | None]:
+        """Return the graph with new vertices, and which of its own it has; None for all."""
         n = self.graph.n_vertices
         own = {vertex.id: n + i for i, vertex in enumerate(vertices)}
         pairs: list[tuple[int, int]] = []
@@ -149,7 +162,7 @@ class Scorer:
             graph = graph.subgraph(near)
             ends = np.where(ends < n, np.searchsorted(near, ends), ends - n + len(near))
         try:
-            return grow(
+            grown = grow(
                 graph, features, ends,
                 weights=[1.0 if w is None else w for w in weights] if weighted else None,
                 kinds=kinds if self.graph.kinds is not None else None,
@@ -157,6 +170,7 @@ class Scorer:
             )  # fmt: skip
         except GraphError as error:
             raise RequestError(422, str(error), "Leave weights out, or send others.") from None
+        return grown, near
 
     def _near(self, found: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Return the vertices near those that new ones are connected to; None for all."""
