@@ -38,21 +38,31 @@ def read_metrics(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "metrics.json").read_text())
 
 
-@pytest.mark.parametrize("model", ["sgf", "committee-low"])
-def test_fit_by_two_processes_is_that_of_one(model: str, words: list[str], tmp_path: Path):
-    runs = []
-    for size in (1, 2):
-        out = tmp_path / f"run{size}"
-        asked = [*words, "--model", model, "--out", str(out), "--quiet"]
-        codes, said, errors = fit(size, asked, tmp_path / f"said{size}")
-        assert codes == [0] * size, errors
-        assert said[0]
-        assert not any(said[1:])
-        assert not any(errors[1:])
-        runs.append(read_metrics(out))
-        assert (out / "report.html").exists()
-        assert not list(out.glob("checkpoint*"))
-    one, two = runs
+def whole_run(size: int, words: list[str], model: str, folder: Path) -> Path:
+    """Fit a model by so many processes; check what they say and leave."""
+    out = folder / f"run{size}"
+    asked = [*words, "--model", model, "--out", str(out), "--quiet"]
+    codes, said, errors = fit(size, asked, folder / f"said{size}")
+    assert codes == [0] * size, errors
+    assert said[0]
+    assert not any(said[1:])
+    assert not any(errors[1:])
+    assert (out / "report.html").exists()
+    assert not list(out.glob("checkpoint*"))
+    return out
+
+
+@pytest.fixture(scope="module", params=["sgf", "committee-low"])
+def alone(
+    words: list[str], request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Path]:
+    """The name of a model, and its run by one process."""
+    return request.param, whole_run(1, words, request.param, tmp_path_factory.mktemp("alone"))
+
+
+def test_fit_by_two_processes_is_that_of_one(alone, words: list[str], tmp_path: Path):
+    model, run = alone
+    one, two = read_metrics(run), read_metrics(whole_run(2, words, model, tmp_path))
     assert one["best_epoch"] == two["best_epoch"]
     for part, scores in one["scores"].items():
         assert two["scores"][part] == pytest.approx(scores, abs=1e-5)
@@ -60,16 +70,12 @@ def test_fit_by_two_processes_is_that_of_one(model: str, words: list[str], tmp_p
     assert two["processes"]["bytes_per_step"] == 4 * numbers
 
 
-@pytest.mark.parametrize("model", ["sgf", "committee-low"])
-def test_fit_by_two_processes_starts_from_a_run(model: str, words: list[str], tmp_path: Path):
+def test_fit_by_two_processes_starts_from_a_run(alone, words: list[str], tmp_path: Path):
     """With the same weights as one process, which are divided between them."""
-    first = [*words, "--model", model, "--out", str(tmp_path / "run"), "--quiet"]
-    codes, _, errors = fit(1, first, tmp_path / "said")
-    assert codes == [0], errors
     runs = []
     for size in (1, 2):
         out = tmp_path / f"run{size}"
-        asked = [*words, "--start-from", str(tmp_path / "run"), "--out", str(out)]
+        asked = [*words, "--start-from", str(alone[1]), "--out", str(out)]
         codes, _, errors = fit(size, asked, tmp_path / f"said{size}")
         assert codes == [0] * size, errors
         assert "started from the earlier weights" in " ".join(errors[0].split())

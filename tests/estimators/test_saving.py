@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -214,13 +215,14 @@ def test_tensors_that_do_not_fit_or_are_not_finite_are_refused(
 ) -> None:
     for model in (fitted, committee):
         kind = type(model)
-        model.save(tmp_path)
-        whole, _ = read_tensors(tmp_path / FILES[1])
+        saved = tmp_path / kind.__name__
+        model.save(saved)
+        whole, _ = read_tensors(saved / FILES[1])
         for name, value in whole.items():
             if not value.is_floating_point() or not value.numel():
                 continue
             for changed in (value * torch.nan, value[None]):
-                model.save(tmp_path)
+                shutil.copytree(saved, tmp_path, dirs_exist_ok=True)
                 damage(tmp_path, tensors={name: changed})
                 with pytest.raises(ModelFileError):
                     kind.load(tmp_path)

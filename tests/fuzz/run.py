@@ -6,7 +6,10 @@ answer with numbers that are not finite; or, damaged where a checksum should tel
 than the good sample.
 
 Formats take turns, a block of mutants each, so that a run that ends by time has read as many of
-each. ``--summary`` names a file of what is done: the same command goes on from there.
+each. ``--summary`` names a file of what is done: the same command goes on from there. The one on
+record is ``benchmarks/history/fuzz.json``; requests wait, so that 20 jobs fill 16 cores:
+
+    python -m tests.fuzz.run --jobs 20 --minutes 8 --summary benchmarks/history/fuzz.json
 """
 
 from __future__ import annotations

@@ -52,13 +52,11 @@ class Filter(nn.Module, ABC):
 
     Examples
     --------
-    >>> import torch
     >>> import graphfilter as gf
-    >>> g = gf.load_dataset("karate")
-    >>> operator = gf.operators.augmented_adjacency(g)
     >>> smooth = gf.filters.PowerFilter(k=2)
-    >>> smooth(operator, torch.eye(34)).shape
-    torch.Size([34, 34])
+    >>> operator = gf.operators.augmented_adjacency(gf.load_dataset("karate"))
+    >>> smooth(operator, gf.operators.to_tensor([[1.0]] * 34)).shape
+    torch.Size([34, 1])
     """
 
     config: FilterConfig

@@ -55,12 +55,9 @@ def predict_networks(
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> prepared = gf.systems.Prepared.of(g)
-    >>> system = gf.systems.get_system("sgf").with_(max_epochs=5)
-    >>> split = gf.splits.stratified(g.labels, seed=0)
-    >>> (outcome,) = gf.systems.train_system(prepared, system, [split], seeds=[0])
-    >>> (again,) = gf.systems.predict_networks(prepared, system, [outcome.network])
-    >>> bool((again == outcome.probabilities).all())
+    >>> clf = gf.SGFClassifier(max_epochs=5, random_state=0).fit(graph=g)
+    >>> (again,) = gf.systems.predict_networks(clf.prepared_, clf.system_, clf.members_)
+    >>> bool((again == clf.predict_proba()).all())
     True
     """
     ready = _Ready.of(prepared, system, networks)
