@@ -44,6 +44,28 @@ def read(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, dtype={"id": str}, keep_default_na=False).set_index("id")
 
 
+def test_outputs_are_no_files_of_the_run(graphfilter, tmp_path: Path) -> None:
+    tables = write_tables(tmp_path / "tables", N)
+    run = tmp_path / "run"
+    assert graphfilter("fit", *tables, *TARGETS["kind"], "--out", run, *QUICK).code == 0
+    before = {file.name: file.read_bytes() for file in run.iterdir()}
+    predict = ("predict", run, *tables, "--overwrite")
+    new = tmp_path / "new.csv"
+    for words in (
+        (*predict, "--out", run / "config.json"),
+        (*predict, "--out", run / ".." / "run" / "predictions.csv"),
+        (*predict, "--out", new, "--report", run / "report.html"),
+        (*predict, "--out", new, "--embeddings", run / "predictions.csv"),
+        ("explain", run, "--vertex", "v3", "--json", run / "metrics.json", "--overwrite"),
+        ("suggest", run, "--csv", run / "predictions.csv", "--overwrite"),
+    ):
+        refused = graphfilter(*words)
+        assert refused.code == 2, refused.out
+        assert "belongs to the run itself; give another file." in " ".join(refused.err.split())
+    assert {file.name: file.read_bytes() for file in run.iterdir()} == before
+    assert not new.exists()
+
+
 def test_part_says_what_a_vertex_was_in_the_run(graphfilter, tmp_path: Path) -> None:
     small = write_tables(tmp_path / "small", N)
     run, out = tmp_path / "run", tmp_path / "p.csv"

@@ -134,4 +134,5 @@ def test_run_is_not_written_over_the_one_it_starts_from(graphfilter, tables, run
     refused = graphfilter("fit", *tables["new"], *words)
     assert refused.code == 2
     assert "--out must be another folder than that of --start-from" in refused.err
+    assert "could not be repeated" in " ".join(refused.err.split())
     assert (run / "model.safetensors").read_bytes() == before

@@ -55,8 +55,9 @@ def explain(
 
     if json is not None:
         check_file(json, overwrite=overwrite)
-    from graphfilter.run_folder import explain_run, load_run
+    from graphfilter.run_folder import check_outputs, explain_run, load_run
 
+    check_outputs(run, json)
     classifier, about, encoder = load_run(run)
     new = with_origin(given, about).read(encoder=encoder, like=about.columns).graph
     with waiting("explaining", quiet=given.quiet):

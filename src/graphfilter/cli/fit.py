@@ -148,8 +148,8 @@ def fit(
         raise ConfigError("fit needs a folder for the results: --out FOLDER.")
     if start_from is not None and out is not None and start_from.resolve() == out.resolve():
         raise ConfigError(
-            f"--out must be another folder than that of --start-from; got {out} for both. An "
-            "interrupted fit would leave neither run."
+            f"--out must be another folder than that of --start-from; got {out} for both. "
+            "The fit could not be repeated once its run to start from is replaced."
         )
     group = join_processes()
     start = None if start_from is None else read_start(start_from, given)

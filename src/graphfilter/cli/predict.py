@@ -98,6 +98,7 @@ def predict(
     from graphfilter.run_folder import (
         as_fitted,
         check_embeddings_file,
+        check_outputs,
         describe_answers,
         load_run,
         predict_run,
@@ -108,6 +109,7 @@ def predict(
 
     if embeddings is not None:
         check_embeddings_file(embeddings, overwrite=overwrite)
+    check_outputs(run, out, report, embeddings)
     estimator, about, encoder = load_run(run)
     if forget_ids:
         estimator.forget_ids()

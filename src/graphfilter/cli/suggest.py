@@ -31,11 +31,12 @@ def suggest(
 
     Example:  graphfilter suggest run --n 20
     """
-    from graphfilter.run_folder import excel_text, load_run, suggest_run
+    from graphfilter.run_folder import check_outputs, excel_text, load_run, suggest_run
     from graphfilter.storage import atomic_file, check_file
 
     if csv is not None:
         check_file(csv, overwrite=overwrite)
+    check_outputs(run, csv)
     estimator, about, encoder = load_run(run)
     graph = with_origin(given, about).read(encoder=encoder, like=about.columns).graph
     with waiting("looking for the next labels", quiet=given.quiet):

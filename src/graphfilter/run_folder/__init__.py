@@ -23,6 +23,7 @@ from graphfilter.run_folder.layout import (
     REPORT_FILE,
     RUN_FILES,
     check_folder,
+    check_outputs,
     checkpoints,
 )
 from graphfilter.run_folder.loading import (
@@ -53,6 +54,7 @@ __all__ = [
     "as_fitted",
     "check_embeddings_file",
     "check_folder",
+    "check_outputs",
     "checkpoints",
     "describe_answers",
     "excel_text",

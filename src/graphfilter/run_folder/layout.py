@@ -122,6 +122,14 @@ def check_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Path:
     return folder
 
 
+def check_outputs(run: str | Path, *files: Path | None) -> None:
+    """Raise where a file that a command is to write is one of the run's own."""
+    for file in files:
+        for own in (Path(run) / name for name in (*RUN_FILES, CHANNELS_FILE)):
+            if file is not None and file.exists() and own.exists() and file.samefile(own):
+                raise ConfigError(f"{file}: belongs to the run itself; give another file.")
+
+
 def _busy(folder: Path) -> str:
     return f"{folder}: another fit is writing to it; wait for it, or give another folder."
 
