@@ -22,6 +22,12 @@ def test_version_and_help(graphfilter) -> None:
         assert command in graphfilter("--help").out
 
 
+def test_misspelled_command_is_one_sentence_with_the_right_one(graphfilter) -> None:
+    refused = graphfilter("fitt")
+    assert refused.code == 2
+    assert "Did you mean 'fit'? See graphfilter --help." in refused.err
+
+
 def test_inspect_says_what_to_do(graphfilter, tmp_path: Path) -> None:
     picture = tmp_path / "p.png"
     result = graphfilter("inspect", "--dataset", "bipartite", "--picture", picture)

@@ -78,6 +78,16 @@ def test_fit_with_a_coverage_leaves_what_it_promises(
         assert (found["low"] >= 0).all()
 
 
+@pytest.mark.parametrize(("what", "explained"), [("kind", True), ("number", False)])
+def test_coverage_above_what_was_asked_is_explained_for_classes(
+    graphfilter, tables, tmp_path: Path, what: str, explained: bool
+) -> None:
+    words = ("--coverage", 0.3, "--out", tmp_path / "run")
+    result = graphfilter("fit", *tables, *TARGETS[what], *words, *QUICK)
+    assert result.code == 0, result.err
+    assert ("Every set holds the most probable class" in result.out) is explained
+
+
 def test_promise_is_not_given_for_another_time(graphfilter, tables, tmp_path: Path) -> None:
     run = tmp_path / "run"
     words = ("--label", "kind", "--drop", "price,cost,lift,garden", "--split-by", "day")

@@ -43,7 +43,7 @@ def test_suggest_names_unlabelled_vertices_the_same_ones_again(
     assert len(set(numbers)) == 4
     assert min(numbers) >= 50
     assert found["score"].max() == 1
-    assert found["reason"].str.contains("would be the labelled vertex most like").all()
+    assert found["reason"].str.contains("would be the nearest labelled vertex of").all()
     assert found["reason"].str.contains("sure").all() == (target[0] == "--label")
     vertices = Path(tables[3])
     before = vertices.read_bytes()

@@ -58,9 +58,9 @@ def test_reason_counts_the_vertices_that_come_nearer() -> None:
     doubt = np.full(11, 0.5)
     doubt[6:] = 0.25
     # Five of eleven are nearer to it than to 0.
-    reason = "would be the labelled vertex most like 45.5% of all vertices"
+    reason = "would be the nearest labelled vertex of 45.5% of all vertices"
     assert suggest(1)[0].reason == reason
-    assert suggest(1, doubt)[0].reason == f"{reason}, of which the model is 75% sure"
+    assert suggest(1, doubt)[0].reason == f"{reason}; the model is 75% sure of those"
 
 
 def test_equal_vertices_are_suggested_once_each_and_said_to_be_no_better() -> None:

@@ -17,7 +17,7 @@ def import_optuna() -> Any:
     except ImportError:
         raise ConfigError(
             "a search needs the package optuna, which is not installed. Install it: pip install "
-            "graphfilter[search]"
+            "'graphfilter[search]'"
         ) from None
     return optuna
 

@@ -141,6 +141,7 @@ def _run(words: list[str]) -> int:
         message = " ".join(raised.format_message().split())
         # Empty where a command without words has shown its help.
         if message:
-            complain(f"{message.rstrip('.')}. See {path} --help.")
+            end = "" if message.endswith((".", "?")) else "."
+            complain(f"{message}{end} See {path} --help.")
         return EXIT_BAD_INPUT
     return 0

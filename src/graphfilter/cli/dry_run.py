@@ -36,7 +36,7 @@ def show_dry_run(
 
     graph, cost, place = plan.graph, found.cost, found.place
     largest = max(cost.members, key=lambda member: member[1].peak, default=None)
-    of = "" if largest is None else f" of its largest member, {largest[0]!r}"
+    of = "" if largest is None else f": largest member, {largest[0]!r}"
     by = "" if place.size == 1 else f", by one of {place.size} processes"
     rows = [[_PARTS[part], say_bytes(size)] for part, size in cost.memory.parts().items()]
     rows.append(["at the peak", say_bytes(cost.memory.peak)])
@@ -49,7 +49,7 @@ def show_dry_run(
     )
     show_table([f"{cost.system.title}{of}{by}", "memory"], rows, title=title)
     for name, memory in cost.members:
-        say(f"{name}: {say_bytes(memory.peak)}.")
+        say(f"Peak memory of {name}: {say_bytes(memory.peak)}.")
     width = cost.system.settings().get("hidden_size")
     if width and 0 < cost.at_once < -(-width // place.size):
         say(f"Hidden columns are computed {cost.at_once} at a time, as memory is short.")
@@ -68,8 +68,8 @@ def show_dry_run(
         )
         what = "baselines included" if baselines else "without baselines"
         say(
-            f"The whole fit takes about {_seconds(times.least)}, where the first epochs are the "
-            f"best, to {_seconds(times.most)}, where all are trained; {what}."
+            f"The whole fit, {what}, takes from about {_seconds(times.least)}, if training stops "
+            f"early, to {_seconds(times.most)}, if all epochs are trained."
         )
     fits = "It fits" if found.fits else "It does not fit"
     say(f"{fits}: there are {say_bytes(found.on_machine)} of memory.")

@@ -100,6 +100,6 @@ def suggest_vertices(
 def _reason(nearer: NDArray[np.bool_], doubt: Array | None) -> str:
     if not nearer.any():
         return "all vertices are as near to labelled ones; any other would do as well"
-    text = f"would be the labelled vertex most like {nearer.mean():.1%} of all vertices"
-    sure = "" if doubt is None else f", of which the model is {1 - doubt[nearer].mean():.0%} sure"
+    text = f"would be the nearest labelled vertex of {nearer.mean():.1%} of all vertices"
+    sure = "" if doubt is None else f"; the model is {1 - doubt[nearer].mean():.0%} sure of those"
     return text + sure

@@ -195,6 +195,8 @@ class Promised:
                 f"{seen.share:.1%} ({seen.low:.1%} to {seen.high:.1%}); expected by chance for "
                 f"exchangeable vertices: {self.chance[0]:.1%} to {self.chance[1]:.1%}."
             )
+            if self.plan.target.task.one_class and seen.share > self.chance[1]:
+                lines.append("Every set holds the most probable class: coverage may be higher.")
         return lines
 
     def to_dict(self) -> dict[str, Any]:

@@ -183,7 +183,7 @@ def listen(port: int, host: str = LOOPBACK, *, what: str, extra: str) -> socket.
             importlib.import_module(name)
         except ImportError:
             raise ConfigError(
-                f"{what} needs packages that are not installed: pip install graphfilter[{extra}]"
+                f"{what} needs packages that are not installed: pip install 'graphfilter[{extra}]'"
             ) from None
     listener = None
     try:

@@ -32,7 +32,7 @@ def pyg_nn() -> Any:
             raise
         raise ConfigError(
             "this system needs PyTorch Geometric, which is not installed. Install it with: pip "
-            "install graphfilter[peers]"
+            "install 'graphfilter[peers]'"
         ) from None
 
 
