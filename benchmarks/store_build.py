@@ -29,7 +29,7 @@ import numpy as np
 import torch
 
 from graphfilter.data import build_store
-from graphfilter.store import parse_bytes
+from graphfilter.errors import check_bytes
 from harness import Record, apart, main, markdown, option_parser, stage, three_digits
 
 EDGES_PER_VERTEX = 20
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, device: torch.device) -> Record:
     """Write the tables in one process and build the store in another."""
     n_edges = 100_000 if options.small else getattr(options, "edges", 10_000_000)
     n_vertices = getattr(options, "vertices", None) or max(2, n_edges // EDGES_PER_VERTEX)
-    memory = parse_bytes(getattr(options, "memory", "4GB"))
+    memory = check_bytes("--memory", getattr(options, "memory", "4GB"))
     kind = "parquet" if getattr(options, "parquet", False) else "csv"
     with tempfile.TemporaryDirectory(dir=getattr(options, "folder", None)) as name:
         folder = Path(name)

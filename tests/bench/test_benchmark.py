@@ -251,7 +251,7 @@ def test_benchmark_in_processes_gives_the_same(
         ({"models": ["sgff"]}, "did you mean 'sgf'"),
         ({"split_rule": "random"}, "unknown split rule"),
         ({"scaling": "rows"}, "did you mean 'row'"),
-        ({"runs": 0}, "runs must be at least 1"),
+        ({"runs": 0}, "runs must be a whole number from 1"),
         ({"max_epochs": 0}, "max_epochs must be a whole number from 1"),
         ({"jobs": 2, "models": [PLAIN]}, "names of the registry"),
     ],

@@ -211,7 +211,7 @@ def test_search_refuses_a_storage_that_is_none(optuna: Any, graph: Graph, tmp_pa
         search(graph, "sgf", storage=wrong, **QUICK)
     with pytest.raises(DataFileError, match="folder that exists"):
         search(graph, "sgf", storage=tmp_path / "absent" / "search.db", **QUICK)
-    with pytest.raises(ConfigError, match="trials must be at least 1"):
+    with pytest.raises(ConfigError, match="trials must be a whole number from 1"):
         search(graph, "sgf", **dict(QUICK, trials=0))
 
 

@@ -208,6 +208,6 @@ def test_memory_that_is_spent_is_said_without_any(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(cli, "_run", fail)
     with pytest.raises(SystemExit, match="1"):
         cli.main()
-    assert (
-        capfd.readouterr().err == "error: not enough memory for this graph with these settings.\n"
-    )
+    line = capfd.readouterr().err
+    assert line == f"error: {cli.NO_MEMORY}\n"
+    assert "--dry-run" in line

@@ -88,7 +88,7 @@ def grown_drift(fit: Fit, mean_degrees: tuple[float, float]) -> Drift:
     )
     graph = Graph.from_edges(
         np.vstack([known.edges, N + new.edges]), 2 * N,
-        features=np.vstack([known.features, new.features]),
+        features=np.vstack([np.asarray(known.features), np.asarray(new.features)]),
     )  # fmt: skip
     outputs = fit.estimator.answers(graph=graph)
     return find_drift(

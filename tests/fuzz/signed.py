@@ -18,6 +18,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -47,9 +48,12 @@ from graphfilter.systems import committee_member
 
 # The parser of the commands, which takes longer to make than most mutants to read, is made once.
 typer.main.get_command = cache(typer.main.get_command)
-# Of each network of a committee there are two, not as many as a small graph would have.
-committee_member.repeats = lambda *_: 2
 OPTIONS: dict[str, Any] = {"max_epochs": 2, "random_state": 0}
+
+
+def few_seeds() -> Any:
+    """Of each network of a committee there are two, not as many as a small graph would have."""
+    return patch.object(committee_member, "repeats", lambda *_: 2)
 
 
 def tiny() -> Graph:
@@ -101,7 +105,8 @@ def _fitted(kind: str) -> Any:
         "numbers": SGFRegressor(n_layers=2, hidden_size=4, **OPTIONS),
         "multilabel": SGFClassifier(n_layers=2, hidden_size=4, **OPTIONS),
     }
-    return models[kind].fit(graph.features, targets.get(kind, graph.labels), graph=graph)
+    with few_seeds():
+        return models[kind].fit(graph.features, targets.get(kind, graph.labels), graph=graph)
 
 
 def model_format(kind: str, answer: Callable[[Any, Graph], Any]) -> Format:
@@ -169,7 +174,8 @@ def run_format(*target: str, kept: bool = False) -> Format:
     def write(folder: Path) -> None:
         made = Path(tempfile.mkdtemp(prefix="fuzz-run-")) / "run"
         short = ("--epochs", 2, "--no-baselines", "--out", made)
-        _command("fit", *tables, *target, *short)
+        with few_seeds():
+            _command("fit", *tables, *target, *short)
         for name in files:
             shutil.copy(made / name, folder)
 
