@@ -51,6 +51,11 @@ def test_at_most_eight_options_come_first_and_the_others_are_more(words: str) ->
     assert places == sorted(places)
 
 
+@pytest.mark.parametrize("words", [(), ("data",), ("bench",), ("fit",)])
+def test_help_itself_takes_no_value(graphfilter, words: tuple[str, ...]) -> None:
+    assert "<bool>" not in graphfilter(*words, "--help").out
+
+
 def test_help_begins_with_a_short_line_per_option() -> None:
     for words, command in COMMANDS.items():
         for param in command.params:

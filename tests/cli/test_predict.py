@@ -161,7 +161,7 @@ def run(graphfilter, tmp_path: Path) -> Path:
     words = ("fit", *small, *TARGETS["kind"], "--out", tmp_path / "run")
     result = graphfilter(*words, *QUICK[:-1])
     assert result.code == 0, result.err
-    assert "The graph is saved with the run (graph.npz" in result.err
+    assert "the graph is saved with the run (graph.npz" in result.err
     return tmp_path / "run"
 
 

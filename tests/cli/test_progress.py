@@ -25,6 +25,12 @@ def make(max_epochs: int = 8, n_members: int = 2) -> SGFClassifier:
     return SGFClassifier(n_layers=3, max_epochs=max_epochs, n_members=n_members, random_state=0)
 
 
+def test_stage_without_epochs_counts_none(capsys) -> None:
+    with training_bar(show=True) as report:
+        report(Progress(0, 1, math.nan, 0.5, 0.5, 1, [], stage="trees (1 of 2)"))
+    assert capsys.readouterr().err == "training: trees (1 of 2)\n"
+
+
 def test_bar_names_the_score_that_chooses_the_epoch(capsys) -> None:
     with training_bar(show=True) as report:
         monitored = ("average_precision", 0.25)

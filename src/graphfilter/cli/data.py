@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from graphfilter.cli.help import Command
+from graphfilter.cli.help import Command, Group
 from graphfilter.cli.options import Quiet, argument, flag, listed, option
 from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import say, show_table, tell, waiting
 
 app = typer.Typer(help="Named datasets: list, get, export as CSV, copy to another machine.",
-                  no_args_is_help=True, rich_markup_mode="markdown")  # fmt: skip
+                  no_args_is_help=True, rich_markup_mode="markdown", cls=Group)  # fmt: skip
 
 Name = Annotated[str, argument("A name from graphfilter data list.")]
 

@@ -109,7 +109,7 @@ class _Lines:
         if row != self._row:
             self._say()
         self._row = row
-        self._left = f"{what}: {note}" if what else note
+        self._left = ": ".join(filter(None, (what, note)))
         if ended or time.monotonic() - self._said >= SECONDS:
             self._say()
 
@@ -131,7 +131,7 @@ def training_bar(
     A training after the first, such as that of a baseline, has the next of the titles; the members
     of a committee are stages of one training.
     """
-    with progress("epoch {done}/{total}", show=show) as move:
+    with progress("", show=show) as move:
         training, last, stage = 0, -1, ""
 
         def report(told: Progress) -> None:
@@ -141,16 +141,18 @@ def training_bar(
                 training += 1
             last, stage = told.epoch, told.stage
             ended = told.n_training == 0 or told.epoch == told.max_epochs
-            note = ""
+            # Trees and the like have no epochs.
+            note = f"epoch {last}/{told.max_epochs}" if told.max_epochs > 1 else ""
             if math.isfinite(told.loss):
-                note = f", loss {told.loss:.3f}, validation {_score(told)}"
+                note += f", loss {told.loss:.3f}, validation {_score(told)}"
             if math.isfinite(told.pool_score):
                 note += f", accuracy of all members {share(told.pool_score)}"
             if math.isfinite(told.seconds_left):
                 note += f", about {duration(told.seconds_left)} left"
             title = titles[min(training, len(titles) - 1)]
             what = f"{title}: {stage}" if stage else title
-            move(what, last, told.max_epochs, note, row=f"{training}{stage}", ended=ended)
+            row, note = f"{training}{stage}", note.removeprefix(", ")
+            move(what, last, told.max_epochs, note, row=row, ended=ended)
 
         yield report
 

@@ -44,26 +44,24 @@ def serve(
             show_default=False,
         ),
     ] = None,
-    most_vertices: Annotated[int, option("Vertices per request.", "N", LIMITS, min=1)] = 1000,
-    most_mb: Annotated[int, option("MB per request.", "N", LIMITS, min=1)] = 1,
+    most_vertices: Annotated[int, option("Most vertices per request.", "N", LIMITS, min=1)] = 1000,
+    most_mb: Annotated[int, option("Largest request, in MB.", "N", LIMITS, min=1)] = 1,
     seconds: Annotated[
-        float, option("Time for a request with new vertices.", "SECONDS", LIMITS)
+        float, option("Longest time for a request with new vertices.", "SECONDS", LIMITS)
     ] = 30.0,
     most_waiting: Annotated[
         int,
-        option(
-            "Requests with new vertices at a time, computed one after another.", "N", LIMITS, min=1
-        ),
+        option("Most requests with new vertices at once, computed in turn.", "N", LIMITS, min=1),
     ] = 64,
 ) -> None:
     """Score vertices over HTTP: known ones by id, new ones by their features and neighbours.
 
-    POST /score takes and answers JSON; /docs is a page on how, /openapi.json the same for
-    programs. Only this machine can ask, unless --host says otherwise; then every request carries
-    a token. The answers are those of graphfilter predict.
+    POST /score takes and returns JSON; /docs describes the requests, /openapi.json does so for
+    programs. Only this machine can send requests, unless --host names another address; then every
+    request needs a token. The answers are those of graphfilter predict.
 
-    Without tables, the graph is the one that is kept with the run, or else what the run was made
-    from is read again.
+    Without tables, the graph saved with the run is used; if there is none, the tables of the run
+    are read again.
 
     Example:  graphfilter serve run
     """

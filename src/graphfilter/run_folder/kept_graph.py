@@ -51,7 +51,7 @@ def keep_graph(fit: Fit, folder: Path, wanted: bool | None) -> Kept:
     graph, size = fit.graph, _n_bytes(fit.graph)
     if wanted is None and size > KEPT_BYTES:
         return Kept(
-            note=f"The graph takes {say_bytes(size)}, more than {say_bytes(KEPT_BYTES)}, and "
+            note=f"the graph takes {say_bytes(size)}, more than {say_bytes(KEPT_BYTES)}, and "
             "is not saved with the run. With `keep_graph=True` it is, and predict --with "
             "run then needs new rows only."
         )
@@ -64,10 +64,10 @@ def keep_graph(fit: Fit, folder: Path, wanted: bool | None) -> Kept:
     try:
         write_npz(bare, path)
     except GraphError as error:
-        return Kept(note=f"The graph is not saved with the run: {error}")
+        return Kept(note=f"the graph is not saved with the run: {error}")
     return Kept(
         sha256_of(path),
-        f"The graph is saved with the run ({GRAPH_FILE}, {say_bytes(path.stat().st_size)}): "
+        f"the graph is saved with the run ({GRAPH_FILE}, {say_bytes(path.stat().st_size)}): "
         "predict --with run needs new rows only. `keep_graph=False` leaves it out.",
     )
 
