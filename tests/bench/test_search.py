@@ -103,7 +103,7 @@ def test_search_without_optuna_says_what_to_install(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "optuna", None)
-    with pytest.raises(ConfigError, match=r"pip install graphfilter\[search\]"):
+    with pytest.raises(ConfigError, match=r"pip install 'graphfilter\[search\]'"):
         search(graph, "sgf", **QUICK)
 
 
