@@ -46,7 +46,7 @@ def test_explain_reads_the_tables_of_the_run_again(graphfilter, run: Path, tmp_p
     found = json.loads(out.read_text())
     assert [why["vertex"] for why in found] == ["3", "5"]
     assert found[0]["sentence"] in done.out
-    assert any(s["label"] for s in found[0]["speakers"])
+    assert any(s["label"] for s in found[0]["contributors"])
 
 
 def test_explain_takes_another_graph(graphfilter, run: Path, tmp_path: Path) -> None:

@@ -41,11 +41,11 @@ def test_explanation_adds_up_and_names_neighbours(fitted: SGFClassifier, graph: 
     parts = [value for _, value in why.parts]
     assert sum(parts) == pytest.approx(why.score)
     near = {f"v{u}" for u in graph.indices[graph.indptr[7] : graph.indptr[8]]}
-    assert {s.vertex for s in why.speakers if s.steps == "1"} == near
-    assert "v7" not in {s.vertex for s in why.speakers}
+    assert {s.vertex for s in why.contributors if s.steps == "1"} == near
+    assert "v7" not in {s.vertex for s in why.contributors}
     sums = {s.name: s.contribution for s in why.steps}
     for step in ("1", "2"):
-        said = sum(s.contribution for s in why.speakers if s.steps == step)
+        said = sum(s.contribution for s in why.contributors if s.steps == step)
         assert said == pytest.approx(sums[step], abs=1e-6)
     assert sum(f.own for f in why.features) == pytest.approx(sums["own"], abs=1e-5)
 
@@ -74,7 +74,7 @@ def test_network_that_is_no_linear_filter_is_explained_by_distance(graph: Graph)
     clf = SystemClassifier(model="gcn", **QUICK).fit(graph=graph)
     why = clf.explain("v7")
     assert why.exact_share == 0
-    assert not why.speakers
+    assert not why.contributors
     assert not why.features
     p = clf.predict_proba()[7]
     assert why.score == pytest.approx(np.log(p.max() / p.min()), abs=1e-4)

@@ -45,7 +45,7 @@ def test_the_parts_of_a_number_add_up_to_it(model) -> None:
         assert total(why) == pytest.approx(why.score)
         assert (why.against, why.probability, why.unit) == ("", None, "number")
         assert why.sentence.startswith(f"{why.predicted}: every vertex starts from ")
-        assert not any(speaker.label for speaker in why.speakers)
+        assert not any(contributor.label for contributor in why.contributors)
 
 
 @pytest.mark.parametrize("scale", ["log", "rank"])
@@ -59,7 +59,9 @@ def test_a_number_is_explained_in_its_own_unit_on_any_scale(scale: str) -> None:
         assert why.score == total(why) == pytest.approx(predicted[v], rel=1e-4)
         # Parts keep their signs and their order: the scale only rises.
         assert y.min() <= why.base <= y.max()
-        single = sum(speaker.contribution for speaker in model.explain(f"v{v}", most=80).speakers)
+        single = sum(
+            contributor.contribution for contributor in model.explain(f"v{v}", most=80).contributors
+        )
         others = sum(step.contribution for step in why.steps if step.name != "own")
         assert single == pytest.approx(others, rel=1e-3)
 

@@ -180,7 +180,7 @@ def test_members_add_up_by_weight_and_temperature(graph: Graph) -> None:
     total = found.base + found.structure + sum(s.contribution for s in found.steps)
     assert total == pytest.approx(found.score)
     assert found.exact_share == 1
-    assert len(found.speakers) == 4
+    assert len(found.contributors) == 4
     assert found.predicted in found.sentence
     alone = Member.of(first, operator, x)
     half = explain_vertices(

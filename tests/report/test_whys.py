@@ -39,7 +39,7 @@ def test_label_errors_are_explained_against_the_given_label(fit: Fit) -> None:
 
 def test_bars_point_to_the_side_of_their_sign(fit: Fit) -> None:
     for why in explain_rows(fit, least_sure(fit)):
-        for bar in (*why.parts, *why.speakers, *why.features):
+        for bar in (*why.parts, *why.contributors, *why.features):
             assert bar.left + bar.width == 50 if bar.value < 0 else bar.left == 50
             assert 0 <= bar.width <= 50
         assert max(bar.width for bar in why.parts) == 50
@@ -76,8 +76,8 @@ def test_largest_errors_are_explained_in_the_unit_of_what_was_missed(fit_of_valu
         assert found.predicted == f"{name} {row[-2]}"
         if len(fit.names) > 1:
             assert row[2] == name
-        for speaker in found.speakers:
-            assert speaker.label == number(fit.plan.truth[int(speaker.vertex), column])
+        for contributor in found.contributors:
+            assert contributor.label == number(fit.plan.truth[int(contributor.vertex), column])
     if len(fit.names) > 1 and fit.task is REGRESSION:
         # In deviations, so that the number with the larger unit does not decide alone.
         assert set(columns.tolist()) == {0, 1}

@@ -103,14 +103,14 @@ def _show(found: Explanation) -> None:
     if found.probability is not None:
         title += f" with probability {found.probability:.1%}"
     show_table(["what adds to the score", found.unit], rows, title=title)
-    if found.speakers:
-        labels = ["label"] if any(s.label for s in found.speakers) else []
-        speakers = [
+    if found.contributors:
+        labels = ["label"] if any(s.label for s in found.contributors) else []
+        contributors = [
             [s.vertex, s.steps, *(s.label or "–" for _ in labels), signed(s.contribution, largest)]
-            for s in found.speakers
+            for s in found.contributors
         ]
         heads = ["vertices that add most", "steps away", *labels, found.unit]
-        show_table(heads, speakers, text_columns=2 + len(labels))
+        show_table(heads, contributors, text_columns=2 + len(labels))
     if found.features:
         features = [
             [f.name, f"{f.value:g}", signed(f.own, largest), signed(f.others, largest)]

@@ -194,7 +194,7 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         Returns
         -------
         Explanation
-            ``explanation.sentence`` in words; ``steps``, ``speakers``, ``features`` in numbers,
+            ``explanation.sentence`` in words; ``steps``, ``contributors``, ``features`` in numbers,
             which add up exactly where the network is a linear filter.
 
         Examples

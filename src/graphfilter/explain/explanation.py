@@ -67,7 +67,7 @@ class Explanation:
         What this vertex's position in the graph adds, whatever the features are.
     steps : tuple of StepShare
         What the features of the vertex itself and of those at each distance add.
-    speakers : tuple of VertexShare
+    contributors : tuple of VertexShare
         The other vertices that add most, for and against, by size.
     features : tuple of FeatureShare
         The features that add most, by size.
@@ -86,7 +86,7 @@ class Explanation:
     base: float
     structure: float
     steps: tuple[StepShare, ...]
-    speakers: tuple[VertexShare, ...] = ()
+    contributors: tuple[VertexShare, ...] = ()
     features: tuple[FeatureShare, ...] = ()
     exact_share: float = 1.0
     unit: str = LOG_ODDS

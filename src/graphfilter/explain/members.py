@@ -155,7 +155,7 @@ def name_parts(
         base=sums.base,
         structure=sums.structure,
         steps=_steps(sums, distance),
-        speakers=_vertex_shares(sums, graph, vertex, distance, most),
+        contributors=_vertex_shares(sums, graph, vertex, distance, most),
         features=_features(sums, graph, vertex, most),
         exact_share=exact,
         **words,

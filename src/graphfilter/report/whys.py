@@ -39,7 +39,7 @@ class Why:
 
     explanation: Explanation
     parts: tuple[Bar, ...]
-    speakers: tuple[Bar, ...]
+    contributors: tuple[Bar, ...]
     features: tuple[Bar, ...]
 
 
@@ -85,7 +85,7 @@ def explain_rows(
 
 def _with_numbers(found: Explanation, fit: Fit, column: int) -> Explanation:
     """Put the known numbers of the vertices that add most in the place of their labels."""
-    wanted = {speaker.vertex for speaker in found.speakers}
+    wanted = {contributor.vertex for contributor in found.contributors}
     ids = enumerate(fit.graph.vertex_names or range(fit.graph.n_vertices))
     values = {
         str(name): number(float(fit.plan.truth[v, column]))
@@ -93,7 +93,8 @@ def _with_numbers(found: Explanation, fit: Fit, column: int) -> Explanation:
         if fit.plan.known[v] and str(name) in wanted
     }
     return replace(
-        found, speakers=tuple(replace(s, label=values.get(s.vertex, "")) for s in found.speakers)
+        found,
+        contributors=tuple(replace(s, label=values.get(s.vertex, "")) for s in found.contributors),
     )
 
 
@@ -111,13 +112,13 @@ def _affordable(graph: Graph, members: Sequence[Member]) -> int:
 
 
 def _why(found: Explanation) -> Why:
-    speakers = [
+    contributors = [
         (f"{s.vertex}{f' ({s.label})' if s.label else ''}", s.steps, s.contribution)
-        for s in found.speakers
+        for s in found.contributors
     ]
     features = [(f.name, f"{f.value:g}", f.own + f.others) for f in found.features]
     parts = [(name, "", value) for name, value in found.parts]
-    return Why(found, _bars(parts), _bars(speakers), _bars(features))
+    return Why(found, _bars(parts), _bars(contributors), _bars(features))
 
 
 def _bars(rows: Sequence[tuple[str, str, float]]) -> tuple[Bar, ...]:
