@@ -167,7 +167,6 @@ def _one(
 def _write(rendered: Rendered, out: Path, name: str) -> list[str]:
     from graphfilter.bench import to_csv, to_latex, to_markdown
     from graphfilter.paper import make_table
-    from graphfilter.report import save_figure
     from graphfilter.storage import atomic_file
 
     files = {}
@@ -181,8 +180,9 @@ def _write(rendered: Rendered, out: Path, name: str) -> list[str]:
     for file, text in files.items():
         with atomic_file(out / file) as temporary:
             temporary.write_text(text, encoding="utf-8")
-    if rendered.figure is not None:
-        save_figure(rendered.figure, out / f"{name}.png")
+    if rendered.picture:
+        with atomic_file(out / f"{name}.png") as temporary:
+            temporary.write_bytes(rendered.picture)
         files[f"{name}.png"] = ""
     return list(files)
 

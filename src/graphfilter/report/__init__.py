@@ -16,7 +16,13 @@ from graphfilter.report.benchmark_page import (
 from graphfilter.report.channel_picture import draw_channels
 from graphfilter.report.conclusion import Conclusion, conclude
 from graphfilter.report.curves import FREQUENCIES, describe_shape, mean_response, stacked_response
-from graphfilter.report.figures import draw_filter, draw_filters, draw_spectrum, save_figure
+from graphfilter.report.figures import (
+    draw_filter,
+    draw_filters,
+    draw_png,
+    draw_spectrum,
+    save_figure,
+)
 from graphfilter.report.html import (
     TEMPLATES,
     make_environment,
@@ -46,6 +52,7 @@ __all__ = [
     "draw_channels",
     "draw_filter",
     "draw_filters",
+    "draw_png",
     "draw_spectrum",
     "learned_filters",
     "listed",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from graphfilter.spectral import Density
+
+DPI = 150
 
 
 def draw_filter(view: FilterView) -> Figure:
@@ -58,8 +61,18 @@ def draw_spectrum(
     return figure
 
 
+def draw_png(figure: Figure) -> bytes:
+    """Return a picture as a PNG file."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure.set_dpi(DPI)
+    stream = io.BytesIO()
+    # Not savefig: it draws everything once more beforehand.
+    FigureCanvasAgg(figure).print_png(stream)
+    return stream.getvalue()
+
+
 def save_figure(figure: Figure, path: str | PathLike[str]) -> None:
-    """Write a picture atomically; its layout, half of the work, stays for a second drawing."""
+    """Write a picture atomically."""
     with atomic_file(path) as temporary:
-        figure.savefig(temporary, dpi=150)
-    figure.set_layout_engine("none")
+        temporary.write_bytes(draw_png(figure))
