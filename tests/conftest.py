@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from graphfilter.runtime.threads import prepare_threads
 
@@ -87,6 +88,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.path.read_text()
         ):
             item.add_marker(missing)
+
+
+@cache
+def shared_by(file: str) -> str:
+    """Name what the tests of a file share with those of others, or the file itself."""
+    if file.startswith("tests/browser/"):
+        return "the browser"
+    content = (Path(__file__).parents[1] / file).read_text(encoding="utf-8")
+    forks = any(name in content for name in ("tests.processes", "tests.soak"))
+    return "the fork server" if forks or file.startswith("tests/serving/") else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Run files that share a process in one worker: it takes seconds to start another."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Sharing(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return shared_by(super()._split_scope(nodeid))
+
+    return Sharing(config, log)
 
 
 def pytest_collection_finish() -> None:

@@ -23,12 +23,13 @@ def draw_filter(view: FilterView) -> Figure:
     """Draw one filter: its response at the start and learned, and where the labels are."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 4.2), layout="constrained")
-    axes = figure.subplots()
+    figure = Figure(figsize=(7, 4.2))
+    # Every fit draws it: finding a layout would take as long as all the rest.
+    axes = figure.add_axes((0.1, 0.19, 0.88, 0.74))
     draw_view(axes, view)
     axes.set_xlabel(FREQUENCY_AXIS)
     axes.set_ylabel("response f")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    figure.legend(*axes.get_legend_handles_labels(), loc="lower center", ncols=4)
     return figure
 
 
