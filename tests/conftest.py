@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import importlib.util
+import logging
 import os
 import signal
 import sys
@@ -115,6 +116,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_finish() -> None:
+    # pytest listens to every logger that does not propagate, anew in each phase of a test: torch
+    # has fifty of them.
+    for name, logger in logging.root.manager.loggerDict.items():
+        if name.startswith("torch") and isinstance(logger, logging.Logger):
+            logger.propagate = True
     gc.freeze()
     gc.enable()
 
