@@ -103,7 +103,7 @@ def bench(
 
     check_name("metric", metric, METRICS)
     page = page_of(out)
-    _check_out(out)
+    _check_out(out, page)
     names = list(SYSTEMS) if models == "all" else list(listed(models))
     named = [*listed(datasets), *([given.dataset] if given.dataset else [])]
     graphs = _own_graph(given) if own and not given.dataset else {}
@@ -144,13 +144,14 @@ def _own_graph(given: FitOptions) -> dict[str, Graph]:
     return {path.name: graph.replace(splits=splits)}
 
 
-def _check_out(out: Path) -> None:
+def _check_out(out: Path, page: Path) -> None:
     """Raise where records cannot be written, before anything is trained."""
-    from graphfilter.storage import make_folder
+    from graphfilter.storage import check_target, make_folder
 
     if out.suffix == ".gz":
         raise ConfigError(f"{out}: records are written unpacked; give a name ending in .jsonl.")
     make_folder(out.parent)
+    check_target(page)
     if not os.access(out if out.exists() else out.parent, os.W_OK):
         raise ConfigError(f"{out}: cannot be written there; give another --out.")
 

@@ -48,7 +48,7 @@ def demo(
     """
     from graphfilter.storage import files_in, make_folder, write_json
 
-    if files_in(out) and not overwrite:
+    if files_in(out, "*.png", RESULTS_FILE) and not overwrite:
         raise ConfigError(f"{out}: exists and is not empty; pass --overwrite, or another --out.")
     from graphfilter.data import load_dataset, make_bipartite
     from graphfilter.metrics import score_parts
