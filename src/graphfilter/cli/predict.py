@@ -111,6 +111,7 @@ def predict(
         check_embeddings_file(embeddings, overwrite=overwrite)
     check_outputs(run, out, report, embeddings)
     estimator, about, encoder = load_run(run)
+    reference = read_reference(run, about)
     if forget_ids:
         estimator.forget_ids()
     if embeddings is not None and not estimator.task_.one_class:
@@ -122,7 +123,6 @@ def predict(
     ):
         prediction = predict_run(run, estimator, about, new, coverage, rows, scratch)
         prediction.write(out, excel_safe=excel_safe)
-        reference = read_reference(run, about)
         drift = None if reference is None else prediction.drift(reference)
         known = describe_answers(prediction, _known_target(given, estimator))
         if embeddings is not None:
