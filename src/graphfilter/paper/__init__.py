@@ -1,10 +1,10 @@
 """*Adaptive Stacked Graph Filter*: its published numbers as data, and its experiments again.
 
-One file per table or figure, named after it: ``collect`` runs or measures what is not on record,
-``build`` makes the table or figure from the records, and ``TARGET`` at its end declares it. To add
-one, write such a file and list it in ``targets``. What several share: ``accuracy_table`` (Tables 2
-and 3), ``filter_dynamics`` (Figures 4 and 8), ``rewiring`` (Figure 3), ``collect``,
-``comparison`` and ``tables``. Runs are made by ``bench``.
+One file per table or figure, named after it, whose ``TARGET`` declares it: a ``RunTable`` says what
+the benchmark is to run and how the records are shown, a ``TaskTable`` what else is trained, a
+``MeasuredTarget`` what needs no training. To add one, write such a file and list it in ``targets``.
+What several share: ``accuracy_table`` (Tables 2 and 3), ``filter_dynamics`` (Figures 4 and 8),
+``rewired_table`` (Figure 3), ``collect``, ``comparison`` and ``tables``.
 """
 
 from graphfilter.paper.options import QUICK_EPOCHS, QUICK_RUNS, Options
