@@ -120,6 +120,15 @@ def test_store_is_not_written_over_other_files(graph, tmp_path):
         gf.data.write_store(graph, tmp_path)
 
 
+def test_folder_in_the_place_of_an_array_is_said_before_anything_is_written(graph, tmp_path):
+    gf.data.write_store(graph, tmp_path)
+    (tmp_path / "labels.bin").unlink()
+    (tmp_path / "labels.bin").mkdir()
+    with pytest.raises(DataFileError, match="must be a regular file"):
+        gf.data.write_store(graph, tmp_path, overwrite=True)
+    assert (tmp_path / "store.json").is_file()
+
+
 @pytest.fixture
 def folder(graph, tmp_path) -> Path:
     gf.data.write_store(graph, tmp_path / "store")

@@ -117,7 +117,7 @@ def _run(given: FitOptions, how: BenchOptions, out: Path) -> list[Record]:
 
     max_epochs = limit_epochs(how.max_epochs, quick=how.quick)
     page = page_of(out)
-    _check_out(out)
+    _check_out(out, page)
     names = list(SYSTEMS) if how.models == "all" else list(listed(how.models))
     named = [*listed(how.datasets), *([given.dataset] if given.dataset else [])]
     own = (given.vertices or given.graph or given.edges) and not given.dataset
@@ -155,13 +155,14 @@ def _own_graph(given: FitOptions) -> dict[str, Graph]:
     return {path.name: graph.replace(splits=splits)}
 
 
-def _check_out(out: Path) -> None:
+def _check_out(out: Path, page: Path) -> None:
     """Raise where records cannot be written, before anything is trained."""
-    from graphfilter.storage import make_folder
+    from graphfilter.storage import check_target, make_folder
 
     if out.suffix == ".gz":
         raise ConfigError(f"{out}: records are written unpacked; give a name ending in .jsonl.")
     make_folder(out.parent)
+    check_target(page)
     if not os.access(out if out.exists() else out.parent, os.W_OK):
         raise ConfigError(f"{out}: cannot be written there; give another --out.")
 

@@ -50,7 +50,7 @@ def demo(
     """
     from graphfilter.storage import files_in, make_folder, write_json
 
-    if files_in(out) and not overwrite:
+    if files_in(out, "*.png", RESULTS_FILE) and not overwrite:
         raise ConfigError(f"{out}: exists and is not empty; pass --overwrite, or another --out.")
     from graphfilter.report import draw_filters, save_figure
     from graphfilter.systems import Committee, get_system

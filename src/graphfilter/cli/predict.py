@@ -124,6 +124,7 @@ def predict(
     from graphfilter.storage import scratch_folder
 
     estimator, about, encoder = load_run(run)
+    reference = read_reference(run, about)
     if how.forget_ids:
         estimator.forget_ids()
     if how.embeddings is not None and not estimator.task_.one_class:
@@ -135,7 +136,6 @@ def predict(
     ):
         prediction = predict_run(run, estimator, about, new, how.coverage, rows, scratch)
         prediction.write(out, excel_safe=how.excel_safe)
-        reference = read_reference(run, about)
         drift = None if reference is None else prediction.drift(reference)
         known = describe_answers(prediction, _known_target(given, estimator))
         if how.embeddings is not None:
