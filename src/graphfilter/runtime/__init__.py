@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from graphfilter.runtime.allocator import keep_freed_memory
+from graphfilter.runtime.blocks import blocks
 from graphfilter.runtime.caches import processor_caches
 from graphfilter.runtime.launched import Launched, common_exit, is_first_to_fail, launched
 from graphfilter.runtime.memory import gpu_memory, memory_of_process
@@ -48,6 +49,7 @@ __all__ = [
     "Pace",
     "allow_open_files",
     "alone",
+    "blocks",
     "check_surroundings",
     "common_exit",
     "compiled_threads",
