@@ -5,7 +5,7 @@ Whatever a user passes (pairs, scipy, networkx, PyTorch Geometric) becomes a :cl
 
 from graphfilter.graph.checksum import links_checksum
 from graphfilter.graph.edge_kinds import EdgeKinds
-from graphfilter.graph.edges import Cleaned, check_weights, index_type, on_host
+from graphfilter.graph.edges import Cleaned, check_real, check_weights, index_type, on_host
 from graphfilter.graph.from_tables import read_tables
 from graphfilter.graph.graph import Graph
 from graphfilter.graph.growing import grow
@@ -24,6 +24,7 @@ __all__ = [
     "Graph",
     "align_arcs",
     "check_merge",
+    "check_real",
     "check_sparse",
     "check_weights",
     "grow",
