@@ -16,14 +16,8 @@ from graphfilter.data import make_karate
 from graphfilter.errors import ConfigError, DataFileError, ModelFileError
 from graphfilter.estimators import SGFClassifier
 from graphfilter.fits import Source, plan_fit
-from graphfilter.run_folder import (
-    CHECKPOINT_FILE,
-    RUN_FILES,
-    check_folder,
-    fit_folder,
-    load_run,
-)
-from graphfilter.run_folder.layout import open_folder
+from graphfilter.run_folder import RUN_FILES, check_folder, fit_folder, load_run
+from graphfilter.run_folder.layout import CHECKPOINT_FILE, open_folder
 from graphfilter.storage.atomic import TEMPORARY
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no locks there")

@@ -14,8 +14,8 @@ from hypothesis import given, settings, strategies as st
 import graphfilter as gf
 from graphfilter.errors import ConfigError, DataFileError, GraphError
 from graphfilter.storage import read_checked_json, write_checked_json
-from graphfilter.store import HEADER_FILE, read_header
-from graphfilter.store.header import BUILD_FOLDER
+from graphfilter.store import read_header
+from graphfilter.store.header import BUILD_FOLDER, HEADER_FILE
 
 
 @pytest.fixture

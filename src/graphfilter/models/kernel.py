@@ -30,6 +30,7 @@ from graphfilter.models.layers import Draws, Input
 from graphfilter.models.memory import Sizes, Working
 from graphfilter.models.tree_nodes import NEVER
 from graphfilter.operators import Operator
+from graphfilter.runtime import blocks
 
 # Rows that are compared with all landmarks at once.
 ROWS = 4096
@@ -214,8 +215,8 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
         )
         coefficients = self.coefficients.cpu().numpy()
         parts = [
-            self._alike(sp.csr_array(rows[i : i + ROWS]), landmarks) @ coefficients
-            for i in range(0, rows.shape[0], ROWS)
+            self._alike(sp.csr_array(rows[some]), landmarks) @ coefficients
+            for some in blocks(rows.shape[0], ROWS)
         ]
         logits = self.start.cpu().numpy() + np.concatenate(parts)
         return torch.from_numpy(logits).to(x.device, torch.float32)

@@ -7,19 +7,12 @@ What several share: ``accuracy_table`` (Tables 2 and 3), ``filter_dynamics`` (Fi
 ``rewired_table`` (Figure 3), ``collect``, ``comparison`` and ``tables``.
 """
 
-from graphfilter.paper.options import QUICK_EPOCHS, QUICK_RUNS, Options
-from graphfilter.paper.reproduction_page import write_reproduction
-from graphfilter.paper.tables import Rendered, make_table
-from graphfilter.paper.target import Target
-from graphfilter.paper.targets import TARGETS
-
-__all__ = [
-    "QUICK_EPOCHS",
-    "QUICK_RUNS",
-    "TARGETS",
-    "Options",
-    "Rendered",
-    "Target",
-    "make_table",
-    "write_reproduction",
-]
+from graphfilter.paper.options import (
+    QUICK_EPOCHS as QUICK_EPOCHS,
+    QUICK_RUNS as QUICK_RUNS,
+    Options as Options,
+)
+from graphfilter.paper.reproduction_page import write_reproduction as write_reproduction
+from graphfilter.paper.tables import Rendered as Rendered, make_table as make_table
+from graphfilter.paper.target import Target as Target
+from graphfilter.paper.targets import TARGETS as TARGETS

@@ -57,6 +57,10 @@ class AccuracyTable:
         The paper's columns.
     fixed : tuple of str
         Columns that the paper's authors ran on the Geom-GCN splits.
+    systems, ours : tuples of str
+        What is run on stratified splits, and on those.
+    others, variants : tuples of str
+        What is run of the Literature, and of its variants.
     """
 
     title: str
@@ -64,6 +68,10 @@ class AccuracyTable:
     published: Published
     literature: Published
     fixed: tuple[str, ...] = ()
+    systems: tuple[str, ...] = SYSTEMS
+    ours: tuple[str, ...] = OURS
+    others: tuple[str, ...] = LITERATURE
+    variants: tuple[str, ...] = VARIANTS
 
     def pairs(self, datasets: Sequence[str], options: Options) -> list[Pair]:
         """List what to run."""
@@ -72,27 +80,27 @@ class AccuracyTable:
         fixed = [d for d in datasets if d in self.fixed]
         pairs = []
         for scaling in SCALINGS:
-            pairs += pairs_of(datasets, SYSTEMS, options, scaling=scaling)
+            pairs += pairs_of(datasets, self.systems, options, scaling=scaling)
             if options.variants:
-                pairs += pairs_of(fixed, OURS, options, scaling=scaling, split_rule="fixed")
+                pairs += pairs_of(fixed, self.ours, options, scaling=scaling, split_rule="fixed")
         reported = [d for d in datasets if self._is_reported_on(d)]
         if options.literature:
-            pairs += pairs_of(reported, LITERATURE, options, split_rule="fixed")
+            pairs += pairs_of(reported, self.others, options, split_rule="fixed")
         if options.variants:
-            pairs += pairs_of(reported, VARIANTS, options, split_rule="fixed")
+            pairs += pairs_of(reported, self.variants, options, split_rule="fixed")
         return pairs
 
     def show(self, records: Sequence[Record], datasets: Sequence[str]) -> Rendered:
         """Show our experiments beside what is printed, and the Literature rows."""
         ours = "Our experiments, {}; stratified 0.6/0.2/0.2 splits"
         cells = partial(self._block, records, datasets)
-        blocks = [cells(ours.format(CHOSEN_TITLE), SYSTEMS, self.published)]
+        blocks = [cells(ours.format(CHOSEN_TITLE), self.systems, self.published)]
         blocks += [
-            cells(ours.format(text), SYSTEMS, self.published, scaling=scaling)
+            cells(ours.format(text), self.systems, self.published, scaling=scaling)
             for scaling, text in SCALINGS.items()
         ]
         heading = f"Our experiments, {CHOSEN_TITLE}; {GEOM_GCN_SPLITS}, the authors' on these"
-        fixed = cells(heading, OURS, self.published, split_rule="fixed")
+        fixed = cells(heading, self.ours, self.published, split_rule="fixed")
         blocks += [fixed] if fixed.columns else []
         return Rendered(self.title, (*blocks, *self._literature(records, datasets)))
 
@@ -109,7 +117,7 @@ class AccuracyTable:
             records,
             datasets,
             heading,
-            (*LITERATURE, *VARIANTS),
+            (*self.others, *self.variants),
             self.literature,
             scaling="row",
             split_rule="fixed",
@@ -133,10 +141,10 @@ class AccuracyTable:
         """Make a block; without a scaling each cell has the one that validation chose."""
         there = {r.dataset for r in records if r.model in systems and r.split_rule == split_rule}
         datasets = [d for d in datasets if d in there]
-        if systems == OURS:
+        if systems == self.ours:
             datasets = [d for d in datasets if d in self.fixed]
         rows = []
-        always = {*SYSTEMS, *LITERATURE}
+        always = {*self.systems, *self.others}
         for system in systems:
             # Both readings of dropout, and all variants, are compared with the one number printed.
             same = {**CODE, **SAME_ROW}.get(system, system)
