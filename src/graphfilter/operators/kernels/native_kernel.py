@@ -50,6 +50,7 @@ _FUNCTIONS = {
     "cross_entropy": "ccccppppppp",
     "residual": "cccppppppccnppppcpc",
     "residual_gradient": "cccppppnppppppppcpc",
+    "leaves": "cccppppppppc",
 }
 
 
@@ -66,9 +67,10 @@ def native_library() -> ctypes.CDLL | None:
     except (OSError, AttributeError):
         return None
     for name, kinds in _FUNCTIONS.items():
-        function = getattr(library, f"graphfilter_{name}")
-        function.argtypes = [_ARGUMENTS[kind] for kind in kinds]
-        function.restype = None
+        # One that was added since the library was built is done without.
+        if function := getattr(library, f"graphfilter_{name}", None):
+            function.argtypes = [_ARGUMENTS[kind] for kind in kinds]
+            function.restype = None
     return library
 
 
