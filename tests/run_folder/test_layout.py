@@ -13,17 +13,11 @@ import pytest
 from tests.processes import Command
 
 from graphfilter.data import make_karate
-from graphfilter.errors import ConfigError, ModelFileError
+from graphfilter.errors import ConfigError, DataFileError, ModelFileError
 from graphfilter.estimators import SGFClassifier
 from graphfilter.fits import Source, plan_fit
-from graphfilter.run_folder import (
-    CHECKPOINT_FILE,
-    RUN_FILES,
-    check_folder,
-    fit_folder,
-    load_run,
-)
-from graphfilter.run_folder.layout import open_folder
+from graphfilter.run_folder import RUN_FILES, check_folder, fit_folder, load_run
+from graphfilter.run_folder.layout import CHECKPOINT_FILE, open_folder
 from graphfilter.storage.atomic import TEMPORARY
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
@@ -189,3 +183,14 @@ def test_link_in_the_place_of_the_new_run_is_not_followed(tmp_path: Path) -> Non
         fit_small(folder, overwrite=True)
         assert [path.name for path in other.iterdir()] == ["notes.txt"]
         assert {path.name for path in folder.iterdir()} == set(RUN_FILES) - {CHECKPOINT_FILE}
+
+
+@pytest.mark.parametrize(
+    "name", [*RUN_FILES, "channels.png", "checkpoint-0.safetensors", ".graphfilter-lock"]
+)
+def test_folder_in_the_place_of_a_file_is_said_before_training(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    for way in ("overwrite", "resume"):
+        with pytest.raises(DataFileError, match=f"{name}: must be a regular file.* Move it"):
+            fit_small(tmp_path, **{way: True}, on_epoch=lambda _: pytest.fail("it trains"))
+    assert [path.name for path in tmp_path.iterdir()] == [name]

@@ -57,41 +57,49 @@ ExcelSafe = Annotated[
 
 
 def takes(
-    options: type[Any], *, without: Collection[str] = ()
+    *options: type[Any], without: Collection[str] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the fields of a dataclass as options, ``without`` some.
+    """Give a command the fields of dataclasses as options, ``without`` some.
 
-    The command's first parameter is the dataclass made of them; the others are options of its own.
+    The command's first parameters are the dataclasses made of them; the others are options of its
+    own.
     """
-    hints = get_type_hints(options, include_extras=True)
-    shared = [
-        inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default,
-            annotation=hints[field.name],
-        )
-        for field in fields(options)
-        if field.name not in without
-    ]  # fmt: skip
+    shared = [_parameters(kind, without) for kind in options]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        every = list(inspect.signature(command, eval_str=True).parameters.values())
         own = [
             parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for parameter in list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+            for parameter in every[len(options) :]
         ]
         required = [parameter for parameter in own if parameter.default is parameter.empty]
         others = [parameter for parameter in own if parameter.default is not parameter.empty]
-        every = [*required, *shared, *others]
+        every = [*required, *(parameter for some in shared for parameter in some), *others]
 
         @functools.wraps(command)
         def run(**given: Any) -> None:
-            chosen = {parameter.name: given.pop(parameter.name) for parameter in shared}
-            command(options(**chosen), **given)
+            made = [
+                kind(**{parameter.name: given.pop(parameter.name) for parameter in some})
+                for kind, some in zip(options, shared, strict=True)
+            ]
+            command(*made, **given)
 
         run.__signature__ = inspect.Signature(every)  # pyright: ignore[reportAttributeAccessIssue]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
         return run
 
     return decorate
+
+
+def _parameters(options: type[Any], without: Collection[str]) -> list[inspect.Parameter]:
+    """Return the fields of a dataclass as parameters, ``without`` some."""
+    hints = get_type_hints(options, include_extras=True)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return [
+        inspect.Parameter(field.name, kind, default=field.default, annotation=hints[field.name])
+        for field in fields(options)
+        if field.name not in without
+    ]
 
 
 def given_words(context: typer.Context) -> list[str]:

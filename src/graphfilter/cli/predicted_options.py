@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated
 
+from graphfilter.cli.column_options import FitOptions
 from graphfilter.cli.help import TARGET
 from graphfilter.cli.options import listed, option
-from graphfilter.cli.sources import FitOptions
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -40,6 +40,9 @@ class PredictedOptions(FitOptions):
             TARGET,
         ),
     ] = ""
+
+    def words(self) -> tuple[str, ...]:
+        return self.given_options({f.name for f in fields(FitOptions)})
 
     @property
     def of_values(self) -> bool:

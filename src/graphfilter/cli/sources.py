@@ -116,7 +116,7 @@ class GraphOptions:
 
     def words(self) -> tuple[str, ...]:
         """Return the words of the command line that name the graph."""
-        return self.given_options({f.name for f in fields(FitOptions)})
+        return self.given_options()
 
     def given_options(self, names: Collection[str] = ()) -> tuple[str, ...]:
         """Return the words of the command line for every option that was given, of some names."""
@@ -157,8 +157,7 @@ class GraphOptions:
             chosen[name] = listed(chosen[name] or "")
         if chosen["unlabelled"]:
             chosen["unlabelled"] = ("", *chosen["unlabelled"])
-        chosen["kinds"] = tuple(_split_kind(word) for word in getattr(self, "column", None) or ())
-        chosen["predicted"] = ()
+        chosen |= {"kinds": (), "predicted": ()}
         # Not the label: the table to predict may have none.
         for name in (
             "id", "source", "target", "weight", "unlabelled", "edge_kind", "directed", "merge",
@@ -205,7 +204,7 @@ class GraphOptions:
                     self.edges, self.vertex_table, columns=columns, encoder=encoder, text=self.text,
                     allow_missing=self.allow_missing, remedy=remedy,
                 )  # fmt: skip
-        found = self._at_its_time(found)
+        found = self.at_its_time(found)
         # What is said of the graph stands in the report too.
         found = found.replace(notes=tuple(map(in_options, found.notes)))
         read = f"read {found.n_vertices:,} vertices and {found.n_edges:,} edges."
@@ -237,18 +236,9 @@ class GraphOptions:
         tell(joined.notes, quiet=self.quiet)
         return joined
 
-    def _at_its_time(self, graph: Graph) -> Graph:
-        """Return the graph as of the moment that was said."""
-        moment: str | None = getattr(self, "as_of", None)
-        if moment is None:
-            return graph
-        if getattr(self, "edge_time", None) is None:
-            raise ConfigError(
-                "--as-of needs the times of the edges: name their column, --edge-time."
-            )
-        graph = graph.as_of(moment)
-        assert graph.history is not None
-        return graph.replace(notes=(*graph.notes, graph.history.note()))
+    def at_its_time(self, graph: Graph) -> Graph:
+        """Return the graph as of the moment that was said, where one can be."""
+        return graph
 
     def _open_store(
         self, folder: Path, wanted: TableEncoder | None
@@ -302,70 +292,3 @@ class GraphOptions:
         elif self.edges is None or self.vertices is None:
             missing = "--edges" if self.edges is None else "--vertices"
             raise ConfigError(f"--edges and --vertices go together; {missing} is missing.")
-
-
-@dataclass(frozen=True)
-class FeatureOptions(GraphOptions):
-    """Say which columns are features, and how they are read."""
-
-    features: Annotated[
-        str, option("Use only these features, separated by commas.", "COLUMN,COLUMN", COLUMNS)
-    ] = ""
-    categorical: Annotated[
-        str, option("One-hot encode these columns of numbers.", "COLUMN,COLUMN", COLUMNS)
-    ] = ""
-    drop: Annotated[str, option("Leave these columns out.", "COLUMN,COLUMN", COLUMNS)] = ""
-    column: Annotated[
-        list[str] | None,
-        option(
-            "Read a column as number, boolean, category, date, text or drop. Repeat for others.",
-            "NAME=KIND",
-            COLUMNS,
-        ),
-    ] = None
-    vertex_kind: Annotated[
-        str | None,
-        option(
-            "Vertex types (account, device): a column that a type never has is not missing "
-            "on its vertices.",
-            "COLUMN",
-            COLUMNS,
-        ),
-    ] = None
-
-
-@dataclass(frozen=True)
-class FitOptions(FeatureOptions):
-    """Say which vertices train, too."""
-
-    split: Annotated[
-        str | None, option("Parts: train, val or test per vertex.", "COLUMN", COLUMNS)
-    ] = None
-    edge_time: Annotated[
-        str | None,
-        option(
-            "Times of the edges. With --as-of or --split-by, training leaves later edges "
-            "out; predictions use all.",
-            "COLUMN",
-            COLUMNS,
-        ),
-    ] = None
-    as_of: Annotated[
-        str | None,
-        option(
-            "Train only with the edges before this date (or number, like --edge-time).",
-            "DATE",
-            COLUMNS,
-        ),
-    ] = None
-
-
-def _split_kind(word: str) -> tuple[str, str]:
-    """Take NAME=KIND apart."""
-    from graphfilter.errors import check_name
-    from graphfilter.tables import KINDS
-
-    name, equals, kind = word.rpartition("=")
-    if not equals:
-        raise ConfigError(f"--column must be NAME=KIND, such as age=number; got {word!r}.")
-    return name, check_name("kind of column", kind.strip().lower(), (*KINDS[:-1], "drop"))
