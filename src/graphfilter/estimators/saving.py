@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
-from graphfilter.errors import GraphFilterError, ModelFileError
+from graphfilter.errors import ConfigError, GraphFilterError, ModelFileError
 from graphfilter.estimators.members import FittedMember
 from graphfilter.estimators.promises import Promise
 from graphfilter.estimators.recognition import KnownVertices
@@ -231,7 +231,10 @@ def _member_system(system: System, described: SavedMember) -> System:
     """Return what a stored member was trained as."""
     if not isinstance(system, Committee):
         return system
-    model = read_config(described.model or {})
+    try:
+        model = read_config(described.model or {})
+    except ConfigError as error:  # The file is damaged; nobody asked for such a model.
+        raise ValueError(str(error)) from None
     operator, view = described.operator, described.view
     if not isinstance(model, ModelConfig) or operator not in OPERATORS or view not in VIEWS:
         raise ValueError(f"a member of {model.kind}, {operator} and {view}")
