@@ -31,7 +31,7 @@ GROWING_AT_ONCE = 2**26
 # The most bytes in which one tree grows.
 MOST_GROWING = 2**30
 # What a view may find.
-_FOUND = ("axes", "places", "basis")
+_FOUND = ("axes", "basis")
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,6 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
         Whether a class has training vertices. Of labels (1, n_labels), of numbers (0, n_numbers).
     axes, basis : Tensors (n, k), (d, j)
         What the view found that it sees; empty where it found nothing.
-    places : Tensor (n, k)
-        In place of axes, of a forest that an earlier version saved.
 
     Examples
     --------
@@ -117,7 +115,6 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
     votes: Tensor
     seen: Tensor
     axes: Tensor
-    places: Tensor
     basis: Tensor
 
     def fit(
@@ -175,17 +172,17 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
             setattr(self, name, torch.from_numpy(values))
 
     def kept_view(self) -> dict[str, NDArray[np.float32]] | None:
-        found = [name for name in ("axes", "places") if getattr(self, name).numel()]
-        if not found and not self.basis.numel():
+        if not self.axes.numel() and not self.basis.numel():
             return None
-        return {name: getattr(self, name).cpu().numpy() for name in (*found, "basis")}
+        found = _FOUND if self.axes.numel() else ("basis",)
+        return {name: getattr(self, name).cpu().numpy() for name in found}
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> Any:
-        """Take tensors, of which the votes may be dense, (n_nodes, n_classes), and axes missing."""
-        state = {"axes": torch.zeros(0, 0), **state_dict}
-        return super().load_state_dict(_with_sparse_votes(state, self.n_classes))
+        """Take tensors, after checking them; 0.2.0 saved one more, which was empty."""
+        own = {name: tensor for name, tensor in state_dict.items() if name != "places"}
+        return super().load_state_dict(own)
 
     def is_whole(self, state: Mapping[str, Tensor], n_nodes: int) -> bool:
         first, voted, votes, seen = (state[name] for name in ("first", "voted", "votes", "seen"))
@@ -280,17 +277,3 @@ def _leaf_votes(
     at = ends[row]
     votes = counts[at, classes] / (counts.sum(axis=1)[at] if shares else 1.0)
     return np.bincount(at, minlength=len(counts)), classes, votes.astype(np.float32)
-
-
-def _with_sparse_votes(state: Mapping[str, Any], n_classes: int) -> Mapping[str, Any]:
-    """Return the tensors of a forest whose votes are dense with sparse ones."""
-    votes, left = state.get("votes"), state.get("left")
-    if "first" in state or votes is None or left is None:
-        return state
-    if tuple(votes.shape) != (len(left), n_classes):
-        return state
-    leaf = left == torch.arange(len(left))
-    sparse = sp.csr_array(votes.numpy() * leaf.numpy()[:, None])
-    made = {"first": sparse.indptr, "voted": sparse.indices, "votes": sparse.data}
-    kept = {name: torch.from_numpy(values) for name, values in made.items()}
-    return {**state, **kept, "first": kept["first"].long(), "voted": kept["voted"].int()}
