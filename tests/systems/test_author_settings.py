@@ -136,7 +136,8 @@ def test_author_system_has_its_numbers(name: str) -> None:
     trained = dict(zip(names, TRAINED[name], strict=True))
     assert system.describe_training() == trained
     operator = "laplacian" if "cheby" in name else "augmented_adjacency"
-    assert system.settings() == {"operator": operator, **trained, **MODELS[name]}
+    expected = {"operator": operator, "patience_share": 0.0, **trained, **MODELS[name]}
+    assert system.settings() == expected
 
 
 def test_authors_is_said_only_where_every_number_is_theirs() -> None:
