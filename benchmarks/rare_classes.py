@@ -22,8 +22,8 @@ import resumable
 from graphfilter import Graph
 from graphfilter.metrics import Costs, choose_threshold, score_decision
 from graphfilter.splits import Split, stratified
-from graphfilter.systems import CommitteeOutcome, Pool, Prepared, get_system, train_system
-from graphfilter.systems.pooling import fit_pool
+from graphfilter.systems import CommitteeOutcome, Prepared, get_system, train_system
+from graphfilter.systems.pooling import Pool, fit_pool
 from graphfilter.systems.prior import prior_weights
 from resumable import Record
 

@@ -195,6 +195,43 @@ def test_rooms_are_entered_by_their_doors() -> None:
     assert not [line for module in MODULES for line in around_doors(module)]
 
 
+def promised(room: str) -> set[str]:
+    """Return the ``__all__`` of a room; empty where it has none."""
+    for node in parsed(room).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return set(ast.literal_eval(node.value))
+    return set()
+
+
+def test_rooms_promise_names_to_users_only() -> None:
+    """A room that users do not import gives each name once, ``name as name``, and has no list."""
+    users = {"__init__", *promised("__init__"), "data.readers"}
+    lists = {module for module, path in MODULES.items() if "\n__all__" in path.read_text("utf-8")}
+    assert lists <= users
+
+
+def test_doors_give_what_another_room_imports() -> None:
+    """Beyond what is promised to users: other names need no door, and tests go around it."""
+    taken = {
+        (node.module.removeprefix("graphfilter."), alias.name)
+        for module in MODULES
+        for node in ast.walk(parsed(module))
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("graphfilter.")
+        if node.module is not None and layer(node.module.partition(".")[2]) != layer(module)
+        for alias in node.names
+    }
+    given = {
+        (room, alias.name)
+        for room in {*ROOMS} - {"cli"}
+        for node in ast.walk(parsed(room))
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("graphfilter.")
+        for alias in node.names
+        if alias.name not in promised(room)
+    }
+    unused = given - taken
+    assert not unused
+
+
 def test_modules_import_without_cycles(imports: list[Import]) -> None:
     """Within a package too, and lazily or for types alone."""
     graph: dict[str, set[str]] = {module: set() for module in MODULES}

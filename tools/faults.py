@@ -221,7 +221,7 @@ FAULTS = (
           'config["classes"]["names"]', 'sorted(config["classes"]["names"], key=str)', SAVING),
     Fault("the two highest bins of the calibration are one", "metrics/scores.py",
           "np.int64), n_bins - 1)", "np.int64), n_bins - 2)", METRICS),
-    Fault("leaving one out ignores the weights of vertices", "models/kernel.py",
+    Fault("leaving one out ignores the weights of vertices", "models/kernel_ridge.py",
           "taken = (w * half", "taken = (1 * half", KERNEL),
     Fault("the prior believes p where 2p - 1 is meant", "systems/prior.py",
           "max(0.0, 2 * probability - 1)", "probability", COMMITTEE),

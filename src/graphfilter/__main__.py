@@ -6,6 +6,7 @@ Imports next to nothing, so that Ctrl-C ends in one line from the first moment o
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import signal
 import sys
@@ -22,6 +23,8 @@ def main() -> NoReturn:
     for number in signals:
         signal.signal(number, _stop)
     end = _End()
+    # A command makes few cycles, but imports many objects, which every collection goes through.
+    gc.set_threshold(10_000, 20, 20)
     try:
         from graphfilter.cli import main as run
 

@@ -68,14 +68,20 @@ class ChangedVerticesWarning(UserWarning):
     """Vertices that a model knows by their ids have other features than when it was fitted."""
 
 
-def check_count(name: str, value: object, least: int = 1) -> int:
-    """Return ``value`` if it is a whole number, at least ``least``; otherwise raise.
+def check_count(name: str, value: object, least: int = 1, most: int = 10**6) -> int:
+    """Return ``value`` if it is a whole number from ``least`` to ``most``; otherwise raise.
 
     >>> check_count("n_layers", 16)
     16
     """
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ConfigError(f"{name} must be a whole number from {least}; got {value!r}.")
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, Integral)
+        or not least <= int(value) <= most
+    ):
+        raise ConfigError(
+            f"{name} must be a whole number from {least} to {most:,}; got {repr(value)[:40]}."
+        )
     return int(value)
 
 

@@ -79,6 +79,14 @@ def test_bench_refuses_what_it_cannot_do(tmp_path: Path) -> None:
     assert isinstance(run("table", tmp_path / "absent").exception, DataFileError)
 
 
+def test_bench_says_before_training_that_its_page_is_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "r.html").mkdir()
+    done = run("--datasets", "karate", "--models", "mlp", "--out", tmp_path / "r.jsonl")
+    assert isinstance(done.exception, DataFileError)
+    assert "must be a regular file" in str(done.exception)
+    assert not (tmp_path / "r.jsonl").exists()
+
+
 def test_bench_models_lists_the_registry() -> None:
     assert "sgf" in run("models").stdout
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from graphfilter.cli import demo as demo_module
-from graphfilter.paper import figures6_7
+from graphfilter.paper import figures6_7, table5
 from graphfilter.paper.targets import TARGETS
 
 
@@ -217,9 +217,9 @@ def test_reproduce_interrupted_says_how_to_go_on(
     def interrupt(*args: object) -> None:
         raise KeyboardInterrupt
 
-    target = dataclasses.replace(TARGETS["fig-noise"], collect=interrupt)
-    monkeypatch.setitem(TARGETS, "fig-noise", target)
-    result = graphfilter("reproduce", "fig-noise", "--out", tmp_path)
+    target = dataclasses.replace(table5.TARGET, quick=("karate",), pairs=interrupt)
+    monkeypatch.setitem(TARGETS, "table5", target)
+    result = graphfilter("reproduce", "table5", "--out", tmp_path, "--quick")
     assert result.code == 130
     assert "The same command resumes" in result.err
 

@@ -300,7 +300,9 @@ def test_page_says_what_moved(graphfilter, run, tmp_path: Path) -> None:
         assert message in again.err
 
 
-def test_damaged_reference_is_one_line(graphfilter, run, tmp_path: Path) -> None:
+def test_damaged_reference_is_one_line_before_anything_is_written(
+    graphfilter, run, tmp_path: Path
+) -> None:
     tables = write_tables(tmp_path / "small", N)
     content = bytearray((run / "reference.safetensors").read_bytes())
     content[-3] ^= 1
@@ -308,6 +310,7 @@ def test_damaged_reference_is_one_line(graphfilter, run, tmp_path: Path) -> None
     refused = graphfilter("predict", run, *tables, "--out", tmp_path / "p.csv")
     assert refused.code == 2
     assert "reference.safetensors: must be as it was saved" in refused.err
+    assert not (tmp_path / "p.csv").exists()
 
 
 def test_ids_that_are_forgotten_are_in_no_graph(graphfilter, tmp_path: Path) -> None:

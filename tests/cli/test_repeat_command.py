@@ -20,7 +20,7 @@ from graphfilter.data import make_karate
 from graphfilter.estimators import VertexEstimator
 from graphfilter.fits import Source, plan_fit
 from graphfilter.run_folder.command import repeat_command
-from graphfilter.studio import RunSetting
+from graphfilter.studio.run_setting import RunSetting
 
 KARATE = ("--dataset", "karate")
 Parse = Callable[[str], dict[str, Any]]

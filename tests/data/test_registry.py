@@ -17,8 +17,8 @@ import pytest
 import scipy.sparse as sp
 
 from graphfilter.data import catalogue, readers, registry
-from graphfilter.data.catalogue import Dataset, RemoteFile
 from graphfilter.data.directions import add_directions
+from graphfilter.data.families import Dataset, RemoteFile
 from graphfilter.errors import ConfigError, DataFileError
 from graphfilter.graph import Graph
 

@@ -19,7 +19,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
 
-from graphfilter.data import pickle_scan, safe_pickle
+from graphfilter.data.pickle_scan import check_opcodes
 from graphfilter.data.readers import read_graphdata
 from graphfilter.data.safe_pickle import loads, read_pickle, read_pickled_array
 from graphfilter.errors import DataFileError, GraphFilterError
@@ -185,12 +185,12 @@ def test_loads_refuses_tuples_that_would_hash_for_ever():
     refuse(b"\x80\x02}NN\x86Nbq\x00h\x00h\x00\x86.", "memo")
 
 
-def test_loads_caps_bytes_and_opcodes(monkeypatch):
+def test_loads_caps_bytes_and_opcodes():
     data = pickle.dumps(list(range(50)), protocol=3)
-    monkeypatch.setattr(pickle_scan, "MAX_OPCODES", 40)
-    refuse(data, "at most 40 opcodes")
-    monkeypatch.setattr(safe_pickle, "MAX_BYTES", 10)
-    refuse(data, "smaller than 10 bytes")
+    with pytest.raises(DataFileError, match="at most 40 opcodes"):
+        check_opcodes(data, WHERE, 40)
+    with pytest.raises(DataFileError, match="smaller than 10 bytes"):
+        loads(data, WHERE, 10)
 
 
 def test_loads_survives_a_list_in_itself_and_deep_nesting():

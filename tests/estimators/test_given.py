@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
-from graphfilter import SGFClassifier, SGFRegressor
+from graphfilter import SGFClassifier, SGFRegressor, SystemClassifier
 from graphfilter.data import make_csbm
-from graphfilter.errors import GraphError
+from graphfilter.errors import ConfigError, GraphError
 
 GRAPH = make_csbm(20, n_features=2)
 X, Y = np.asarray(GRAPH.features), np.asarray(GRAPH.labels)
@@ -54,3 +56,77 @@ def test_numbers_beyond_any_float_are_refused() -> None:
         SGFClassifier(**OPTIONS).fit([[10**400, 1]] * 20, Y, graph=GRAPH.edges)
     with pytest.raises(GraphError, match="y must hold numbers that a float"):
         SGFRegressor(**OPTIONS).fit(X, [10**400] * 20, graph=GRAPH.edges)
+
+
+@pytest.mark.parametrize(
+    ("x", "problem"),
+    [
+        (np.where(np.eye(20, 2) > 0, np.nan, X), "contains NaN"),
+        (X + 1j, "X must be real numbers; Complex data not supported"),
+        (X[:, 0], "Reshape your data"),
+        ([[1.0, 2.0]] * 19 + [[1.0]], "inhomogeneous"),
+        (np.array([["a", "b"]] * 20), "could not convert string"),
+        (np.zeros((20, 2), dtype="M8[D]"), "X must be real numbers; got datetime64"),
+        (np.zeros((20, 2), dtype="m8[s]"), "X must be real numbers; got timedelta64"),
+        (torch.tensor(X).bfloat16(), "numpy has; got torch.strided of torch.bfloat16"),
+        (pd.DataFrame(X, columns=["a", "a"]), "X must name each column once"),
+        (pd.DataFrame({"a": ["\ud800"] * 20}, dtype=object), "text that UTF-8 can write"),
+    ],
+)
+def test_features_that_are_no_numbers_are_one_line(x: Any, problem: str) -> None:
+    with pytest.raises(GraphError, match=problem) as found:
+        SGFClassifier(**OPTIONS).fit(x, Y, graph=GRAPH.edges)
+    assert "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "y", "problem"),
+    [
+        (SGFClassifier, np.linspace(0.5, 1, 20), "Unknown label type: continuous.* one class per"),
+        (SGFClassifier, np.zeros((20, 2, 2)), "dim 3.* one class per"),
+        (SGFRegressor, np.arange(20) + 1j, "y must be real numbers"),
+        (SGFRegressor, np.arange(20).astype("M8[D]"), "y must be real numbers; got datetime64"),
+        (SGFRegressor, [[1.0]] * 19 + [[1.0, 2.0]], "inhomogeneous.* numbers, one per vertex"),
+    ],
+)
+def test_targets_that_cannot_be_learned_are_one_line(estimator: Any, y: Any, problem: str) -> None:
+    with pytest.raises(GraphError, match=problem) as found:
+        estimator(**OPTIONS).fit(X, y, graph=GRAPH.edges)
+    assert "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("setting", "problem"),
+    [
+        ({"hidden_size": 10**12}, "hidden_size must be a whole number from 1 to 1,000,000"),
+        ({"n_layers": 10**400}, "n_layers must be a whole number from 0 to 1,000,000"),
+        ({"n_members": 10**400}, "n_members must be a whole number from 1 to 1,000,000"),
+        ({"class_weight": {0: 10**400, 1: 1}}, "class_weight must be a finite number"),
+    ],
+)
+def test_setting_that_no_memory_holds_is_refused(setting: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        SGFClassifier(**OPTIONS | setting).fit(X, Y, graph=GRAPH.edges)
+
+
+def test_vertices_that_are_masked_are_refused() -> None:
+    train = np.ma.masked_array(np.arange(8), mask=[True] + [False] * 7)
+    with pytest.raises(GraphError, match="must not be masked; 1 are"):
+        SGFClassifier(**OPTIONS).fit(X, Y, graph=GRAPH.edges, split=(train, [9, 10], []))
+    bound = SGFClassifier(graph=GRAPH, **OPTIONS).fit(np.arange(20), Y)
+    with pytest.raises(GraphError, match="must not be masked; 1 are"):
+        bound.predict(train)
+
+
+def test_model_of_a_system_that_is_no_name_is_refused() -> None:
+    for model in (None, 5):
+        with pytest.raises(ConfigError, match="unknown system"):
+            SystemClassifier(model=model).fit(X, Y, graph=GRAPH.edges)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint64])
+def test_classes_of_a_loaded_model_are_of_the_type_of_the_fit(kind: type, tmp_path: Path) -> None:
+    model = SGFClassifier(**OPTIONS).fit(X, Y.astype(kind), graph=GRAPH.edges)
+    model.save(tmp_path / "model")
+    loaded = SGFClassifier.load(tmp_path / "model")
+    assert loaded.predict(X, graph=GRAPH.edges).dtype == kind

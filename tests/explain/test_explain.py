@@ -11,14 +11,10 @@ import scipy.sparse as sp
 import torch
 
 from graphfilter.data import make_csbm
-from graphfilter.explain import (
-    Member,
-    explain_by_leaving_out,
-    explain_linear,
-    explain_members,
-    explain_vertices,
-)
+from graphfilter.explain import Member, explain_members, explain_vertices
 from graphfilter.explain.contributions import steps_from
+from graphfilter.explain.leaving_out import explain_by_leaving_out
+from graphfilter.explain.linear import explain_linear
 from graphfilter.filters import ChebyshevFilter, Filter, IdentityFilter, StackedFilter
 from graphfilter.graph import Graph
 from graphfilter.models import FilterNetwork

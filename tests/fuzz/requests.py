@@ -28,7 +28,7 @@ from graphfilter.run_folder import fit_folder, load_run
 HOST = "x"
 HEAD = f"HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n"
 # An answer comes sooner; a request that does not end by then is ended.
-SECONDS = 0.3
+SECONDS = 0.05
 NEW = {"id": "a", "features": np.zeros(34).tolist(), "neighbours": ["1", {"id": "2", "weight": 1}]}
 SETTING = {"n_layers": 2, "filter_init": 0.5, "dropout": 0.1, "max_epochs": 1, "baselines": False}
 

@@ -33,6 +33,7 @@ from typing import IO, Any
 
 from tests.fuzz.formats import FORMATS
 
+from graphfilter.runtime import worker_environment
 from graphfilter.storage import write_json
 
 ROOT = Path(__file__).parents[2]
@@ -129,7 +130,9 @@ class Worker:
         # Files in memory, where there is room for them; what a killed worker leaves goes with it.
         self._folder = tempfile.TemporaryDirectory(prefix="fuzz-", dir=_fast_folder())
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        surroundings = os.environ | {"TMPDIR": self._folder.name}
+        # Threads that wait for each other would take the cores from the other workers.
+        with worker_environment(1):
+            surroundings = os.environ | {"TMPDIR": self._folder.name}
         self._process = subprocess.Popen(WORKER, cwd=ROOT, env=surroundings, **pipes)
         assert self._process.stdin is not None
         assert self._process.stdout is not None

@@ -51,9 +51,9 @@ typer.main.get_command = cache(typer.main.get_command)
 OPTIONS: dict[str, Any] = {"max_epochs": 2, "random_state": 0}
 
 
-def few_seeds() -> Any:
-    """Of each network of a committee there are two, not as many as a small graph would have."""
-    return patch.object(committee_member, "repeats", lambda *_: 2)
+def few_seeds(n: int) -> Any:
+    """Of each network of a committee there are n, not as many as a small graph would have."""
+    return patch.object(committee_member, "repeats", lambda *_: n)
 
 
 def tiny() -> Graph:
@@ -105,7 +105,7 @@ def _fitted(kind: str) -> Any:
         "numbers": SGFRegressor(n_layers=2, hidden_size=4, **OPTIONS),
         "multilabel": SGFClassifier(n_layers=2, hidden_size=4, **OPTIONS),
     }
-    with few_seeds():
+    with few_seeds(2):
         return models[kind].fit(graph.features, targets.get(kind, graph.labels), graph=graph)
 
 
@@ -174,7 +174,7 @@ def run_format(*target: str, kept: bool = False) -> Format:
     def write(folder: Path) -> None:
         made = Path(tempfile.mkdtemp(prefix="fuzz-run-")) / "run"
         short = ("--epochs", 2, "--no-baselines", "--out", made)
-        with few_seeds():
+        with few_seeds(1):
             _command("fit", *tables, *target, *short)
         for name in files:
             shutil.copy(made / name, folder)

@@ -19,9 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
-
 from tests.fuzz.memory import PeakMemory
 from tests.fuzz.samples import Format, Samples
 
@@ -79,10 +76,12 @@ def limit_memory() -> None:
 
 
 def all_formats() -> Mapping[str, Format]:
+    import pyarrow as pa
     import torch
     from tests.fuzz.formats import FORMATS
 
     torch.set_num_threads(1)
+    pa.set_cpu_count(1)
     return FORMATS
 
 

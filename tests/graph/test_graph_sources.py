@@ -174,3 +174,22 @@ def test_of_refuses_a_graph_of_another_size() -> None:
     for source in (graph, graph.adjacency):
         with pytest.raises(GraphError, match="must have 5 vertices, one per row of X; got 2"):
             Graph.of(source, n_vertices=5)
+
+
+def test_repeats_of_small_whole_numbers_are_added_up_without_overflow() -> None:
+    at = np.zeros(300, dtype=int), np.ones(300, dtype=int)
+    matrix = sp.coo_array((np.full(300, 100, dtype=np.int8), at), shape=(2, 2))
+    weights = Graph.from_scipy(matrix).weights
+    assert weights is not None
+    assert weights.tolist() == [30_000, 30_000]
+
+
+@pytest.mark.parametrize("make", [Graph.from_scipy, Graph.from_networkx])
+def test_what_is_no_graph_is_named(make: Any) -> None:
+    with pytest.raises(GraphError, match="got a NoneType"):
+        make(None)
+
+
+def test_weight_beyond_any_float_is_refused() -> None:
+    with pytest.raises(GraphError, match="must be a number on every edge"):
+        Graph.from_networkx(nx.Graph([(0, 1, {"weight": 10**400})]))

@@ -8,9 +8,8 @@ import scipy.sparse as sp
 
 from graphfilter import Graph
 from graphfilter.data import make_csbm
-from graphfilter.inputs import places
+from graphfilter.inputs.places import find_positions, fix_positions
 from graphfilter.inputs.singular import MOST_PLACES, near_singular
-from graphfilter.inputs.views import find_view, fix_view
 
 
 def normalised(links: sp.csr_array) -> np.ndarray:
@@ -68,22 +67,20 @@ def test_graph_without_more_than_components_has_vectors_of_zeros(edges: list[lis
     assert not near_singular(links, symmetric=True)[1].any()
 
 
-def test_places_of_a_large_graph_tell_communities_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "MOST_ROWS", 100)
+def test_places_of_a_large_graph_tell_communities_apart() -> None:
     graph = make_csbm(400, mean_degree=12, frequency=0.2, n_features=2)
     assert graph.labels is not None
     features = np.asarray(graph.features)
-    found = find_view(graph, features, "places")
-    made = fix_view(graph, "places", found)(features)
+    found = find_positions(graph, features, exact_up_to=100)
+    made = fix_positions(graph, found)(features)
     first = made[:, 7]
     right = ((first > 0) == (graph.labels == 1)).mean()
     assert max(right, 1 - right) > 0.9
 
 
-def test_columns_made_in_blocks_of_rows_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_made_in_blocks_of_rows_are_the_same() -> None:
     graph = make_csbm(90, mean_degree=6, n_features=40)
     features = np.asarray(graph.features)
-    found = find_view(graph, features, "places")
-    whole = fix_view(graph, "places", found)(features)
-    monkeypatch.setattr("graphfilter.inputs.singular.BLOCK_ROWS", 7)
-    np.testing.assert_array_equal(fix_view(graph, "places", found)(features), whole)
+    found = find_positions(graph, features)
+    whole = fix_positions(graph, found)(features)
+    np.testing.assert_array_equal(fix_positions(graph, found, at_once=7)(features), whole)

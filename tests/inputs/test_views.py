@@ -9,12 +9,12 @@ import scipy.sparse as sp
 from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
-from graphfilter.inputs import singular, views
-from graphfilter.inputs.singular import MOST_PLACES
+from graphfilter.inputs.singular import MOST_PLACES, basis_of
 from graphfilter.inputs.views import (
     VIEWS,
     averages,
     beside,
+    find_basis,
     find_view,
     fix_view,
     see,
@@ -64,9 +64,9 @@ def test_own_gaps_are_shown_to_trees_and_filled_in_for_neighbours(scale: float) 
     np.testing.assert_allclose(found[1, 3], (features[0, 0] + features[2, 0]) / 2, rtol=1e-6)
 
 
-def test_averages_are_left_out_where_columns_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(views, "MOST_AVERAGED", 5)
-    assert averages(PATH, PATH.features).shape == (4, 2 + 1 + 2)
+def test_averages_are_left_out_where_columns_are_many() -> None:
+    assert PATH.features is not None
+    assert averages(PATH, PATH.features, most_columns=5).shape == (4, 2 + 1 + 2)
 
 
 def test_links_say_who_is_connected_to_whom_in_one_step_and_two() -> None:
@@ -75,11 +75,9 @@ def test_links_say_who_is_connected_to_whom_in_one_step_and_two() -> None:
     np.testing.assert_allclose(found[3], 0)
 
 
-def test_second_step_is_left_out_where_it_fills_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(views, "MOST_LINKS", 1)
-    assert two_steps_of_links(PATH).shape == (4, 4)
-    monkeypatch.setattr(views, "MOST_SUMS", 1)
-    assert two_steps_of_links(PATH).shape == (4, 4)
+def test_second_step_is_left_out_where_it_fills_too_much() -> None:
+    assert two_steps_of_links(PATH, most_links=1).shape == (4, 4)
+    assert two_steps_of_links(PATH, most_sums=1).shape == (4, 4)
 
 
 def places(graph: Graph, features: Any) -> Any:
@@ -153,10 +151,7 @@ def test_unknown_view_is_refused() -> None:
         see(PATH, PATH.features, "link")
 
 
-def test_compressed_averages_are_those_of_features_on_their_singular_vectors(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(views, "COMPRESSED", 3)
+def test_compressed_averages_are_those_of_features_on_their_singular_vectors() -> None:
     graph = make_csbm(50, mean_degree=6, n_features=20)
     features = np.asarray(graph.features)
     # As few columns as trees can see are left as they are.
@@ -164,8 +159,7 @@ def test_compressed_averages_are_those_of_features_on_their_singular_vectors(
     np.testing.assert_array_equal(
         see(graph, features, "compressed averages"), see(graph, features, "averages")
     )
-    monkeypatch.setattr(views, "MOST_AVERAGED", 19)
-    found = find_view(graph, features, "compressed averages")
+    found = find_basis(graph, features, n_found=3, most_columns=19)
     made = fix_view(graph, "compressed averages", found)(features)
     right = np.linalg.svd(features, full_matrices=False)[2][:3].T
     np.testing.assert_allclose(np.abs(found["basis"]), np.abs(right), atol=1e-5)
@@ -175,12 +169,9 @@ def test_compressed_averages_are_those_of_features_on_their_singular_vectors(
     np.testing.assert_allclose(sparse, made, atol=1e-5)
 
 
-def test_basis_of_many_vertices_is_that_of_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(views, "MOST_AVERAGED", 4)
-    monkeypatch.setattr(singular, "MOST_ROWS", 10)
+def test_basis_of_many_vertices_is_that_of_some_of_them() -> None:
     rows = np.tile(np.random.default_rng(0).normal(size=(1, 6)), (40, 1))
-    graph = Graph.from_edges([[0, 1]], 40, features=rows)
-    basis = find_view(graph, rows, "compressed averages")["basis"]
+    basis = basis_of(rows, 64, most_rows=10)
     assert basis.shape == (6, 5)
     np.testing.assert_allclose(
         np.abs(basis[:, 0]), np.abs(rows[0]) / np.linalg.norm(rows[0]), atol=1e-5

@@ -9,7 +9,7 @@ import torch
 
 from graphfilter.errors import ModelFileError
 from graphfilter.models import KernelConfig, KernelMachine
-from graphfilter.models.kernel import RIDGES, fit_ridge, fit_rows
+from graphfilter.models.kernel_ridge import RIDGES, fit_ridge, fit_rows
 from graphfilter.operators import SparseFeatures
 
 

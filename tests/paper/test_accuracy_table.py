@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfilter.paper import accuracy_table, table2
+from graphfilter.paper import table2
 from graphfilter.paper.comparison import compare_accuracy
 from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import Accuracy
@@ -35,19 +35,15 @@ def test_table_columns_hold_both_dropouts_and_both_scalings(tmp_path: Path) -> N
             assert [r.stopped for r in mine] == ["max_epochs"] * 2
 
 
-def test_literature_is_run_on_the_geom_gcn_splits_when_asked(tmp_path: Path, monkeypatch) -> None:
+def test_literature_is_run_on_the_geom_gcn_splits_when_asked() -> None:
     """With stand-ins: the layers of PyTorch Geometric have tests of their own."""
     titles = {"sgc": "GCN", "mlp": "GAT"}
-    monkeypatch.setattr(accuracy_table, "LITERATURE", tuple(titles))
-    monkeypatch.setattr(accuracy_table, "VARIANTS", ())
-    for name in ("SYSTEMS", "OURS"):
-        monkeypatch.setattr(accuracy_table, name, ("mlp",))
     literature = {name: {"texas": Accuracy(50.0)} for name in titles}
-    small = replace(table2.TABLE, quick=("texas",), fixed=("texas",), literature=literature)
-    pairs = []
-    monkeypatch.setattr(accuracy_table, "at_hand", lambda names: (list(names), []))
-    monkeypatch.setattr(accuracy_table, "collect_runs", lambda _f, _n, p, *_: pairs.extend(p))
-    small.collect(tmp_path, replace(QUICK, literature=True, variants=True), None)
+    small = replace(
+        table2.TABLE, fixed=("texas",), literature=literature, systems=("mlp",), ours=("mlp",),
+        others=tuple(titles), variants=(),
+    )  # fmt: skip
+    pairs = small.pairs(["texas"], replace(QUICK, literature=True, variants=True))
     assert [(p.model, p.split_rule, p.scaling) for p in pairs] == [
         ("mlp", "stratified", "row"), ("mlp", "fixed", "row"),
         ("mlp", "stratified", "none"), ("mlp", "fixed", "none"),

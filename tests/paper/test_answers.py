@@ -40,7 +40,7 @@ def test_answer_is_the_first_setting_within_noise_or_the_nearest() -> None:
 
 
 def test_every_printed_accuracy_is_answered() -> None:
-    rendered = answers.build(RESULTS, Options())
+    rendered = answers.TARGET.build(RESULTS, Options())
     cells = [c for block in rendered.blocks for row in block.rows for c in row.cells if c]
     tables = (TABLE_2, TABLE_3, LITERATURE_2, LITERATURE_3)
     n_printed = sum(len(row) for table in tables for row in table.values())

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from graphfilter.bench.search import Found, SearchResult
-from graphfilter.paper import appendix_search
+from graphfilter.paper import appendix_search, run_table
 from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import CHOSEN
+from graphfilter.paper.targets import TARGETS
 from graphfilter.splits import Split
 
 QUICK = Options(quick=True, device="cpu")
@@ -33,12 +34,11 @@ def test_search_shows_the_papers_setting_beside_the_best_and_is_not_run_twice(
         calls.append(trials)
         return SearchResult(system, SPLIT, Found(CHOSEN, 0.85, 0.81), best, 2, 1, 0)
 
-    monkeypatch.setattr(appendix_search, "QUICK", ("karate",))
     monkeypatch.setattr(appendix_search, "search", found)
     for _ in range(2):
-        appendix_search.collect(tmp_path, QUICK, None)
+        TARGETS["search"].collect(tmp_path, QUICK, None)
     assert calls == [appendix_search.QUICK_TRIALS]
-    (block,) = appendix_search.build(tmp_path, QUICK).blocks
+    (block,) = TARGETS["search"].build(tmp_path, QUICK).blocks
     assert block.columns[0] == "dropout"
     assert [row.cells[0] for row in block.rows] == ["0.7", "0.4"]
     assert [row.cells[-2:] for row in block.rows] == [("85.00", "81.00"), ("90.00", "80.00")]
@@ -57,14 +57,13 @@ def test_search_of_several_splits_shows_what_it_gains_on_average(
         best = Found(BEST, 0.85, tested[split])
         return SearchResult(system, SPLIT, Found(CHOSEN, 0.8, 0.8), best, 2, 1, 0)
 
-    monkeypatch.setattr(appendix_search, "QUICK", ("karate",))
     monkeypatch.setattr(appendix_search, "search", found)
     # Split 0 is on record from before; the other is added to it.
-    appendix_search.collect(tmp_path, QUICK, None)
+    TARGETS["search"].collect(tmp_path, QUICK, None)
     several = replace(QUICK, variants=True)
-    appendix_search.collect(tmp_path, several, None)
+    TARGETS["search"].collect(tmp_path, several, None)
     assert seen == [(0, 0), (1, 1)]
-    first, gains = appendix_search.build(tmp_path, several).blocks
+    first, gains = TARGETS["search"].build(tmp_path, several).blocks
     assert len(first.rows) == 2
     (row,) = gains.rows
     assert row.label == "karate"
@@ -88,14 +87,13 @@ def test_searches_side_by_side_are_those_of_one_at_a_time(
         own = Found(CHOSEN, 0.8, 0.8)
         return SearchResult(system, SPLIT, own, Found(BEST, 0.9, 0.7 + split / 10), 2, 1, 0)
 
-    monkeypatch.setattr(appendix_search, "QUICK", ("karate",))
     monkeypatch.setattr(appendix_search, "search", found)
-    monkeypatch.setattr(appendix_search, "ProcessPoolExecutor", Threads)
+    monkeypatch.setattr(run_table, "ProcessPoolExecutor", Threads)
     made = {}
     for jobs in (1, 2):
         folder = tmp_path / str(jobs)
         folder.mkdir()
-        appendix_search.collect(folder, replace(QUICK, variants=True, jobs=jobs), None)
+        TARGETS["search"].collect(folder, replace(QUICK, variants=True, jobs=jobs), None)
         made[jobs] = sorted((folder / "search-quick.jsonl").read_text().splitlines())
     assert len(made[1]) == 2
     assert made[1] == made[2]

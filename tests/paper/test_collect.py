@@ -10,7 +10,7 @@ from graphfilter.paper.options import Options
 
 
 def test_options_and_datasets_are_checked() -> None:
-    with pytest.raises(ConfigError, match="runs must be a whole number from 1; got 0"):
+    with pytest.raises(ConfigError, match="runs must be a whole number from 1 to 1,000,000; got 0"):
         Options(runs=0)
     with pytest.raises(ConfigError, match="did you mean 'cora'"):
         at_hand(["coar"])

@@ -27,7 +27,7 @@ def record(dataset: str, model: str, split: int, test: float) -> Record:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    ours = open_records(tmp_path, committee_table.NAME)
+    ours = open_records(tmp_path, committee_table.TARGET.name)
     others = open_records(tmp_path, "peers")
     for dataset in committee_table.DATASETS:
         ours.append([record(dataset, "committee", i, 0.8) for i in range(10)])

@@ -39,10 +39,10 @@ def test_best_other_is_the_best_on_test_of_those_with_ten_runs() -> None:
 
 def test_table_shows_the_committee_apart_and_what_members_add(tmp_path: Path) -> None:
     member = {"share": 0.25, "without": {"accuracy": 0.8}, "test": {"calibration_error": 0.1}}
-    file = open_records(tmp_path, committee_table.NAME)
+    file = open_records(tmp_path, committee_table.TARGET.name)
     for i in range(10):
         file.append([record("committee", i, 0.9, {"features": member})])
-    scores, checks, lost, shares = committee_table.build(tmp_path, Options()).blocks
+    scores, checks, lost, shares = committee_table.TARGET.build(tmp_path, Options()).blocks
     (row,) = scores.rows
     assert [str(cell) for cell in row.cells[:2]] == ["90.00 ± 0.00", ""]
     assert row.cells[3] == ""
@@ -92,22 +92,22 @@ def test_others_are_counted_by_pairs_of_runs_on_the_same_split() -> None:
 
 def test_table_shows_low_effort_beside_the_committee(tmp_path: Path) -> None:
     member = {"share": 1.0, "without": {}, "test": {"calibration_error": 0.1}}
-    file = open_records(tmp_path, committee_table.NAME)
+    file = open_records(tmp_path, committee_table.TARGET.name)
     file.append([record("committee", i, 0.9, {"features": member}) for i in range(10)])
     file.append([record("committee-low", i, 0.85, {"features": member}) for i in range(10)])
-    (row,) = committee_table.build(tmp_path, Options()).blocks[0].rows
+    (row,) = committee_table.TARGET.build(tmp_path, Options()).blocks[0].rows
     assert [str(row.cells[i]) for i in (0, 3)] == ["90.00 ± 0.00", "85.00 ± 0.00"]
 
 
 def test_systems_are_ranked_by_their_mean_test_scores(tmp_path: Path) -> None:
     member = {"share": 1.0, "without": {}, "test": {"calibration_error": 0.1}}
-    ours = open_records(tmp_path, committee_table.NAME)
+    ours = open_records(tmp_path, committee_table.TARGET.name)
     ours.append([record("committee", i, 0.9, {"features": member}) for i in range(10)])
     others = open_records(tmp_path, "others")
     for model, accuracy in {"mlp": 0.7, "gcn": 0.8, "gat": 0.8}.items():
         others.append([record(model, i, accuracy) for i in range(10)])
     others.append([record("sgc", i, 0.99) for i in range(9)])
-    ranked = committee_table.build(tmp_path, Options()).blocks[2]
+    ranked = committee_table.TARGET.build(tmp_path, Options()).blocks[2]
     assert ranked.heading == "Rank among 4 systems, 1 datasets"
     assert {row.label: row.cells for row in ranked.rows} == {
         "Committee of filters": ("1.0", "1"), "GCN": ("2.5", "0"), "GAT": ("2.5", "0"),
@@ -118,7 +118,7 @@ def test_systems_are_ranked_by_their_mean_test_scores(tmp_path: Path) -> None:
 def test_ranked_systems_have_the_scaling_that_validation_chose(tmp_path: Path) -> None:
     """Of raw features with the better test score and rows with the better validation score."""
     member = {"share": 1.0, "without": {}, "test": {"calibration_error": 0.1}}
-    ours = open_records(tmp_path, committee_table.NAME)
+    ours = open_records(tmp_path, committee_table.TARGET.name)
     ours.append([record("committee", i, 0.8, {"features": member}) for i in range(10)])
     others = open_records(tmp_path, "others")
     for model in ("gcn", "gat", "mlp"):
@@ -128,7 +128,7 @@ def test_ranked_systems_have_the_scaling_that_validation_chose(tmp_path: Path) -
         for run in runs:
             run.scores["val"]["accuracy"] = val
         others.append([replace(run, scaling=scaling) for run in runs])
-    ranked = committee_table.build(tmp_path, Options()).blocks[2]
+    ranked = committee_table.TARGET.build(tmp_path, Options()).blocks[2]
     assert [(row.label, row.cells) for row in ranked.rows][:2] == [
         ("Committee of filters", ("1.0", "1")), ("SGC", ("2.0", "0")),
     ]  # fmt: skip

@@ -19,7 +19,7 @@ Runs = dict[tuple[str, str, str], list[Record]]
 @pytest.fixture(scope="module")
 def runs() -> Runs:
     found: Runs = {}
-    for record in read_target_records(RESULTS, label_efficiency.TABLE.name):
+    for record in read_target_records(RESULTS, label_efficiency.TARGET.name):
         found.setdefault((record.dataset, record.split_rule, record.model), []).append(record)
     return {key: sorted(own, key=lambda r: r.split_index) for key, own in found.items()}
 
@@ -31,7 +31,7 @@ def scores(runs: Runs, dataset: str, rule: str, model: str) -> np.ndarray:
 def test_every_cell_has_ten_runs(runs: Runs) -> None:
     cells = [
         (dataset, rule, model)
-        for dataset in label_efficiency.TABLE.datasets
+        for dataset in label_efficiency.TARGET.datasets
         for rule in label_efficiency.SHARES.rules_of(dataset)
         for model in label_efficiency.SHARES.systems
     ]

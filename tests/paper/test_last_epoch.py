@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +12,22 @@ import pytest
 import torch
 
 from graphfilter.bench import BenchProgress
-from graphfilter.data import load_dataset
 from graphfilter.errors import ConfigError
 from graphfilter.paper import last_epoch
 from graphfilter.paper.comparison import ComparedAccuracy
-from graphfilter.paper.last_epoch import DATASETS, SYSTEM, SYSTEMS, VARIANTS, LastEpoch
+from graphfilter.paper.last_epoch import (
+    DATASETS,
+    SYSTEM,
+    SYSTEMS,
+    UNDIRECTED,
+    VARIANTS,
+    LastEpoch,
+)
 from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import LITERATURE_3
-from graphfilter.systems import Prepared, get_system, train_system
+from graphfilter.paper.run_table import stay_silent
+from graphfilter.paper.targets import TARGETS
+from graphfilter.systems import get_system, train_system
 from graphfilter.training import Progress
 
 QUICK = Options(quick=True, device="cpu")
@@ -53,8 +61,7 @@ def test_training_without_looking_at_validation_goes_the_same_way(
 
     monkeypatch.setattr(last_epoch, "train_system", watched)
     monkeypatch.setattr(last_epoch, "get_system", lambda name: get_system(name).with_(patience=5))
-    prepared = Prepared.of(load_dataset("karate"), scaling="row")
-    record = last_epoch.train_twice(prepared, name, "karate", 3)
+    record = last_epoch.train_twice((name, "karate", 3), Path(), Options(device="cpu"), stay_silent)
     first, second = outcomes
     np.testing.assert_array_equal(first.result.history["loss"], second.result.history["loss"])
     assert second.result.best_epoch == record.epochs == first.result.best_epoch + 5
@@ -67,57 +74,62 @@ def test_training_without_looking_at_validation_goes_the_same_way(
 
 @pytest.mark.usefixtures("tiny")
 def test_both_weights_are_scored_on_the_same_split() -> None:
-    prepared = Prepared.of(load_dataset("karate"), scaling="row")
-    record = last_epoch.train_twice(prepared, "geom-gcn", "karate", 0, 4)
-    assert (record.system, record.epochs) == ("geom-gcn", 4)
+    record = last_epoch.train_twice(("geom-gcn", "karate", 0), Path(), QUICK, stay_silent)
+    assert (record.task, record.epochs) == (("geom-gcn", "karate", 0), 2)
     assert 0 <= record.best <= 1
     assert 0 <= record.last <= 1
 
 
 @pytest.mark.usefixtures("tiny")
 def test_collecting_resumes_each_system_where_it_is(tmp_path: Path) -> None:
-    last_epoch.collect(tmp_path, QUICK, None)
+    target = TARGETS["last-epoch"]
+    target.collect(tmp_path, QUICK, None)
     path = tmp_path / "last-epoch-quick.jsonl"
     whole = path.read_bytes()
     asked = [(r["system"], r["run"]) for r in map(json.loads, whole.splitlines())]
     assert asked == [(name, run) for name in last_epoch.QUICK_SYSTEMS for run in (0, 1)]
     path.write_bytes(b"".join(whole.splitlines(keepends=True)[::2]))
     steps: list[BenchProgress] = []
-    last_epoch.collect(tmp_path, QUICK, steps.append)
+    target.collect(tmp_path, QUICK, steps.append)
     assert sorted(path.read_bytes().splitlines()) == sorted(whole.splitlines())
-    assert {step.total for step in steps} == {len(last_epoch.QUICK_SYSTEMS)}
+    assert [(step.done, step.total) for step in steps] == [(0, 2), (1, 2)]
 
 
 @pytest.mark.usefixtures("tiny")
-def test_system_without_its_package_is_left_out_and_said_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def train_twice(prepared: Prepared, system: str, dataset: str, run: int, *_: Any) -> LastEpoch:
+def test_system_without_its_package_is_left_out_and_said_once(tmp_path: Path) -> None:
+    def train_twice(task: tuple[str, str, int], *_: object) -> LastEpoch:
+        system, dataset, run = task
         if system == "geom-gcn":
             raise ConfigError("not installed.")
         return LastEpoch(dataset, run, 1, 0.5, 0.5, system)
 
-    monkeypatch.setattr(last_epoch, "train_twice", train_twice)
-    notes = last_epoch.collect(tmp_path, QUICK, None)
+    target = replace(last_epoch.TARGET, run=train_twice, quick=("karate",))
+    notes = target.collect(tmp_path, QUICK, None)
     assert notes == ["geom-gcn left out: not installed."]
-    assert len(last_epoch.build(tmp_path, QUICK).blocks) == 1
+    assert len(last_epoch.TARGET.build(tmp_path, QUICK).blocks) == 1
 
 
-def test_gcn_alone_is_on_directed_links_and_embeddings_are_variants(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(last_epoch, "at_hand", lambda names: (list(names), []))
-    pairs, _ = last_epoch.pairs_to_run(Options(variants=True))
+def test_target_of_which_no_task_can_be_done_says_why(tmp_path: Path) -> None:
+    def train_twice(*_: object) -> LastEpoch:
+        raise ConfigError("not installed.")
+
+    target = replace(last_epoch.TARGET, run=train_twice, quick=("karate",))
+    with pytest.raises(ConfigError, match="not installed"):
+        target.collect(tmp_path, QUICK, None)
+
+
+def test_gcn_alone_is_on_directed_links_and_embeddings_are_variants() -> None:
+    tasks = last_epoch.tasks(DATASETS, Options(variants=True, runs=1))
     for system in (*SYSTEMS, *VARIANTS):
-        expected = DATASETS if system == SYSTEM else DATASETS.values()
-        assert [dataset for name, dataset in pairs if name == system] == [*expected]
-    assert {name for name, _ in last_epoch.pairs_to_run(Options())[0]} == {*SYSTEMS}
+        web = [dataset for name, dataset, _ in tasks if name == system][:3]
+        assert web == [*(UNDIRECTED if system == SYSTEM else UNDIRECTED.values())]
+    assert {name for name, *_ in last_epoch.tasks(DATASETS, Options())} == {*SYSTEMS}
 
 
 def test_record_without_a_system_is_of_gcn(tmp_path: Path) -> None:
     old = {"dataset": "texas_directed", "run": 0, "epochs": 7, "best": 0.6, "last": 0.5}
     (tmp_path / "last-epoch.jsonl").write_text(json.dumps(old) + "\n", encoding="utf-8")
-    rendered = last_epoch.build(tmp_path, Options())
+    rendered = last_epoch.TARGET.build(tmp_path, Options())
     (block,) = rendered.blocks
     assert block.heading.startswith(get_system(SYSTEM).title)
     assert rendered.title.startswith("The GCN row of")
@@ -131,7 +143,7 @@ def test_record_of_each_system_goes_to_its_block(tmp_path: Path) -> None:
         dataset = "texas_directed" if name == SYSTEM else "texas"
         records += [LastEpoch(dataset, run, 200, 0.6, i / 10, name) for run in range(2)]
     write(tmp_path, records[::-1])
-    rendered = last_epoch.build(tmp_path, Options())
+    rendered = last_epoch.TARGET.build(tmp_path, Options())
     assert rendered.title.startswith("The GCN, GAT and Geom-GCN rows of")
     assert rendered.notes == (last_epoch.NOTE, last_epoch.NOTE_ON_OTHERS)
     for i, (name, block) in enumerate(zip(systems, rendered.blocks, strict=True)):
@@ -147,7 +159,7 @@ def test_record_of_each_system_goes_to_its_block(tmp_path: Path) -> None:
 def test_run_that_the_limit_of_epochs_ended_is_said_to_be_cut(tmp_path: Path) -> None:
     limit = get_system("gat-pei").config.max_epochs
     write(tmp_path, [LastEpoch("cora", 0, epochs, 0.8, 0.7, "gat-pei") for epochs in (limit, 99)])
-    (block,) = last_epoch.build(tmp_path, Options()).blocks
+    (block,) = last_epoch.TARGET.build(tmp_path, Options()).blocks
     assert [str(row.cells[0]) for row in block.rows] == [
         "80.00 ± 0.00 (1 cut)",
         "70.00 ± 0.00 (1 cut)",
@@ -155,8 +167,8 @@ def test_run_that_the_limit_of_epochs_ended_is_said_to_be_cut(tmp_path: Path) ->
 
 
 def test_columns_are_in_one_order_whichever_ran_first(tmp_path: Path) -> None:
-    names = [*DATASETS.values()]
+    names = [*UNDIRECTED.values(), "cora", "citeseer"]
     ran = ["karate", *reversed(names)]
     write(tmp_path, [LastEpoch(name, 0, 99, 0.8, 0.7, "geom-gcn") for name in ran])
-    (block,) = last_epoch.build(tmp_path, Options()).blocks
+    (block,) = last_epoch.TARGET.build(tmp_path, Options()).blocks
     assert list(block.columns) == [*names, "karate"]

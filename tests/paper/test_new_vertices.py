@@ -7,7 +7,7 @@ from graphfilter.paper.options import Options
 
 
 def test_every_system_is_run_with_test_vertices_seen_and_new() -> None:
-    pairs = new_vertices.TABLE.pairs(["cora"], Options(runs=2, device="cpu"))
+    pairs = new_vertices.TARGET.pairs(["cora"], Options(runs=2, device="cpu"))
     asked = {(pair.model, pair.split_rule) for pair in pairs}
     assert len(asked) == len(pairs) == 5 * 3 * 2
     assert {rule for _, rule in asked} == {
@@ -16,14 +16,14 @@ def test_every_system_is_run_with_test_vertices_seen_and_new() -> None:
 
 
 def test_table_has_seen_and_new_side_by_side() -> None:
-    pairs = new_vertices.TABLE.pairs(["cora"], Options(runs=1, device="cpu"))
+    pairs = new_vertices.TARGET.pairs(["cora"], Options(runs=1, device="cpu"))
     records = []
     for i, pair in enumerate(pairs):
         part = {"n_vertices": 10, "accuracy": 0.5 + i / 100}
         for record in blank_records(pair):
             record.scores.update(train=part, val=part, test=part)
             records.append(record)
-    rendered = new_vertices.TABLE.show(records, ["cora"])
+    rendered = new_vertices.TARGET.show(records, ["cora"])
     (block,) = rendered.blocks
     assert block.columns == (
         "5 %, seen", "5 %, new", "20 %, seen", "20 %, new", "50 %, seen", "50 %, new",

@@ -21,7 +21,7 @@ def record(dataset: str, model: str, split: int, rule: str, scaling: str, test: 
 
 
 def test_printed_number_is_beside_the_runs_of_its_splits_and_scaling(tmp_path: Path) -> None:
-    file = open_records(tmp_path, peer_table.TABLE.name)
+    file = open_records(tmp_path, peer_table.TARGET.name)
     for rule, scaling, test in (("fixed", "row", 0.8), ("stratified", "auto", 0.7)):
         file.append([record("cora", "fsgnn", i, rule, scaling, test) for i in range(10)])
     file.append([record("minesweeper", "gcn-tuned", i, "fixed", "auto", 0.9) for i in range(10)])

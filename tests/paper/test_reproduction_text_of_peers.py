@@ -102,7 +102,7 @@ def test_text_says_how_the_other_rows_stand_on_those_splits() -> None:
 
 
 def test_text_says_which_printed_values_of_those_splits_nothing_gives() -> None:
-    block = answers.build(RESULTS, Options()).blocks[1]
+    block = answers.TARGET.build(RESULTS, Options()).blocks[1]
     missed = {
         (row.label, column)
         for row in block.rows

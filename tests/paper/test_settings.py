@@ -41,12 +41,12 @@ def test_distance_is_the_mean_of_what_lies_between() -> None:
 
 def test_search_takes_what_validation_says_and_shows_its_test(tmp_path: Path) -> None:
     """The other setting is better on validation on every second split, and worse on test there."""
-    file = open_records(tmp_path, settings.TABLE.name)
+    file = open_records(tmp_path, settings.TARGET.name)
     other = "sgf@dropout=0.5"
     for split in SPLITS:
         file.append([record("sgf", split, 0.8, 0.8)])
         file.append([record(other, split, 0.9 if split % 2 else 0.7, 0.6)])
-    row, none, chosen = settings.TABLE.build(tmp_path, Options()).blocks
+    row, none, chosen = settings.TARGET.build(tmp_path, Options()).blocks
     assert [r.label for r in row.rows] == ["sgf", other]
     assert not none.rows
     default, picked, p = (r.cells[0] for r in chosen.rows)
@@ -56,10 +56,10 @@ def test_search_takes_what_validation_says_and_shows_its_test(tmp_path: Path) ->
 
 
 def test_distance_says_over_how_many_columns_it_is(tmp_path: Path) -> None:
-    file = open_records(tmp_path, settings.TABLE.name)
+    file = open_records(tmp_path, settings.TARGET.name)
     for split in SPLITS:
         file.append([record("sgf", split, 0.8, 0.8), record("sgf-authors", split, 0.8, 0.8)])
         file.append([replace(record("sgf", split, 0.8, 0.8), dataset="wisconsin")])
-    full, part = settings.TABLE.build(tmp_path, Options()).blocks[0].rows
+    full, part = settings.TARGET.build(tmp_path, Options()).blocks[0].rows
     assert full.cells[-1] == "3.81"
     assert part.cells[-1] == "0.56 (1 of 2)"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from graphfilter.errors import ConfigError
 from graphfilter.paper import reproduction_page
 from graphfilter.paper.options import Options
 from graphfilter.paper.records import read_target_records
+from graphfilter.paper.target import MeasuredTarget, Target
 from graphfilter.paper.targets import TARGETS
 from graphfilter.storage import pack_lines
 
@@ -69,12 +69,13 @@ def test_target_goes_on_from_records_plain_or_packed(tmp_path: Path) -> None:
 
 
 def test_reproduce_all_goes_through_every_target(tmp_path: Path, monkeypatch) -> None:
-    small = {name: TARGETS[name] for name in ("table5", "fig-dynamics")}
+    small: dict[str, Target] = {name: TARGETS[name] for name in ("table5", "fig-dynamics")}
 
     def refuse(*_: object) -> list[str]:
         raise ConfigError("not here.")
 
-    small["table4"] = replace(TARGETS["table4"], collect=refuse)
+    table = TARGETS["table4"]
+    small["table4"] = MeasuredTarget(name="table4", summary="", measure=refuse, show=table.build)
     for module in (paper, reproduction_page):
         monkeypatch.setattr(module, "TARGETS", small)
     done = reproduce("all", "--out", tmp_path, "--quick", "--device", "cpu", "--quiet")
@@ -94,8 +95,11 @@ def test_among_all_what_goes_beyond_the_paper_is_built_and_not_run_further(
     def refuse(*args: object) -> list[str]:
         raise AssertionError("nothing is to be run")
 
-    known = {"theta": replace(TARGETS["theta"], collect=refuse)}
-    monkeypatch.setattr(paper, "TARGETS", known)
+    theta = TARGETS["theta"]
+    known = MeasuredTarget(
+        name="theta", summary="", measure=refuse, show=theta.build, is_variant=True
+    )
+    monkeypatch.setattr(paper, "TARGETS", {"theta": known})
     done = reproduce("all", *words)
     assert done.exit_code == 0, done.output
     assert (tmp_path / "theta-quick.md").is_file()

@@ -11,7 +11,8 @@ import pytest
 
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
-from graphfilter.fits import BASELINES, FitRequest, Source, plan_fit, train_baselines, train_fit
+from graphfilter.fits import BASELINES, FitRequest, Source, plan_fit, train_fit
+from graphfilter.fits.training import train_baselines
 from graphfilter.graph import Graph
 from graphfilter.run_folder import REPORT_FILE, fit_folder
 from graphfilter.splits import Split

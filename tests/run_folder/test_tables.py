@@ -11,7 +11,8 @@ from hypothesis import given, strategies as st
 from pyarrow import csv, parquet
 
 import graphfilter as gf
-from graphfilter.run_folder import tables, write_embeddings, write_predictions
+from graphfilter.run_folder import tables, write_embeddings
+from graphfilter.run_folder.tables import write_predictions
 from graphfilter.training import CLASSIFICATION
 
 NAMES = ["plain", 'quo"ted', "comma, here", "line\nbreak", "", "Zoë", "7"]

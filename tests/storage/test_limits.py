@@ -19,7 +19,6 @@ from graphfilter.data import read_tables, readers
 from graphfilter.data.safe_pickle import loads
 from graphfilter.errors import ConfigError, DataFileError
 from graphfilter.storage.limits import SMALL_BYTES, VARIABLE, Budget
-from graphfilter.tables import parquet_table
 from graphfilter.tables.parquet_table import ParquetTable
 from graphfilter.tables.text_format import TextOptions
 
@@ -223,19 +222,16 @@ def test_dense_and_mostly_empty_features_are_no_bomb(tmp_path: Path) -> None:
     assert readers.read_npz(tmp_path / "g.npz").n_features == 1433
 
 
-def test_parquet_that_is_read_in_pieces_is_not_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parquet_that_is_read_in_pieces_is_not_kept(tmp_path: Path) -> None:
     """Arrow reads ahead and keeps what it has read until the end, unless it is told not to."""
     rows, n_groups = 1 << 14, 40
-    monkeypatch.setattr(parquet_table, "_BATCH_ROWS", rows)
     numbers = np.random.default_rng(0).integers(0, 2**60, (2, rows * n_groups))
     table = pa.table(dict(zip(("source", "target"), numbers, strict=True)))
     pq.write_table(table, tmp_path / "e.parquet", row_group_size=rows, use_dictionary=False)
     n_bytes = table.nbytes
     del table, numbers
     before, most, n_rows = pa.total_allocated_bytes(), 0, 0
-    source = ParquetTable(tmp_path / "e.parquet", TextOptions())
+    source = ParquetTable(tmp_path / "e.parquet", TextOptions(), batch_rows=rows)
     for batch in source.read_batches(["source", "target"], header=True):
         n_rows += len(batch)
         most = max(most, pa.total_allocated_bytes() - before)

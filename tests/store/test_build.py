@@ -16,8 +16,9 @@ from pyarrow import parquet
 import graphfilter as gf
 from graphfilter.data import Columns, TableEncoder, TextOptions, build_store
 from graphfilter.errors import ConfigError, DataFileError, GraphFilterError
-from graphfilter.store import HEADER_FILE, build, engine, estimate_build, open_tables
+from graphfilter.store import build, engine, estimate_build, open_tables
 from graphfilter.store.engine import open_engine
+from graphfilter.store.header import HEADER_FILE
 
 pytest.importorskip("duckdb", reason="stores are built by duckdb: pip install graphfilter[scale]")
 

@@ -30,8 +30,9 @@ COLLIDING = {
 }
 
 
-def index_of(words: list[str], folder: Path) -> IdIndex:
-    return IdIndex(map_names(folder, write_text(folder, pa.array(words, pa.string()))))
+def index_of(words: list[str], folder: Path, **options: int) -> IdIndex:
+    names = map_names(folder, write_text(folder, pa.array(words, pa.string())))
+    return IdIndex(names, **options)
 
 
 def check_found(index: IdIndex, words: list[str], asked: list[str]) -> None:
@@ -56,10 +57,9 @@ def test_index_finds_the_numbers_of_any_text(words, data, tmp_path_factory):
     check_found(index_of(words, tmp_path_factory.mktemp("ids")), words, asked)
 
 
-def test_index_of_many_ids_is_made_and_asked_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr(ids, "_AT_ONCE", 64)
+def test_index_of_many_ids_is_made_and_asked_in_pieces(tmp_path):
     words = [f"user-{i:09d}" for i in range(5000)]
-    index = index_of(words, tmp_path)
+    index = index_of(words, tmp_path, at_once=64)
     check_found(index, words, words[::-1] + [f"user-{i:08d}" for i in range(5000)])
     assert index.first_repeated() is None
 

@@ -12,7 +12,8 @@ import pytest
 import graphfilter as gf
 from graphfilter.errors import ConfigError, DataFileError
 from graphfilter.storage import LOCK_FILE, locked
-from graphfilter.store import HEADER_FILE, reading, store_of
+from graphfilter.store import reading, store_of
+from graphfilter.store.header import HEADER_FILE
 
 
 def make(seed: int, n: int = 60) -> gf.Graph:

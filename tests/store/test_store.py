@@ -14,8 +14,8 @@ from hypothesis import given, settings, strategies as st
 import graphfilter as gf
 from graphfilter.errors import ConfigError, DataFileError, GraphError
 from graphfilter.storage import read_checked_json, write_checked_json
-from graphfilter.store import HEADER_FILE, read_header
-from graphfilter.store.header import BUILD_FOLDER
+from graphfilter.store import read_header
+from graphfilter.store.header import BUILD_FOLDER, HEADER_FILE
 
 
 @pytest.fixture
@@ -118,6 +118,15 @@ def test_store_is_not_written_over_other_files(graph, tmp_path):
     (tmp_path / "mine.txt").write_text("keep")
     with pytest.raises(ConfigError, match="not empty"):
         gf.data.write_store(graph, tmp_path)
+
+
+def test_folder_in_the_place_of_an_array_is_said_before_anything_is_written(graph, tmp_path):
+    gf.data.write_store(graph, tmp_path)
+    (tmp_path / "labels.bin").unlink()
+    (tmp_path / "labels.bin").mkdir()
+    with pytest.raises(DataFileError, match="must be a regular file"):
+        gf.data.write_store(graph, tmp_path, overwrite=True)
+    assert (tmp_path / "store.json").is_file()
 
 
 @pytest.fixture

@@ -178,6 +178,50 @@ def test_dates_have_the_shape_of_their_spelling() -> None:
             assert read or clock.startswith("T")
 
 
+DATED = (
+    "2024-02-29", "2023-02-29", "2024-02-30", "2024-2-3", "2024-13-01", "2024-00-10", "2024-01-32",
+    "2024-01-45", "0000-01-01", "9999-12-31", "10000-01-01", "12.3.2024", "31.4.2024", "3/4/24",
+    "3/4/69", "3/4/68", "13/4/2024", "4/13/2024", "1-1-2024", "2024/1/1", "2024.1.1", "1.1.24 1:01",
+    "2024-01-01 10:00", "2024-01-01T10:00", "2024-1-1T10:00", "2024-01-01 24:00",
+    "1.2.2024 9:05:07",
+    "2024-01-01 10:60", "2024-01-01 10:00:61", "10:00", "24:00", "10:00:59", "10:5", "1:05 PM", "",
+    "NA", "12 Jan 2024", "12 january 2024", "12 Janu 2024", "31-Sep-2024", "Jan 2, 2024",
+    "March 2, 2024 11:59", "2024-01-01 10:00:00.5", "2024-01-01 10:00Z", "٣-01-2024",
+    " 2024-01-01 ",
+    "2024-01-01  10:00", "0:0:0", "00:00", "2024-01-01 1:01:01", "12 Foo 2024", "12:", "1²-01-2024",
+    "\x1c2024-01-01", "\u30002024-01-01", "2024-01-01\n",
+)  # fmt: skip
+
+
+def test_few_dates_are_read_as_many_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python reads the words of a short column, Arrow those of a long one."""
+    for spelling in (*dates.DAYS, dates.TIME):
+        for words in (DATED, *([word] for word in DATED)):
+            column = pa.array(words)
+            few = dates._read_words(column, spelling)
+            with monkeypatch.context() as patch:
+                patch.setattr("graphfilter.tables.dates._FEW_WORDS", -1)
+                many = dates._read_words(column, spelling)
+            np.testing.assert_array_equal(few, many, f"{words} as {spelling}")
+
+
+@pytest.mark.parametrize(
+    "word", ["2024-02-{:02}", "{}.2.2024", "2/{}/2024", "{} Feb 2024", "2024-02-{:02} 10:30"]
+)
+def test_dates_are_read_without_arrow(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Preparing Arrow for a spelling takes longer than to read a short column of dates."""
+
+    def fail(*_: object) -> None:
+        raise AssertionError("Arrow was asked")
+
+    monkeypatch.setattr("graphfilter.tables.dates._strptime", fail)
+    column = [word.format(day) for day in range(1, 29)] + ["NA"]
+    encoder = TableEncoder.fit(pa.table({"day": column}), "t.csv")
+    assert [how.kind for how in encoder.columns] == ["date"]
+    found = encoder.transform(pa.table({"day": column}), "t.csv")[:3, 0]
+    assert found.astype(int).tolist() == [0, 1, 2]
+
+
 def test_many_columns_are_compared_with_few_that_may_be_types() -> None:
     n = 60
     columns = {f"c{i}": ["red", "blue"] * 4 for i in range(n)}

@@ -6,67 +6,56 @@ A new split rule goes into ``protocol``.
 """
 
 from graphfilter.bench.averages import divide_name as divide_name
-from graphfilter.bench.benchmark import run_benchmark
-from graphfilter.bench.line_table import holds_benchmarks, read_line_table
-from graphfilter.bench.matrix import BenchProgress, OnProgress, run_matrix
-from graphfilter.bench.pair import Pair
-from graphfilter.bench.protocol import GraphLoader, dataset_name, draw_split
-from graphfilter.bench.record import A_RECORD, Record, RecordFile, current_versions, read_records
-from graphfilter.bench.search import Found, SearchProgress, SearchResult, search
-from graphfilter.bench.summary import CellSummary, Summary, summarise
+from graphfilter.bench.benchmark import run_benchmark as run_benchmark
+from graphfilter.bench.line_table import (
+    holds_benchmarks as holds_benchmarks,
+    read_line_table as read_line_table,
+)
+from graphfilter.bench.matrix import (
+    BenchProgress as BenchProgress,
+    OnProgress as OnProgress,
+    run_matrix as run_matrix,
+)
+from graphfilter.bench.pair import Pair as Pair
+from graphfilter.bench.protocol import (
+    GraphLoader as GraphLoader,
+    dataset_name as dataset_name,
+    draw_split as draw_split,
+)
+from graphfilter.bench.record import (
+    A_RECORD as A_RECORD,
+    Record as Record,
+    RecordFile as RecordFile,
+    current_versions as current_versions,
+    read_records as read_records,
+)
+from graphfilter.bench.search import (
+    Found as Found,
+    SearchProgress as SearchProgress,
+    SearchResult as SearchResult,
+    search as search,
+)
+from graphfilter.bench.summary import (
+    CellSummary as CellSummary,
+    Summary as Summary,
+    summarise as summarise,
+)
 from graphfilter.bench.summary_table import (
-    CUT,
+    CUT as CUT,
     legend as legend,
-    make_table,
+    make_table as make_table,
     mean_and_deviation as mean_and_deviation,
     title as title,
 )
 from graphfilter.bench.tables import (
-    Block,
-    Cell,
-    Legend,
-    Numbers,
-    Row,
-    Table,
-    text_rows,
-    to_csv,
-    to_latex,
-    to_markdown,
+    Block as Block,
+    Cell as Cell,
+    Legend as Legend,
+    Numbers as Numbers,
+    Row as Row,
+    Table as Table,
+    text_rows as text_rows,
+    to_csv as to_csv,
+    to_latex as to_latex,
+    to_markdown as to_markdown,
 )
-
-__all__ = [
-    "A_RECORD",
-    "CUT",
-    "BenchProgress",
-    "Block",
-    "Cell",
-    "CellSummary",
-    "Found",
-    "GraphLoader",
-    "Legend",
-    "Numbers",
-    "OnProgress",
-    "Pair",
-    "Record",
-    "RecordFile",
-    "Row",
-    "SearchProgress",
-    "SearchResult",
-    "Summary",
-    "Table",
-    "current_versions",
-    "dataset_name",
-    "draw_split",
-    "holds_benchmarks",
-    "make_table",
-    "read_line_table",
-    "read_records",
-    "run_benchmark",
-    "run_matrix",
-    "search",
-    "summarise",
-    "text_rows",
-    "to_csv",
-    "to_latex",
-    "to_markdown",
-]

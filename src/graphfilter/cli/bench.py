@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from graphfilter.cli.column_options import FitOptions
 from graphfilter.cli.help import Command, Group
 from graphfilter.cli.options import (
     QUICK_EPOCHS,
@@ -16,16 +18,16 @@ from graphfilter.cli.options import (
     Scaling,
     SplitRule,
     argument,
-    flag,
+    flag_field,
     given_words,
     limit_epochs,
     listed,
     option,
+    option_field,
     takes,
 )
 from graphfilter.cli.progress import mover, progress
 from graphfilter.cli.screen import complain, end_stopped, say, show_table, tell
-from graphfilter.cli.sources import FitOptions
 from graphfilter.cli.table import Metric, read_benchmark, show_tables, summary_tables, table
 from graphfilter.errors import ConfigError, check_name
 
@@ -40,41 +42,38 @@ app = typer.Typer(
 )
 
 
+@dataclass(frozen=True)
+class BenchOptions:
+    """Name what to run, and how."""
+
+    datasets: str = option_field(
+        "", "Datasets: names or npz files, separated by commas.", "NAME,NAME"
+    )
+    models: str = option_field(
+        "",
+        "Models: names (see graphfilter bench models) separated by commas, or all. "
+        "sgf@weight_decay=5e-5 is another setting, sgf*5 the average of five seeds.",
+        "NAME,NAME",
+    )
+    out: Path | None = option_field(
+        None,
+        "File of records (.jsonl), one line per run; extended if it exists. The report "
+        "is written beside it: records.html.",
+        "FILE",
+    )
+    runs: int = option_field(10, "Number of runs; run r has seed r and split r.", "N", min=1)
+    split_rule: SplitRule = "stratified"
+    scaling: Scaling = "auto"
+    metric: Metric = "accuracy"
+    device: Device = "auto"
+    jobs: int = option_field(1, "Number of processes.", "N", min=1)
+    max_epochs: int | None = option_field(None, "Maximum number of epochs.", "N", min=1)
+    quick: bool = flag_field(f"At most {QUICK_EPOCHS} epochs, for a quick look.")
+
+
 @app.callback()
-@takes(FitOptions)
-def bench(
-    given: FitOptions,
-    context: typer.Context,
-    datasets: Annotated[
-        str, option("Datasets: names or npz files, separated by commas.", "NAME,NAME")
-    ] = "",
-    models: Annotated[
-        str,
-        option(
-            "Models: names (see graphfilter bench models) separated by commas, or all. "
-            "sgf@weight_decay=5e-5 is another setting, sgf*5 the average of five seeds.",
-            "NAME,NAME",
-        ),
-    ] = "",
-    out: Annotated[
-        Path | None,
-        option(
-            "File of records (.jsonl), one line per run; extended if it exists. The report "
-            "is written beside it: records.html.",
-            "FILE",
-        ),
-    ] = None,
-    runs: Annotated[int, option("Number of runs; run r has seed r and split r.", "N", min=1)] = 10,
-    split_rule: SplitRule = "stratified",
-    scaling: Scaling = "auto",
-    metric: Metric = "accuracy",
-    device: Device = "auto",
-    jobs: Annotated[int, option("Number of processes.", "N", min=1)] = 1,
-    max_epochs: Annotated[int | None, option("Maximum number of epochs.", "N", min=1)] = None,
-    quick: Annotated[
-        bool, flag("--quick", f"At most {QUICK_EPOCHS} epochs, for a quick look.")
-    ] = False,
-) -> None:
+@takes(FitOptions, BenchOptions)
+def bench(given: FitOptions, how: BenchOptions, context: typer.Context) -> None:
     """Run models on datasets or on your own tables, and record every run.
 
     The same command resumes: runs on record are not repeated, and failed ones are retried. A column
@@ -90,44 +89,51 @@ def bench(
             )
         return
     own = any((given.edges, given.vertices, given.graph, given.dataset))
-    if not (datasets or own) or not models or out is None:
+    if not (how.datasets or own) or not how.models or how.out is None:
         raise ConfigError(
             "name what to run: --datasets A,B (or --edges and --vertices) --models M,N "
             "--out records.jsonl."
         )
-    max_epochs = limit_epochs(max_epochs, quick=quick)
-    from graphfilter.bench import read_records, run_benchmark
     from graphfilter.metrics import METRICS
+
+    check_name("metric", how.metric, METRICS)
+    failures = _failures(_run(given, how, how.out))
+    for line in failures:
+        complain(line)
+    if failures:
+        raise typer.Exit(1)
+
+
+def _run(given: FitOptions, how: BenchOptions, out: Path) -> list[Record]:
+    """Run what is not on record, write the report and show the table; return the records."""
+    from graphfilter.bench import read_records, run_benchmark
     from graphfilter.report import page_of, write_benchmark
     from graphfilter.systems import SYSTEMS
 
-    check_name("metric", metric, METRICS)
+    max_epochs = limit_epochs(how.max_epochs, quick=how.quick)
     page = page_of(out)
-    _check_out(out)
-    names = list(SYSTEMS) if models == "all" else list(listed(models))
-    named = [*listed(datasets), *([given.dataset] if given.dataset else [])]
-    graphs = _own_graph(given) if own and not given.dataset else {}
+    _check_out(out, page)
+    names = list(SYSTEMS) if how.models == "all" else list(listed(how.models))
+    named = [*listed(how.datasets), *([given.dataset] if given.dataset else [])]
+    own = (given.vertices or given.graph or given.edges) and not given.dataset
+    graphs = _own_graph(given) if own else {}
     try:
         with progress("{done}/{total} runs", show=not given.quiet) as move:
             records = run_benchmark(
-                named, names, out=out, graphs=graphs, split_rule=split_rule, runs=runs,
-                scaling=scaling, device=device, jobs=jobs, max_epochs=max_epochs,
+                named, names, out=out, graphs=graphs, split_rule=how.split_rule, runs=how.runs,
+                scaling=how.scaling, device=how.device, jobs=how.jobs, max_epochs=max_epochs,
                 on_progress=mover(move),
             )  # fmt: skip
     except KeyboardInterrupt as stop:
         kept = f"every finished run is in {out}. The same command resumes."
         raise typer.Exit(end_stopped(stop, kept)) from None
-    write_benchmark(page, read_records(out), name=out.name, metric=metric)
-    show_tables(summary_tables(records, metric), "text")
+    write_benchmark(page, read_records(out), name=out.name, metric=how.metric)
+    show_tables(summary_tables(records, how.metric), "text")
     say(
         f"Records in {out}, report in {page} (open it in a browser); other forms: "
         f"graphfilter table {out} --format latex"
     )
-    failures = _failures(records)
-    for line in failures:
-        complain(line)
-    if failures:
-        raise typer.Exit(1)
+    return records
 
 
 def _own_graph(given: FitOptions) -> dict[str, Graph]:
@@ -144,13 +150,14 @@ def _own_graph(given: FitOptions) -> dict[str, Graph]:
     return {path.name: graph.replace(splits=splits)}
 
 
-def _check_out(out: Path) -> None:
+def _check_out(out: Path, page: Path) -> None:
     """Raise where records cannot be written, before anything is trained."""
-    from graphfilter.storage import make_folder
+    from graphfilter.storage import check_target, make_folder
 
     if out.suffix == ".gz":
         raise ConfigError(f"{out}: records are written unpacked; give a name ending in .jsonl.")
     make_folder(out.parent)
+    check_target(page)
     if not os.access(out if out.exists() else out.parent, os.W_OK):
         raise ConfigError(f"{out}: cannot be written there; give another --out.")
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, pstdev
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from graphfilter.cli.options import Quiet, flag, option
 from graphfilter.cli.progress import training_bar
@@ -14,9 +15,10 @@ from graphfilter.cli.screen import say, show_table
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
+    from graphfilter.filters import Filter
     from graphfilter.graph import Graph
     from graphfilter.plot import FilterView
-    from graphfilter.systems import Outcome, System
+    from graphfilter.systems import System
 
 GRAPHS = {"digits": "low", "csbm": "middle", "bipartite": "high"}
 RESULTS_FILE = "results.json"
@@ -48,68 +50,82 @@ def demo(
     """
     from graphfilter.storage import files_in, make_folder, write_json
 
-    if files_in(out) and not overwrite:
+    if files_in(out, "*.png", RESULTS_FILE) and not overwrite:
         raise ConfigError(f"{out}: exists and is not empty; pass --overwrite, or another --out.")
-    from graphfilter.data import load_dataset, make_bipartite
-    from graphfilter.metrics import score_parts
-    from graphfilter.report import (
-        describe_shape,
-        draw_filter,
-        draw_filters,
-        mean_response,
-        save_figure,
-    )
-    from graphfilter.spectral import label_frequency, spectral_density
-    from graphfilter.splits import stratified
-    from graphfilter.systems import Committee, Prepared, get_system, train_system
+    from graphfilter.report import draw_filters, save_figure
+    from graphfilter.systems import Committee, get_system
 
     make_folder(out)
     named = [get_system(name) for name in SYSTEMS]
     systems = {s.title: s.with_(**SHORT) if isinstance(s, Committee) else s for s in named}
     started = time.perf_counter()
-    rows, views, records = [], [], []
-    shapes: dict[str, str] = {}
-    for name, range_name in GRAPHS.items():
-        graph = make_bipartite(probability=ACROSS) if name == "bipartite" else load_dataset(name)
-        prepared = Prepared.of(graph)
-        frequency = label_frequency(graph)
-        splits = [stratified(graph.labels, seed) for seed in range(runs)]
-        cells = []
-        for label, system in systems.items():
-            with training_bar(show=not quiet, titles=[f"{name}: {label}"]) as bar:
-                outcomes = train_system(prepared, system, splits, range(runs), on_epoch=bar)
-            accuracies = [
-                score_parts(outcome.probabilities, prepared.labels, split)["test"]["accuracy"]
-                for outcome, split in zip(outcomes, splits, strict=True)
-            ]
-            spread = f" ± {100 * pstdev(accuracies):.1f}" if runs > 1 else ""
-            cells.append(f"{100 * mean(accuracies):.1f}{spread}")
-            records.append({
-                "graph": name,
-                "system": system.name,
-                "split_rule": splits[0].rule,
-                "accuracies": accuracies,
-                "epochs": [outcome.result.n_epochs for outcome in outcomes],
-            })  # fmt: skip
-            if system.name == "sgf":
-                title = f"{name} ({range_name} frequency)"
-                views.append(_view(graph, system, outcomes, title, f"{mean(accuracies):.1%}"))
-                save_figure(draw_filter(views[-1]), out / f"filter_{name}.png")
-                curve = mean_response(views[-1].learned, system.operator)
-                shapes[name] = describe_shape(curve, spectral_density(graph))
-        rows.append([name, range_name, f"{frequency.mean():.2f}", *cells])
-    save_figure(draw_filters(views), out / "filters.png")
-    write_json(out / RESULTS_FILE, records)
-    _show(rows, shapes, list(systems), runs)
+    learned = [_learn(name, systems, runs, out, quiet=quiet) for name in GRAPHS]
+    save_figure(draw_filters([one.view for one in learned]), out / "filters.png")
+    write_json(out / RESULTS_FILE, [record for one in learned for record in one.records])
+    _show(learned, list(systems), runs)
     say(f"Pictures in {out} (start with filters.png), {time.perf_counter() - started:.0f} s.")
 
 
-def _show(
-    rows: Sequence[list[str]], shapes: Mapping[str, str], titles: Sequence[str], runs: int
-) -> None:
+@dataclass(frozen=True, eq=False)
+class _Learned:
+    """What the systems learned of a graph: a row of the table, and of SGF its filter and shape."""
+
+    name: str
+    row: list[str]
+    records: list[dict[str, Any]]
+    view: FilterView
+    shape: str
+
+
+def _learn(
+    name: str, systems: Mapping[str, System], runs: int, out: Path, *, quiet: bool
+) -> _Learned:
+    """Train the systems on a graph, and draw the filter of SGF."""
+    from graphfilter.data import load_dataset, make_bipartite
+    from graphfilter.metrics import score_parts
+    from graphfilter.report import describe_shape, draw_filter, mean_response, save_figure
+    from graphfilter.spectral import label_frequency, spectral_density
+    from graphfilter.splits import stratified
+    from graphfilter.systems import Prepared, learned_filters, train_system
+
+    graph = make_bipartite(probability=ACROSS) if name == "bipartite" else load_dataset(name)
+    prepared = Prepared.of(graph)
+    splits = [stratified(graph.labels, seed) for seed in range(runs)]
+    cells: list[str] = []
+    records: list[dict[str, Any]] = []
+    view, shape = None, ""
+    for label, system in systems.items():
+        with training_bar(show=not quiet, titles=[f"{name}: {label}"]) as bar:
+            outcomes = train_system(prepared, system, splits, range(runs), on_epoch=bar)
+        accuracies = [
+            score_parts(outcome.probabilities, prepared.labels, split)["test"]["accuracy"]
+            for outcome, split in zip(outcomes, splits, strict=True)
+        ]
+        spread = f" ± {100 * pstdev(accuracies):.1f}" if runs > 1 else ""
+        cells.append(f"{100 * mean(accuracies):.1f}{spread}")
+        records.append({
+            "graph": name,
+            "system": system.name,
+            "split_rule": splits[0].rule,
+            "accuracies": accuracies,
+            "epochs": [outcome.result.n_epochs for outcome in outcomes],
+        })  # fmt: skip
+        if system.name == "sgf":
+            title = f"{name} ({GRAPHS[name]} frequency)"
+            learned = learned_filters([outcome.network for outcome in outcomes])
+            view = _view(graph, system, learned, title, f"{mean(accuracies):.1%}")
+            save_figure(draw_filter(view), out / f"filter_{name}.png")
+            curve = mean_response(learned, system.operator)
+            shape = describe_shape(curve, spectral_density(graph))
+    assert view is not None  # SGF is among the systems
+    row = [name, GRAPHS[name], f"{label_frequency(graph).mean():.2f}", *cells]
+    return _Learned(name, row, records, view, shape)
+
+
+def _show(learned: Sequence[_Learned], titles: Sequence[str], runs: int) -> None:
     show_table(
         ["graph", "frequency", "r(Y)", *titles],
-        rows,
+        [one.row for one in learned],
         title="Test accuracy in %, "
         + ("on a" if runs == 1 else f"mean ± deviation over {runs}")
         + f" stratified 60/20/20 split{'' if runs == 1 else 's'}",
@@ -117,8 +133,8 @@ def _show(
     )
     say(f"Networks of the committee are trained for at most {SHORT['max_epochs']} epochs here.")
     say("SGF has one setting for all of them. What it learned, the mean of the runs:")
-    for name, shape in shapes.items():
-        say(f"- {name}: {shape}.")
+    for one in learned:
+        say(f"- {one.name}: {one.shape}.")
     say(
         "MLP ignores the graph. SGC and APPNP are fixed low-pass filters; SGC's is an even power "
         "of the adjacency, which lets some of the highest frequency through: on a denser "
@@ -127,18 +143,17 @@ def _show(
 
 
 def _view(
-    graph: Graph, system: System, outcomes: Sequence[Outcome], title: str, corner: str
+    graph: Graph, system: System, learned: Sequence[Filter], title: str, corner: str
 ) -> FilterView:
     from graphfilter.filters import StackedFilter
     from graphfilter.plot import FilterView
     from graphfilter.spectral import label_frequency
-    from graphfilter.systems import learned_filters
 
     frequencies = zip(graph.classes.tolist(), label_frequency(graph), strict=True)
     return FilterView(
         operator=system.operator,
         start=StackedFilter(),
-        learned=learned_filters([outcome.network for outcome in outcomes]),
+        learned=learned,
         label_frequency=dict(frequencies),
         title=title,
         corner=corner,

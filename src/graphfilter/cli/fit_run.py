@@ -63,25 +63,23 @@ def run_fit(
             baselines, note = False, "the baselines do not fit in memory: left out."
             plan = replace(plan, notes=(*plan.notes, note))
     on_first(group, lambda: check_folder(out, overwrite=overwrite, resume=resume))
-    tell(plan.notes[len(found.graph.notes) :], quiet=quiet)
-    tell(note_division(group, estimator), quiet=quiet)
+    notes = [*plan.notes[len(found.graph.notes) :], *note_division(group, estimator)]
     if resume and not checkpoints(out):
-        tell([f"there is no checkpoint in {out}: starting from the beginning."], quiet=quiet)
+        notes.append(f"there is no checkpoint in {out}: starting from the beginning.")
+    tell(notes, quiet=quiet)
     titles = _stages(plan, estimator, given.repeats)
+    how: dict[str, Any] = {"resume": resume, "baselines": baselines, "asked": given.asked()}
     try:
         with (
             report_kept_state(out), training_bar(show=not quiet, titles=titles) as bar,
             stoppable(bar) as report,
         ):  # fmt: skip
             if group is not None and not group.is_first:
-                join_fit(
-                    plan, estimator, out, resume=resume, baselines=baselines, on_epoch=report,
-                    asked=given.asked(),
-                )  # fmt: skip
+                join_fit(plan, estimator, out, on_epoch=report, **how)
                 return
             summary = fit_folder(
-                plan, estimator, out, resume=resume, overwrite=overwrite, on_epoch=report,
-                baselines=baselines, on_baseline=report, asked=given.asked(),
+                plan, estimator, out, overwrite=overwrite, on_epoch=report, on_baseline=report,
+                **how,
             )  # fmt: skip
     except KeyboardInterrupt as stop:
         raise typer.Exit(end_stopped(stop, what_is_kept(out))) from None

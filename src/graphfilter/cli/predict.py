@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from graphfilter.cli.options import ExcelSafe, argument, flag, option, takes
+from graphfilter.cli.options import (
+    ExcelSafe,
+    argument,
+    flag_field,
+    option,
+    option_field,
+    takes,
+)
 from graphfilter.cli.predicted_options import read_values
 from graphfilter.cli.screen import say, waiting
 from graphfilter.cli.sources import GraphOptions
@@ -24,52 +32,62 @@ if TYPE_CHECKING:
 KEPT = "the graph saved with the run"
 
 
-@takes(GraphOptions)
+@dataclass(frozen=True)
+class AnswerOptions:
+    """Say what to write beside the predictions, and how."""
+
+    embeddings: Path | None = option_field(
+        None, "Write embeddings, the filtered hidden layer, to this .parquet or .csv file.", "FILE"
+    )
+    with_: str | None = option_field(
+        None,
+        "Join the rows of the tables to the graph saved with the run: new rows and their "
+        "edges are enough. A row with a known id replaces its features. Only the rows given "
+        "are written.",
+        "run",
+        name="--with",
+    )
+    report: Path | None = option_field(
+        None, "Write a page to this .html file: expected accuracy, and drift since the fit.", "FILE"
+    )
+    coverage: float | None = option_field(
+        None,
+        "Coverage of prediction sets, such as 0.9: add a set of classes, or an interval "
+        "of a number, per vertex. Default: that of the fit, if any. Holds for vertices "
+        "exchangeable with the validation vertices of the fit.",
+        "SHARE",
+    )
+    forget_ids: bool = flag_field(
+        "Treat every vertex as new, whatever its id: for ids that name other vertices "
+        "than in the fit.",
+    )
+    excel_safe: ExcelSafe = False
+    overwrite: bool = flag_field("Replace the files.")
+
+    def check(self, run: Path, out: Path) -> None:
+        """Raise where a file cannot be written, before anything is read."""
+        from graphfilter.storage import check_file
+
+        check_file(out, overwrite=self.overwrite)
+        if self.report is not None:
+            if self.report.suffix.lower() not in (".html", ".htm"):
+                raise ConfigError(f"{self.report}: --report must end in .html.")
+            check_file(self.report, overwrite=self.overwrite)
+            if self.report.resolve() == out.resolve():
+                raise ConfigError("--report and --out must be different files.")
+        from graphfilter.run_folder import check_embeddings_file, check_outputs
+
+        if self.embeddings is not None:
+            check_embeddings_file(self.embeddings, overwrite=self.overwrite)
+        check_outputs(run, out, self.report, self.embeddings)
+
+
+@takes(GraphOptions, AnswerOptions)
 def predict(
     given: GraphOptions,
+    how: AnswerOptions,
     run: Annotated[Path, argument("The folder that fit wrote.", "RUN")],
     out: Annotated[Path, option("File for the predictions: .csv or .parquet.", "FILE")],
-    embeddings: Annotated[
-        Path | None,
-        option(
-            "Write embeddings, the filtered hidden layer, to this .parquet or .csv file.", "FILE"
-        ),
-    ] = None,
-    with_: Annotated[
-        str | None,
-        option(
-            "Join the rows of the tables to the graph saved with the run: new rows and their "
-            "edges are enough. A row with a known id replaces its features. Only the rows given "
-            "are written.",
-            "run",
-            name="--with",
-        ),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        option(
-            "Write a page to this .html file: expected accuracy, and drift since the fit.", "FILE"
-        ),
-    ] = None,
-    coverage: Annotated[
-        float | None,
-        option(
-            "Coverage of prediction sets, such as 0.9: add a set of classes, or an interval "
-            "of a number, per vertex. Default: that of the fit, if any. Holds for vertices "
-            "exchangeable with the validation vertices of the fit.",
-            "SHARE",
-        ),
-    ] = None,
-    forget_ids: Annotated[
-        bool,
-        flag(
-            "--forget-ids",
-            "Treat every vertex as new, whatever its id: for ids that name other vertices "
-            "than in the fit.",
-        ),
-    ] = False,
-    excel_safe: ExcelSafe = False,
-    overwrite: Annotated[bool, flag("--overwrite", "Replace the files.")] = False,
 ) -> None:
     """Label the vertices of a graph with the model of a run, without training again.
 
@@ -86,19 +104,9 @@ def predict(
     Example:  graphfilter predict run --with run --edges new_edges.csv --vertices new.csv
     --out labels.csv
     """
-    from graphfilter.storage import check_file, scratch_folder
-
-    check_file(out, overwrite=overwrite)
-    if report is not None:
-        if report.suffix.lower() not in (".html", ".htm"):
-            raise ConfigError(f"{report}: --report must end in .html.")
-        check_file(report, overwrite=overwrite)
-        if report.resolve() == out.resolve():
-            raise ConfigError("--report and --out must be different files.")
+    how.check(run, out)
     from graphfilter.run_folder import (
         as_fitted,
-        check_embeddings_file,
-        check_outputs,
         describe_answers,
         load_run,
         predict_run,
@@ -106,46 +114,43 @@ def predict(
         write_embeddings,
         write_prediction_report,
     )
+    from graphfilter.storage import scratch_folder
 
-    if embeddings is not None:
-        check_embeddings_file(embeddings, overwrite=overwrite)
-    check_outputs(run, out, report, embeddings)
     estimator, about, encoder = load_run(run)
-    if forget_ids:
+    reference = read_reference(run, about)
+    if how.forget_ids:
         estimator.forget_ids()
-    if embeddings is not None and not estimator.task_.one_class:
+    if how.embeddings is not None and not estimator.task_.one_class:
         raise ConfigError("--embeddings is for runs of one class per vertex; leave it out.")
-    new, rows, used = _take_graph(given, run, about, encoder, with_)
+    new, rows, used = _take_graph(given, run, about, encoder, how.with_)
     with (
         waiting("predicting", quiet=given.quiet),
         scratch_folder(".graphfilter-answers-", out.parent) as scratch,
     ):
-        prediction = predict_run(run, estimator, about, new, coverage, rows, scratch)
-        prediction.write(out, excel_safe=excel_safe)
-        reference = read_reference(run, about)
+        prediction = predict_run(run, estimator, about, new, how.coverage, rows, scratch)
+        prediction.write(out, excel_safe=how.excel_safe)
         drift = None if reference is None else prediction.drift(reference)
         known = describe_answers(prediction, _known_target(given, estimator))
-        if embeddings is not None:
+        if how.embeddings is not None:
             graph = as_fitted(estimator, about, new)
             found = cast(Any, estimator).transform(graph=graph)
             own = found if rows is None else found[rows]
-            write_embeddings(embeddings, prediction.graph, own, excel_safe=excel_safe)
+            write_embeddings(how.embeddings, prediction.graph, own, excel_safe=how.excel_safe)
     known = [*map(in_options, prediction.describe_recognised()), *known]
-    for sentence in known:
-        say(sentence)
-    if promised := prediction.describe_promise():
-        say(" ".join(promised))
-    if drift is not None:
-        say(" ".join(drift.sentences()))
-    if report is not None:
+    if how.report is not None:
         write_prediction_report(
-            report, prediction, drift, folder=run, out=out, used=used, known=known
+            how.report, prediction, drift, folder=run, out=out, used=used, known=known
         )
-    say(f"{prediction.describe_parts()} Graph used: {used}. Written to {out}.")
-    if report is not None:
-        say(f"The page is {report}: open it in a browser.")
-    if embeddings is not None:
-        say(f"Their embeddings are in {embeddings}.")
+    promised = " ".join(prediction.describe_promise())
+    moved = "" if drift is None else " ".join(drift.sentences())
+    written = f"{prediction.describe_parts()} Graph used: {used}. Written to {out}."
+    for sentence in (*known, promised, moved, written):
+        if sentence:
+            say(sentence)
+    if how.report is not None:
+        say(f"The page is {how.report}: open it in a browser.")
+    if how.embeddings is not None:
+        say(f"Their embeddings are in {how.embeddings}.")
 
 
 def _take_graph(

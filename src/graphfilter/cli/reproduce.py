@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphfilter.cli.options import Quiet, argument, flag, given_words, option
+from graphfilter.cli.options import (
+    Quiet,
+    argument,
+    flag,
+    flag_field,
+    given_words,
+    option_field,
+    takes,
+)
 from graphfilter.cli.progress import mover, progress
 from graphfilter.cli.screen import complain, end_stopped, say, show_table, tell
 from graphfilter.errors import ConfigError, GraphFilterError, check_name
@@ -23,51 +31,44 @@ OUT, RUNNING = "Output", "Running"
 RUN_OPTIONS = ("--runs", "--jobs", "--device", "--gzip")
 
 
+@dataclass(frozen=True)
+class ReproduceOptions:
+    """Say where the records are, and how what is not on record is run."""
+
+    out: Path | None = option_field(
+        None,
+        "Folder for records, tables, figures and report.html; resumes from its records.",
+        "FOLDER",
+        OUT,
+    )
+    from_records: Path | None = option_field(
+        None,
+        "Rebuild from the records (.jsonl or .jsonl.gz) of this folder; run nothing.",
+        "FOLDER",
+        OUT,
+    )
+    gzip: bool = flag_field("Compress the records.", OUT)
+    runs: int = option_field(
+        10, "Number of runs; run r has seed r and split r.", "N", RUNNING, min=1
+    )
+    jobs: int = option_field(1, "Number of processes.", "N", RUNNING, min=1)
+    device: str = option_field("auto", "Device: auto, cpu or cuda.", "NAME", RUNNING)
+    literature: bool = flag_field(
+        "Tables 2 and 3: run the Literature rows too, where they have a number; they take longer.",
+        RUNNING,
+    )
+    variants: bool = flag_field(
+        "Run what goes beyond the paper's rows too: other splits, graphs and settings.",
+        RUNNING,
+    )
+    quick: bool = flag_field("Few runs, epochs and datasets, for a quick look.", RUNNING)
+
+
+@takes(ReproduceOptions)
 def reproduce(
+    how: ReproduceOptions,
     context: typer.Context,
     target: Annotated[str, argument("Table or figure: see --list; all for every one.")] = "",
-    out: Annotated[
-        Path | None,
-        option(
-            "Folder for records, tables, figures and report.html; resumes from its records.",
-            "FOLDER",
-            OUT,
-        ),
-    ] = None,
-    from_records: Annotated[
-        Path | None,
-        option(
-            "Rebuild from the records (.jsonl or .jsonl.gz) of this folder; run nothing.",
-            "FOLDER",
-            OUT,
-        ),
-    ] = None,
-    gzip: Annotated[bool, flag("--gzip", "Compress the records.", OUT)] = False,
-    runs: Annotated[
-        int, option("Number of runs; run r has seed r and split r.", "N", RUNNING, min=1)
-    ] = 10,
-    jobs: Annotated[int, option("Number of processes.", "N", RUNNING, min=1)] = 1,
-    device: Annotated[str, option("Device: auto, cpu or cuda.", "NAME", RUNNING)] = "auto",
-    literature: Annotated[
-        bool,
-        flag(
-            "--literature",
-            "Tables 2 and 3: run the Literature rows too, where they have a number; "
-            "they take longer.",
-            RUNNING,
-        ),
-    ] = False,
-    variants: Annotated[
-        bool,
-        flag(
-            "--variants",
-            "Run what goes beyond the paper's rows too: other splits, graphs and settings.",
-            RUNNING,
-        ),
-    ] = False,
-    quick: Annotated[
-        bool, flag("--quick", "Few runs, epochs and datasets, for a quick look.", RUNNING)
-    ] = False,
     show_list: Annotated[bool, flag("--list", "List the targets.")] = False,
     quiet: Quiet = False,
 ) -> None:
@@ -78,13 +79,11 @@ def reproduce(
     Example:  graphfilter reproduce table2 --out results --jobs 8
     """  # fmt: skip
     for word in given_words(context):
-        if from_records is not None and word in RUN_OPTIONS:
+        if how.from_records is not None and word in RUN_OPTIONS:
             raise ConfigError(
                 f"{word} is for running, and --from-records runs nothing: leave one of them out."
             )
-    from graphfilter.paper import TARGETS, Options, write_reproduction
-    from graphfilter.runtime import pick_device
-    from graphfilter.storage import make_folder
+    from graphfilter.paper import TARGETS
 
     if show_list:
         for name, known in TARGETS.items():
@@ -93,13 +92,24 @@ def reproduce(
     if not target:
         raise ConfigError("name a target; graphfilter reproduce --list shows them.")
     check_name("target", target, [*TARGETS, "all"])
-    if out is None:
+    if how.out is None:
         raise ConfigError("give a folder for the results with --out.")
-    options = Options(runs, quick, pick_device(device), jobs, literature, variants)
+    if _reproduce(how, how.out, target, quiet):
+        raise typer.Exit(1)
+
+
+def _reproduce(how: ReproduceOptions, out: Path, target: str, quiet: bool) -> int:
+    """Reproduce a target, or all; return how many runs, or targets of all, failed."""
+    from graphfilter.paper import TARGETS, Options, write_reproduction
+    from graphfilter.runtime import pick_device
+    from graphfilter.storage import make_folder
+
+    device = pick_device(how.device)
+    options = Options(how.runs, how.quick, device, how.jobs, how.literature, how.variants)
     make_folder(out)
     # What goes beyond the paper is built from what is on record, and not run any further.
-    only_built = target == "all" and not variants
-    place = from_records or out
+    only_built = target == "all" and not how.variants
+    place = how.from_records or out
     failed = 0
     built: dict[str, Rendered] = {}
     for name, wanted in TARGETS.items():
@@ -107,9 +117,9 @@ def reproduce(
         if target not in (name, "all") or (is_extra and not wanted.is_on_record(place, options)):
             continue
         try:
-            packed = gzip and wanted.is_trained
-            source = out if is_extra else None
-            rendered, n_failed = _one(wanted, out, from_records or source, options, packed, quiet)
+            packed = how.gzip and wanted.is_trained
+            source = how.from_records or (out if is_extra else None)
+            rendered, n_failed = _one(wanted, out, source, options, packed, quiet)
             built[wanted.records(options)] = rendered
             failed += n_failed
         except KeyboardInterrupt as stop:
@@ -122,8 +132,7 @@ def reproduce(
             failed += 1
     write_reproduction(out / REPORT_FILE, place, built)
     say(f"Report in {out / REPORT_FILE} (open it in a browser).")
-    if failed:
-        raise typer.Exit(1)
+    return failed
 
 
 def _one(
@@ -154,7 +163,7 @@ def _one(
         )
         title = f"{rendered.title} (--quick: not to be published)"
         shown = replace(rendered, title=title, notes=(*rendered.notes, quick_note))
-    written = _write(shown, out, target.records(options))
+    written = _write(shown, rendered.picture, out, target.records(options))
     if source is None and gzip:
         written.append(pack_lines(out, target.records(options)).name)
     _show(shown)
@@ -164,10 +173,9 @@ def _one(
     return rendered, failed
 
 
-def _write(rendered: Rendered, out: Path, name: str) -> list[str]:
+def _write(rendered: Rendered, picture: bytes, out: Path, name: str) -> list[str]:
     from graphfilter.bench import to_csv, to_latex, to_markdown
     from graphfilter.paper import make_table
-    from graphfilter.report import save_figure
     from graphfilter.storage import atomic_file
 
     files = {}
@@ -181,8 +189,9 @@ def _write(rendered: Rendered, out: Path, name: str) -> list[str]:
     for file, text in files.items():
         with atomic_file(out / file) as temporary:
             temporary.write_text(text, encoding="utf-8")
-    if rendered.figure is not None:
-        save_figure(rendered.figure, out / f"{name}.png")
+    if picture:
+        with atomic_file(out / f"{name}.png") as temporary:
+            temporary.write_bytes(picture)
         files[f"{name}.png"] = ""
     return list(files)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from graphfilter.cli.column_options import FeatureOptions
 from graphfilter.cli.options import (
     QUICK_EPOCHS,
     Device,
@@ -20,7 +21,6 @@ from graphfilter.cli.options import (
 )
 from graphfilter.cli.progress import progress
 from graphfilter.cli.screen import end_stopped, say, share, show_table, tell
-from graphfilter.cli.sources import FeatureOptions
 
 if TYPE_CHECKING:
     from graphfilter.bench import Found, SearchProgress, SearchResult

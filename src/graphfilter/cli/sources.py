@@ -9,10 +9,10 @@ import functools
 from collections.abc import Collection
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from graphfilter.cli.help import COLUMNS, OTHER, TABLES, TEXT
-from graphfilter.cli.options import Quiet, flag, listed, option
+from graphfilter.cli.options import Quiet, flag_field, listed, option_field
 from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import tell, waiting
 from graphfilter.cli.words import in_options
@@ -36,87 +36,68 @@ ORIGIN = (
 class GraphOptions:
     """Name one graph and, where it comes in tables, the columns that hold what."""
 
-    edges: Annotated[
-        Path | None,
-        option("Table of edges: CSV, TSV, TXT (or .gz), Excel or Parquet.", "FILE", TABLES),
-    ] = None
-    vertices: Annotated[
-        Path | None,
-        option("Table of vertices: an id, features, and a label where known.", "FILE", TABLES),
-    ] = None
-    allow_missing: Annotated[
-        bool,
-        flag(
-            "--allow-missing",
-            "Leave out edges to vertices that are not in the table, instead of stopping.",
-            TABLES,
-        ),
-    ] = False
-    directed: Annotated[
-        bool, flag("--directed", "Keep directions: edges go from the source to the target.", TABLES)
-    ] = False
-    dataset: Annotated[
-        str | None, option("Named dataset: see graphfilter data list.", "NAME", OTHER)
-    ] = None
-    graph: Annotated[
-        Path | None,
-        option(
-            "Graph in one file: npz, MatrixMarket, GraphML, GML or an edge list; or a store "
-            "(see graphfilter store).",
-            "FILE",
-            OTHER,
-        ),
-    ] = None
-    label: Annotated[
-        str | None, option("Column of labels; empty cells are unlabelled.", "COLUMN", COLUMNS)
-    ] = None
-    unlabelled: Annotated[
-        str,
-        option(
-            "Labels that mean unlabelled, separated by commas. Default: NA, N/A, NaN, null, "
-            "none, ? and -1; empty cells always.",
-            "LABEL,LABEL",
-            COLUMNS,
-        ),
-    ] = ""
-    id: Annotated[str | None, option("Ids of the vertices.", "COLUMN", COLUMNS)] = None
-    source: Annotated[str | None, option("Ids of one end of the edges.", "COLUMN", COLUMNS)] = None
-    target: Annotated[str | None, option("Ids of the other end.", "COLUMN", COLUMNS)] = None
-    weight: Annotated[str | None, option("Edge weights, not negative.", "COLUMN", COLUMNS)] = None
-    edge_kind: Annotated[
-        str | None, option("Edge types: each has its own filter.", "COLUMN", COLUMNS)
-    ] = None
-    merge: Annotated[
-        str | None,
-        option(
-            "How rows of the same edge are merged: sum, mean, max or last. Default: amounts, "
-            "minutes and counts are added up.",
-            "NAME",
-            COLUMNS,
-        ),
-    ] = None
-    clean_ids: Annotated[
-        bool,
-        flag(
-            "--clean-ids",
-            "Clean ids in both tables: strip blanks and characters without width, and use "
-            "one Unicode form.",
-            COLUMNS,
-        ),
-    ] = False
-    delimiter: Annotated[
-        str | None,
-        option("Separator: comma, semicolon, tab, pipe, space or a character.", "NAME", TEXT),
-    ] = None
-    encoding: Annotated[
-        str | None, option("Encoding: utf-8, utf-16, cp1252, latin-1, ...", "NAME", TEXT)
-    ] = None
-    decimal: Annotated[str | None, option("Decimal sign: . or ,", "SIGN", TEXT)] = None
+    edges: Path | None = option_field(
+        None, "Table of edges: CSV, TSV, TXT (or .gz), Excel or Parquet.", "FILE", TABLES
+    )
+    vertices: Path | None = option_field(
+        None, "Table of vertices: an id, features, and a label where known.", "FILE", TABLES
+    )
+    allow_missing: bool = flag_field(
+        "Leave out edges to vertices that are not in the table, instead of stopping.",
+        TABLES,
+    )
+    directed: bool = flag_field("Keep directions: edges go from the source to the target.", TABLES)
+    dataset: str | None = option_field(
+        None, "Named dataset: see graphfilter data list.", "NAME", OTHER
+    )
+    graph: Path | None = option_field(
+        None,
+        "Graph in one file: npz, MatrixMarket, GraphML, GML or an edge list; or a store "
+        "(see graphfilter store).",
+        "FILE",
+        OTHER,
+    )
+    label: str | None = option_field(
+        None, "Column of labels; empty cells are unlabelled.", "COLUMN", COLUMNS
+    )
+    unlabelled: str = option_field(
+        "",
+        "Labels that mean unlabelled, separated by commas. Default: NA, N/A, NaN, null, "
+        "none, ? and -1; empty cells always.",
+        "LABEL,LABEL",
+        COLUMNS,
+    )
+    id: str | None = option_field(None, "Ids of the vertices.", "COLUMN", COLUMNS)
+    source: str | None = option_field(None, "Ids of one end of the edges.", "COLUMN", COLUMNS)
+    target: str | None = option_field(None, "Ids of the other end.", "COLUMN", COLUMNS)
+    weight: str | None = option_field(None, "Edge weights, not negative.", "COLUMN", COLUMNS)
+    edge_kind: str | None = option_field(
+        None, "Edge types: each has its own filter.", "COLUMN", COLUMNS
+    )
+    merge: str | None = option_field(
+        None,
+        "How rows of the same edge are merged: sum, mean, max or last. Default: amounts, "
+        "minutes and counts are added up.",
+        "NAME",
+        COLUMNS,
+    )
+    clean_ids: bool = flag_field(
+        "Clean ids in both tables: strip blanks and characters without width, and use "
+        "one Unicode form.",
+        COLUMNS,
+    )
+    delimiter: str | None = option_field(
+        None, "Separator: comma, semicolon, tab, pipe, space or a character.", "NAME", TEXT
+    )
+    encoding: str | None = option_field(
+        None, "Encoding: utf-8, utf-16, cp1252, latin-1, ...", "NAME", TEXT
+    )
+    decimal: str | None = option_field(None, "Decimal sign: . or ,", "SIGN", TEXT)
     quiet: Quiet = False
 
     def words(self) -> tuple[str, ...]:
         """Return the words of the command line that name the graph."""
-        return self.given_options({f.name for f in fields(FitOptions)})
+        return self.given_options()
 
     def given_options(self, names: Collection[str] = ()) -> tuple[str, ...]:
         """Return the words of the command line for every option that was given, of some names."""
@@ -157,8 +138,7 @@ class GraphOptions:
             chosen[name] = listed(chosen[name] or "")
         if chosen["unlabelled"]:
             chosen["unlabelled"] = ("", *chosen["unlabelled"])
-        chosen["kinds"] = tuple(_split_kind(word) for word in getattr(self, "column", None) or ())
-        chosen["predicted"] = ()
+        chosen |= {"kinds": (), "predicted": ()}
         # Not the label: the table to predict may have none.
         for name in (
             "id", "source", "target", "weight", "unlabelled", "edge_kind", "directed", "merge",
@@ -205,7 +185,7 @@ class GraphOptions:
                     self.edges, self.vertex_table, columns=columns, encoder=encoder, text=self.text,
                     allow_missing=self.allow_missing, remedy=remedy,
                 )  # fmt: skip
-        found = self._at_its_time(found)
+        found = self.at_its_time(found)
         # What is said of the graph stands in the report too.
         found = found.replace(notes=tuple(map(in_options, found.notes)))
         read = f"read {found.n_vertices:,} vertices and {found.n_edges:,} edges."
@@ -237,18 +217,9 @@ class GraphOptions:
         tell(joined.notes, quiet=self.quiet)
         return joined
 
-    def _at_its_time(self, graph: Graph) -> Graph:
-        """Return the graph as of the moment that was said."""
-        moment: str | None = getattr(self, "as_of", None)
-        if moment is None:
-            return graph
-        if getattr(self, "edge_time", None) is None:
-            raise ConfigError(
-                "--as-of needs the times of the edges: name their column, --edge-time."
-            )
-        graph = graph.as_of(moment)
-        assert graph.history is not None
-        return graph.replace(notes=(*graph.notes, graph.history.note()))
+    def at_its_time(self, graph: Graph) -> Graph:
+        """Return the graph as of the moment that was said, where one can be."""
+        return graph
 
     def _open_store(
         self, folder: Path, wanted: TableEncoder | None
@@ -302,70 +273,3 @@ class GraphOptions:
         elif self.edges is None or self.vertices is None:
             missing = "--edges" if self.edges is None else "--vertices"
             raise ConfigError(f"--edges and --vertices go together; {missing} is missing.")
-
-
-@dataclass(frozen=True)
-class FeatureOptions(GraphOptions):
-    """Say which columns are features, and how they are read."""
-
-    features: Annotated[
-        str, option("Use only these features, separated by commas.", "COLUMN,COLUMN", COLUMNS)
-    ] = ""
-    categorical: Annotated[
-        str, option("One-hot encode these columns of numbers.", "COLUMN,COLUMN", COLUMNS)
-    ] = ""
-    drop: Annotated[str, option("Leave these columns out.", "COLUMN,COLUMN", COLUMNS)] = ""
-    column: Annotated[
-        list[str] | None,
-        option(
-            "Read a column as number, boolean, category, date, text or drop. Repeat for others.",
-            "NAME=KIND",
-            COLUMNS,
-        ),
-    ] = None
-    vertex_kind: Annotated[
-        str | None,
-        option(
-            "Vertex types (account, device): a column that a type never has is not missing "
-            "on its vertices.",
-            "COLUMN",
-            COLUMNS,
-        ),
-    ] = None
-
-
-@dataclass(frozen=True)
-class FitOptions(FeatureOptions):
-    """Say which vertices train, too."""
-
-    split: Annotated[
-        str | None, option("Parts: train, val or test per vertex.", "COLUMN", COLUMNS)
-    ] = None
-    edge_time: Annotated[
-        str | None,
-        option(
-            "Times of the edges. With --as-of or --split-by, training leaves later edges "
-            "out; predictions use all.",
-            "COLUMN",
-            COLUMNS,
-        ),
-    ] = None
-    as_of: Annotated[
-        str | None,
-        option(
-            "Train only with the edges before this date (or number, like --edge-time).",
-            "DATE",
-            COLUMNS,
-        ),
-    ] = None
-
-
-def _split_kind(word: str) -> tuple[str, str]:
-    """Take NAME=KIND apart."""
-    from graphfilter.errors import check_name
-    from graphfilter.tables import KINDS
-
-    name, equals, kind = word.rpartition("=")
-    if not equals:
-        raise ConfigError(f"--column must be NAME=KIND, such as age=number; got {word!r}.")
-    return name, check_name("kind of column", kind.strip().lower(), (*KINDS[:-1], "drop"))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from graphfilter.cli.column_options import FitOptions
 from graphfilter.cli.options import argument, flag, option, takes
 from graphfilter.cli.progress import progress
 from graphfilter.cli.screen import end_stopped, say, tell
-from graphfilter.cli.sources import FitOptions
 from graphfilter.cli.stopping import command_line
 from graphfilter.errors import ConfigError, check_bytes
 

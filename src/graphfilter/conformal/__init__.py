@@ -11,19 +11,21 @@ are of one row at a time, so that they cannot be averaged over neighbours; and i
 labels in a set that holds them all.
 """
 
-from graphfilter.conformal.coverages import check_coverage, fewest_for
-from graphfilter.conformal.intervals import IntervalCalibration, IntervalFold
-from graphfilter.conformal.neighbours import Average as Average, neighbour_average
-from graphfilter.conformal.sets import SetCalibration, SetFold, SetRule, sets_at
-
-__all__ = [
-    "IntervalCalibration",
-    "IntervalFold",
-    "SetCalibration",
-    "SetFold",
-    "SetRule",
-    "check_coverage",
-    "fewest_for",
-    "neighbour_average",
-    "sets_at",
-]
+from graphfilter.conformal.coverages import (
+    check_coverage as check_coverage,
+    fewest_for as fewest_for,
+)
+from graphfilter.conformal.intervals import (
+    IntervalCalibration as IntervalCalibration,
+    IntervalFold as IntervalFold,
+)
+from graphfilter.conformal.neighbours import (
+    Average as Average,
+    neighbour_average as neighbour_average,
+)
+from graphfilter.conformal.sets import (
+    SetCalibration as SetCalibration,
+    SetFold as SetFold,
+    SetRule as SetRule,
+    sets_at as sets_at,
+)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from graphfilter.data.catalogue import RemoteFile
+from graphfilter.data.families import RemoteFile
 from graphfilter.errors import DataFileError
 
 Progress = Callable[[str, int, int], None]

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import IO, Literal
 
 from graphfilter.data import readers
-from graphfilter.data.catalogue import DATASETS, Dataset
+from graphfilter.data.catalogue import DATASETS
 from graphfilter.data.download import Progress
+from graphfilter.data.families import Dataset
 from graphfilter.data.registry import (
     cache_folder,
     check_counts,

@@ -42,7 +42,7 @@ _ALLOWED = _PUSHES | _PUTS | _GETS | _OTHERS
 _POPS = {"APPEND": 1, "SETITEM": 2, "BUILD": 1}
 
 
-def check_opcodes(data: bytes, path: AnyPath) -> None:
+def check_opcodes(data: bytes, path: AnyPath, most: int = MAX_OPCODES) -> None:
     """Raise unless every opcode is one that genuine files have, with sensible arguments."""
     stream = io.BytesIO(data)
     is_tuple: dict[int, bool] = {}
@@ -51,8 +51,8 @@ def check_opcodes(data: bytes, path: AnyPath) -> None:
     n_opcodes = 0
     while name != "STOP":
         n_opcodes += 1
-        if n_opcodes > MAX_OPCODES:
-            raise DataFileError(path, f"must have at most {MAX_OPCODES} opcodes. {REMEDY}")
+        if n_opcodes > most:
+            raise DataFileError(path, f"must have at most {most} opcodes. {REMEDY}")
         code = stream.read(1)
         if not code:
             raise DataFileError(path, f"is cut off. {REMEDY}")

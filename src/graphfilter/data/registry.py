@@ -16,9 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from graphfilter.data import readers
-from graphfilter.data.catalogue import ALIASES, DATASETS, Dataset
+from graphfilter.data.catalogue import ALIASES, DATASETS
 from graphfilter.data.directions import add_directions
 from graphfilter.data.download import Progress, download
+from graphfilter.data.families import Dataset
 from graphfilter.data.readers.npz import drop_from_splits, note_unlabelled
 from graphfilter.errors import ConfigError, DataFileError, check_name
 from graphfilter.graph import Graph

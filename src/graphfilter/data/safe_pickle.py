@@ -180,10 +180,10 @@ def read_pickle(path: AnyPath) -> Any:
     return loads(data, path)
 
 
-def loads(data: bytes, path: AnyPath) -> Any:
+def loads(data: bytes, path: AnyPath, most_bytes: int = MAX_BYTES) -> Any:
     """Like :func:`read_pickle`, from bytes that came from ``path``."""
-    if len(data) > MAX_BYTES:
-        raise DataFileError(path, f"must be smaller than {MAX_BYTES} bytes to be unpickled.")
+    if len(data) > most_bytes:
+        raise DataFileError(path, f"must be smaller than {most_bytes} bytes to be unpickled.")
     with reading(path, REMEDY, (*PARSE_ERRORS, pickle.UnpicklingError, ImportError)):
         with warnings.catch_warnings():
             # pickletools warns on odd escapes in names; those names are refused anyway.

@@ -4,19 +4,13 @@ Needs no library: what a notebook shows of an object appears at once, in light a
 ``plot`` draws with matplotlib.
 """
 
-from graphfilter.drawing.card import card
-from graphfilter.drawing.palette import COLOURS, FAINT, FREQUENCY_AXIS, GREY, MARKERS, unframe
-from graphfilter.drawing.svg import Line, bar, line_chart
-
-__all__ = [
-    "COLOURS",
-    "FAINT",
-    "FREQUENCY_AXIS",
-    "GREY",
-    "MARKERS",
-    "Line",
-    "bar",
-    "card",
-    "line_chart",
-    "unframe",
-]
+from graphfilter.drawing.card import card as card
+from graphfilter.drawing.palette import (
+    COLOURS as COLOURS,
+    FAINT as FAINT,
+    FREQUENCY_AXIS as FREQUENCY_AXIS,
+    GREY as GREY,
+    MARKERS as MARKERS,
+    unframe as unframe,
+)
+from graphfilter.drawing.svg import Line as Line, bar as bar, line_chart as line_chart

@@ -10,9 +10,10 @@ from typing import Any, Literal
 import numpy as np
 
 from graphfilter.errors import ConfigError, check_name
+from graphfilter.estimators.learning import Trained
 from graphfilter.estimators.state import parameters
 from graphfilter.estimators.targets import Target
-from graphfilter.estimators.vertex import Trained, VertexEstimator
+from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.filters import StackedFilterConfig
 from graphfilter.graph import Graph
 from graphfilter.models import ChannelNetworkConfig, DropoutOn, FilterNetworkConfig, ModelConfig

@@ -11,7 +11,7 @@ from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.conformal import sets_at
-from graphfilter.errors import ConfigError, GraphError, check_name
+from graphfilter.errors import ConfigError, GraphError, check_name, check_number
 from graphfilter.estimators.alignment import align_target
 from graphfilter.estimators.asking import Ids
 from graphfilter.estimators.explaining import class_number, explain_graph, find_vertex, members_of
@@ -284,8 +284,9 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
             unknown = set(self.class_weight) - set(classes.tolist())
             if unknown:
                 raise ConfigError(f"class_weight names no class of y: {sorted(map(str, unknown))}.")
-            weights = np.array([self.class_weight.get(c, 1.0) for c in classes.tolist()])
-            if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
+            given = (self.class_weight.get(c, 1.0) for c in classes.tolist())
+            weights = np.array([check_number("class_weight", weight) for weight in given])
+            if not ((weights >= 0).all() and weights.sum() > 0):
                 raise ConfigError(f"class weights must not be negative; got {self.class_weight}.")
         else:
             raise ConfigError(

@@ -173,7 +173,7 @@ def _name(bound: Graph) -> str:
 
 
 def _vertex_numbers(X: Any, bound: Graph) -> Index:
-    index = np.asarray(X)
+    index = np.asanyarray(X)
     if index.ndim == 2 and index.shape[1] == 1:
         index = index[:, 0]
     what = "X, as the estimator is bound to a graph,"

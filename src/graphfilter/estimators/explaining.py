@@ -35,7 +35,7 @@ def explain_graph(
     ``answered`` and ``against`` hold class numbers: those that are predicted, where they are not
     the most probable, and those to compare them with.
     """
-    check_count("most", most)
+    check_count("most", most, most=2**63)
 
     def explain(members: list[Member], own: Sequence[int]) -> list[Explanation]:
         return explain_vertices(

@@ -50,7 +50,7 @@ def explain_output(
         Of the label or number. Otherwise the most probable label of each vertex, or the first
         number.
     """
-    check_count("most", most)
+    check_count("most", most, most=2**63)
     names, scales = [str(name) for name in estimator.target_names_], estimator.target_scales_
     wanted = output if isinstance(output, list) else [output] * len(vertices)
     found = []

@@ -9,12 +9,13 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from graphfilter.errors import GraphError
-from graphfilter.estimators.given import given_features
+from graphfilter.estimators.given import given_features, in_one_line
 from graphfilter.estimators.given_tables import encode_table, fit_encoder, odd_column, table_names
 from graphfilter.estimators.state import EstimatorState
 from graphfilter.graph import Graph, check_sparse
 
 
+@in_one_line("Give numbers (n, d), or a DataFrame, whose words, dates and gaps are encoded.")
 def take_features(estimator: EstimatorState, X: Any, held: Any, *, reset: bool) -> Any:
     """Return checked features: X, or those of the graph. Keeps or compares the features' names.
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 
-from graphfilter.errors import GraphError
+from graphfilter.errors import GraphError, GraphFilterError
+from graphfilter.graph import check_real, on_host
 
 
 def given_features(X: Any) -> Any:
     """Return X without a gradient; masked cells and numbers beyond any float are refused."""
     given = _detached(X, "X")
+    check_real(given, "X")
     if not isinstance(given, np.ma.MaskedArray):
         return given
     if n := int(np.ma.count_masked(given)):
@@ -36,11 +39,26 @@ def given_target(y: Any) -> Any:
     return values.tolist() if values.ndim == 1 else values
 
 
+@contextmanager
+def in_one_line(remedy: str) -> Generator[None]:
+    """Within, raise what scikit-learn and numpy say of X or y in one line, with a remedy.
+
+    Names of columns stay in lines of their own, as scikit-learn's contract has them.
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        text = str(error)
+        if isinstance(error, GraphFilterError) or "feature names" in text.lower():
+            raise
+        kind = TypeError if isinstance(error, TypeError) else GraphError
+        raise kind(f"{' '.join(text.split())[:500].rstrip('.')}. {remedy}") from None
+
+
 def _detached(values: Any, what: str) -> Any:
-    if hasattr(values, "detach") and getattr(values, "requires_grad", False):
-        return values.detach()
+    values = on_host(values)
     is_object = getattr(getattr(values, "dtype", None), "kind", "") == "O"
-    if isinstance(values, list | tuple) or (isinstance(values, np.ndarray) and is_object):
+    if isinstance(values, list | tuple | int) or (isinstance(values, np.ndarray) and is_object):
         try:
             with suppress(TypeError, ValueError):
                 np.asarray(values, dtype=np.float64)

@@ -25,11 +25,12 @@ class OddColumn:
 
 def fit_encoder(X: Any) -> TableEncoder | None:
     """Return how the columns of a table become numbers; None where they are, or X is no table."""
+    names = table_names(X) if is_table(X) else []
+    for name, times in Counter(names).most_common(1):
+        if times > 1:
+            raise GraphError(f"X must name each column once; {name!r} is there {times} times.")
     if odd_column(X) is None:
         return None
-    names = table_names(X)
-    if (twice := Counter(names).most_common(1)[0])[1] > 1:
-        raise GraphError(f"X must name each column once; {twice[0]!r} is there {twice[1]} times.")
     encoder = TableEncoder.fit(_arrow(X), _NAME)
     if not encoder.columns:
         why = " ".join(encoder.notes)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
-from graphfilter.errors import GraphFilterError, ModelFileError
+from graphfilter.errors import ConfigError, GraphFilterError, ModelFileError
 from graphfilter.estimators.members import FittedMember
 from graphfilter.estimators.promises import Promise
 from graphfilter.estimators.recognition import KnownVertices
@@ -130,7 +130,7 @@ def load_estimator(cls: type[E], folder: str | Path) -> E:
     except (
         KeyError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError,
     ) as error:  # fmt: skip
-        if isinstance(error, GraphFilterError):
+        if isinstance(error, ModelFileError):
             raise
         reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
         raise ModelFileError(
@@ -152,7 +152,8 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
     if saved.feature_names:
         estimator.feature_names_in_ = np.array(saved.feature_names, dtype=object)
     estimator.has_edges_ = saved.has_edges
-    _check_sizes(estimator, saved.n_features, tensors)
+    stored = sum(value.numel() for value in tensors.values())
+    _check_sizes(estimator, saved.n_features, stored)
     estimator.scaler_ = saved.scaler(tensors)
     check_names(tensors, len(saved.members))
     system = estimator.system_ = estimator.build_system()
@@ -166,8 +167,8 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
     members = []
     for i, described in enumerate(saved.members):
         own = _member_system(system, described)
-        _check_counts(own.settings(), tensors)
-        network = own.build(_with_columns(sizes, described.columns, tensors), seed=0)
+        _check_counts(own.settings(), stored)
+        network = own.build(_with_columns(sizes, described.columns, stored), seed=0)
         network.load_state_dict(tensors_under(tensors, f"member{i}."))
         check_member(own, network, saved.n_features)
         members.append(
@@ -230,18 +231,21 @@ def _member_system(system: System, described: SavedMember) -> System:
     """Return what a stored member was trained as."""
     if not isinstance(system, Committee):
         return system
-    model = read_config(described.model or {})
+    try:
+        model = read_config(described.model or {})
+    except ConfigError as error:  # The file is damaged; nobody asked for such a model.
+        raise ValueError(str(error)) from None
     operator, view = described.operator, described.view
     if not isinstance(model, ModelConfig) or operator not in OPERATORS or view not in VIEWS:
         raise ValueError(f"a member of {model.kind}, {operator} and {view}")
     return System(described.name, described.title, model, operator, system.config, "own", view=view)
 
 
-def _with_columns(sizes: Graph, columns: int | None, tensors: dict[str, torch.Tensor]) -> Graph:
+def _with_columns(sizes: Graph, columns: int | None, stored: int) -> Graph:
     """Return the graph of sizes with so many features, where a member sees others."""
     if columns is None:
         return sizes
-    if not 0 < columns <= sum(t.numel() for t in tensors.values()):
+    if not 0 < columns <= stored:
         raise ValueError(f"a member of {columns} columns, but fewer numbers are stored")
     return dataclasses.replace(sizes, features=csr_array((1, columns), dtype=np.float32))
 
@@ -252,20 +256,17 @@ def _channels(estimator: EstimatorState) -> list[str]:
     return list(first.channels) if isinstance(first, ChannelNetwork) else []
 
 
-def _check_sizes(
-    estimator: EstimatorState, n_features: int, tensors: dict[str, torch.Tensor]
-) -> None:
+def _check_sizes(estimator: EstimatorState, n_features: int, stored: int) -> None:
     """Raise where the config asks for more than the file holds, before memory is taken for it."""
     counts = {"n_features": n_features, "n_members": estimator.n_members}
-    _check_counts(counts, tensors)
-    _check_counts(estimator.build_system().settings(), tensors)
+    _check_counts(counts, stored)
+    _check_counts(estimator.build_system().settings(), stored)
 
 
 _COUNTS = ("n_features", "n_members", "n_layers", "n_hops", "hidden_size", "degree")
 
 
-def _check_counts(settings: Mapping[str, Any], tensors: dict[str, torch.Tensor]) -> None:
-    stored = sum(value.numel() for value in tensors.values())
+def _check_counts(settings: Mapping[str, Any], stored: int) -> None:
     for name, value in settings.items():
         if name in _COUNTS and isinstance(value, int) and value > max(stored, 1):
             raise ValueError(f"{name} is {value}, but only {stored} numbers are stored")

@@ -12,7 +12,8 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from graphfilter.errors import GraphError
-from graphfilter.estimators.given import given_target
+from graphfilter.estimators.given import given_target, in_one_line
+from graphfilter.graph import check_real
 from graphfilter.tables import LARGEST_TARGET, encode_labels
 from graphfilter.training import CLASSIFICATION, MULTILABEL, REGRESSION, TargetScale, Task
 
@@ -85,6 +86,7 @@ def check_magnitude(values: NDArray[np.float64]) -> None:
             )
 
 
+@in_one_line("Give y as one class per vertex (n,), or as 0 and 1 per label (n, L).")
 def class_target(y: Any) -> Target:
     """Read one class per vertex, or a table (n, L) of the labels that a vertex has."""
     if isinstance(y, Target):
@@ -99,6 +101,7 @@ def class_target(y: Any) -> Target:
     return Target(CLASSIFICATION, codes, classes)
 
 
+@in_one_line("Give y as numbers, one per vertex (n,) or several (n, T).")
 def number_target(y: Any) -> Target:
     """Read one number per vertex, or several (n, T); NaN or None where unknown."""
     if isinstance(y, Target):
@@ -143,6 +146,7 @@ def _is_table(y: Any) -> bool:
 def _array(y: Any) -> NDArray[np.float64]:
     """Return numbers in float64 with NaN where unknown; of one or two dimensions."""
     dense = y.toarray() if hasattr(y, "toarray") else y
+    check_real(dense, "y")
     _check_numbers(dense)
     array = check_array(
         dense, dtype=np.float64, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y"

@@ -5,22 +5,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import (
     ConfigError,
-    GraphError,
     GraphFilterError,
-    check_count,
-    check_share,
 )
 from graphfilter.estimators.inputs import draw_seed, take_split, take_training
-from graphfilter.estimators.keeping import KeptEstimator
+from graphfilter.estimators.learning import LearningEstimator, Trained
 from graphfilter.estimators.member_answers import MemberAnswers
 from graphfilter.estimators.members import FittedMember, fitted_members
 from graphfilter.estimators.promises import make_promise
@@ -28,27 +24,13 @@ from graphfilter.estimators.recognition import KnownVertices
 from graphfilter.estimators.starting import Earlier
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph, links_checksum
-from graphfilter.inputs import FeatureScaler
-from graphfilter.metrics import is_rare
 from graphfilter.runtime import pick_device
 from graphfilter.splits import Split, set_aside, stratified
-from graphfilter.systems import Outcome, Prepared, train_system
-from graphfilter.training import OnEpoch, TargetScale, Task, logged_progress
-
-if TYPE_CHECKING:
-    pass
+from graphfilter.systems import Prepared
+from graphfilter.training import OnEpoch, logged_progress
 
 
-@dataclass(frozen=True, eq=False)
-class Trained:
-    """What training ended with: runs, the values of open parameters, and what to say of both."""
-
-    outcomes: Sequence[Outcome]
-    chosen: dict[str, Any]
-    notes: tuple[str, ...] = ()
-
-
-class VertexEstimator(KeptEstimator):
+class VertexEstimator(LearningEstimator):
     """Fit, predict, save and load on the vertices of a graph.
 
     A subclass annotates its parameters (:func:`~graphfilter.estimators.state.parameters`),
@@ -63,60 +45,6 @@ class VertexEstimator(KeptEstimator):
     __metadata_request__predict_proba: ClassVar = {"vertices": True}
     __metadata_request__transform: ClassVar = {"vertices": True}
     __metadata_request__score: ClassVar = {"vertices": True}
-
-    def choose(self, target: Target, split: Split) -> dict[str, Any]:
-        """Return the values of parameters that were left open, for what is to be learned.
-
-        Where one of two classes is rare, accuracy hardly sees it, and where one is looked for it
-        is not what is asked: average precision then chooses the best epoch.
-        """
-        if self.monitor is not None:
-            if self.monitor not in target.task.monitors:
-                raise ConfigError(
-                    f"monitor must be one of {', '.join(target.task.monitors)} for "
-                    f"{target.task.name}; got {self.monitor!r}."
-                )
-            return {}
-        codes, usual = target.codes, self.build_system().settings()["monitor"]
-        asked = getattr(self, "positive", None) is not None
-        rare = target.task.one_class and is_rare(codes[split.train], len(target.names))
-        seen = len(np.unique(codes[split.val])) == 2
-        watched = (rare or asked) and seen and usual == "accuracy"
-        return {"monitor": "average_precision"} if watched else {}
-
-    def task_for(self, target: Target) -> Task:
-        """Return the task to be trained on a target."""
-        return target.task
-
-    def check_parameters(self) -> None:
-        """Raise where a parameter is impossible, before any work; ``fit`` does so too."""
-        check_count("n_members", self.n_members)
-        pick_device(self.device)
-        self.build_system()
-        FeatureScaler.check(self.feature_scaling)
-        for name in ("validation_fraction", "calibration_fraction"):
-            check_share(name, getattr(self, name))
-
-    def check_target(self, target: Target) -> None:
-        """Raise where nothing can be learned from a target."""
-        if (target.codes >= 0).any():
-            return
-        if target.values is not None and len(target.names) > 1:
-            empty = np.flatnonzero(np.isnan(target.values).all(axis=0))
-            lacking = f"{target.names[empty[0]]} for none" if len(empty) else "no vertex has all"
-            raise GraphError(
-                f"every column of y must be known for some of the same vertices; {lacking}. "
-                "Leave a column out."
-            )
-        raise GraphError("y must be known for some vertices; it is known for none.")
-
-    def watching(self, on_epoch: OnEpoch | None) -> OnEpoch | None:
-        """Return what is called after every epoch of a fit that begins now."""
-        return on_epoch
-
-    def class_weights(self, target: Target, split: Split) -> NDArray[np.float64] | None:
-        """Return the weight of each class in the loss; None where all are equal."""
-        return None
 
     def fit(
         self,
@@ -261,6 +189,20 @@ class VertexEstimator(KeptEstimator):
         self._keep_trained(trained, members)
         if earlier is not None and start is not None:
             self.notes_ = (*self.notes_, earlier.note(members, start))
+        self._answer(members, outputs, target, split, aside, seeds[0])
+        return self
+
+    def _answer(
+        self,
+        members: Sequence[FittedMember],
+        outputs: Sequence[Any],
+        target: Target,
+        split: Split,
+        aside: NDArray[np.int64],
+        seed: int,
+    ) -> None:
+        """Keep what the members say of every vertex, and what can be promised of it."""
+        prepared, fitted = self.prepared_, self.graph_
         used = [i for i, member in enumerate(members) if member.weight > 0]
         answers = MemberAnswers(
             self, fitted, [members[i] for i in used], [outputs[i] for i in used], None
@@ -269,12 +211,11 @@ class VertexEstimator(KeptEstimator):
         truth = target.codes if prepared.targets is None else prepared.targets
         # The folds are those of the pools, which have the seed of the first member.
         self.promise_ = make_promise(
-            *self.folded_, truth, split.val, fitted, target.task, seeds[0], aside
+            *self.folded_, truth, split.val, fitted, target.task, seed, aside
         )
         if prepared.past is not prepared:  # Trained on the past, asked with all that is known.
             del self.outputs_, self.folded_
             self.outputs_ = self.answers(graph=fitted)
-        return self
 
     def _keep_trained(self, trained: Trained, members: Sequence[FittedMember]) -> None:
         """Keep the members, and what can be read of the training."""
@@ -293,28 +234,6 @@ class VertexEstimator(KeptEstimator):
         self.filter_results_ = [self.results_[i] for i in self.drawn_members_]
         self.history_ = (self.filter_results_ or self.results_)[0].history
 
-    def scales_for(
-        self, prepared: Prepared | None, target: Target, split: Split
-    ) -> tuple[TargetScale, ...]:
-        """Return the scale of each number that is learned; none of classes and labels.
-
-        ``prepared`` is None where the scale is not to be chosen yet.
-        """
-        return ()
-
-    def train_on(
-        self,
-        prepared: Prepared,
-        split: Split,
-        seeds: Sequence[int],
-        chosen: dict[str, Any],
-        **options: Any,
-    ) -> Trained:
-        """Train the system; ``options`` are those of :func:`~graphfilter.systems.train_system`."""
-        system = self.build_system(**chosen)
-        outcomes = train_system(prepared, system, [split] * len(seeds), seeds, **options)
-        return Trained(outcomes, chosen)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -327,9 +246,6 @@ class VertexEstimator(KeptEstimator):
         if earlier is not None:
             return earlier.draw_split(graph, codes, seed, (1 - share, share, 0.0))
         return stratified(codes, seed, (1 - share, share, 0.0))
-
-    def take_outcomes(self, outcomes: Sequence[Outcome]) -> None:
-        """Keep what else a subclass wants to know of the training."""
 
 
 @contextmanager

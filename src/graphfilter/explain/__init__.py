@@ -8,15 +8,15 @@
 - :mod:`.suggestions`: which label would teach most.
 """
 
-from graphfilter.explain.contributions import STEPS, Contributions
-from graphfilter.explain.embedding import embed_members
-from graphfilter.explain.explanation import Explanation, FeatureShare, StepShare, VertexShare
-from graphfilter.explain.leaving_out import explain_by_leaving_out
-from graphfilter.explain.linear import explain_linear
+from graphfilter.explain.contributions import STEPS as STEPS, Contributions as Contributions
+from graphfilter.explain.embedding import embed_members as embed_members
+from graphfilter.explain.explanation import (
+    Explanation as Explanation,
+)
 from graphfilter.explain.members import (
-    Member,
-    explain_members,
-    explain_vertices,
+    Member as Member,
+    explain_members as explain_members,
+    explain_vertices as explain_vertices,
     name_parts as name_parts,
 )
 from graphfilter.explain.suggestions import (
@@ -24,20 +24,4 @@ from graphfilter.explain.suggestions import (
     draw_some as draw_some,
     suggest_vertices as suggest_vertices,
 )
-from graphfilter.explain.views import LastColumns as LastColumns, member_of
-
-__all__ = [
-    "STEPS",
-    "Contributions",
-    "Explanation",
-    "FeatureShare",
-    "Member",
-    "StepShare",
-    "VertexShare",
-    "embed_members",
-    "explain_by_leaving_out",
-    "explain_linear",
-    "explain_members",
-    "explain_vertices",
-    "member_of",
-]
+from graphfilter.explain.views import LastColumns as LastColumns, member_of as member_of

@@ -24,6 +24,7 @@ from graphfilter.explain.contributions import STEPS, Contributions, steps_from
 from graphfilter.graph import Graph
 from graphfilter.models import FilterNetwork, Input
 from graphfilter.operators import Operator
+from graphfilter.runtime import blocks
 
 # Rows of f(P) held at a time.
 MOST_ROWS = 32
@@ -56,9 +57,8 @@ def explain_linear(
     with torch.no_grad():
         parts = _Parts(network, x)
         made: list[Contributions] = []
-        for start in range(0, len(vertices), MOST_ROWS):
-            chosen = list(vertices[start : start + MOST_ROWS])
-            wanted = torch.as_tensor(directions[start : start + MOST_ROWS]).to(parts.mean)
+        for some in blocks(len(vertices), MOST_ROWS):
+            chosen, wanted = list(vertices[some]), torch.as_tensor(directions[some]).to(parts.mean)
             made += _explain_some(parts, operator, graph, chosen, wanted, features)
     return made
 

@@ -72,7 +72,7 @@ def suggest_vertices(
     from scipy.spatial.distance import cdist
     from sklearn.metrics import pairwise_distances_argmin_min
 
-    check_count("n", n)
+    check_count("n", n, most=2**63)
     if not len(candidates):
         raise GraphError("there must be vertices without a label to suggest some; all have one.")
     # A model is often sure of vertices of a class that it has not seen yet: they count too.

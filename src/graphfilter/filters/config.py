@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any, ClassVar
 
 
@@ -59,10 +60,15 @@ def read_config(described: Mapping[str, Any]) -> Config:
     """
     values = dict(described)
     kind = values.pop("kind", None)
+    return _config_of(str(kind))(**{name: _read(value) for name, value in values.items()})
+
+
+@cache
+def _config_of(kind: str) -> type[Config]:
     known = [each for each in _subclasses(Config) if getattr(each, "kind", None) == kind]
     if len(known) != 1:
         raise ValueError(f"a config of unknown kind {kind!r}")
-    return known[0](**{name: _read(value) for name, value in values.items()})
+    return known[0]
 
 
 def _subclasses(config: type[Config]) -> Iterator[type[Config]]:

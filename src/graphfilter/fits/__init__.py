@@ -13,30 +13,39 @@
 Nothing here knows of files: ``report`` draws a fit, ``run_folder`` writes it.
 """
 
-from graphfilter.fits.asked import DEFAULT_REQUEST, FitRequest
+from graphfilter.fits.asked import DEFAULT_REQUEST as DEFAULT_REQUEST, FitRequest as FitRequest
 from graphfilter.fits.channels import ChannelMetrics as ChannelMetrics
-from graphfilter.fits.comparison import Comparison, Score, compare
+from graphfilter.fits.comparison import Comparison as Comparison, Score as Score, compare as compare
 from graphfilter.fits.decision import plan_decision as plan_decision
 from graphfilter.fits.drift import Drift as Drift, find_drift as find_drift
-from graphfilter.fits.dry_run import DryRun, Times, baselines_fit, plan_dry_run, time_fit
-from graphfilter.fits.fit import Fit, answers_of
-from graphfilter.fits.measure import FitMetrics, measure_fit
-from graphfilter.fits.plan import Plan, Source, check_classes, plan_fit, with_features
+from graphfilter.fits.dry_run import (
+    DryRun as DryRun,
+    baselines_fit as baselines_fit,
+    plan_dry_run as plan_dry_run,
+    time_fit as time_fit,
+)
+from graphfilter.fits.fit import Fit as Fit, answers_of as answers_of
+from graphfilter.fits.measure import FitMetrics as FitMetrics, measure_fit as measure_fit
+from graphfilter.fits.plan import (
+    Plan as Plan,
+    Source as Source,
+    check_classes as check_classes,
+    plan_fit as plan_fit,
+    with_features as with_features,
+)
 from graphfilter.fits.promise import (
-    Promised as Promised,
     check_coverage_asked as check_coverage_asked,
     promise_columns as promise_columns,
     with_answers as with_answers,
 )
 from graphfilter.fits.reference import Reference as Reference
-from graphfilter.fits.split_choice import STRATIFIED, SplitBy
+from graphfilter.fits.split_choice import STRATIFIED as STRATIFIED, SplitBy as SplitBy
 from graphfilter.fits.training import (
-    BASELINES,
+    BASELINES as BASELINES,
     LOW_PASS as LOW_PASS,
     NO_GRAPH as NO_GRAPH,
     TWO_STEPS as TWO_STEPS,
-    train_baselines,
-    train_fit,
+    train_fit as train_fit,
 )
 from graphfilter.fits.yardstick import (
     Accuracy as Accuracy,
@@ -46,30 +55,3 @@ from graphfilter.fits.yardstick import (
     Ranking as Ranking,
     Yardstick as Yardstick,
 )
-
-__all__ = [
-    "BASELINES",
-    "DEFAULT_REQUEST",
-    "STRATIFIED",
-    "Comparison",
-    "DryRun",
-    "Fit",
-    "FitMetrics",
-    "FitRequest",
-    "Plan",
-    "Score",
-    "Source",
-    "SplitBy",
-    "Times",
-    "answers_of",
-    "baselines_fit",
-    "check_classes",
-    "compare",
-    "measure_fit",
-    "plan_dry_run",
-    "plan_fit",
-    "time_fit",
-    "train_baselines",
-    "train_fit",
-    "with_features",
-]

@@ -10,8 +10,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.errors import GraphError
-from graphfilter.graph.edges import as_array
+from graphfilter.graph.edges import as_array, check_real
 from graphfilter.graph.sparse_checks import check_sparse
+from graphfilter.runtime import memory_of_process
+from graphfilter.splits import Split
+from graphfilter.storage import VERTEX_BYTES
 from graphfilter.tables import Features, encode_labels
 from graphfilter.wording import count
 
@@ -42,6 +45,10 @@ def count_vertices(pairs: NDArray[Any], n: Any, features: Any, labels: Any) -> i
         raise GraphError(f"n_vertices must be a whole number; got {n!r}.") from None
     if n < 1:
         raise GraphError("a graph must have at least one vertex; got none.")
+    if n > (most := memory_of_process() // VERTEX_BYTES):
+        raise GraphError(
+            f"n_vertices must be at most {most:,}, for which there is memory; got {repr(n)[:30]}."
+        )
     if n < needed:
         raise GraphError(
             f"an edge names vertex {needed - 1}, but there are only {n} vertices (0..{n - 1})."
@@ -70,14 +77,16 @@ def check_changes(changes: dict[str, Any], n: int, old: Any) -> dict[str, Any]:
     ):
         names = changes.get(key, getattr(old, key))
         if key in changes and names is not None:
-            names = tuple(names)
+            names = as_sequence(key, names)
             check_length(key, len(names), expected)
         elif key == "feature_names" and names is not None and len(names) != expected:
             names = None
         checked[key] = names
     if "splits" in changes:
-        checked["splits"] = tuple(changes["splits"])
+        checked["splits"] = as_sequence("splits", changes["splits"])
         for split in checked["splits"]:
+            if not isinstance(split, Split):
+                raise GraphError(f"splits must hold Splits; got a {type(split).__name__}.")
             split.check(n)
     if unknown := set(changes) - set(checked):
         raise TypeError(f"a Graph has no attribute {sorted(unknown)[0]!r} to set")
@@ -90,16 +99,8 @@ def as_features(features: Any, n: int) -> Features | None:
         return None
     check_sparse(features, "the features")
     if not sp.issparse(features):
-        try:
-            features = as_array(features, "features")
-        except GraphError:
-            raise
-        except ValueError:
-            raise GraphError(
-                "features must be a table (n, d); got rows of unequal length."
-            ) from None
-    if features.dtype.kind == "c":
-        raise GraphError("features must be real; got complex values.")
+        features = as_array(features, "features")
+    check_real(features, "features")
     if sp.issparse(features) and features.dtype == np.float16:
         # scipy has no products or sums of half precision.
         features = features.astype(np.float32)
@@ -125,6 +126,13 @@ def as_features(features: Any, n: int) -> Features | None:
             "drop those first."
         )
     return matrix
+
+
+def as_sequence(what: str, values: Any) -> tuple[Any, ...]:
+    try:
+        return tuple(values)
+    except TypeError:
+        raise GraphError(f"{what} must be a list; got {values!r}.") from None
 
 
 def check_length(what: str, got: int, expected: int) -> None:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.graph.arrays import GraphArrays
+from graphfilter.runtime import blocks
 
 _AT_ONCE = 1 << 22
 
@@ -52,6 +53,6 @@ def _add(digest: Any, array: NDArray[Any] | None, dtype: np.dtype[Any] | None = 
     dtype = array.dtype if dtype is None else dtype
     digest.update((array.size * dtype.itemsize).to_bytes(8, "little"))
     flat = array.reshape(-1) if array.flags.c_contiguous else np.ascontiguousarray(array).ravel()
-    for start in range(0, len(flat), _AT_ONCE):
-        piece = flat[start : start + _AT_ONCE].astype(dtype, copy=False)
+    for rows in blocks(len(flat), _AT_ONCE):
+        piece = flat[rows].astype(dtype, copy=False)
         digest.update(piece.view(np.uint8).data)

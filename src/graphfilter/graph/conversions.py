@@ -35,9 +35,13 @@ def parts_of(source: Any, attributes: Mapping[str, Any]) -> dict[str, Any] | Non
 def parts_of_scipy(matrix: Any) -> dict[str, Any]:
     """Convert a square sparse matrix; values that are all 1 are not weights."""
     check_sparse(matrix, "an adjacency matrix")
+    if len(getattr(matrix, "shape", ())) != 2:
+        raise GraphError(f"an adjacency matrix must be a table; got a {type(matrix).__name__}.")
     if matrix.shape[0] != matrix.shape[1]:
         raise GraphError(f"an adjacency matrix must be square; got shape {matrix.shape}.")
     entries = sp.coo_array(matrix)
+    if entries.data.dtype.kind in "iu":  # Repeats are added up: small types would overflow.
+        entries = entries.astype(np.float64)
     entries.sum_duplicates()
     if not np.isrealobj(entries.data):
         raise GraphError("an adjacency matrix must be real; got complex values.")
@@ -50,12 +54,14 @@ def parts_of_scipy(matrix: Any) -> dict[str, Any]:
 
 def parts_of_networkx(graph: Any, weight: str, labels: Any) -> dict[str, Any]:
     """Convert a networkx graph; ``labels`` may name a node attribute or map the nodes."""
+    if not hasattr(graph, "nodes"):
+        raise GraphError(f"a networkx graph must have nodes; got a {type(graph).__name__}.")
     nodes = list(graph.nodes)
     number = {node: i for i, node in enumerate(nodes)}
     triples = [(number[u], number[v], w) for u, v, w in graph.edges(data=weight, default=1.0)]
     try:
         weights = np.array([t[2] for t in triples], dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise GraphError(f"the edge attribute {weight!r} must be a number on every edge.") from None
     if isinstance(labels, str):
         if not any(labels in graph.nodes[node] for node in nodes):

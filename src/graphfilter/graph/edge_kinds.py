@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.errors import GraphError
+from graphfilter.graph.attributes import as_sequence
 from graphfilter.graph.edges import build_csr
 from graphfilter.graph.links import align_arcs
 from graphfilter.wording import count
@@ -93,10 +94,13 @@ class EdgeKinds:
 
 
 def _encode(kinds: Any, n_edges: int) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    given: Sequence[Any] = kinds.tolist() if hasattr(kinds, "tolist") else list(kinds)
+    given = as_sequence("kinds", kinds.tolist() if hasattr(kinds, "tolist") else kinds)
     if len(given) != n_edges:
         raise GraphError(f"kinds must have one edge type per edge ({n_edges}); got {len(given)}.")
-    distinct = {value: _name(value) for value in set(given)}
+    try:
+        distinct = {value: _name(value) for value in set(given)}
+    except TypeError:
+        raise GraphError("kinds must be words or numbers, one per edge; got lists.") from None
     names = tuple(sorted(set(distinct.values())))
     if len(names) > MOST_KINDS:
         raise GraphError(

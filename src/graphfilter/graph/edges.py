@@ -16,14 +16,7 @@ from graphfilter.wording import count
 
 def as_pairs(edges: ArrayLike) -> NDArray[Any]:
     """Check an edge array and turn it to shape (m, 2)."""
-    try:
-        pairs = as_array(edges, "edges")
-    except GraphError:
-        raise
-    except ValueError:
-        raise GraphError(
-            "edges must be pairs of vertex numbers; got rows of unequal length."
-        ) from None
+    pairs = as_array(edges, "edges")
     if pairs.size == 0:
         return np.empty((0, 2), dtype=np.int64)
     if pairs.ndim == 2 and pairs.shape[1] != 2 and pairs.shape[0] == 2:
@@ -52,8 +45,6 @@ def check_weights(weights: ArrayLike, n_edges: int) -> NDArray[np.float32]:
     values = as_array(weights, "weights")
     if values.shape != (n_edges,):
         raise GraphError(f"weights must be one number per edge ({n_edges}); got {values.shape}.")
-    if values.dtype.kind == "c":
-        raise GraphError("weights must be real; got complex values.")
     try:
         with np.errstate(over="ignore"):
             values = values.astype(np.float32)
@@ -170,14 +161,37 @@ def index_type(largest: int) -> type[np.int32] | type[np.int64]:
 
 def on_host(values: Any) -> Any:
     """Turn a torch tensor, wherever it lies, into a numpy array; leave anything else alone."""
-    return values.detach().cpu().numpy() if hasattr(values, "detach") else values
+    try:
+        return values.detach().cpu().numpy() if hasattr(values, "detach") else values
+    except TypeError:
+        raise GraphError(
+            f"a tensor must be dense and of a type that numpy has; got {values.layout} of "
+            f"{values.dtype}. Pass tensor.to_dense().float()."
+        ) from None
 
 
 def as_array(values: Any, what: str) -> NDArray[Any]:
     """Return values as a numpy array; masked ones, which it would show, are refused."""
     if n := int(np.ma.count_masked(values)) if isinstance(values, np.ma.MaskedArray) else 0:
         raise GraphError(f"{what} must have a value in every cell; {n:,} are masked. Fill them in.")
-    return np.asarray(on_host(values))
+    try:
+        array = np.asarray(on_host(values))
+    except GraphError:
+        raise
+    except ValueError:
+        raise GraphError(f"{what} must be a table; got rows of unequal length.") from None
+    check_real(array, what)
+    return array
+
+
+def check_real(values: Any, what: str) -> None:
+    """Raise where values are of a type that numpy converts, and should not, to numbers."""
+    kind: Any = getattr(values, "dtype", None)
+    if getattr(kind, "kind", "O") in "cmMV":
+        text = "Complex data not supported" if kind.kind == "c" else f"got {kind}"
+        raise GraphError(
+            f"{what} must be real numbers; {text}. Convert them first, such as dates to days."
+        )
 
 
 def _check_largest(number: Any) -> None:

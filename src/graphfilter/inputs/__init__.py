@@ -1,36 +1,18 @@
 """What a model sees of each vertex: features on a common scale, views, positions in the graph."""
 
-from graphfilter.inputs.known import Known
-from graphfilter.inputs.scaling import SCALINGS, FeatureScaler
-from graphfilter.inputs.singular import MOST_PLACES
+from graphfilter.inputs.known import Known as Known
+from graphfilter.inputs.scaling import SCALINGS as SCALINGS, FeatureScaler as FeatureScaler
+from graphfilter.inputs.singular import MOST_PLACES as MOST_PLACES
 from graphfilter.inputs.views import (
-    AVERAGES,
-    COMPRESSED,
-    COMPRESSED_AVERAGES,
-    MOST_AVERAGED,
-    MOST_HOPS,
-    VIEWS,
-    Found,
-    average_hops,
-    averages,
-    find_view,
-    fix_view,
+    AVERAGES as AVERAGES,
+    COMPRESSED as COMPRESSED,
+    COMPRESSED_AVERAGES as COMPRESSED_AVERAGES,
+    MOST_AVERAGED as MOST_AVERAGED,
+    MOST_HOPS as MOST_HOPS,
+    VIEWS as VIEWS,
+    Found as Found,
+    average_hops as average_hops,
+    averages as averages,
+    find_view as find_view,
+    fix_view as fix_view,
 )
-
-__all__ = [
-    "AVERAGES",
-    "COMPRESSED",
-    "COMPRESSED_AVERAGES",
-    "MOST_AVERAGED",
-    "MOST_HOPS",
-    "MOST_PLACES",
-    "SCALINGS",
-    "VIEWS",
-    "FeatureScaler",
-    "Found",
-    "Known",
-    "average_hops",
-    "averages",
-    "find_view",
-    "fix_view",
-]

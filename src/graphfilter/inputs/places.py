@@ -13,29 +13,33 @@ from graphfilter.graph import Graph
 from graphfilter.inputs.known import Known, averaging
 from graphfilter.inputs.links import halves
 from graphfilter.inputs.singular import (
+    BLOCK_ROWS,
     MOST_PLACES,
     MOST_ROWS,
     basis_of,
     near_singular,
-    row_blocks,
     singular,
 )
+from graphfilter.runtime import blocks
 from graphfilter.tables import Features
 
 Array = NDArray[np.float64]
 
 
-def find_positions(graph: Graph, features: Features) -> dict[str, NDArray[np.float32]]:
+def find_positions(
+    graph: Graph, features: Features, exact_up_to: int = MOST_ROWS
+) -> dict[str, NDArray[np.float32]]:
     """Return the axes of positions, and a basis of the features where they have many columns.
 
     With the normalised adjacency N = U Σ Vᵀ, the position of a vertex is its row of N V, of the
     largest singular values, and where edges have directions also of Nᵀ U; the basis are the
     singular vectors of the features. They are found once and kept: of equal singular values, one
-    per component of a graph, any rotation will do, and which one comes out depends on rounding.
+    per component of a graph, any rotation will do, and which one comes out depends on rounding. Of
+    more than ``exact_up_to`` vertices they are near ones.
     """
     links = graph.out_links()
     out, into = (np.sqrt(_inverse(_sums(links, side)))[:, None] for side in (1, 0))
-    if graph.n_vertices > MOST_ROWS:
+    if graph.n_vertices > exact_up_to:
         left, right = near_singular(links, symmetric=not graph.directed)
     else:
         weights = links.astype(np.float64)
@@ -48,7 +52,10 @@ def find_positions(graph: Graph, features: Features) -> dict[str, NDArray[np.flo
 
 
 def fix_positions(
-    graph: Graph, found: Mapping[str, NDArray[np.float32]], known: Known | None = None
+    graph: Graph,
+    found: Mapping[str, NDArray[np.float32]],
+    known: Known | None = None,
+    at_once: int = BLOCK_ROWS,
 ) -> Callable[[Features], Features]:
     """Return what makes columns from features: on the basis, with their averages, and positions.
 
@@ -56,12 +63,7 @@ def fix_positions(
     :meth:`Known.averaging`. Dense, for trees.
     """
     basis = found["basis"]
-    # Models of earlier versions keep the places themselves, and know no other graph.
-    places = found["places"] if "places" in found else _places(graph, found["axes"], known)
-    if len(places) != graph.n_vertices:
-        raise GraphError(
-            f"positions must have one row per vertex ({graph.n_vertices:,}); got {len(places):,}."
-        )
+    places = _places(graph, found["axes"], known, at_once)
     adjacency, degrees = averaging(graph, known)
     mean = sp.csr_array(sp.diags_array(_inverse(degrees)) @ adjacency)
 
@@ -72,7 +74,7 @@ def fix_positions(
         once = mean @ columns
         width = once.shape[1]
         made = np.empty((len(places), 3 * width + places.shape[1]), dtype=np.float32)
-        for rows in row_blocks(len(places)):
+        for rows in blocks(len(places), at_once):
             parts = columns[rows], once[rows], mean[rows] @ once, places[rows]
             np.concatenate(parts, axis=1, out=made[rows], casting="same_kind")
         return made
@@ -80,7 +82,9 @@ def fix_positions(
     return make
 
 
-def _places(graph: Graph, axes: NDArray[np.float32], known: Known | None) -> NDArray[np.float32]:
+def _places(
+    graph: Graph, axes: NDArray[np.float32], known: Known | None, at_once: int
+) -> NDArray[np.float32]:
     r"""Return log degrees, and places on the axes, of the vertices of any graph.
 
     A vertex with links :math:`a` to known vertices has the place :math:`a V D^{-1/2} / \sqrt{|a|}`
@@ -97,8 +101,9 @@ def _places(graph: Graph, axes: NDArray[np.float32], known: Known | None) -> NDA
     for half, own in zip(links, np.split(axes, len(links), axis=1), strict=True):
         scale = np.sqrt(_inverse(_sums(half, 1) * share))[:, None]
         double = own.astype(np.float64)
-        blocks = (scale[rows] * (half[rows] @ double) for rows in row_blocks(graph.n_vertices))
-        found.append(np.vstack([block.astype(np.float32) for block in blocks]))
+        every = blocks(graph.n_vertices, at_once)
+        parts = [(scale[rows] * (half[rows] @ double)).astype(np.float32) for rows in every]
+        found.append(np.vstack(parts))
     return np.hstack(found)
 
 

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.errors import GraphError, check_name
+from graphfilter.runtime import blocks
 from graphfilter.tables import Features
 
 SCALINGS = ("auto", "none", "row", "standardise")
@@ -55,7 +56,7 @@ class FeatureScaler:
             return cls(scaling, scale=np.maximum(largest, 1).astype(np.float32))
         dense = _dense(features)
         shift = dense.mean(axis=0, dtype=np.float64)
-        deviation = _deviation(dense, shift)
+        deviation = deviation_of(dense, shift)
         # A column that varies by no more than rounding is constant: leave its scale alone.
         smallest = np.finfo(np.float32).tiny
         constant = deviation <= np.maximum(1e-6 * np.abs(shift), smallest)
@@ -109,7 +110,9 @@ def _dense(features: Features) -> NDArray[np.float32]:
     return features.toarray() if sp.issparse(features) else features
 
 
-def _deviation(dense: NDArray[np.float32], mean: NDArray[np.float64]) -> NDArray[np.float64]:
+def deviation_of(
+    dense: NDArray[np.float32], mean: NDArray[np.float64], at_once: int = _NUMBERS_AT_ONCE
+) -> NDArray[np.float64]:
     """Return ``dense.std(axis=0, dtype=np.float64)``, to the bit, in little memory.
 
     numpy adds up rows one after the other where there are several columns, so a sum can be carried
@@ -118,9 +121,8 @@ def _deviation(dense: NDArray[np.float32], mean: NDArray[np.float64]) -> NDArray
     if dense.shape[1] < 2:
         return dense.std(axis=0, dtype=np.float64)
     total = np.zeros((1, dense.shape[1]))
-    step = max(1, _NUMBERS_AT_ONCE // dense.shape[1])
-    for start in range(0, len(dense), step):
-        block = dense[start : start + step] - mean
+    for rows in blocks(len(dense), at_once // dense.shape[1]):
+        block = dense[rows] - mean
         np.multiply(block, block, out=block)
         total = np.add.reduce(np.concatenate([total, block]), axis=0, keepdims=True)
     return np.sqrt(total[0] / len(dense))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from inspect import signature
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from graphfilter.runtime import blocks
 from graphfilter.tables import Features
 
 Array = NDArray[np.float64]
@@ -52,11 +52,11 @@ def singular(matrix: Features, most: int = MOST_PLACES) -> tuple[Array, Array, A
     return left * sign, values, right * sign
 
 
-def basis_of(features: Features, most: int) -> Columns:
+def basis_of(features: Features, most: int, most_rows: int = MOST_ROWS) -> Columns:
     """Return the largest singular vectors of the columns, of rows drawn with a fixed seed."""
     n = features.shape[0]
-    if n > MOST_ROWS:
-        features = features[np.sort(np.random.default_rng(0).permutation(n)[:MOST_ROWS])]
+    if n > most_rows:
+        features = features[np.sort(np.random.default_rng(0).permutation(n)[:most_rows])]
     return singular(features, most)[2].astype(np.float32)
 
 
@@ -89,8 +89,7 @@ def near_singular(links: sp.csr_array, *, symmetric: bool) -> tuple[Columns, Col
         (n.shape[1], MOST_PLACES + EXTRA), dtype=np.float32
     )
     for step in range(ROUNDS + 1):
-        for start in range(0, x.shape[1] if step else 0, BLOCK_COLUMNS):
-            part = slice(start, start + BLOCK_COLUMNS)
+        for part in blocks(x.shape[1] if step else 0, BLOCK_COLUMNS):
             x[:, part] = _filtered(n, transposed, x[:, part], max(squares[-1], LEAST_VALUE**2))
         _make_orthonormal(x, trivial)
         squares, turn = np.linalg.eigh(_gram(n @ x))
@@ -141,16 +140,11 @@ def _trivial(links: sp.csr_array, into: Array) -> sp.csr_array:
 
 def _gram(x: Columns) -> Array:
     """Return xᵀx in double precision."""
-    blocks = (x[rows].astype(np.float64) for rows in row_blocks(len(x)))
-    return np.sum([block.T @ block for block in blocks], axis=0)
+    parts = (x[rows].astype(np.float64) for rows in blocks(len(x), BLOCK_ROWS))
+    return np.sum([part.T @ part for part in parts], axis=0)
 
 
 def _rotate(x: Columns, by: Array) -> None:
     """Replace x by x times a square matrix."""
-    for rows in row_blocks(len(x)):
+    for rows in blocks(len(x), BLOCK_ROWS):
         x[rows] = x[rows] @ by
-
-
-def row_blocks(n: int) -> Iterator[slice]:
-    """Return slices of rows that are computed at a time."""
-    return (slice(start, start + BLOCK_ROWS) for start in range(0, n, BLOCK_ROWS))

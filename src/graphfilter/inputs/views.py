@@ -111,18 +111,20 @@ def unit_rows(matrix: Features) -> Features:
     return (matrix / lengths[:, None]).astype(np.float32)
 
 
-def two_steps_of_links(graph: Graph) -> Features:
+def two_steps_of_links(
+    graph: Graph, most_sums: int = MOST_SUMS, most_links: int = MOST_LINKS
+) -> Features:
     """Return whom a vertex is connected to, and to whom those are, each of unit length.
 
     The second step is left out where it would fill too much of the table.
     """
     first = link_features(graph)
-    if np.square(np.diff(graph.indptr), dtype=np.float64).sum() > MOST_SUMS:
+    if np.square(np.diff(graph.indptr), dtype=np.float64).sum() > most_sums:
         return first
     degrees = _or_one(np.sqrt(graph.degrees.astype(np.float64)))
     scale = sp.diags_array(1 / degrees)
     second = sp.csr_array(scale @ graph.adjacency @ scale) @ first
-    if second.nnz > MOST_LINKS:
+    if second.nnz > most_links:
         return first
     return beside(first, unit_rows(second))
 
@@ -133,10 +135,11 @@ def averages(
     hops: Hops | None = None,
     found: Found | None = None,
     known: Known | None = None,
+    most_columns: int = MOST_AVERAGED,
 ) -> Features:
     """Return the features, their averages over neighbours, over theirs, …, and log degrees.
 
-    As many steps as keep the columns below ``MOST_AVERAGED``, at most three. Dense, for trees,
+    As many steps as keep the columns below ``most_columns``, at most three. Dense, for trees,
     which know gaps: a vertex's own missing values are NaN. ``hops`` gives the averages; they are
     made by :func:`average_hops` unless given. Features are on the basis that was ``found`` for
     them (:func:`find_basis`), if one was. Of a graph that is partly ``known`` see
@@ -145,7 +148,8 @@ def averages(
     basis = None if not found else found["basis"]
     columns = features if basis is None else features @ basis
     columns = columns.toarray() if sp.issparse(columns) else np.asarray(columns)
-    n_hops = min(MOST_HOPS, MOST_AVERAGED // max(columns.shape[1], 1) - 1) if graph.n_edges else 0
+    most_hops = min(MOST_HOPS, most_columns // max(columns.shape[1], 1) - 1)
+    n_hops = most_hops if graph.n_edges else 0
     names = graph.feature_names if basis is None else None
     own = columns if names is None else with_gaps(columns, names)
     degrees = graph.degrees
@@ -159,9 +163,11 @@ def averages(
     return np.hstack(parts).astype(np.float32)
 
 
-def find_basis(graph: Graph, features: Features) -> Found:
+def find_basis(
+    graph: Graph, features: Features, n_found: int = COMPRESSED, most_columns: int = MOST_AVERAGED
+) -> Found:
     """Return the largest singular vectors of features, where they are too many for trees."""
-    return {"basis": basis_of(features, COMPRESSED)} if features.shape[1] > MOST_AVERAGED else {}
+    return {"basis": basis_of(features, n_found)} if features.shape[1] > most_columns else {}
 
 
 def average_hops(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.metrics.significance import LEVEL
+from graphfilter.runtime import blocks
 
 Array = NDArray[np.float64]
 # From how often each vertex is drawn (b, n) to a score of each drawing (b,).
@@ -45,15 +46,14 @@ def draw_scores(
     groups = [np.arange(n)]
     if strata is not None:
         groups = [np.flatnonzero(strata == name) for name in np.unique(strata)]
-    size = max(1, _BLOCK // max(n, 1))
-    blocks = []
-    for start in range(0, n_drawn, size):
-        b = min(size, n_drawn - start)
+    found = []
+    for drawn_here in blocks(n_drawn, _BLOCK // max(n, 1)):
+        b = drawn_here.stop - drawn_here.start
         drawn = np.zeros((b, n))
         for group in groups:
             drawn[:, group] = rng.multinomial(len(group), np.full(len(group), 1 / len(group)), b)
-        blocks.append(np.array([measure(drawn) for measure in measures]))
-    return np.concatenate(blocks, axis=1)
+        found.append(np.array([measure(drawn) for measure in measures]))
+    return np.concatenate(found, axis=1)
 
 
 def drawn_interval(scores: Array, level: float = LEVEL) -> tuple[float, float]:

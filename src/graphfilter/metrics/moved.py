@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphfilter.runtime import blocks
+
 Array = NDArray[np.float64]
 
 # Thresholds of a column: tenths of its values, its largest, and just below its smallest.
@@ -156,10 +158,8 @@ def _count(block: Array, thresholds: Array) -> NDArray[np.int64]:
 def _blocks(values: Any) -> Iterator[tuple[slice, Array]]:
     """Yield columns and what they hold, some at a time."""
     n, d = values.shape
-    step = max(1, _AT_ONCE // max(n, 1))
     by_column = values.tocsc() if hasattr(values, "tocsc") else values
-    for start in range(0, d, step):
-        at = slice(start, min(start + step, d))
+    for at in blocks(d, _AT_ONCE // max(n, 1)):
         block = by_column[:, at]
         dense = block.toarray() if hasattr(block, "toarray") else block
         yield at, np.asarray(dense, dtype=np.float64)

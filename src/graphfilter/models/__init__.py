@@ -23,7 +23,7 @@ from graphfilter.models.columns import (
 from graphfilter.models.filtered_features import FilteredFeatures, FilteredFeaturesConfig
 from graphfilter.models.fitted import Fitted
 from graphfilter.models.forest import Forest, ForestConfig
-from graphfilter.models.hop_network import READ_BYTES as READ_BYTES, HopNetwork, HopNetworkConfig
+from graphfilter.models.hop_network import HopNetwork, HopNetworkConfig
 from graphfilter.models.kernel import KernelConfig, KernelMachine
 from graphfilter.models.layers import Input as Input, Linear, drop
 from graphfilter.models.memory import (

@@ -11,6 +11,7 @@ from torch import Tensor
 from graphfilter.models.column_range import Columns
 from graphfilter.models.layers import Draws, Generators, drop
 from graphfilter.operators import Drawn, draw
+from graphfilter.runtime import blocks
 
 # Numbers that are dropped at a time on a CPU, where a row has so many or fewer.
 DROPPED_AT_A_TIME = 2**20
@@ -41,7 +42,7 @@ def _blocks_of_rows(n: int, width: int, device: torch.device) -> list[slice]:
     On a CPU, where four entries are drawn at a time; a GPU draws in an order of its own.
     """
     step = max(DROPPED_AT_A_TIME // max(width, 1) // 4, 1) * 4 if device.type == "cpu" else n
-    return [slice(start, min(start + step, n)) for start in range(0, n, max(step, 1))]
+    return blocks(n, step)
 
 
 class DroppedProduct(torch.autograd.Function):

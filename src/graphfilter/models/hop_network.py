@@ -12,6 +12,7 @@ from graphfilter.models.base import ModelConfig, SizedNetwork
 from graphfilter.models.layers import Draws, Input, Linear, drop
 from graphfilter.models.memory import SPARSE_VALUE, Sizes, Working
 from graphfilter.operators import COLUMNS, Operator, stack_powers
+from graphfilter.runtime import blocks
 from graphfilter.store import WORTH_KEEPING
 
 # Bytes of hops that are read at a time. Not by the memory there is: the same seed must give the
@@ -102,8 +103,7 @@ class HopNetwork(SizedNetwork[HopNetworkConfig], config=HopNetworkConfig):
             return self.rows(hops, generator)
         # Not joined at the end: small results between large blocks leave holes in memory.
         logits = self.head.weight.new_empty(len(hops), self.head.weight.shape[1])
-        for start in range(0, len(hops), self.rows_at_once):
-            here = slice(start, start + self.rows_at_once)
+        for here in blocks(len(hops), self.rows_at_once):
             logits[here] = self.rows(hops[here])
         return logits
 

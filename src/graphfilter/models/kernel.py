@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,9 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, lapack
-from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp
 from torch import Tensor
 
 from graphfilter.errors import ModelFileError
@@ -20,20 +17,23 @@ from graphfilter.graph import Features, Graph
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.comparing import too_many_to_compare
 from graphfilter.models.fitted import Fitted
+from graphfilter.models.kernel_ridge import (
+    JITTER,
+    Array,
+    class_sharpness,
+    fit_ridge,
+    fit_rows,
+    label_sharpness,
+    solve,
+)
 from graphfilter.models.layers import Draws, Input
 from graphfilter.models.memory import Sizes, Working
 from graphfilter.models.tree_nodes import NEVER
 from graphfilter.operators import Operator
+from graphfilter.runtime import blocks
 
-Array = NDArray[np.float64]
-
-# How strongly the answers are drawn to the mean; leaving one out chooses.
-RIDGES = (0.03, 0.1, 0.3, 1.0)
-# Bounds of the logit per unit of score.
-SHARPNESS = (1.0, 50.0)
 # Rows that are compared with all landmarks at once.
 ROWS = 4096
-_JITTER = 1e-6
 # Bytes of a training vertex and landmark while coefficients are solved for.
 LANDMARK = 46
 
@@ -133,9 +133,9 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
             fitted = fit_ridge(kernel, among, wanted - mean, weight)
         sharpness = 1.0
         if targets.ndim == 1:
-            sharpness = _sharpness(mean + fitted.left_out, targets, weight)
+            sharpness = class_sharpness(mean + fitted.left_out, targets, weight)
         elif targets.dtype == np.bool_:
-            sharpness = _label_sharpness(mean + fitted.left_out, targets)
+            sharpness = label_sharpness(mean + fitted.left_out, targets)
         self._learned = _Learned(chosen, fitted.ridge, sharpness)
         self._keep(landmarks, fitted.coefficients, mean, targets)
 
@@ -156,8 +156,8 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
         weight, wanted = _weights(targets, sample_weight), self._wanted(targets)
         mean = weight @ wanted / len(targets)
         system = self._alike(landmarks, landmarks).dense()
-        diagonal = self._learned.ridge / weight[chosen].clip(_JITTER)
-        coefficients, _ = _solve(system, diagonal, wanted[chosen] - mean)
+        diagonal = self._learned.ridge / weight[chosen].clip(JITTER)
+        coefficients, _ = solve(system, diagonal, wanted[chosen] - mean)
         made = KernelMachine(self.n_features, self.n_classes, self.config)
         made._learned = self._learned
         made._keep(landmarks, coefficients, mean, targets)
@@ -215,8 +215,8 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
         )
         coefficients = self.coefficients.cpu().numpy()
         parts = [
-            self._alike(sp.csr_array(rows[i : i + ROWS]), landmarks) @ coefficients
-            for i in range(0, rows.shape[0], ROWS)
+            self._alike(sp.csr_array(rows[some]), landmarks) @ coefficients
+            for some in blocks(rows.shape[0], ROWS)
         ]
         logits = self.start.cpu().numpy() + np.concatenate(parts)
         return torch.from_numpy(logits).to(x.device, torch.float32)
@@ -264,97 +264,7 @@ class _Learned:
     sharpness: float
 
 
-@dataclass(frozen=True, eq=False)
-class Ridge:
-    """The landmarks' coefficients, the answer for each row by a fit without it, and the ridge."""
-
-    coefficients: Array
-    left_out: Array
-    ridge: float
-
-
-def fit_rows(kernel: Array, targets: Array, weight: Array) -> Ridge:
-    r"""Return :func:`fit_ridge` where every row is a landmark.
-
-    With :math:`a = (K + r / w)^{-1} y`, leaving row i out leaves the residual
-    :math:`a_i / (K + r / w)^{-1}_{ii}`.
-    """
-    best: tuple[float, Ridge] | None = None
-    for ridge in RIDGES:
-        coefficients, diagonal = _solve(kernel, ridge / weight.clip(_JITTER), targets)
-        missed = coefficients / diagonal[:, None]
-        error = float(weight @ np.square(missed).sum(axis=1))
-        if best is None or error < best[0]:
-            best = error, Ridge(coefficients, targets - missed, ridge)
-    assert best is not None
-    return best[1]
-
-
-def _solve(kernel: Array, diagonal: Array, targets: Array) -> tuple[Array, Array]:
-    """Return (K + D)⁻¹ y, and the diagonal of the inverse; torch inverts no factor."""
-    system = kernel.T.copy(order="F")
-    system[np.diag_indices_from(system)] += diagonal + _JITTER
-    factor = cholesky(system, lower=True, overwrite_a=True)
-    inverse = lapack.dtrtri(factor, lower=True, overwrite_c=True)[0]
-    return inverse.T @ (inverse @ targets), np.einsum("ij,ij->j", inverse, inverse)
-
-
-def fit_ridge(kernel: Array, among: Array, targets: Array, weight: Array) -> Ridge:
-    """Return the coefficients of the landmarks, and what each row is told by all the others.
-
-    With the landmarks' kernel K = C Cᵀ, the rows' kernel times C⁻ᵀ are the columns Φ of a plain
-    ridge regression; leaving row i out divides its residual by 1 − h_i, where h is the diagonal of
-    what takes targets to predictions.
-    """
-    k, y, w = (torch.from_numpy(part) for part in (kernel, targets, weight))
-    eye = torch.eye(len(among), dtype=torch.float64)
-    factor = torch.linalg.cholesky(torch.from_numpy(among) + _JITTER * eye)
-    phi = torch.linalg.solve_triangular(factor, k.T, upper=False)
-    scaled = phi * w
-    gram, moment = scaled @ phi.T, scaled @ y
-    best: tuple[float, Tensor, Tensor, float] | None = None
-    for ridge in RIDGES:
-        inner = torch.linalg.cholesky(gram + ridge * eye)
-        solved = torch.cholesky_solve(moment, inner)
-        half = torch.linalg.solve_triangular(inner, phi, upper=False)
-        taken = (w * half.square().sum(dim=0)).clamp(max=1 - 1e-9)
-        left_out = y - (y - phi.T @ solved) / (1 - taken)[:, None]
-        error = float(w @ (left_out - y).square().sum(dim=1))
-        if best is None or error < best[0]:
-            best = error, solved, left_out, ridge
-    assert best is not None
-    coefficients = torch.linalg.solve_triangular(factor.T, best[1], upper=True)
-    return Ridge(coefficients.numpy(), best[2].numpy(), best[3])
-
-
 def _weights(targets: NDArray[Any], sample_weight: Array | None) -> Array:
     """Return what rows weigh, 1 on average."""
     weight = np.ones(len(targets)) if sample_weight is None else sample_weight
     return weight * (len(targets) / weight.sum())
-
-
-def _label_sharpness(scores: Array, truth: NDArray[np.bool_]) -> float:
-    """Return the s with the least log loss of sigmoid(s (2 z − 1))."""
-    margin = np.where(truth, 2 * scores - 1, 1 - 2 * scores)
-
-    def loss(log_sharpness: float) -> float:
-        return float(np.logaddexp(0, -np.exp(log_sharpness) * margin).sum())
-
-    return _least(loss)
-
-
-def _sharpness(scores: Array, labels: NDArray[np.int64], weight: Array) -> float:
-    """Return the s with the least log loss of softmax(s z)."""
-
-    def loss(log_sharpness: float) -> float:
-        z = np.exp(log_sharpness) * scores
-        own = np.take_along_axis(z, labels[:, None], axis=1)[:, 0]
-        return float(weight @ (logsumexp(z, axis=1) - own))
-
-    return _least(loss)
-
-
-def _least(loss: Callable[[float], float]) -> float:
-    """Return the sharpness whose logarithm has the least loss."""
-    bounds = tuple(np.log(SHARPNESS))
-    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))

@@ -17,7 +17,7 @@ from graphfilter.graph import Features
 from graphfilter.models.base import ConfigT
 from graphfilter.models.fitted import Fitted
 from graphfilter.models.layers import Draws, Input
-from graphfilter.operators import Operator
+from graphfilter.operators import Operator, takes_trees, tree_leaves
 
 # What a class gets that no training vertex has.
 NEVER = -20.0
@@ -106,8 +106,8 @@ class TreeNodes(Fitted[ConfigT]):
         columns = (x if isinstance(x, Tensor) else x.to_dense()).cpu().numpy()
         # A graph without edges has no averages of neighbours: they are 0, as of an isolated vertex.
         columns = np.pad(columns, ((0, 0), (0, max(0, self.n_features - columns.shape[1]))))
-        nodes = {name: getattr(self, name).cpu().numpy() for name in TREES}
-        rows = max(1, CELLS // len(nodes["roots"]))
+        nodes = {name: getattr(self, name).cpu() for name in TREES}
+        rows = max(1, CELLS // len(self.roots))
         parts = [
             self.answers(_leaves(nodes, part))
             for part in np.array_split(columns, len(columns) // rows + 1)
@@ -125,8 +125,12 @@ def within(index: Tensor, end: int) -> bool:
     return bool(((index >= 0) & (index < end)).all())
 
 
-def _leaves(nodes: Mapping[str, NDArray[Any]], columns: NDArray[Any]) -> NDArray[np.int64]:
-    """Send rows down all trees at once, one level per step; who is at a leaf stays there."""
+def _leaves(trees: Mapping[str, Tensor], columns: NDArray[Any]) -> NDArray[np.int64]:
+    """Send rows down all trees: compiled, or one level of all per step; at a leaf they stay."""
+    given = torch.from_numpy(np.ascontiguousarray(columns))
+    if takes_trees(given):
+        return tree_leaves(trees, given).numpy()
+    nodes = {name: tensor.numpy() for name, tensor in trees.items()}
     n_trees, (n_rows, width) = len(nodes["roots"]), columns.shape
     node = np.tile(nodes["roots"].astype(np.int64), n_rows)
     moving = np.arange(len(node))

@@ -29,6 +29,10 @@ from graphfilter.operators.kernels.native_residual import (
     residual_gradient as residual_gradient,
     takes_residual as takes_residual,
 )
+from graphfilter.operators.kernels.native_trees import (
+    takes_trees as takes_trees,
+    tree_leaves as tree_leaves,
+)
 from graphfilter.operators.kinds import (
     OPERATORS,
     adjacency,

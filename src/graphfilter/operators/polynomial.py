@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,11 @@ class Basis:
         r"""Return how :math:`B_{k+1}(P)` is made of :math:`B_k(P)` and :math:`B_{k-1}(P)`."""
         step, back = self.factors(k)
         return Step(step * self.scale, step * self.shift, -back)
+
+    @cache  # noqa: B019 - bases are few and small
+    def steps(self, degree: int) -> tuple[Step, ...]:
+        """Return all steps to a degree."""
+        return tuple(self.step_of(k) for k in range(degree))
 
     def factors(self, k: int) -> tuple[float, float]:
         """Return step and back of :math:`B_{k+1}`; the first product has neither."""
@@ -166,9 +172,9 @@ def _accumulate(
     ------
     weights, inner products : (K + 1, g);  x, against, sum : (n, g * c)
     """
-    shape = (len(x), weights.shape[1], x.shape[1] // weights.shape[1])
+    shape = (x.shape[0], weights.shape[1], x.shape[1] // weights.shape[1])
     if against is not None:
         against = against.reshape(shape).contiguous()
-    steps = [basis.step_of(k) for k in range(len(weights) - 1)]
+    steps = basis.steps(weights.shape[0] - 1)
     columns = x.reshape(shape).contiguous()
     return operator.kernel.apply_recurrence(columns, weights.contiguous(), steps, against)

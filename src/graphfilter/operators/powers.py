@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from torch import Tensor
 
 from graphfilter.operators.operator import Operator
+from graphfilter.runtime import blocks
 
 # Columns that are multiplied at a time, always: kernels round differently for other widths, and
 # hops must have the same bits however they are made. A row of so many is one line of a cache.
@@ -41,8 +42,7 @@ def stack_powers(operator: Operator, x: Tensor, n_hops: int) -> Tensor:
     hops = x.new_empty(x.shape[0], n_hops + 1, x.shape[1])
     hops[:, 0] = x
     buffers = x.new_empty(2, x.shape[0], COLUMNS)
-    for start in range(0, x.shape[1], COLUMNS):
-        here = slice(start, start + COLUMNS)
+    for here in blocks(x.shape[1], COLUMNS):
         for k, hop in enumerate(walk_powers(operator, x[:, here], n_hops, buffers), 1):
             hops[:, k, here] = hop
     return hops

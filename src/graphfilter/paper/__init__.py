@@ -1,25 +1,18 @@
 """*Adaptive Stacked Graph Filter*: its published numbers as data, and its experiments again.
 
-One file per table or figure, named after it: ``collect`` runs or measures what is not on record,
-``build`` makes the table or figure from the records, and ``TARGET`` at its end declares it. To add
-one, write such a file and list it in ``targets``. What several share: ``accuracy_table`` (Tables 2
-and 3), ``filter_dynamics`` (Figures 4 and 8), ``rewiring`` (Figure 3), ``collect``,
-``comparison`` and ``tables``. Runs are made by ``bench``.
+One file per table or figure, named after it, whose ``TARGET`` declares it: a ``RunTable`` says what
+the benchmark is to run and how the records are shown, a ``TaskTable`` what else is trained, a
+``MeasuredTarget`` what needs no training. To add one, write such a file and list it in ``targets``.
+What several share: ``accuracy_table`` (Tables 2 and 3), ``filter_dynamics`` (Figures 4 and 8),
+``rewired_table`` (Figure 3), ``collect``, ``comparison`` and ``tables``.
 """
 
-from graphfilter.paper.options import QUICK_EPOCHS, QUICK_RUNS, Options
-from graphfilter.paper.reproduction_page import write_reproduction
-from graphfilter.paper.tables import Rendered, make_table
-from graphfilter.paper.target import Target
-from graphfilter.paper.targets import TARGETS
-
-__all__ = [
-    "QUICK_EPOCHS",
-    "QUICK_RUNS",
-    "TARGETS",
-    "Options",
-    "Rendered",
-    "Target",
-    "make_table",
-    "write_reproduction",
-]
+from graphfilter.paper.options import (
+    QUICK_EPOCHS as QUICK_EPOCHS,
+    QUICK_RUNS as QUICK_RUNS,
+    Options as Options,
+)
+from graphfilter.paper.reproduction_page import write_reproduction as write_reproduction
+from graphfilter.paper.tables import Rendered as Rendered, make_table as make_table
+from graphfilter.paper.target import Target as Target
+from graphfilter.paper.targets import TARGETS as TARGETS

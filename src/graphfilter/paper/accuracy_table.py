@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 
-from graphfilter.bench import OnProgress, Record
-from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
+from graphfilter.bench import Pair, Record
+from graphfilter.paper.collect import pairs_of
 from graphfilter.paper.comparison import ComparedAccuracy, compare_chosen, compare_runs
 from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import (
@@ -17,7 +17,7 @@ from graphfilter.paper.published_accuracy import (
     SAME_ROW,
     Published,
 )
-from graphfilter.paper.records import read_target_records
+from graphfilter.paper.run_table import titles_of
 from graphfilter.paper.tables import Block, Rendered, Row
 from graphfilter.systems import get_system
 
@@ -49,85 +49,75 @@ OURS = tuple(dict.fromkeys((*SYSTEMS, *CODE)))
 
 @dataclass(frozen=True)
 class AccuracyTable:
-    """One of the two tables.
+    """What is run and shown of the two; a :class:`RunTable` takes its ``pairs`` and ``show``.
 
     Attributes
     ----------
     datasets : tuple of str
         The paper's columns.
-    beside : tuple of str
-        Further columns, which the paper does not have.
-    variants : tuple of str
-        Further columns still, of --variants.
     fixed : tuple of str
         Columns that the paper's authors ran on the Geom-GCN splits.
-    quick : tuple of str
-        The columns of a quick look.
+    systems, ours : tuples of str
+        What is run on stratified splits, and on those.
+    others, variants : tuples of str
+        What is run of the Literature, and of its variants.
     """
 
-    name: str
     title: str
     datasets: tuple[str, ...]
     published: Published
     literature: Published
-    quick: tuple[str, ...]
-    beside: tuple[str, ...] = ()
-    variants: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
+    systems: tuple[str, ...] = SYSTEMS
+    ours: tuple[str, ...] = OURS
+    others: tuple[str, ...] = LITERATURE
+    variants: tuple[str, ...] = VARIANTS
 
-    def columns(self, options: Options) -> tuple[str, ...]:
-        if options.quick:
-            return self.quick
-        return (*self.datasets, *self.beside, *(self.variants if options.variants else ()))
-
-    def collect(self, folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
-        """Run what is not on record; return notes on what was left out."""
-        datasets, notes = at_hand(self.columns(options))
+    def pairs(self, datasets: Sequence[str], options: Options) -> list[Pair]:
+        """List what to run."""
         # The large ones first: the last process to end is then a short one.
         datasets = sorted(datasets, key=_weight, reverse=True)
         fixed = [d for d in datasets if d in self.fixed]
         pairs = []
         for scaling in SCALINGS:
-            pairs += pairs_of(datasets, SYSTEMS, options, scaling=scaling)
+            pairs += pairs_of(datasets, self.systems, options, scaling=scaling)
             if options.variants:
-                pairs += pairs_of(fixed, OURS, options, scaling=scaling, split_rule="fixed")
+                pairs += pairs_of(fixed, self.ours, options, scaling=scaling, split_rule="fixed")
         reported = [d for d in datasets if self._is_reported_on(d)]
         if options.literature:
-            pairs += pairs_of(reported, LITERATURE, options, split_rule="fixed")
+            pairs += pairs_of(reported, self.others, options, split_rule="fixed")
         if options.variants:
-            pairs += pairs_of(reported, VARIANTS, options, split_rule="fixed")
-        collect_runs(folder, self.name, pairs, options, on_progress)
-        return notes
+            pairs += pairs_of(reported, self.variants, options, split_rule="fixed")
+        return pairs
 
-    def build(self, folder: Path, options: Options) -> Rendered:
-        """Build the table from the records of a folder."""
-        records = read_target_records(folder, options.file_name(self.name))
+    def show(self, records: Sequence[Record], datasets: Sequence[str]) -> Rendered:
+        """Show our experiments beside what is printed, and the Literature rows."""
         ours = "Our experiments, {}; stratified 0.6/0.2/0.2 splits"
-        blocks = [self._block(records, ours.format(CHOSEN_TITLE), SYSTEMS, self.published)]
+        cells = partial(self._block, records, datasets)
+        blocks = [cells(ours.format(CHOSEN_TITLE), self.systems, self.published)]
         blocks += [
-            self._block(records, ours.format(text), SYSTEMS, self.published, scaling=scaling)
+            cells(ours.format(text), self.systems, self.published, scaling=scaling)
             for scaling, text in SCALINGS.items()
         ]
         heading = f"Our experiments, {CHOSEN_TITLE}; {GEOM_GCN_SPLITS}, the authors' on these"
-        fixed = self._block(records, heading, OURS, self.published, split_rule="fixed")
+        fixed = cells(heading, self.ours, self.published, split_rule="fixed")
         blocks += [fixed] if fixed.columns else []
-        return Rendered(self.title, (*blocks, *self._literature(records)))
+        return Rendered(self.title, (*blocks, *self._literature(records, datasets)))
 
-    def _literature(self, records: Sequence[Record]) -> list[Block]:
+    def _literature(self, records: Sequence[Record], datasets: Sequence[str]) -> list[Block]:
         """Return the Literature rows: as printed, and run where they were."""
-        there = {record.dataset for record in records}
-        datasets = [d for d in self.datasets if d in there]
+        theirs = [d for d in datasets if d in self.datasets]
         printed = [
-            Row(title, tuple(self.literature[system].get(d, "(not avail.)") for d in datasets))
+            Row(title, tuple(self.literature[system].get(d, "(not avail.)") for d in theirs))
             for system, title in LITERATURE_TITLES.items()
         ]
-        titles = tuple(DATASET_TITLES.get(d, d) for d in datasets)
-        blocks = [Block("Literature, as printed in the paper", titles, tuple(printed))]
+        blocks = [Block("Literature, as printed in the paper", titles_of(theirs), tuple(printed))]
         heading = f"Literature, run here, features divided by their row's sum; {GEOM_GCN_SPLITS}"
         block = self._block(
             records,
+            datasets,
             heading,
-            (*LITERATURE, *VARIANTS),
+            (*self.others, *self.variants),
             self.literature,
             scaling="row",
             split_rule="fixed",
@@ -140,6 +130,7 @@ class AccuracyTable:
     def _block(
         self,
         records: Sequence[Record],
+        datasets: Sequence[str],
         heading: str,
         systems: tuple[str, ...],
         published: Published,
@@ -149,12 +140,11 @@ class AccuracyTable:
     ) -> Block:
         """Make a block; without a scaling each cell has the one that validation chose."""
         there = {r.dataset for r in records if r.model in systems and r.split_rule == split_rule}
-        known = (*self.datasets, *self.variants, *self.beside)
-        datasets = [d for d in known if d in there]
-        if systems == OURS:
+        datasets = [d for d in datasets if d in there]
+        if systems == self.ours:
             datasets = [d for d in datasets if d in self.fixed]
         rows = []
-        always = {*SYSTEMS, *LITERATURE}
+        always = {*self.systems, *self.others}
         for system in systems:
             # Both readings of dropout, and all variants, are compared with the one number printed.
             same = {**CODE, **SAME_ROW}.get(system, system)

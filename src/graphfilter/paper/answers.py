@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphfilter.bench import OnProgress
 from graphfilter.errors import DataFileError
 from graphfilter.paper import last_epoch, settings, table2, table3, table4, table5, theta
 from graphfilter.paper.comparison import ComparedAccuracy
@@ -27,10 +26,9 @@ from graphfilter.paper.published_accuracy import (
     Accuracy,
 )
 from graphfilter.paper.tables import Block, Rendered, Row
-from graphfilter.paper.target import Target
+from graphfilter.paper.target import MeasuredTarget, measure_nothing
 from graphfilter.systems import get_system
 
-NAME = "answers"
 # Where a printed number may have been measured; those of the paper's own setting come first.
 SOURCES = (table2, table3, last_epoch, table4, table5, settings, theta)
 ELSEWHERE = "Geom-GCN splits"
@@ -60,11 +58,6 @@ class Measured:
     cell: ComparedAccuracy
     system: str
     setting: str
-
-
-def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
-    """Collect nothing: everything is on record for other targets."""
-    return []
 
 
 def build(folder: Path, options: Options) -> Rendered:
@@ -157,11 +150,11 @@ def _depths(base: str, answer: Answer) -> Block:
     return Block(heading, tuple(f"{depth} filters" for depth in DEPTHS), tuple(rows), "Printed")
 
 
-TARGET = Target(
-    NAME,
-    "every printed accuracy and what gives it",
-    collect,
-    build,
-    is_trained=False,
+TARGET = MeasuredTarget(
+    name="answers",
+    summary="every printed accuracy and what gives it",
+    # Everything is on record for other targets.
+    measure=measure_nothing,
+    show=build,
     has_quick=False,
 )

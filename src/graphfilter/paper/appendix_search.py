@@ -9,28 +9,24 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
-from multiprocessing import get_context
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
-from graphfilter.bench import Found, GraphLoader, OnProgress, SearchProgress, search
+from graphfilter.bench import Found, GraphLoader, SearchProgress, search
 from graphfilter.metrics import corrected_t_test
-from graphfilter.paper.collect import at_hand, report
 from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import CHOSEN, DATASET_TITLES, LOW, MIDDLE_AND_HIGH
-from graphfilter.paper.records import append_json_line, read_lines_of
+from graphfilter.paper.run_table import Say, TaskTable
 from graphfilter.paper.tables import Block, Rendered, Row
-from graphfilter.paper.target import Target
-from graphfilter.runtime import pick_device
-from graphfilter.storage import convert, find_lines
+from graphfilter.storage import convert
 
-NAME = "search"
+# One of each range of frequencies; --variants searches them all.
 DATASETS = ("cora", "wisconsin", "chameleon")
-QUICK = ("wisconsin",)
+EVERY = (*LOW, *MIDDLE_AND_HIGH)
 TRIALS = 50
 QUICK_TRIALS = 3
 NOTE = "One split each; the validation part chose. The paper reports with its one setting."
@@ -55,93 +51,55 @@ class SearchRecord:
     best: Found
     split: int = 0
 
+    @property
+    def task(self) -> tuple[str, int]:
+        return self.dataset, self.split
 
-@dataclass(frozen=True)
-class Task:
-    """One search that is to be made; the seed is the split's number."""
-
-    dataset: str
-    split: int
-    trials: int
-    storage: Path
-    device: str
-    max_epochs: int | None
-
-
-def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
-    """Search what is not on record; return notes on what was left out."""
-    named = (*LOW, *MIDDLE_AND_HIGH) if options.variants else DATASETS
-    datasets, notes = at_hand(QUICK if options.quick else named)
-    name = options.file_name(NAME)
-    known = _read(folder, name) if find_lines(folder, name) else []
-    done = {(record.dataset, record.split) for record, _ in known}
-    tasks = [
-        Task(
-            dataset,
-            split,
-            QUICK_TRIALS if options.quick else TRIALS,
-            folder / f"{name}-{dataset}-{split}.sqlite",
-            pick_device(options.device),
-            options.max_epochs,
-        )
-        for split in range(options.n_runs if options.variants else 1)
-        for dataset in datasets
-        if (dataset, split) not in done
-    ]
-    for record in _search_all(tasks, options.jobs, on_progress):
-        append_json_line(folder, name, asdict(record))
-    return notes
+    @classmethod
+    def from_json(cls, line: bytes) -> Self:
+        """Read one line; what cannot be shown raises."""
+        record = convert(cls, json.loads(line))
+        for found in (record.default, record.best):
+            _cells(found)
+        return record
 
 
-def _search_all(
-    tasks: Sequence[Task], jobs: int, on_progress: OnProgress | None
-) -> Iterator[SearchRecord]:
-    """Make the searches, ``jobs`` at a time, and yield each as it ends."""
-    if min(jobs, len(tasks)) <= 1:
-        for i, task in enumerate(tasks):
-
-            def on_trial(progress: SearchProgress, i: int = i, task: Task = task) -> None:
-                done = f"{progress.n_done} of {task.trials} trials"
-                report(on_progress, i, len(tasks), f"searching {task.dataset}: {done}")
-
-            yield _search_one(task, on_trial)
-        return
-    # Spawned: a forked process must not use torch's threads or CUDA.
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        waiting = [pool.submit(_search_one, task) for task in tasks]
-        for i, ended in enumerate(as_completed(waiting)):
-            record = ended.result()
-            report(on_progress, i + 1, len(tasks), f"searched {record.dataset}")
-            yield record
+def tasks(datasets: Sequence[str], options: Options) -> list[tuple[str, int]]:
+    """List the datasets and splits to search."""
+    n_splits = options.n_runs if options.variants else 1
+    return [(dataset, split) for split in range(n_splits) for dataset in datasets]
 
 
-def _search_one(
-    task: Task, on_trial: Callable[[SearchProgress], None] | None = None
-) -> SearchRecord:
-    graph, _ = GraphLoader()(task.dataset)
+def search_one(task: tuple[str, int], folder: Path, options: Options, say: Say) -> SearchRecord:
+    """Search for a setting; the seed is the split's number, and the study in the folder resumes."""
+    dataset, split = task
+    trials = QUICK_TRIALS if options.quick else TRIALS
+
+    def on_trial(progress: SearchProgress) -> None:
+        say(f"searching {dataset}: {progress.n_done} of {trials} trials")
+
+    graph, _ = GraphLoader()(dataset)
     result = search(
         graph,
         "sgf",
-        trials=task.trials,
-        split=task.split,
-        seed=task.split,
-        storage=task.storage,
+        trials=trials,
+        split=split,
+        seed=split,
+        storage=folder / f"{options.file_name(TARGET.name)}-{dataset}-{split}.sqlite",
         scaling="row",
-        device=task.device,
-        max_epochs=task.max_epochs,
+        device=options.device,
+        max_epochs=options.max_epochs,
         on_trial=on_trial,
     )
     return SearchRecord(
-        task.dataset, task.trials, result.n_complete, result.n_pruned, result.n_failed,
-        default=result.default, best=result.best, split=task.split,
+        dataset, trials, result.n_complete, result.n_pruned, result.n_failed,
+        default=result.default, best=result.best, split=split,
     )  # fmt: skip
 
 
-def build(folder: Path, options: Options) -> Rendered:
+def show(records: Sequence[SearchRecord], datasets: Sequence[str]) -> Rendered:
     """Show which setting won, next to the one the paper reports with, and what it gains."""
-    found = _read(folder, options.file_name(NAME))
-    blocks = [block for record, block in found if record.split == 0]
-    records = [record for record, _ in found]
+    blocks = [_settings(record) for record in records if record.split == 0]
     several = any(record.split for record in records)
     if several:
         blocks.append(_gains(records))
@@ -176,13 +134,7 @@ def _mean(values: Sequence[float]) -> str:
     return f"{np.mean(values):.2f} ± {np.std(values):.2f}"
 
 
-def _read(folder: Path, name: str) -> list[tuple[SearchRecord, Block]]:
-    return read_lines_of(folder, name, _read_line, "a search's record")
-
-
-def _read_line(line: bytes) -> tuple[SearchRecord, Block]:
-    """Read one line, and what is shown of it; what cannot be shown raises."""
-    record = convert(SearchRecord, json.loads(line))
+def _settings(record: SearchRecord) -> Block:
     rows = (
         Row("the paper's setting", _cells(record.default)),
         Row("search's best", _cells(record.best)),
@@ -192,7 +144,7 @@ def _read_line(line: bytes) -> tuple[SearchRecord, Block]:
         f"{record.pruned} given up early, {record.failed} failed"
     )
     columns = (*CHOSEN, "validation", "test")
-    return record, Block(heading, columns, rows, first_column="Setting", verbatim_columns=True)
+    return Block(heading, columns, rows, first_column="Setting", verbatim_columns=True)
 
 
 def _cells(found: Found) -> tuple[str, ...]:
@@ -201,4 +153,15 @@ def _cells(found: Found) -> tuple[str, ...]:
     return (*setting, *scores)
 
 
-TARGET = Target(NAME, "the search of hyper-parameters (appendix B.2)", collect, build)
+TARGET = TaskTable(
+    name="search",
+    summary="the search of hyper-parameters (appendix B.2)",
+    datasets=EVERY,
+    variants=tuple(dataset for dataset in EVERY if dataset not in DATASETS),
+    quick=("wisconsin",),
+    pairs=tasks,
+    run=search_one,
+    read_line=SearchRecord.from_json,
+    what="a search's record",
+    show=show,
+)

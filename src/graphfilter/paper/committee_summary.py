@@ -8,8 +8,8 @@ from pathlib import Path
 from graphfilter.paper.committee_table import (
     DATASETS,
     ELSEWHERE,
-    NAME,
     SYSTEM,
+    TARGET,
     against_best_member,
     best_other,
     metric_of,
@@ -42,7 +42,7 @@ def summarise(folder: Path) -> str:
     >>> len(SHOWN)
     11
     """
-    records = [r for r in read_target_records(folder, NAME) if r.ok]
+    records = [r for r in read_target_records(folder, TARGET.name) if r.ok]
     others = list(known_records(folder, ELSEWHERE).values())
     runs = {dataset: runs_of(records, dataset, SYSTEM) for dataset in DATASETS}
     ours = {d: compare_accuracy(found, metric=metric_of(d)) for d, found in runs.items()}

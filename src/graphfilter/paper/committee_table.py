@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from scipy.stats import rankdata
 
-from graphfilter.bench import OnProgress, Record, divide_name
+from graphfilter.bench import Pair, Record, divide_name
 from graphfilter.metrics import corrected_t_test, mean_interval
-from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
+from graphfilter.paper.collect import pairs_of
 from graphfilter.paper.comparison import ComparedAccuracy, compare_accuracy
 from graphfilter.paper.options import Options
-from graphfilter.paper.records import known_records, read_target_records
+from graphfilter.paper.run_table import RunTable
 from graphfilter.paper.settings import printed
 from graphfilter.paper.tables import Block, Rendered, Row
-from graphfilter.paper.target import Target
 from graphfilter.systems import COMMITTEE, get_system
 
-NAME = "committee"
 SYSTEM, LOW = "committee", "committee-low"
 # Its forms and its members alone are no other systems.
 OWN = (SYSTEM, "only-")
@@ -32,7 +29,6 @@ STRATIFIED = (
 )  # fmt: skip
 FIXED = ("chameleon_filtered", "squirrel_filtered", "minesweeper", "tolokers")
 DATASETS = {**dict.fromkeys(STRATIFIED, "stratified"), **dict.fromkeys(FIXED, "fixed")}
-QUICK = {"cora": "stratified"}
 # Datasets of two classes, one of them rare.
 BY_AUC = ("minesweeper", "tolokers")
 SCALING = "auto"
@@ -69,27 +65,20 @@ NOTES = (
 )
 
 
-def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
-    """Run what is not on record; return notes on what was left out."""
-    wanted = QUICK if options.quick else DATASETS
-    datasets, notes = at_hand(wanted)
-    pairs = [
+def pairs(datasets: Sequence[str], options: Options) -> list[Pair]:
+    return [
         pair
         for dataset in datasets
         for pair in pairs_of(
-            [dataset], [SYSTEM, LOW], options, scaling=SCALING, split_rule=wanted[dataset]
+            [dataset], [SYSTEM, LOW], options, scaling=SCALING, split_rule=_rule(dataset)
         )
     ]
-    collect_runs(folder, NAME, pairs, options, on_progress)
-    return notes
 
 
-def build(folder: Path, options: Options) -> Rendered:
-    """Make the tables from the records of a folder."""
-    records = [r for r in read_target_records(folder, options.file_name(NAME)) if r.ok]
-    others = list(known_records(folder, ELSEWHERE).values())
-    there = {r.dataset for r in records if r.model == SYSTEM}
-    datasets = [d for d in dict.fromkeys((*DATASETS, *QUICK)) if d in there]
+def show(records: Sequence[Record], datasets: Sequence[str], others: Sequence[Record]) -> Rendered:
+    """Show the committee beside the others on record, and what its members add."""
+    records = [r for r in records if r.ok]
+    datasets = [d for d in datasets if runs_of(records, d, SYSTEM)]
     members = [m for m in COMMITTEE.members if any(m.name in r.members for r in records)]
     scores, checks, lost, shares = [], [], [], []
     for dataset in datasets:
@@ -308,7 +297,7 @@ def runs_of(records: Sequence[Record], dataset: str, system: str) -> list[Record
 
 
 def _rule(dataset: str) -> str:
-    return {**QUICK, **DATASETS}[dataset]
+    return DATASETS.get(dataset, "stratified")
 
 
 def metric_of(dataset: str) -> str:
@@ -316,6 +305,13 @@ def metric_of(dataset: str) -> str:
     return "roc_auc" if dataset in BY_AUC else "accuracy"
 
 
-TARGET = Target(
-    NAME, "the committee on every dataset (beyond the paper)", collect, build, is_variant=True
+TARGET = RunTable(
+    name="committee",
+    summary="the committee on every dataset (beyond the paper)",
+    datasets=tuple(DATASETS),
+    quick=("cora",),
+    pairs=pairs,
+    show=show,
+    beside=ELSEWHERE,
+    is_variant=True,
 )

@@ -3,47 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from graphfilter.bench import OnProgress, Record
+from graphfilter.bench import Pair, Record
 from graphfilter.drawing import COLOURS, FAINT, FREQUENCY_AXIS, GREY, unframe
 from graphfilter.filters import StackedFilter
-from graphfilter.paper.collect import at_hand, collect_runs, pairs_of
+from graphfilter.paper.collect import pairs_of
 from graphfilter.paper.comparison import compare_accuracy, compare_runs, select
 from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import DATASET_TITLES, TABLE_5
-from graphfilter.paper.records import read_target_records
+from graphfilter.paper.run_table import RunTable, titles_of
 from graphfilter.paper.tables import Block, Rendered, Row
-from graphfilter.paper.target import Target
 from graphfilter.storage import matches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NAME = "fig-filters"
-DATASETS = ("cora", "wisconsin", "bipartite")
-QUICK = ("wisconsin", "bipartite")
 ROWS = {"sgf": "from Ã", "sgf-laplacian": "from L"}
 
 
-def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
-    """Run what is not on record; return notes on what was left out."""
-    datasets, notes = at_hand(QUICK if options.quick else DATASETS)
-    pairs = pairs_of(datasets, ROWS, options)
-    collect_runs(folder, NAME, pairs, options, on_progress)
-    return notes
+def pairs(datasets: Sequence[str], options: Options) -> list[Pair]:
+    return pairs_of(datasets, ROWS, options)
 
 
-def build(folder: Path, options: Options) -> Rendered:
-    """Draw the figure from the filters in the records of a folder."""
-    records = read_target_records(folder, options.file_name(NAME))
-    there = {record.dataset for record in records if record.model in ROWS}
-    datasets = [d for d in dict.fromkeys((*DATASETS, *QUICK)) if d in there]
+def show(records: Sequence[Record], datasets: Sequence[str]) -> Rendered:
+    """Draw the figure from the filters on record."""
     # The paper prints the accuracy of one of the two starts, in Table 5.
     printed = {"sgf": TABLE_5["sgf"]}
     rows = [
@@ -55,8 +43,7 @@ def build(folder: Path, options: Options) -> Rendered:
         )
         for system, title in ROWS.items()
     ]
-    titles = tuple(DATASET_TITLES.get(d, d) for d in datasets)
-    block = Block("Test accuracy over the runs drawn", titles, tuple(rows))
+    block = Block("Test accuracy over the runs drawn", titles_of(datasets), tuple(rows))
     title = "Figure 2: filters before training and learned, from Ã and from L"
     return Rendered(title, (block,), draw(records, datasets) if datasets else None)
 
@@ -123,4 +110,11 @@ def _draw_panel(axes: Axes, records: Sequence[Record]) -> None:
     unframe(axes)
 
 
-TARGET = Target(NAME, "filters learned from Ã and from L (Figure 2)", collect, build)
+TARGET = RunTable(
+    name="fig-filters",
+    summary="filters learned from Ã and from L (Figure 2)",
+    datasets=("cora", "wisconsin", "bipartite"),
+    quick=("wisconsin", "bipartite"),
+    pairs=pairs,
+    show=show,
+)

@@ -108,7 +108,7 @@ def _draw_line(
     draw_line(axes, shares, cells, place, title, bold=bold, dashed=second)
 
 
-TABLE = RewiredTable(
+TARGET = RewiredTable(
     name="fig-noise",
     summary="accuracy when edges are swapped at random (Figure 3)",
     datasets=("photo_lcc", "pubmed", "citeseer", "cora"),
@@ -120,4 +120,3 @@ TABLE = RewiredTable(
     pairs=pairs,
     show=show,
 )
-TARGET = TABLE.target

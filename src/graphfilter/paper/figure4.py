@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 from graphfilter.paper.filter_dynamics import FilterDynamics
-from graphfilter.paper.target import Target
 
-FIGURE = FilterDynamics(
-    "fig-dynamics", "Figure 4: dynamics of α and β from the fixed start at 0.5", "sgf", {}
-)
-TARGET = Target(
-    FIGURE.name, "α and β while training, from 0.5 (Figure 4)", FIGURE.collect, FIGURE.build
-)
+FIGURE = FilterDynamics("Figure 4: dynamics of α and β from the fixed start at 0.5", "sgf")
+TARGET = FIGURE.target("fig-dynamics", "α and β while training, from 0.5 (Figure 4)")

@@ -5,23 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphfilter.bench import OnProgress
 from graphfilter.drawing import COLOURS, GREY
 from graphfilter.paper.options import Options
 from graphfilter.paper.tables import Rendered
-from graphfilter.paper.target import Target
+from graphfilter.paper.target import MeasuredTarget, measure_nothing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NAME = "fig-blocks"
 ORDER = 4
-
-
-def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
-    """Collect nothing: the diagrams show no data."""
-    return []
 
 
 def build(folder: Path, options: Options) -> Rendered:
@@ -91,6 +84,10 @@ def _skip(
     axes.text(at + 0.08, -0.78, label, ha="left", va="center", fontsize=11)
 
 
-TARGET = Target(
-    NAME, "block diagrams (Figures 1, 5)", collect, build, is_trained=False, has_quick=False
+TARGET = MeasuredTarget(
+    name="fig-blocks",
+    summary="block diagrams (Figures 1, 5)",
+    measure=measure_nothing,
+    show=build,
+    has_quick=False,
 )

@@ -19,7 +19,7 @@ from graphfilter.paper.collect import at_hand, report
 from graphfilter.paper.options import Options
 from graphfilter.paper.records import read_lines_of
 from graphfilter.paper.tables import Rendered
-from graphfilter.paper.target import Target
+from graphfilter.paper.target import MeasuredTarget
 from graphfilter.spectral import estimate_label_frequency, frequency_range, label_frequency
 from graphfilter.storage import atomic_file, convert
 
@@ -226,10 +226,9 @@ def build(folder: Path, options: Options) -> Rendered:
     return Rendered(title, figure=draw(records) if records else None, notes=(ENCODING,))
 
 
-TARGET = Target(
-    NAME,
-    "label frequency estimated from few labels (Figures 6, 7)",
-    collect,
-    build,
-    is_trained=False,
+TARGET = MeasuredTarget(
+    name=NAME,
+    summary="label frequency estimated from few labels (Figures 6, 7)",
+    measure=collect,
+    show=build,
 )

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.bench import GraphLoader, OnProgress, current_versions, draw_split
-from graphfilter.paper.collect import at_hand, report
+from graphfilter.bench import GraphLoader, current_versions, draw_split
 from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import DATASET_TITLES
-from graphfilter.paper.records import append_json_line, read_lines_of
+from graphfilter.paper.run_table import Say, TaskTable
 from graphfilter.paper.tables import Rendered
 from graphfilter.runtime import device_title, pick_device
-from graphfilter.storage import convert, find_lines
+from graphfilter.storage import convert
 from graphfilter.systems import Prepared, get_system, train_system
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
-DATASETS = ("cora", "wisconsin")
-QUICK = ("wisconsin",)
 EPOCHS_BETWEEN = 20
 # More blocks than this would be too small to read.
 MOST_BLOCKS = 16
@@ -52,6 +49,10 @@ class DynamicsRecord:
     device: str
     versions: dict[str, str] = field(default_factory=current_versions)
 
+    @property
+    def task(self) -> tuple[str, str]:
+        return self.dataset, self.model
+
     @classmethod
     def from_json(cls, line: str | bytes) -> Self:
         """Read one line; ValueError or TypeError if it is not such a record."""
@@ -64,7 +65,7 @@ class DynamicsRecord:
 
 @dataclass(frozen=True)
 class FilterDynamics:
-    """One of the two figures.
+    """What is run and drawn of one of the two figures.
 
     Attributes
     ----------
@@ -74,27 +75,31 @@ class FilterDynamics:
         Test accuracies in % that the paper states of the runs it draws.
     """
 
-    name: str
     title: str
     model: str
-    published: dict[str, float]
+    published: dict[str, float] = field(default_factory=dict)
 
-    def collect(self, folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
-        """Train what is not on record; return notes on what was left out."""
-        datasets, notes = at_hand(QUICK if options.quick else DATASETS)
-        name = options.file_name(self.name)
-        done = {r.dataset for r in self._read(folder, name)} if find_lines(folder, name) else set()
-        for i, dataset in enumerate(datasets):
-            if dataset in done:
-                continue
-            report(on_progress, i, len(datasets), f"{dataset}: {self.model}")
-            record = record_dynamics(dataset, self.model, options)
-            append_json_line(folder, name, asdict(record))
-        return notes
+    def target(self, name: str, summary: str) -> TaskTable:
+        """Return the figure's target."""
+        return TaskTable(
+            name=name,
+            summary=summary,
+            datasets=("cora", "wisconsin"),
+            quick=("wisconsin",),
+            pairs=self.tasks,
+            run=record_dynamics,
+            read_line=DynamicsRecord.from_json,
+            what=f"a record of {name}",
+            show=self.show,
+        )
 
-    def build(self, folder: Path, options: Options) -> Rendered:
-        """Draw the figure from the records of a folder."""
-        records = self._read(folder, options.file_name(self.name))
+    def tasks(self, datasets: Sequence[str], options: Options) -> list[tuple[str, str]]:
+        """List what to train."""
+        return [(dataset, self.model) for dataset in datasets]
+
+    def show(self, records: Sequence[DynamicsRecord], datasets: Sequence[str]) -> Rendered:
+        """Draw the figure, and say what each run reached."""
+        records = [record for record in records if record.model == self.model]
         notes = []
         for r in records:
             stated = self.published.get(r.dataset)
@@ -107,19 +112,17 @@ class FilterDynamics:
         figure = draw(records, self.published) if records else None
         return Rendered(self.title, figure=figure, notes=tuple(notes))
 
-    def _read(self, folder: Path, name: str) -> list[DynamicsRecord]:
-        found = read_lines_of(folder, name, DynamicsRecord.from_json, f"a record of {self.name}")
-        return [record for record in found if record.model == self.model]
 
-
-def record_dynamics(dataset: str, model: str, options: Options) -> DynamicsRecord:
+def record_dynamics(
+    task: tuple[str, str], folder: Path, options: Options, say: Say
+) -> DynamicsRecord:
     """Train one run (seed 0, split 0, the paper's setting) and keep its α and β."""
+    dataset, model = task
+    say(f"{dataset}: {model}")
     device = pick_device(options.device)
     graph, _ = GraphLoader()(dataset)
     split = draw_split(graph, "stratified", SEED)
-    system = get_system(model)
-    if options.max_epochs is not None:
-        system = system.with_(max_epochs=options.max_epochs)
+    system = get_system(model).limited(options.max_epochs)
     prepared = Prepared.of(graph, scaling="row", device=device)
     (outcome,) = train_system(prepared, system, [split], [SEED])
     right = outcome.probabilities.argmax(axis=1) == graph.labels

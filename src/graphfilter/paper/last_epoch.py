@@ -9,45 +9,41 @@ keeps the directions of links, which of the three only GCN can take here.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
-from graphfilter.bench import GraphLoader, OnProgress, draw_split
-from graphfilter.errors import ConfigError
+from graphfilter.bench import GraphLoader, draw_split
 from graphfilter.graph import Graph
 from graphfilter.metrics import score_parts
-from graphfilter.paper.collect import at_hand, report
 from graphfilter.paper.comparison import ComparedAccuracy
 from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import LITERATURE_2, LITERATURE_3, LITERATURE_TITLES
-from graphfilter.paper.records import append_json_line, read_lines_of
+from graphfilter.paper.run_table import Say, TaskTable
 from graphfilter.paper.tables import Block, Rendered, Row
-from graphfilter.paper.target import Target
 from graphfilter.runtime import pick_device
 from graphfilter.splits import Split
-from graphfilter.storage import convert, find_lines
+from graphfilter.storage import convert
 from graphfilter.systems import Prepared, get_system, train_system
 
-NAME = "last-epoch"
 SYSTEM = "gcn-pei-directed"
 # The systems by the printed row they are of; the further embeddings run with --variants only.
 SYSTEMS = {SYSTEM: "gcn", "gat-pei": "gat", "geom-gcn": "geom-gcn"}
 VARIANTS = {"geom-gcn-p": "geom-gcn", "geom-gcn-s": "geom-gcn"}
 # Neither needs a package that may be missing.
-QUICK_SYSTEMS = {name: SYSTEMS[name] for name in (SYSTEM, "geom-gcn")}
+QUICK_SYSTEMS = (SYSTEM, "geom-gcn")
 # With directions, for GCN, and without. Chameleon's links are at hand without their directions, and
-# those of Citeseer have none.
-DATASETS = {
+# those of Citeseer and Cora have none.
+UNDIRECTED = {
     "wisconsin_directed": "wisconsin",
     "cornell_geomgcn_directed": "cornell_geomgcn",
     "texas_directed": "texas",
-    "cora": "cora",
-    "citeseer": "citeseer",
 }
-QUICK = {"texas_directed": "texas"}
+DATASETS = (*(name for both in UNDIRECTED.items() for name in both), "cora", "citeseer")
 SPLIT_RULE = "fixed"
 ROWS = {
     "best": "weights of the best epoch",
@@ -80,62 +76,51 @@ class LastEpoch:
     last: float
     system: str = SYSTEM
 
+    @property
+    def task(self) -> tuple[str, str, int]:
+        return self.system, self.dataset, self.run
 
-def collect(folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
-    """Run what is not on record; return notes on what was left out."""
-    device = pick_device(options.device)
-    pairs, notes = pairs_to_run(options)
-    name = options.file_name(NAME)
-    known = _read(folder, name) if find_lines(folder, name) else []
-    done = {(record.system, record.dataset, record.run) for record in known}
-    load = GraphLoader()
-    for i, (system, dataset) in enumerate(pairs):
-        graph, _ = load(dataset)
-        prepared = Prepared.of(graph, scaling="row", device=device)
-        for run in range(options.n_runs):
-            report(on_progress, i, len(pairs), f"{system} on {dataset}: run {run}")
-            if (system, dataset, run) not in done:
-                try:
-                    record = train_twice(prepared, system, dataset, run, options.max_epochs)
-                except ConfigError as error:
-                    # GAT asks for PyTorch Geometric, without which the others still run.
-                    notes.append(f"{system} left out: {error}")
-                    break
-                append_json_line(folder, name, asdict(record))
-    return list(dict.fromkeys(notes))
+    @classmethod
+    def from_json(cls, line: bytes) -> Self:
+        """Read one line; ValueError or TypeError if it is not such a record."""
+        return convert(cls, json.loads(line))
 
 
-def pairs_to_run(options: Options) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return which system to run on which dataset, and notes on datasets that are not at hand."""
-    systems = QUICK_SYSTEMS if options.quick else SYSTEMS
-    if options.variants and not options.quick:
-        systems = {**systems, **VARIANTS}
-    chosen = QUICK if options.quick else DATASETS
-    found, notes = at_hand(dict.fromkeys([*chosen, *chosen.values()]))
-    pairs = [
-        (system, dataset)
-        for system in systems
-        for dataset in _datasets_of(system, chosen)
-        if dataset in found
+def tasks(datasets: Sequence[str], options: Options) -> list[tuple[str, str, int]]:
+    """List the systems, their datasets and runs."""
+    systems = {**SYSTEMS, **VARIANTS} if options.variants else SYSTEMS
+    return [
+        (system, dataset, run)
+        for system in (QUICK_SYSTEMS if options.quick else systems)
+        for dataset in _of_system(system, datasets)
+        for run in range(options.n_runs)
     ]
-    return pairs, notes
 
 
-def _datasets_of(system: str, chosen: Mapping[str, str]) -> list[str]:
+def _of_system(system: str, datasets: Iterable[str]) -> list[str]:
     """Return the datasets of a system: with directions where it can take them."""
-    return list(chosen if system == SYSTEM else chosen.values())
+    others = UNDIRECTED.values() if system == SYSTEM else UNDIRECTED.keys()
+    return [dataset for dataset in datasets if dataset not in others]
 
 
-def train_twice(
-    prepared: Prepared, system: str, dataset: str, run: int, max_epochs: int | None = None
-) -> LastEpoch:
+@lru_cache(maxsize=1)
+def _prepare(dataset: str, device: str) -> Prepared:
+    """Prepare a dataset once for its runs, which follow each other."""
+    graph, _ = GraphLoader()(dataset)
+    return Prepared.of(graph, scaling="row", device=device)
+
+
+def train_twice(task: tuple[str, str, int], folder: Path, options: Options, say: Say) -> LastEpoch:
     """Train as usual, and again for as many epochs without looking at validation.
 
     The seed is the same, so that the second training goes the same way and ends with the weights
     that the first one had when it stopped: to the bit on a CPU. On a GPU sums of edges may be in
     any order, and then only the number of epochs is sure to be the same.
     """
-    trained = get_system(system).for_dataset(dataset).limited(max_epochs)
+    system, dataset, run = task
+    say(f"{system} on {dataset}: run {run}")
+    prepared = _prepare(dataset, pick_device(options.device))
+    trained = get_system(system).for_dataset(dataset).limited(options.max_epochs)
     split = draw_split(prepared.graph, SPLIT_RULE, run)
     (first,) = train_system(prepared, trained, [split], [run])
     n_epochs = first.result.n_epochs
@@ -150,9 +135,8 @@ def _tested(probabilities: np.ndarray, graph: Graph, split: Split) -> float:
     return float(score_parts(probabilities, graph.labels, split)["test"]["accuracy"])
 
 
-def build(folder: Path, options: Options) -> Rendered:
+def show(records: Sequence[LastEpoch], datasets: Sequence[str]) -> Rendered:
     """Compare both weights with what is printed, one block per system."""
-    records = _read(folder, options.file_name(NAME))
     by_system = {
         name: [record for record in records if record.system == name]
         for name in (*SYSTEMS, *VARIANTS)
@@ -174,7 +158,7 @@ def _row_of(system: str) -> str:
 def _block(system: str, records: list[LastEpoch]) -> Block:
     there = dict.fromkeys(record.dataset for record in records)
     # In one order, whichever ran first; others come last.
-    known = _datasets_of(system, DATASETS)
+    known = _of_system(system, DATASETS)
     datasets = [name for name in known if name in there] + [d for d in there if d not in known]
     row = _row_of(system)
     printed = {**LITERATURE_2[row], **LITERATURE_3[row]}
@@ -190,7 +174,7 @@ def _block(system: str, records: list[LastEpoch]) -> Block:
                     float(scores.mean()),
                     float(scores.std()),
                     len(scores),
-                    published=printed.get(DATASETS.get(dataset, dataset)),
+                    published=printed.get(UNDIRECTED.get(dataset, dataset)),
                     n_cut=sum(r.epochs >= limit for r in mine),
                 )
             )
@@ -199,14 +183,14 @@ def _block(system: str, records: list[LastEpoch]) -> Block:
     return Block(heading, tuple(datasets), tuple(rows), "Weights")
 
 
-def _read(folder: Path, name: str) -> list[LastEpoch]:
-    return read_lines_of(folder, name, _read_line, "the accuracies of two weights")
-
-
-def _read_line(line: bytes) -> LastEpoch:
-    return convert(LastEpoch, json.loads(line))
-
-
-TARGET = Target(
-    NAME, "the GCN, GAT and Geom-GCN rows of the Literature, last weights and best", collect, build
+TARGET = TaskTable(
+    name="last-epoch",
+    summary="the GCN, GAT and Geom-GCN rows of the Literature, last weights and best",
+    datasets=DATASETS,
+    quick=("texas_directed", "texas"),
+    pairs=tasks,
+    run=train_twice,
+    read_line=LastEpoch.from_json,
+    what="the accuracies of two weights",
+    show=show,
 )

@@ -19,7 +19,7 @@ from graphfilter.paper.options import Options
 from graphfilter.paper.published_frequency import TABLE_1, Printed, PublishedRow
 from graphfilter.paper.records import remedy
 from graphfilter.paper.tables import Block, Rendered, Row
-from graphfilter.paper.target import Target
+from graphfilter.paper.target import MeasuredTarget
 from graphfilter.spectral import feature_frequency, label_frequency
 from graphfilter.storage import read_json, write_json
 
@@ -174,11 +174,10 @@ def _cells(content: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-TARGET = Target(
-    NAME,
-    "datasets and their frequencies (Table 1)",
-    collect,
-    build,
-    is_trained=False,
+TARGET = MeasuredTarget(
+    name=NAME,
+    summary="datasets and their frequencies (Table 1)",
+    measure=collect,
+    show=build,
     has_quick=False,
 )

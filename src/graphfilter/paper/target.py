@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from graphfilter.bench import OnProgress
 from graphfilter.errors import DataFileError
@@ -15,8 +17,8 @@ from graphfilter.paper.tables import Rendered
 from graphfilter.storage import find_lines
 
 
-@dataclass(frozen=True)
-class Target:
+@dataclass(frozen=True, kw_only=True)
+class Target(ABC):
     """A table or figure of the paper.
 
     Attributes
@@ -25,13 +27,6 @@ class Target:
         Of its files, and on the command line.
     summary : str
         One line for a list of targets.
-    collect : callable
-        Runs what is not on record in a folder, appends it there, and returns notes on what was
-        left out. Stopped and called again, it resumes.
-    build : callable
-        Makes the table or figure from a folder's records, without training.
-    is_trained : bool
-        Whether it has runs; else it is measured in seconds from the datasets alone.
     has_quick : bool
         Whether --quick leaves records of its own.
     is_variant : bool
@@ -41,11 +36,21 @@ class Target:
 
     name: str
     summary: str
-    collect: Callable[[Path, Options, OnProgress | None], list[str]]
-    build: Callable[[Path, Options], Rendered]
-    is_trained: bool = True
     has_quick: bool = True
     is_variant: bool = False
+    is_trained: ClassVar[bool] = True
+    """Whether it has runs; else it is measured in seconds from the datasets alone."""
+
+    @abstractmethod
+    def collect(self, folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
+        """Run what is not on record in a folder; return notes on what was left out.
+
+        Each run is appended as it ends: stopped and called again, it resumes.
+        """
+
+    @abstractmethod
+    def build(self, folder: Path, options: Options) -> Rendered:
+        """Make the table or figure from a folder's records, without training."""
 
     def render(self, folder: Path, options: Options) -> Rendered:
         """Return the table or figure of a folder's records; raise where there is none to show."""
@@ -68,6 +73,26 @@ class Target:
     def _path(self, folder: Path, options: Options) -> Path:
         name = self.records(options)
         return find_lines(folder, name) or folder / f"{name}.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredTarget(Target):
+    """A target without runs: ``measure`` and ``show`` are what collects and builds it."""
+
+    measure: Callable[[Path, Options, OnProgress | None], list[str]]
+    show: Callable[[Path, Options], Rendered]
+    is_trained = False
+
+    def collect(self, folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
+        return self.measure(folder, options, on_progress)
+
+    def build(self, folder: Path, options: Options) -> Rendered:
+        return self.show(folder, options)
+
+
+def measure_nothing(folder: Path, options: Options, on_progress: OnProgress | None) -> list[str]:
+    """Collect nothing, for what needs no records of its own."""
+    return []
 
 
 def _is_empty(rendered: Rendered) -> bool:

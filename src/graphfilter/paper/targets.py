@@ -1,6 +1,6 @@
 """What can be reproduced, in the paper's order. A new table or figure is added to the list below.
 
-A file of this folder collects and builds it, and declares its :class:`Target` at its end.
+A file of this folder declares it as its ``TARGET``.
 """
 
 from __future__ import annotations

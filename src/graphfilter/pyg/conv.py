@@ -79,7 +79,7 @@ class FilterConv(nn.Module):
         self.lin: nn.Linear | None = None
         self.bias: nn.Parameter | None = None
         if in_channels is not None and out_channels is not None:
-            self.lin = _linear(in_channels, check_count("out_channels", out_channels))
+            self.lin = _linear(in_channels, check_count("out_channels", out_channels, most=2**63))
             self.bias = nn.Parameter(torch.zeros(out_channels)) if bias else None
         self._cache = OperatorCache()
         self._reset_linear()
@@ -171,7 +171,9 @@ def _filtered(conv: FilterConv, x: Tensor, edge_index: Any, edge_weight: Tensor 
 
 def _linear(in_channels: int, out_channels: int) -> nn.Linear:
     if in_channels != -1:
-        return nn.Linear(check_count("in_channels", in_channels), out_channels, bias=False)
+        return nn.Linear(
+            check_count("in_channels", in_channels, most=2**63), out_channels, bias=False
+        )
     with warnings.catch_warnings():
         # torch announces that its lazy modules may change; nothing a user can act on.
         warnings.filterwarnings("ignore", message="Lazy modules are a new feature")

@@ -33,7 +33,7 @@ def read_edges(
 ) -> Edges:
     """Return the edges of an edge index or an adjacency; raise where they are not a graph."""
     if num_nodes is not None:
-        check_count("num_nodes", num_nodes, least=0)
+        check_count("num_nodes", num_nodes, least=0, most=2**63)
     if hasattr(edge_index, "sparse_sizes") and not isinstance(edge_index, Tensor):
         edges = _of_sparse_tensor(edge_index)
     elif isinstance(edge_index, Tensor) and edge_index.layout in _SPARSE:

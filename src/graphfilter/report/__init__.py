@@ -7,62 +7,47 @@ parts of ``plot``, ``html`` holds what the pages share.
 """
 
 from graphfilter.report.benchmark_page import (
-    TimeTable,
-    made_with,
-    page_of,
-    time_table,
-    write_benchmark,
+    TimeTable as TimeTable,
+    made_with as made_with,
+    page_of as page_of,
+    time_table as time_table,
+    write_benchmark as write_benchmark,
 )
-from graphfilter.report.channel_picture import draw_channels
-from graphfilter.report.conclusion import Conclusion, conclude
-from graphfilter.report.curves import FREQUENCIES, describe_shape, mean_response, stacked_response
-from graphfilter.report.figures import draw_filter, draw_filters, draw_spectrum, save_figure
+from graphfilter.report.channel_picture import draw_channels as draw_channels
+from graphfilter.report.conclusion import Conclusion as Conclusion, conclude as conclude
+from graphfilter.report.curves import (
+    FREQUENCIES as FREQUENCIES,
+    describe_shape as describe_shape,
+    mean_response as mean_response,
+    stacked_response as stacked_response,
+)
+from graphfilter.report.figures import (
+    draw_filter as draw_filter,
+    draw_filters as draw_filters,
+    draw_png as draw_png,
+    draw_spectrum as draw_spectrum,
+    save_figure as save_figure,
+)
 from graphfilter.report.html import (
-    TEMPLATES,
-    make_environment,
-    plotly_source,
-    render_page,
-    write_page,
+    TEMPLATES as TEMPLATES,
+    make_environment as make_environment,
+    plotly_source as plotly_source,
+    render_page as render_page,
+    write_page as write_page,
 )
-from graphfilter.report.learned_filters import LearnedFilter, learned_filters
-from graphfilter.report.numbers import Axis, plain, spread_out
-from graphfilter.report.prediction_page import PredictionPage, write_prediction
-from graphfilter.report.ranking import listed
-from graphfilter.report.run_page import Page, describe_size, write_report
-from graphfilter.report.spread import view_spread
-
-__all__ = [
-    "FREQUENCIES",
-    "TEMPLATES",
-    "Axis",
-    "Conclusion",
-    "LearnedFilter",
-    "Page",
-    "PredictionPage",
-    "TimeTable",
-    "conclude",
-    "describe_shape",
-    "describe_size",
-    "draw_channels",
-    "draw_filter",
-    "draw_filters",
-    "draw_spectrum",
-    "learned_filters",
-    "listed",
-    "made_with",
-    "make_environment",
-    "mean_response",
-    "page_of",
-    "plain",
-    "plotly_source",
-    "render_page",
-    "save_figure",
-    "spread_out",
-    "stacked_response",
-    "time_table",
-    "view_spread",
-    "write_benchmark",
-    "write_page",
-    "write_prediction",
-    "write_report",
-]
+from graphfilter.report.learned_filters import (
+    LearnedFilter as LearnedFilter,
+    learned_filters as learned_filters,
+)
+from graphfilter.report.numbers import Axis as Axis, plain as plain, spread_out as spread_out
+from graphfilter.report.prediction_page import (
+    PredictionPage as PredictionPage,
+    write_prediction as write_prediction,
+)
+from graphfilter.report.ranking import listed as listed
+from graphfilter.report.run_page import (
+    Page as Page,
+    describe_size as describe_size,
+    write_report as write_report,
+)
+from graphfilter.report.spread import view_spread as view_spread

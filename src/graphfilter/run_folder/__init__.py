@@ -15,60 +15,42 @@ What belongs here is whatever writes or reads such a folder; what is in it is de
 """
 
 from graphfilter.run_folder.command import OPTIONS as OPTIONS
-from graphfilter.run_folder.description import RunDescription
-from graphfilter.run_folder.fit import FitSummary, fit_folder, join_fit
-from graphfilter.run_folder.kept_graph import read_kept_graph, read_reference
+from graphfilter.run_folder.description import RunDescription as RunDescription
+from graphfilter.run_folder.fit import (
+    FitSummary as FitSummary,
+    fit_folder as fit_folder,
+    join_fit as join_fit,
+)
+from graphfilter.run_folder.kept_graph import (
+    read_kept_graph as read_kept_graph,
+    read_reference as read_reference,
+)
 from graphfilter.run_folder.layout import (
-    CHECKPOINT_FILE,
-    REPORT_FILE,
-    RUN_FILES,
-    check_folder,
-    check_outputs,
-    checkpoints,
+    REPORT_FILE as REPORT_FILE,
+    RUN_FILES as RUN_FILES,
+    check_folder as check_folder,
+    check_outputs as check_outputs,
+    checkpoints as checkpoints,
 )
 from graphfilter.run_folder.loading import (
-    load_run,
-    read_description,
+    load_run as load_run,
+    read_description as read_description,
     read_earlier as read_earlier,
 )
-from graphfilter.run_folder.new_labels import describe_answers
-from graphfilter.run_folder.predicting import Prediction, predict_run
-from graphfilter.run_folder.prediction_report import write_prediction_report
-from graphfilter.run_folder.score_table import make_score_table
+from graphfilter.run_folder.new_labels import describe_answers as describe_answers
+from graphfilter.run_folder.predicting import predict_run as predict_run
+from graphfilter.run_folder.prediction_report import (
+    write_prediction_report as write_prediction_report,
+)
+from graphfilter.run_folder.score_table import make_score_table as make_score_table
 from graphfilter.run_folder.suggesting import suggest_run as suggest_run
 from graphfilter.run_folder.tables import (
-    check_embeddings_file,
-    excel_text,
-    write_embeddings,
-    write_predictions,
+    check_embeddings_file as check_embeddings_file,
+    excel_text as excel_text,
+    write_embeddings as write_embeddings,
 )
-from graphfilter.run_folder.using import as_fitted, explain_run, predict_graph
-
-__all__ = [
-    "CHECKPOINT_FILE",
-    "REPORT_FILE",
-    "RUN_FILES",
-    "FitSummary",
-    "Prediction",
-    "RunDescription",
-    "as_fitted",
-    "check_embeddings_file",
-    "check_folder",
-    "check_outputs",
-    "checkpoints",
-    "describe_answers",
-    "excel_text",
-    "explain_run",
-    "fit_folder",
-    "join_fit",
-    "load_run",
-    "make_score_table",
-    "predict_graph",
-    "predict_run",
-    "read_description",
-    "read_kept_graph",
-    "read_reference",
-    "write_embeddings",
-    "write_prediction_report",
-    "write_predictions",
-]
+from graphfilter.run_folder.using import (
+    as_fitted as as_fitted,
+    explain_run as explain_run,
+    predict_graph as predict_graph,
+)

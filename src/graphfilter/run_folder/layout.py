@@ -25,11 +25,11 @@ RUN_FILES = (
     PREDICTIONS_FILE, METRICS_FILE, FILTER_FILE, REPORT_FILE, MODEL_FILE, CONFIG_FILE,
     CHECKPOINT_FILE, GRAPH_FILE, REFERENCE_FILE,
 )  # fmt: skip
-
 # Where edges have directions or kinds: their filters.
 CHANNELS_FILE = "channels.png"
 
-
+# One per member or fit.
+_CHECKPOINTS = CHECKPOINT_FILE.replace(".", "*.", 1)
 # Where a run is trained that replaces a finished one, which is whole until then.
 _NEW = f"{OWN}new"
 
@@ -109,8 +109,7 @@ def checkpoints(folder: str | Path) -> list[Path]:
 
 
 def _checkpoints_in(folder: Path) -> list[Path]:
-    pattern = CHECKPOINT_FILE.replace(".", "*.", 1)
-    return sorted(folder.glob(pattern)) if folder.is_dir() else []
+    return sorted(folder.glob(_CHECKPOINTS)) if folder.is_dir() else []
 
 
 def check_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Path:
@@ -135,7 +134,7 @@ def _busy(folder: Path) -> str:
 
 
 def _check_contents(folder: Path, *, overwrite: bool, resume: bool) -> None:
-    present = files_in(folder)
+    present = files_in(folder, *RUN_FILES, CHANNELS_FILE, _CHECKPOINTS)
     if resume and overwrite:
         raise ConfigError("`resume` continues a run, `overwrite` starts again: choose one.")
     if resume and CONFIG_FILE in present and not _checkpoints_in(folder / _NEW):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -35,6 +34,7 @@ from graphfilter.run_folder.description import RunDescription
 from graphfilter.run_folder.parts import NEW, UNKNOWN, parts_in_run
 from graphfilter.run_folder.tables import prediction_columns, write_rows
 from graphfilter.run_folder.using import as_fitted
+from graphfilter.runtime import blocks
 from graphfilter.training import REGRESSION
 from graphfilter.wording import count, listed, number
 
@@ -226,12 +226,13 @@ def predict_run(
     made = Prediction(asked, estimator, run, target, rows, member_outputs, every, parts, coverage)
     if coverage is None:
         return made
+    groups = [rows[some] for some in blocks(len(rows), GROUP)]
     if isinstance(estimator, VertexRegressor):
-        ends = [member_outputs.intervals(own, coverage) for own in _in_groups(rows)]
+        ends = [member_outputs.intervals(own, coverage) for own in groups]
         return replace(made, intervals=np.concatenate(ends))
     packed = [
         np.packbits(with_answers(member_outputs.sets(own, coverage), every[own]), axis=1)
-        for own in _in_groups(rows)
+        for own in groups
     ]
     return replace(made, packed_sets=np.concatenate(packed))
 
@@ -243,14 +244,7 @@ def _every_answer(
     task, names = estimator.task_, [str(name) for name in estimator.target_names_]
     kind = np.float64 if task is REGRESSION else np.int32 if task.one_class else np.int8
     found = [
-        answers_of(task, member_outputs.outputs(slice(at, at + GROUP)), names, run.decision).astype(
-            kind
-        )
-        for at in range(0, n, GROUP)
+        answers_of(task, member_outputs.outputs(rows), names, run.decision).astype(kind)
+        for rows in blocks(n, GROUP)
     ]
     return np.concatenate(found)
-
-
-def _in_groups(rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    for at in range(0, len(rows), GROUP):
-        yield rows[at : at + GROUP]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
+from graphfilter.runtime import blocks
 from graphfilter.storage import atomic_file, check_file
 from graphfilter.training import Task
 
@@ -34,8 +35,7 @@ Columns = dict[str, Any]
 def id_blocks(graph: Graph, at_once: int = BLOCK_ROWS) -> Iterator[tuple[slice, list[str]]]:
     """Yield rows and the ids of their vertices; numbers where the graph has no names."""
     n, names = graph.n_vertices, graph.vertex_names
-    for start in range(0, n, at_once):
-        rows = slice(start, min(start + at_once, n))
+    for rows in blocks(n, at_once):
         ids = range(n)[rows] if names is None else names[rows]
         yield rows, [str(name) for name in ids]
 

@@ -10,26 +10,43 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.runtime.allocator import keep_freed_memory
-from graphfilter.runtime.caches import processor_caches
-from graphfilter.runtime.launched import Launched, common_exit, is_first_to_fail, launched
-from graphfilter.runtime.memory import gpu_memory, memory_of_process
-from graphfilter.runtime.pace import Pace
-from graphfilter.runtime.package import content_hash
-from graphfilter.runtime.surroundings import allow_open_files, check_surroundings
+from graphfilter.runtime.allocator import keep_freed_memory as keep_freed_memory
+from graphfilter.runtime.blocks import blocks as blocks
+from graphfilter.runtime.caches import processor_caches as processor_caches
+from graphfilter.runtime.launched import (
+    Launched as Launched,
+    common_exit as common_exit,
+    is_first_to_fail as is_first_to_fail,
+    launched as launched,
+)
+from graphfilter.runtime.memory import (
+    gpu_memory as gpu_memory,
+    memory_of_process as memory_of_process,
+)
+from graphfilter.runtime.pace import Pace as Pace
+from graphfilter.runtime.package import content_hash as content_hash
+from graphfilter.runtime.surroundings import (
+    allow_open_files as allow_open_files,
+    check_surroundings as check_surroundings,
+)
 from graphfilter.runtime.threads import (
-    compiled_threads,
-    prepare_threads,
-    thread_limit,
-    threads_for,
-    threads_worth,
-    worker_environment,
+    compiled_threads as compiled_threads,
+    prepare_threads as prepare_threads,
+    thread_limit as thread_limit,
+    threads_for as threads_for,
+    threads_worth as threads_worth,
+    worker_environment as worker_environment,
 )
 
 if TYPE_CHECKING:
-    from graphfilter.runtime.devices import device_title, pick_device
-    from graphfilter.runtime.processes import Group, alone, current, start
-    from graphfilter.runtime.torch_state import own_torch_state
+    from graphfilter.runtime.devices import device_title as device_title, pick_device as pick_device
+    from graphfilter.runtime.processes import (
+        Group as Group,
+        alone as alone,
+        current as current,
+        start as start,
+    )
+    from graphfilter.runtime.torch_state import own_torch_state as own_torch_state
 
 # The module of each name that needs torch.
 _WITH_TORCH = {
@@ -41,34 +58,6 @@ _WITH_TORCH = {
     "pick_device": "devices",
     "start": "processes",
 }
-
-__all__ = [
-    "Group",
-    "Launched",
-    "Pace",
-    "allow_open_files",
-    "alone",
-    "check_surroundings",
-    "common_exit",
-    "compiled_threads",
-    "content_hash",
-    "current",
-    "device_title",
-    "gpu_memory",
-    "is_first_to_fail",
-    "keep_freed_memory",
-    "launched",
-    "memory_of_process",
-    "own_torch_state",
-    "pick_device",
-    "prepare_threads",
-    "processor_caches",
-    "start",
-    "thread_limit",
-    "threads_for",
-    "threads_worth",
-    "worker_environment",
-]
 
 
 def __getattr__(name: str) -> Any:

@@ -9,8 +9,6 @@
 - :mod:`.endpoint`: the socket, the token, the end.
 """
 
-from graphfilter.serving.endpoint import Endpoint, read_token
-from graphfilter.serving.limits import Limits
-from graphfilter.serving.scorer import Scorer
-
-__all__ = ["Endpoint", "Limits", "Scorer", "read_token"]
+from graphfilter.serving.endpoint import Endpoint as Endpoint, read_token as read_token
+from graphfilter.serving.limits import Limits as Limits
+from graphfilter.serving.scorer import Scorer as Scorer

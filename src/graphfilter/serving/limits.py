@@ -33,7 +33,7 @@ class Limits:
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name != "seconds":
-                check_count(field.name, value)
+                check_count(field.name, value, most=2**63)
             elif check_number("seconds", value) <= 0:
                 raise GraphFilterError(f"seconds must be positive; got {value}.")
 

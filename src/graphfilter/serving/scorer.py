@@ -62,7 +62,7 @@ class Scorer:
         graph: Graph,
         within: int | None = None,
     ) -> None:
-        self.within = None if within is None else check_count("within", within)
+        self.within = None if within is None else check_count("within", within, most=2**63)
         self.estimator, self.run = estimator, run
         self.names = [str(name) for name in estimator.target_names_]
         self._outputs = predict_graph(estimator, run, graph)

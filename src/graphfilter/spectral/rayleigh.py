@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphfilter.errors import ConfigError, GraphError, check_name
 from graphfilter.graph import Graph
+from graphfilter.runtime import blocks
 
 ENCODINGS = ("signed", "onehot")
 
@@ -192,15 +193,13 @@ def normalised_adjacency(graph: Graph) -> sp.csr_array:
     shape = (graph.n_vertices, graph.n_vertices)
     data = np.empty(len(graph.indices))
     # In blocks of rows: the adjacency may take most of the memory there is.
-    for start in range(0, graph.n_vertices, _ROWS_AT_ONCE):
-        stop = min(start + _ROWS_AT_ONCE, graph.n_vertices)
-        block = slice(int(indptr[start]), int(indptr[stop]))
+    for rows in blocks(graph.n_vertices, _ROWS_AT_ONCE):
+        block = slice(int(indptr[rows.start]), int(indptr[rows.stop]))
         values = scale[graph.indices[block]]
         if graph.weights is not None:
             values = graph.weights[block].astype(np.float64) * values
-        np.multiply(
-            values, np.repeat(scale[start:stop], np.diff(indptr[start : stop + 1])), out=data[block]
-        )
+        degrees = np.diff(indptr[rows.start : rows.stop + 1])
+        np.multiply(values, np.repeat(scale[rows], degrees), out=data[block])
     return sp.csr_array((data, graph.indices, indptr), shape=shape)
 
 
@@ -222,8 +221,8 @@ def _dense_quotients(graph: Graph, signal: NDArray[Any]) -> NDArray[np.float64]:
     adjacency = normalised_adjacency(graph)
     connected = graph.degrees > 0
     quotients = []
-    for start in range(0, signal.shape[1], _DENSE_COLUMNS):
-        x = signal[:, start : start + _DENSE_COLUMNS].astype(np.float64)
+    for some in blocks(signal.shape[1], _DENSE_COLUMNS):
+        x = signal[:, some].astype(np.float64)
         x = np.ldexp(x, -_exponent(np.abs(x).max(axis=0)))
         norm = np.einsum("ij,ij->j", x, x)
         product = np.einsum("ij,ij->j", x, adjacency @ x)

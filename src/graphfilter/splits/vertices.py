@@ -38,6 +38,8 @@ def check_vertices(
         given: NDArray[Any] = np.asarray(index)
     except ValueError:
         raise GraphError(f"{what} must be one list; got rows of unequal length.") from None
+    if n_masked := int(np.ma.count_masked(index)) if isinstance(index, np.ma.MaskedArray) else 0:
+        raise GraphError(f"{what} must not be masked; {n_masked:,} are. Pass x.compressed().")
     if given.dtype == bool and given.ndim == 1:
         if n is not None and len(given) != n:
             raise GraphError(f"a mask of {what} must have {n} entries; got {len(given)}.")

@@ -10,83 +10,55 @@ What belongs here is whatever reads or writes bytes and could serve another proj
 """
 
 from graphfilter.storage.arrays import (
-    PARSE_ERRORS,
-    AnyPath,
-    check_text,
-    load_arrays,
-    open_archive,
-    open_member,
-    reading,
+    PARSE_ERRORS as PARSE_ERRORS,
+    AnyPath as AnyPath,
+    check_text as check_text,
+    load_arrays as load_arrays,
+    open_archive as open_archive,
+    open_member as open_member,
+    reading as reading,
 )
-from graphfilter.storage.atomic import atomic_file, check_target, make_folder
-from graphfilter.storage.convert import convert, matches, to_plain
+from graphfilter.storage.atomic import (
+    atomic_file as atomic_file,
+    check_target as check_target,
+    make_folder as make_folder,
+)
+from graphfilter.storage.convert import convert as convert, matches as matches, to_plain as to_plain
 from graphfilter.storage.json_files import (
-    CHECKSUM,
-    changed_file,
-    checksum_of,
-    read_checked_json,
-    read_json,
-    sha256_of,
-    write_checked_json,
-    write_json,
+    CHECKSUM as CHECKSUM,
+    changed_file as changed_file,
+    checksum_of as checksum_of,
+    read_checked_json as read_checked_json,
+    read_json as read_json,
+    sha256_of as sha256_of,
+    write_checked_json as write_checked_json,
+    write_json as write_json,
 )
-from graphfilter.storage.limits import EDGE_BYTES, VERTEX_BYTES, Budget
+from graphfilter.storage.limits import (
+    EDGE_BYTES as EDGE_BYTES,
+    VERTEX_BYTES as VERTEX_BYTES,
+    Budget as Budget,
+)
 from graphfilter.storage.lines import (
-    LinesFile,
-    append_lines,
-    find_lines,
-    one_writer,
-    pack_lines,
-    read_lines,
-    unpack_lines,
+    LinesFile as LinesFile,
+    append_lines as append_lines,
+    find_lines as find_lines,
+    one_writer as one_writer,
+    pack_lines as pack_lines,
+    read_lines as read_lines,
+    unpack_lines as unpack_lines,
 )
-from graphfilter.storage.locks import in_use, locked
-from graphfilter.storage.places import LOCK_FILE, OWN, check_file, files_in
-from graphfilter.storage.rows import RowsFile
-from graphfilter.storage.scratch import scratch_folder
-from graphfilter.storage.tensors import read_tensors, tensors_under, write_tensors
-
-__all__ = [
-    "CHECKSUM",
-    "EDGE_BYTES",
-    "LOCK_FILE",
-    "OWN",
-    "PARSE_ERRORS",
-    "VERTEX_BYTES",
-    "AnyPath",
-    "Budget",
-    "LinesFile",
-    "RowsFile",
-    "append_lines",
-    "atomic_file",
-    "changed_file",
-    "check_file",
-    "check_target",
-    "check_text",
-    "checksum_of",
-    "convert",
-    "files_in",
-    "find_lines",
-    "in_use",
-    "load_arrays",
-    "locked",
-    "make_folder",
-    "matches",
-    "one_writer",
-    "open_archive",
-    "open_member",
-    "pack_lines",
-    "read_checked_json",
-    "read_json",
-    "read_lines",
-    "read_tensors",
-    "reading",
-    "scratch_folder",
-    "sha256_of",
-    "tensors_under",
-    "to_plain",
-    "unpack_lines",
-    "write_checked_json",
-    "write_json",
-    "write_tensors",
-]
+from graphfilter.storage.locks import in_use as in_use, locked as locked
+from graphfilter.storage.places import (
+    LOCK_FILE as LOCK_FILE,
+    OWN as OWN,
+    check_file as check_file,
+    files_in as files_in,
+)
+from graphfilter.storage.rows import RowsFile as RowsFile
+from graphfilter.storage.scratch import scratch_folder as scratch_folder
+from graphfilter.storage.tensors import (
+    read_tensors as read_tensors,
+    tensors_under as tensors_under,
+    write_tensors as write_tensors,
+)

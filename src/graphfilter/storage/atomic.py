@@ -54,7 +54,7 @@ def check_target(path: str | os.PathLike[str]) -> Path:
         raise unwritable(path, error) from None
     if not stat.S_ISREG(mode):
         problem = f"must be a regular file to be written to; it is {_kind(mode)}."
-        raise DataFileError(path, f"{problem} Give the name of a file.")
+        raise DataFileError(path, f"{problem} Move it, or give another name.")
     return target
 
 

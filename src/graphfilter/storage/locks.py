@@ -46,7 +46,7 @@ def in_use(path: str | os.PathLike[str]) -> bool:
     """Return whether another process holds a lock file."""
     try:
         descriptor = os.open(path, os.O_RDWR)
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         return False
     try:
         return lock(descriptor) is False

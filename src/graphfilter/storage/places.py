@@ -21,10 +21,15 @@ def check_file(path: Path, *, overwrite: bool) -> None:
         raise ConfigError(f"{path.parent}: there is no such folder to write {path.name} to.")
 
 
-def files_in(folder: Path) -> set[str]:
-    """Return the names of what a user has in a folder, if it is there; raise where it is a file."""
+def files_in(folder: Path, *written: str) -> set[str]:
+    """Return the names of what a user has in a folder, if it is there; raise where it is a file.
+
+    Raise too where something else than a file has a name that is to be written there (patterns).
+    """
     if not folder.exists():
         return set()
     if not folder.is_dir():
         raise ConfigError(f"{folder}: a file is in the way; give the name of a folder.")
+    for path in (path for name in (*written, LOCK_FILE) for path in folder.glob(name)):
+        check_target(path)
     return {path.name for path in folder.iterdir() if not path.name.startswith(OWN)}

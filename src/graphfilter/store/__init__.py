@@ -13,34 +13,24 @@ What belongs here is the format and what writes it:
 - :mod:`.needs`: what a build will take, said beforehand.
 """
 
-from graphfilter.store.build import build_store, open_tables
-from graphfilter.store.build_ogb import build_ogb_store
-from graphfilter.store.header import HEADER_FILE, Header, is_store, read_header
-from graphfilter.store.hops import STRUCTURE, edges_of, kept_hops, store_of
-from graphfilter.store.needs import BuildNeeds, estimate_build
-from graphfilter.store.ogb import is_ogb
-from graphfilter.store.powers import WORTH_KEEPING, Recipe, kept_powers
-from graphfilter.store.reading import open_store
-from graphfilter.store.writing import write_store
-
-__all__ = [
-    "HEADER_FILE",
-    "STRUCTURE",
-    "WORTH_KEEPING",
-    "BuildNeeds",
-    "Header",
-    "Recipe",
-    "build_ogb_store",
-    "build_store",
-    "edges_of",
-    "estimate_build",
-    "is_ogb",
-    "is_store",
-    "kept_hops",
-    "kept_powers",
-    "open_store",
-    "open_tables",
-    "read_header",
-    "store_of",
-    "write_store",
-]
+from graphfilter.store.build import build_store as build_store, open_tables as open_tables
+from graphfilter.store.build_ogb import build_ogb_store as build_ogb_store
+from graphfilter.store.header import (
+    is_store as is_store,
+    read_header as read_header,
+)
+from graphfilter.store.hops import (
+    STRUCTURE as STRUCTURE,
+    edges_of as edges_of,
+    kept_hops as kept_hops,
+    store_of as store_of,
+)
+from graphfilter.store.needs import estimate_build as estimate_build
+from graphfilter.store.ogb import is_ogb as is_ogb
+from graphfilter.store.powers import (
+    WORTH_KEEPING as WORTH_KEEPING,
+    Recipe as Recipe,
+    kept_powers as kept_powers,
+)
+from graphfilter.store.reading import open_store as open_store
+from graphfilter.store.writing import write_store as write_store

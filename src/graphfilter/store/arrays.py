@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import DataFileError
+from graphfilter.runtime import blocks
 from graphfilter.storage import atomic_file
 
 TYPES = ("<i4", "<i8", "<f4", "|u1")
@@ -77,9 +78,8 @@ def write_array(path: Path, array: NDArray[Any], dtype: Any = None) -> StoredArr
     """Write a whole array, a piece at a time: one that is mapped is never all in memory."""
     with writing_array(path, dtype or array.dtype, array.shape[1:]) as writer:
         bytes_per_row = max(1, array.nbytes // max(1, len(array)))
-        step = max(1, _PIECE_BYTES // bytes_per_row)
-        for start in range(0, len(array), step):
-            writer.append(array[start : start + step])
+        for rows in blocks(len(array), _PIECE_BYTES // bytes_per_row):
+            writer.append(array[rows])
     return writer.result
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphfilter.runtime import blocks
 from graphfilter.store.header import Header
 from graphfilter.store.names import BYTES, OFFSETS, StoredNames
 
@@ -62,8 +63,7 @@ def check_values(arrays: dict[str, NDArray[Any]]) -> None:
     for role in VALUES:
         if role in arrays:
             flat = arrays[role].reshape(-1)
-            for start in range(0, len(flat), _PIECE):
-                piece = flat[start : start + _PIECE]
+            for piece in (flat[rows] for rows in blocks(len(flat), _PIECE)):
                 if not np.isfinite(piece).all():
                     raise ValueError(f"{role} must be finite")
                 if not role.startswith("features") and piece.min() < 0:
@@ -80,7 +80,6 @@ def _check_rises(offsets: NDArray[Any], last: int, role: str) -> None:
 
 
 def _check_range(values: NDArray[Any], least: int, end: int, role: str) -> None:
-    for start in range(0, len(values), _PIECE):
-        piece = values[start : start + _PIECE]
+    for piece in (values[rows] for rows in blocks(len(values), _PIECE)):
         if piece.min() < least or piece.max() >= end:
             raise ValueError(f"{role} must lie in {least}..{end - 1}")

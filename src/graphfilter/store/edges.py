@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.graph import Cleaned, check_merge, check_weights, index_type, reduce_repeats
+from graphfilter.runtime import blocks
 from graphfilter.store.arrays import StoredArray, map_array, writing_array
 from graphfilter.store.engine import ROWS_AT_ONCE, open_engine
 from graphfilter.store.ids import IdIndex
@@ -175,8 +176,8 @@ def _halve(folder: Path, weights: StoredArray) -> StoredArray:
     """Halve the weights of edges that were all listed twice, once in each direction."""
     mapped = map_array(folder, weights)
     with writing_array(folder / weights.file, np.float32) as writer:
-        for start in range(0, len(mapped), ROWS_AT_ONCE):
-            writer.append(mapped[start : start + ROWS_AT_ONCE] / 2)
+        for rows in blocks(len(mapped), ROWS_AT_ONCE):
+            writer.append(mapped[rows] / 2)
     return writer.result
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import DataFileError
 from graphfilter.graph import index_type
+from graphfilter.runtime import blocks
 from graphfilter.store.arrays import StoredArray, map_array, write_array, writing_array
 from graphfilter.store.vertices import ColumnsOnDisk, Report
 from graphfilter.tables import EncodedColumn, TableEncoder, TableSource, encode_column
@@ -95,12 +96,10 @@ def _keep(matrix: sp.csr_array, path: Path) -> _Encoded:
 
 def _blocks(columns: list[_Encoded], n_rows: int, report: Report) -> Iterator[sp.csr_array]:
     """Put the columns side by side, a block of rows at a time."""
-    step = max(1, _CELLS_AT_ONCE // sum(column.width for column in columns))
-    for start in range(0, n_rows, step):
-        stop = min(start + step, n_rows)
-        parts = [column.rows(start, stop) for column in columns]
+    for at in blocks(n_rows, _CELLS_AT_ONCE // sum(column.width for column in columns)):
+        parts = [column.rows(at.start, at.stop) for column in columns]
         yield sp.csr_array(sp.hstack(parts, format="csr"))
-        report("writing features", stop, n_rows)
+        report("writing features", at.stop, n_rows)
 
 
 def _write_dense(

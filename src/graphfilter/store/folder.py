@@ -13,7 +13,7 @@ from graphfilter.store.header import HEADER_FILE, is_store
 
 def check_folder(folder: Path, overwrite: bool) -> Path:
     """Return the folder for a store; raise where another file, folder or store is in the way."""
-    present = files_in(folder)
+    present = files_in(folder, HEADER_FILE, "*.bin")
     if (folder / HEADER_FILE).exists():
         if not overwrite:
             raise ConfigError(f"{folder}: holds a store; pass `overwrite=True` to replace it.")

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import GraphError
+from graphfilter.runtime import blocks
 from graphfilter.store.names import StoredNames
 from graphfilter.tables import hash_text
 
@@ -30,26 +31,25 @@ class IdIndex:
         The ids, by number.
     """
 
-    def __init__(self, names: StoredNames) -> None:
-        n = len(names)
+    def __init__(self, names: StoredNames, at_once: int = _AT_ONCE) -> None:
+        n, self._at_once = len(names), at_once
         if n >= MOST_VERTICES:
             raise GraphError(f"a store holds at most {MOST_VERTICES - 1:,} vertices; got {n:,}.")
         self.names, self._text = names, names.as_arrow()
         self._low = np.uint64(n.bit_length())
         # The last key belongs to no id: searches end there.
         self._keys = np.full(n + 1, ~np.uint64(0))
-        for start in range(0, n, _AT_ONCE):
-            numbers = np.arange(start, min(start + _AT_ONCE, n), dtype=np.uint64)
-            hashes = hash_text(self._text.slice(start, _AT_ONCE))
-            self._keys[start : start + len(numbers)] = hashes >> self._low << self._low | numbers
+        for rows in blocks(n, at_once):
+            numbers = np.arange(rows.start, rows.stop, dtype=np.uint64)
+            hashes = hash_text(self._text.slice(rows.start, len(numbers)))
+            self._keys[rows] = hashes >> self._low << self._low | numbers
         self._keys.sort()
         n_bits = max(1, n.bit_length() - 1)
         self._shift = np.uint64(64 - n_bits)
         self._starts = np.empty(1 << n_bits, dtype=np.int32)
-        for start in range(0, 1 << n_bits, _AT_ONCE):
-            first = np.arange(start, min(start + _AT_ONCE, 1 << n_bits), dtype=np.uint64)
-            places = np.searchsorted(self._keys, first << self._shift)
-            self._starts[start : start + len(first)] = places
+        for rows in blocks(1 << n_bits, at_once):
+            first = np.arange(rows.start, rows.stop, dtype=np.uint64)
+            self._starts[rows] = np.searchsorted(self._keys, first << self._shift)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -79,8 +79,8 @@ class IdIndex:
     def first_repeated(self) -> tuple[int, int] | None:
         """Return the first number whose id an earlier one has too, and that one."""
         suspects, numbers = [np.empty(0, np.uint64)], ~(~np.uint64(0) << self._low)
-        for start in range(0, len(self) - 1, _AT_ONCE):
-            keys = self._keys[:-1][start : start + _AT_ONCE + 1]
+        for rows in blocks(len(self) - 1, self._at_once):
+            keys = self._keys[rows.start : rows.stop + 1]
             same = np.flatnonzero(keys[1:] >> self._low == keys[:-1] >> self._low)
             suspects += [keys[same] & numbers, keys[same + 1] & numbers]
         seen: dict[str, int] = {}

@@ -15,6 +15,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphfilter.runtime import blocks
 from graphfilter.store.arrays import StoredArray, writing_array
 from graphfilter.store.kept import Array, keep
 
@@ -65,13 +66,12 @@ def kept_powers(folder: Path, recipe: Recipe) -> Array | None:
 def _write(folder: Path, recipe: Recipe) -> StoredArray:
     """Write hops by columns to a file without a name, and from there by vertices."""
     n, n_parts, d = recipe.shape
-    step = max(1, _PIECE_BYTES // (4 * n_parts * max(d, 1)))
     with tempfile.TemporaryFile(dir=folder) as file:
         scratch = _Scratch(file, recipe)
         scratch.fill()
         with writing_array(folder / POWERS_ARRAY, "<f4", (n_parts * d,)) as writer:
-            for start in range(0, n, step):
-                rows = scratch.read(start, min(start + step, n))
+            for at in blocks(n, _PIECE_BYTES // (4 * n_parts * max(d, 1))):
+                rows = scratch.read(at.start, at.stop)
                 writer.append(rows.reshape(len(rows), -1))
     return writer.result
 

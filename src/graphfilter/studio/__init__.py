@@ -9,8 +9,5 @@ Every limit is enforced here, whatever the page allows. Runs are fitted by ``run
 command line's are.
 """
 
-from graphfilter.studio.run_setting import RunSetting
-from graphfilter.studio.server import UPLOAD_LIMIT_MB, Studio
-from graphfilter.web import serve
-
-__all__ = ["UPLOAD_LIMIT_MB", "RunSetting", "Studio", "serve"]
+from graphfilter.studio.server import UPLOAD_LIMIT_MB as UPLOAD_LIMIT_MB, Studio as Studio
+from graphfilter.web import serve as serve

@@ -23,8 +23,6 @@ from graphfilter.systems.pipeline import (
 )
 from graphfilter.systems.pooling import (
     TEMPERATURES as TEMPERATURES,
-    Pool as Pool,
-    log_probabilities as log_probabilities,
     together as together,
 )
 from graphfilter.systems.pools import pooling_of as pooling_of

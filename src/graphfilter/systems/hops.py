@@ -25,7 +25,7 @@ from graphfilter.operators import (
     stack_powers,
     walk_powers,
 )
-from graphfilter.runtime import memory_of_process, threads_for
+from graphfilter.runtime import blocks, memory_of_process, threads_for
 from graphfilter.store import STRUCTURE, WORTH_KEEPING, Recipe, edges_of, kept_powers, store_of
 from graphfilter.wording import say_bytes
 
@@ -67,9 +67,8 @@ def _powers(operator: Operator, n_hops: int, buffers: Tensor, columns: Array) ->
 def _scaled_rows(graph: Graph, scaler: FeatureScaler) -> Iterator[Array]:
     """Yield the scaled features of some vertices after another."""
     features: Any = graph.features
-    step = max(1, _ROWS_BYTES // (4 * max(graph.n_features, 1)))
-    for at in range(0, graph.n_vertices, step):
-        rows = scaler.transform(features[at : at + step])
+    for at in blocks(graph.n_vertices, _ROWS_BYTES // (4 * max(graph.n_features, 1))):
+        rows = scaler.transform(features[at])
         dense = rows.toarray() if sp.issparse(rows) else rows
         yield np.ascontiguousarray(dense, dtype=np.float32)
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from graphfilter.models import FilterNetwork, Fitted, HopNetwork, HopNetworkConfig, Network
 from graphfilter.operators import Operator, SparseFeatures, to_tensor
-from graphfilter.runtime import own_torch_state, threads_for
+from graphfilter.runtime import blocks, own_torch_state, threads_for
 from graphfilter.storage import RowsFile, scratch_folder
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System
@@ -103,8 +103,7 @@ def predict_into(
 def _logits_in_groups(ready: _Ready) -> Iterator[Tensor]:
     network, x = ready.networks[0].eval(), ready.x
     if isinstance(network, HopNetwork) and isinstance(x, Tensor) and x.ndim == 3:
-        for start in range(0, len(x), ROWS_AT_ONCE):
-            yield network.rows(x[start : start + ROWS_AT_ONCE])
+        yield from (network.rows(x[rows]) for rows in blocks(len(x), ROWS_AT_ONCE))
         return
     yield from network(ready.operator, x, None).split(ROWS_AT_ONCE)
 
@@ -114,7 +113,7 @@ def _filter_in_blocks(ready: _Ready, folder: Path) -> Iterator[Tensor]:
     network, operator, first = ready.networks[0].eval(), ready.operator, ready.x
     assert isinstance(network, FilterNetwork)
     n, n_columns = operator.n, network.head.weight.shape[1]
-    groups = [slice(start, min(start + ROWS_AT_ONCE, n)) for start in range(0, n, ROWS_AT_ONCE)]
+    groups = blocks(n, ROWS_AT_ONCE)
     plain, filtered = RowsFile(folder / "plain"), []
     for rows in groups:
         x = ready.seen.rows(rows)

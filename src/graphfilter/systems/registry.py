@@ -31,7 +31,7 @@ def get_system(name: str) -> System:
     >>> get_system("sgf@weight_decay=5e-5@n_layers=8").config.weight_decay
     5e-05
     """
-    known, marked, text = name.partition(MARK)
+    known, marked, text = str(name).partition(MARK)
     system = SYSTEMS[check_name("system", known, SYSTEMS)]
     return system.with_(**_parse(system, text)) if marked else system
 

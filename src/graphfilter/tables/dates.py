@@ -6,7 +6,10 @@ them. Where day and month cannot be told apart (03/04/2024), the caller's prefer
 
 from __future__ import annotations
 
+import math
 import re
+from datetime import date
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -51,6 +54,15 @@ _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 # The spelling is chosen on so many different words.
 _SAMPLE = 1000
 _MOST = 0.9
+# So many words Python is done with before Arrow has prepared a pattern.
+_FEW_WORDS = 300
+_NAMES = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
+)  # fmt: skip
+_MONTHS = {name[:n]: i for i, name in enumerate(_NAMES, 1) for n in (3, len(name))}
+# Digits and a sign that no clock has after them.
+_NO_CLOCK = re.compile(r"[0-9]+[^0-9:\s]")
 
 
 def is_date_type(kind: Any) -> bool:
@@ -156,6 +168,10 @@ def _read_words(words: Any, spelling: str) -> NDArray[np.float64]:
     if not is_spelling(spelling):
         return np.full(len(words), np.nan)
     text = as_text(words, trim=True)
+    if len(words) <= _FEW_WORDS:
+        read = [_read_word(word, spelling) for word in text.to_pylist()]
+        if None not in read:
+            return np.array(read, dtype=np.float64)
     timed = pc.call_function("match_substring", [text], pc.MatchSubstringOptions(":"))
     has_times = pc.call_function("any", [timed]).as_py()
     # ISO's T, fractions of a second and blanks before the zone: strptime knows none of them.
@@ -176,6 +192,51 @@ def _read_words(words: Any, spelling: str) -> NDArray[np.float64]:
     clocks = ("", *(f" {clock}" for clock in _ZONED if has_times))
     read = [_strptime(text, spelling + clock) for clock in clocks]
     return np.asarray(pc.call_function("coalesce", read).cast(pa.float64()))
+
+
+@lru_cache(maxsize=1 << 16)
+def _read_word(word: str, spelling: str) -> float | None:
+    """Read a word as Arrow would, in the usual form alone; None where only Arrow can tell."""
+    if spelling == TIME:
+        other = ":" not in word or _NO_CLOCK.match(word)
+    else:
+        other = not re.search(DAYS[spelling], word, re.ASCII)
+    if other:
+        return math.nan
+    found = _usual(spelling).fullmatch(word)
+    if found is None:
+        return None
+    part = found.groupdict()
+    hour, minute, second = (int(part[name] or 0) for name in "HMS")
+    if hour > 23 or minute > 59 or second > 59:
+        return None
+    clock = 3600 * hour + 60 * minute + second
+    if spelling == TIME:
+        return float(clock)
+    day, month = int(part["d"]), int(part.get("m") or _MONTHS.get(part["b"].lower(), 0))
+    if not (1 <= month <= 12 and 1 <= day <= 31):
+        return math.nan
+    year = int(part["Y"]) if "Y" in part else int(part["y"]) + (1900 if part["y"] >= "69" else 2000)
+    try:
+        days = date(year, month, day).toordinal() + _FIRST_DAY - 1
+    except ValueError:
+        return None
+    return float(_SECONDS_PER_DAY * days + clock)
+
+
+@cache
+def _usual(spelling: str) -> re.Pattern[str]:
+    """Return a pattern of the words in a spelling that are read in one way only."""
+    clock = "(?P<H>[0-9]{1,2}):(?P<M>[0-9]{2})(:(?P<S>[0-9]{2}))?"
+    if spelling == TIME:
+        return re.compile(clock)
+    digits = {"Y": "[0-9]{4}", "y": "[0-9]{2}", "b": "[A-Za-z]+"}
+    day = re.sub(
+        "%(.)",
+        lambda one: f"(?P<{one[1]}>{digits.get(one[1], '[0-9]{1,2}')})",
+        re.escape(spelling.replace("%B", "%b")),
+    )
+    return re.compile(f"{day}( {clock})?")
 
 
 def _strptime(text: Any, spelling: str) -> Any:

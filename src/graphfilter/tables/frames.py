@@ -71,7 +71,13 @@ def _as_arrow(frame: Any, label: str) -> pa.Table:
         if columns is None:
             raise GraphError(f"the {label} cannot be read as a table ({error}).") from None
     # A column of pandas may hold anything: words and numbers side by side are read as words.
-    return pa.table({str(name): _as_column(frame[name].tolist()) for name in columns})
+    try:
+        return pa.table({str(name): _as_column(frame[name].tolist()) for name in columns})
+    except UnicodeEncodeError as error:
+        raise GraphError(
+            f"the {label} must hold text that UTF-8 can write ({error.reason}). Replace it: "
+            'text.encode("utf-8", "replace").decode().'
+        ) from None
 
 
 def _with_plain_words(table: pa.Table) -> pa.Table:

@@ -46,6 +46,9 @@ _STYLES = {
     ".": rf"^([0-9]+|[1-9][0-9]{{0,2}}([,{_GAP}][0-9]{{3}})+)?(\.[0-9]*)?$",
     ",": rf"^([0-9]+|[1-9][0-9]{{0,2}}([.{_GAP}][0-9]{{3}})+)?(,[0-9]*)?$",
 }
+_INFINITE = {
+    sign + word: float(sign + word) for sign in ("", "+", "-") for word in ("inf", "infinity")
+}
 _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
 _GROUPED = r"^[-+]?[1-9][0-9]{0,2}(\.[0-9]{3})+$"
 
@@ -125,6 +128,8 @@ def find_decimal_signs(column: Any) -> DecimalSigns:
 
 
 _DIGIT = re.compile("[0-9]")
+# No number, however it is written, has these signs between its digits.
+_DATE = re.compile(r"[0-9][/:-]|\.[0-9]{1,2}\.")
 _LED = re.compile(r"^0[0-9]+$")
 
 
@@ -196,6 +201,8 @@ def _cast_plain(text: Any) -> NDArray[np.float64] | None:
 
 def _is_plain_word(word: str) -> bool:
     """Return whether a word cannot stand in a column of plain numbers."""
+    if _DATE.search(word):
+        return True
     number = _DIGIT.search(word) or word.lower().strip("+-") in ("inf", "infinity")
     return not number and word.lower() not in MISSING_WORDS
 
@@ -214,16 +221,15 @@ def _parse_words(words: Any, decimal: str) -> tuple[NDArray[np.float64], frozens
     values, units = np.full(len(words), np.nan), frozenset[str]()
     if _have_digits(words):
         values, units = _parse_digits(words, decimal)
-    lower = np.asarray([word.strip().lower() for word in words.to_pylist()], dtype=object)
-    for word, value in (("inf", np.inf), ("infinity", np.inf)):
-        values[np.isin(lower, [word, f"+{word}"])] = value
-        values[lower == f"-{word}"] = -value
+    for i, word in enumerate(words.to_pylist()):
+        if (size := word.strip().lower()).endswith(("inf", "infinity")):
+            values[i] = _INFINITE.get(size, values[i])
     return values, units
 
 
 def _have_digits(words: Any) -> bool:
     """Return whether some word may be a number, which Arrow takes long to find out of a few."""
-    return any(map(_DIGIT.search, words.to_pylist()))
+    return any(_DIGIT.search(word) and not _DATE.search(word) for word in words.to_pylist())
 
 
 def _parse_digits(words: Any, decimal: str) -> tuple[NDArray[np.float64], frozenset[str]]:
@@ -234,6 +240,8 @@ def _parse_digits(words: Any, decimal: str) -> tuple[NDArray[np.float64], frozen
     parts = _parts(words)
     digits = parts["digits"]
     fits = _matches(digits, _STYLES[decimal])
+    if not fits.any():
+        return np.full(len(words), np.nan), frozenset()
     groups = f"[{'.' if decimal == ',' else ','}{_GAP}]"
     plain = pc.call_function(
         "replace_substring_regex",
@@ -267,6 +275,8 @@ def _parts(words: Any) -> dict[str, Any]:
     text = as_text(words, trim=True)
     if len(text) <= _FEW_WORDS:
         fits = [re.match(_SHAPE, word) for word in text.to_pylist()]
+        if not any(fits):
+            return dict.fromkeys(names, pa.nulls(len(text), pa.string()))
         cells = {name: [fit and (fit[name] or "") for fit in fits] for name in names}
         return {name: pa.array(column, pa.string()) for name, column in cells.items()}
     found = pc.call_function("extract_regex", [text], pc.ExtractRegexOptions(_SHAPE))

@@ -27,9 +27,9 @@ class ParquetTable(TableSource):
 
     in_pieces = True
 
-    def __init__(self, path: Path, options: TextOptions) -> None:
+    def __init__(self, path: Path, options: TextOptions, batch_rows: int = _BATCH_ROWS) -> None:
         super().__init__(path)
-        self._path = path
+        self._path, self._batch_rows = path, batch_rows
 
     @property
     def names(self) -> list[str]:
@@ -48,14 +48,14 @@ class ParquetTable(TableSource):
         import pyarrow as pa
 
         with reading_table(self._path):
-            file, rows, budget = _open(self._path, names)
-            if rows == _BATCH_ROWS:
+            file, rows, budget = _open(self._path, names, self._batch_rows)
+            if rows == self._batch_rows:
                 return _plain(file.read(columns=names), budget)
             return pa.Table.from_batches(list(_batches(file, names, rows, budget)))
 
     def read_batches(self, names: list[str], header: bool) -> Iterator[pa.RecordBatch]:
         with reading_table(self._path):
-            file, rows, budget = _open(self._path, names)
+            file, rows, budget = _open(self._path, names, self._batch_rows)
             edge_budget, n_rows = Budget(self._path), 0
             for batch in _batches(file, names, rows, budget):
                 n_rows += len(batch)
@@ -70,7 +70,7 @@ def _batches(file: Any, names: list[str], rows: int, budget: Budget) -> Iterator
         yield from _plain(pa.Table.from_batches([batch]), budget).to_batches()
 
 
-def _open(path: Path, names: list[str]) -> tuple[Any, int, Budget]:
+def _open(path: Path, names: list[str], batch_rows: int = _BATCH_ROWS) -> tuple[Any, int, Budget]:
     """Open a file after what it says it holds has been counted; return also rows per batch."""
     from pyarrow import parquet
 
@@ -90,8 +90,8 @@ def _open(path: Path, names: list[str]) -> tuple[Any, int, Budget]:
         file = parquet.ParquetFile(path, read_dictionary=words, pre_buffer=False)
     # Few rows at a time where each may repeat most of a long word before it.
     shared = [chunk.n_bytes for chunk in chosen if chunk.shares_prefixes]
-    most = budget.limit // (4 * max(shared)) if shared and max(shared) else _BATCH_ROWS
-    return file, max(16, min(most, _BATCH_ROWS)), Budget(path)
+    most = budget.limit // (4 * max(shared)) if shared and max(shared) else batch_rows
+    return file, max(16, min(most, batch_rows)), Budget(path)
 
 
 def _in_known_zone(column: Any) -> Any:

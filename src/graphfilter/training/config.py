@@ -52,7 +52,7 @@ class TrainConfig:
     def __post_init__(self) -> None:
         check_name("monitor", self.monitor, MONITORS)
         for name in ("max_epochs", "patience"):
-            check_count(name, getattr(self, name))
+            check_count(name, getattr(self, name), most=2**63)
         for name in ("filter_learning_rate", "learning_rate"):
             if not check_number(name, getattr(self, name)) > 0:
                 raise ConfigError(f"{name} must be positive; got {getattr(self, name)}.")

@@ -14,7 +14,6 @@ from graphfilter import operators
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
 from graphfilter.models import GeomGCN, GeomGCNConfig
-from graphfilter.models.peers import geom_places
 from graphfilter.models.peers.geom_gcn import relations
 from graphfilter.models.peers.geom_places import isomap, near_pairs, place, poincare, structure
 
@@ -64,10 +63,9 @@ def test_relations_of_what_is_not_placed_are_those_of_the_graph() -> None:
     np.testing.assert_allclose(total(relations(edgeless, isomap(edgeless))), np.eye(4))
 
 
-def test_place_refuses_a_graph_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(geom_places, "MOST_VERTICES", 5)
+def test_place_refuses_a_graph_too_large() -> None:
     with pytest.raises(GraphError, match="at most 5 vertices; got 6"):
-        place(Graph.from_edges([[0, 5]]), "isomap")
+        place(Graph.from_edges([[0, 5]]), "isomap", most_vertices=5)
 
 
 def test_relations_add_up_to_the_neighbourhoods() -> None:

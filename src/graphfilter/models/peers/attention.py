@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from graphfilter.operators import Operator
+from graphfilter.runtime import blocks
 
 SLOPE = 0.2
 # The most entries of messages in memory: further columns are computed in turn.
@@ -41,10 +42,9 @@ def attend(operator: Operator, to: Tensor, of: Tensor, values: Tensor) -> Tensor
     csr = operator.csr()
     offsets, columns = csr.crow_indices(), csr.col_indices()
     n_heads, width = values.shape[1:]
-    block = max(1, MOST_MESSAGES // max(len(columns) * width, 1))
     parts = [
         _Attention.apply(offsets, columns, to[:, k], of[:, k], values[:, k])
-        for k in (slice(i, i + block) for i in range(0, n_heads, block))
+        for k in blocks(n_heads, MOST_MESSAGES // max(len(columns) * width, 1))
     ]
     return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 

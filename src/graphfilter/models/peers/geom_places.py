@@ -16,11 +16,11 @@ MOST_VERTICES = 100_000
 Places = NDArray[np.float64]
 
 
-def place(graph: Graph, embedding: str) -> Places:
+def place(graph: Graph, embedding: str, most_vertices: int = MOST_VERTICES) -> Places:
     """Place the vertices in the plane, (n, 2); rows of vertices that are not placed are NaN."""
-    if graph.n_vertices > MOST_VERTICES:
+    if graph.n_vertices > most_vertices:
         raise GraphError(
-            f"Geom-GCN must place every vertex in the plane and takes at most {MOST_VERTICES:,} "
+            f"Geom-GCN must place every vertex in the plane and takes at most {most_vertices:,} "
             f"vertices; got {graph.n_vertices:,}. Leave it out, or take a subgraph."
         )
     return {"isomap": isomap, "poincare": poincare, "structure": structure}[embedding](graph)

@@ -50,6 +50,7 @@ _FUNCTIONS = {
     "cross_entropy": "ccccppppppp",
     "residual": "cccppppppccnppppcpc",
     "residual_gradient": "cccppppnppppppppcpc",
+    "leaves": "cccppppppppc",
 }
 
 
@@ -66,9 +67,10 @@ def native_library() -> ctypes.CDLL | None:
     except (OSError, AttributeError):
         return None
     for name, kinds in _FUNCTIONS.items():
-        function = getattr(library, f"graphfilter_{name}")
-        function.argtypes = [_ARGUMENTS[kind] for kind in kinds]
-        function.restype = None
+        # One that was added since the library was built is done without.
+        if function := getattr(library, f"graphfilter_{name}", None):
+            function.argtypes = [_ARGUMENTS[kind] for kind in kinds]
+            function.restype = None
     return library
 
 
@@ -123,7 +125,9 @@ class NativeKernel(TorchKernel):
         sums = None
         if not together or self.dtype != torch.float32:
             sums = x.new_empty(rooms, n, block, dtype=torch.float32)
-        by_column = pad(weights.repeat_interleave(width, 1), (0, padding))
+        by_column = weights.repeat_interleave(width, 1)
+        if padding:
+            by_column = pad(by_column, (0, padding))
         dots = None
         if against is not None:
             dots = x.new_zeros(self.chunks[0], len(weights), in_all, dtype=torch.float64)
@@ -145,7 +149,7 @@ class NativeKernel(TorchKernel):
         Where threads have buffers of their own, each takes its own columns from the first term
         to the last, and none waits for another before the end. None of this changes a bit.
         """
-        n, n_entries = self.matrix.shape[0], len(self.csr_parts[1])
+        n, n_entries = self.matrix.shape[0], self.csr_parts[1].shape[0]
         block = block_width(n, n_entries, n_columns, n_terms, n_bytes)
         threads = threads_worth(self.work * n_columns * n_terms)
         own = min(block, -(-n_columns // (threads * LANES)) * LANES)
@@ -182,7 +186,7 @@ class NativeKernel(TorchKernel):
         """Return whether the compiled kernel reads this matrix, and these are not empty."""
         return self.csr_parts[1].dtype == torch.int32 and all(t.numel() for t in tensors)
 
-    @property
+    @cached_property
     def work(self) -> int:
         """The entries of M and four per row: it is read, added up and written."""
         return len(self.csr_parts[1]) + 4 * (len(self.csr_parts[0]) - 1)
@@ -190,7 +194,7 @@ class NativeKernel(TorchKernel):
     @property
     def chunks(self) -> tuple[int, int]:
         """How many chunks the rows are cut into, and where the cuts lie in memory."""
-        return len(self._cuts) - 1, self._cuts.data_ptr()
+        return self._cuts.shape[0] - 1, self._cuts.data_ptr()
 
     @cached_property
     @made_to_be_kept

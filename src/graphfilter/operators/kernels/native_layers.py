@@ -77,7 +77,7 @@ def encode(
     (n, d), width, n_runs = kernel.matrix.shape, weights[0].shape[1], len(weights)
     offsets, columns, values = kernel.csr_parts
     per_cell = drawn is not None and len(drawn.shape) == 2
-    draws = _draws(drawn, n_runs, n * d if per_cell else len(values))
+    draws = _draws(drawn, n_runs, n * d if per_cell else values.shape[0])
     out = torch.empty(n, n_runs, width, dtype=torch.float32, device="cpu")
     threads = threads_worth(kernel.work * width)
     made = []
@@ -111,7 +111,7 @@ def encode_gradient(
         weight = torch.zeros(n_rows, width, dtype=torch.float32, device="cpu")
         bias = torch.empty(width, dtype=torch.float32, device="cpu")
         place = 4 * run * width
-        threads = min(threads_worth(len(kept.values) * width), width // LANES)
+        threads = min(threads_worth(kept.values.shape[0] * width), width // LANES)
         _library().graphfilter_encode_gradient(
             n, width, kept.offsets.data_ptr(), kept.ends.data_ptr(), kept.columns.data_ptr(),
             kept.values.data_ptr(), grad.data_ptr() + place,

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from graphfilter.errors import GraphError
+from graphfilter.runtime import blocks
 
 
 class Step(NamedTuple):
@@ -185,7 +186,5 @@ def inner_products(x: Tensor, y: Tensor, *, out: Tensor) -> None:
         return
     # In blocks of rows: what is multiplied in full precision stays small.
     out.zero_()
-    step = max(2**24 // max(x[0].numel(), 1), 1)
-    for start in range(0, len(x), step):
-        block = slice(start, start + step)
+    for block in blocks(len(x), 2**24 // max(x[0].numel(), 1)):
         out += torch.sum(x[block] * y[block].to(out.dtype), (0, 2))
