@@ -130,7 +130,7 @@ def load_estimator(cls: type[E], folder: str | Path) -> E:
     except (
         KeyError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError,
     ) as error:  # fmt: skip
-        if isinstance(error, GraphFilterError):
+        if isinstance(error, ModelFileError):
             raise
         reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
         raise ModelFileError(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from graphfilter.errors import ConfigError
+from graphfilter.errors import ConfigError, GraphError
 from graphfilter.estimators import VertexClassifier, VertexEstimator
 from graphfilter.fits import (
     DEFAULT_REQUEST,
@@ -43,7 +44,7 @@ from graphfilter.run_folder.tables import (
     write_embeddings,
     write_rows,
 )
-from graphfilter.storage import write_json
+from graphfilter.storage import check_text, write_json
 from graphfilter.training import OnEpoch
 
 
@@ -103,6 +104,7 @@ def fit_folder(
         )
     if asked.embeddings is not None:
         check_embeddings_file(asked.embeddings, overwrite=overwrite or resume)
+    _check_names(plan)
     command = repeat_command(
         plan, estimator, str(out) if command_out is None else command_out, baselines=baselines
     )
@@ -115,6 +117,18 @@ def fit_folder(
         summary = _write_run(fit, folder, command, asked)
         finish_run(out)
     return replace(summary, folder=Path(out))
+
+
+def _check_names(plan: Plan) -> None:
+    """Raise where a name cannot be written, or two classes would be one column of a table."""
+    graph, names = plan.graph, plan.target.names.tolist()
+    kinds = () if graph.kinds is None else graph.kinds.names
+    # Those of a store, which stay on disk, were checked when it was opened.
+    ids = graph.vertex_names if isinstance(graph.vertex_names, tuple) else ()
+    check_text((graph.name, *names, *kinds, *(graph.feature_names or ()), *ids), "names")
+    for text, times in Counter(map(str, names)).most_common(1):
+        if times > 1:
+            raise GraphError(f"classes must differ as text; {times} are {text!r}. Rename one.")
 
 
 def join_fit(

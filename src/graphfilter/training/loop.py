@@ -130,7 +130,8 @@ class Training:
         self.runs = [
             Run(
                 model, split, request.labels, request.class_weight, monitor=request.monitor,
-                patience=self.config.patience, task=request.task,
+                patience=self.config.patience, patience_share=self.config.patience_share,
+                task=request.task,
             )
             for model, split in zip(self._trained, request.splits, strict=True)
         ]  # fmt: skip
