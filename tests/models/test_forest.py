@@ -96,7 +96,7 @@ def test_memory_bounds_what_a_forest_takes(n_train: int, n_classes: int) -> None
     x = rng.normal(size=(n_train, 4)).astype(np.float32)
     labels = rng.integers(0, n_classes, n_train)
     labels[:n_classes] = np.arange(n_classes)
-    tree = forest._grow(x, labels, None, 0)
+    tree = forest._grow(x, labels, None, 0, finite=True)
     assert tree.value.nbytes <= forest.growing_bytes(n_train, n_classes)
     config = ForestConfig(n_trees=10)
     found = Forest(4, n_classes, config)

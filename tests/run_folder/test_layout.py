@@ -125,7 +125,7 @@ def test_killed_fit_leaves_the_run_that_it_would_replace(graphfilter, tmp_path: 
     folder = tmp_path / "run"
     assert graphfilter(*FIT, "--epochs", 3, "--out", folder).code == 0
     before = contents(folder)
-    words = (*FIT, "--epochs", 2000, "--patience", 1_000_000, "--out", folder)
+    words = (*FIT, "--epochs", 1000, "--patience", 1_000_000, "--out", folder)
     with Command((*words, "--overwrite"), tmp_path / "said") as command:
         command.wait_for(folder / ".graphfilter-new" / CHECKPOINT_FILE)
         command.send(signal.SIGKILL)

@@ -163,7 +163,7 @@ def _one(
         )
         title = f"{rendered.title} (--quick: not to be published)"
         shown = replace(rendered, title=title, notes=(*rendered.notes, quick_note))
-    written = _write(shown, out, target.records(options))
+    written = _write(shown, rendered.picture, out, target.records(options))
     if source is None and gzip:
         written.append(pack_lines(out, target.records(options)).name)
     _show(shown)
@@ -173,10 +173,9 @@ def _one(
     return rendered, failed
 
 
-def _write(rendered: Rendered, out: Path, name: str) -> list[str]:
+def _write(rendered: Rendered, picture: bytes, out: Path, name: str) -> list[str]:
     from graphfilter.bench import to_csv, to_latex, to_markdown
     from graphfilter.paper import make_table
-    from graphfilter.report import save_figure
     from graphfilter.storage import atomic_file
 
     files = {}
@@ -190,8 +189,9 @@ def _write(rendered: Rendered, out: Path, name: str) -> list[str]:
     for file, text in files.items():
         with atomic_file(out / file) as temporary:
             temporary.write_text(text, encoding="utf-8")
-    if rendered.figure is not None:
-        save_figure(rendered.figure, out / f"{name}.png")
+    if picture:
+        with atomic_file(out / f"{name}.png") as temporary:
+            temporary.write_bytes(picture)
         files[f"{name}.png"] = ""
     return list(files)
 

@@ -136,11 +136,13 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
             seen = np.ones((int(targets.dtype == np.bool_), self.n_classes))
         rng = np.random.RandomState(seed % 2**32)
         trees: list[dict[str, NDArray[Any]]] = []
-        votes: list[sp.csr_array] = []
+        leaves: list[tuple[NDArray[Any], ...]] = []
         seeds = [rng.randint(np.iinfo(np.int32).max) for _ in range(self.config.n_trees)]
 
+        finite = bool(np.isfinite(columns).all())
+
         def grow(seed: int) -> Any:
-            return _grow(columns, own, sample_weight, seed)
+            return _grow(columns, own, sample_weight, seed, finite=finite)
 
         for tree in _in_turn(grow, seeds, growing_bytes(len(targets), len(present))):
             # Copies: a view would keep all of scikit-learn's tree.
@@ -154,13 +156,13 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
                 }
             )
             counts = tree.value[:, 0] if of_classes else tree.value[:, :, 0]
-            votes.append(_leaf_votes(counts, tree.children_left < 0, shares=of_classes))
-        joined = sp.csr_array(sp.vstack(votes, format="csr"))
+            leaves.append(_leaf_votes(counts, tree.children_left < 0, shares=of_classes))
+        sizes, voted, votes = map(np.concatenate, zip(*leaves, strict=True))
         self.keep(
             trees,
-            first=joined.indptr,
-            voted=present[joined.indices],
-            votes=joined.data,
+            first=np.concatenate([[0], np.cumsum(sizes)]),
+            voted=present[voted],
+            votes=votes,
             seen=seen,
             **dict.fromkeys(_FOUND, np.zeros((0, 0))),
         )
@@ -222,8 +224,13 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
         return np.log(total + 0.5) - np.log(np.maximum(n_trees - total, 0.0) + 0.5)
 
 
-def _grow(columns: Any, targets: Any, sample_weight: Any, seed: int) -> Any:
-    """Fit one tree of scikit-learn's, which keeps every class at every node."""
+def _grow(columns: Any, targets: Any, sample_weight: Any, seed: int, *, finite: bool) -> Any:
+    """Fit one tree of scikit-learn's, which keeps every class at every node.
+
+    It looks for missing values as it checks its input. Where there are none the checks are left
+    out: they take longer than a small tree.
+    """
+    from sklearn import config_context
     from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
 
     leaf = max(1, len(targets) // MOST_LEAVES)
@@ -231,7 +238,8 @@ def _grow(columns: Any, targets: Any, sample_weight: Any, seed: int) -> Any:
         model = ExtraTreeClassifier(min_samples_leaf=leaf, random_state=seed)
     else:  # All columns at every node, as the forest of scikit-learn's.
         model = ExtraTreeRegressor(min_samples_leaf=leaf, max_features=1.0, random_state=seed)
-    return model.fit(columns, targets, sample_weight=sample_weight).tree_
+    with config_context(skip_parameter_validation=True):
+        return model.fit(columns, targets, sample_weight, check_input=not finite).tree_
 
 
 def _in_turn(grow: Callable[[int], Any], seeds: list[int], size: int) -> Generator[Any]:
@@ -259,10 +267,13 @@ def _most_nodes(n_train: int) -> int:
 
 def _leaf_votes(
     counts: NDArray[np.float64], leaf: NDArray[np.bool_], *, shares: bool
-) -> sp.csr_array:
-    """Return what each leaf says, as shares of its sum or as it is, sparse; else nothing."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    """Return how many classes each node votes for, which, and each leaf's votes.
+
+    They are shares of a leaf's sum, or as they are.
+    """
     ends = np.flatnonzero(leaf)
     row, classes = np.nonzero(counts[ends])
     at = ends[row]
     votes = counts[at, classes] / (counts.sum(axis=1)[at] if shares else 1.0)
-    return sp.csr_array((votes.astype(np.float32), (at, classes)), counts.shape)
+    return np.bincount(at, minlength=len(counts)), classes, votes.astype(np.float32)

@@ -142,7 +142,7 @@ class Training:
         self.runs = [
             Run(
                 model, split, labels, class_weight, monitor=monitor, patience=config.patience,
-                task=task,
+                patience_share=config.patience_share, task=task,
             )
             for model, split in zip(self._trained, splits, strict=True)
         ]  # fmt: skip
