@@ -48,7 +48,8 @@ class AdaptiveEstimator(VertexEstimator):
 
     def build_system(self, **chosen: Any) -> System:
         settled = {**self.get_params(deep=False), **chosen}
-        own: dict[str, Any] = {f.name: settled[f.name] for f in fields(TrainConfig)}
+        names = [f.name for f in fields(TrainConfig) if f.name in settled]
+        own: dict[str, Any] = {name: settled[name] for name in names}
         if own["monitor"] is None:
             del own["monitor"]
         operator = PLAIN if settled["operator"] == AUTO else settled["operator"]
