@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from torch.distributed import TCPStore  # pyright: ignore[reportPrivateImportUsage]
 
+from graphfilter.runtime import launched
 from graphfilter.training import loop
 
 if TYPE_CHECKING:
@@ -191,6 +192,7 @@ def _begin(
     place: dict[str, str], sender: Connection, work: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> None:
     os.environ.update(place)
+    launched.cache_clear()  # Modules that were imported for the work may have asked.
     try:
         result = work(*arguments)
     except Exception:

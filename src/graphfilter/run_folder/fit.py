@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from graphfilter.errors import ConfigError, GraphError
 from graphfilter.estimators import VertexClassifier, VertexEstimator
@@ -39,8 +40,9 @@ from graphfilter.run_folder.loading import save_run
 from graphfilter.run_folder.pictures import draw_channel_picture, draw_filter_picture
 from graphfilter.run_folder.tables import (
     check_embeddings_file,
+    prediction_columns,
     write_embeddings,
-    write_predictions,
+    write_rows,
 )
 from graphfilter.storage import check_text, write_json
 from graphfilter.training import OnEpoch
@@ -150,15 +152,24 @@ def join_fit(
     )  # fmt: skip
 
 
+def _write_predictions(fit: Fit, path: Path, *, excel_safe: bool) -> None:
+    outputs, answers, parts = fit.outputs, fit.answers, fit.plan.parts
+    promised = {} if fit.promised is None else fit.promised.columns()
+
+    def columns(rows: slice) -> dict[str, Any]:
+        own = {name: values[rows] for name, values in promised.items()}
+        return prediction_columns(
+            fit.task, fit.names, outputs[rows], answers[rows], parts[rows], own
+        )
+
+    write_rows(path, fit.graph, columns, excel_safe=excel_safe)
+
+
 def _write_run(fit: Fit, folder: Path, command: str, asked: FitRequest) -> FitSummary:
     """Write every file of a run, the model last."""
     conclusion = conclude(fit)
     metrics = measure_fit(fit, conclusion.found)
-    write_predictions(
-        folder / PREDICTIONS_FILE, fit.graph, fit.task, fit.names, fit.outputs, fit.answers,
-        fit.plan.parts, {} if fit.promised is None else fit.promised.columns(),
-        excel_safe=asked.excel_safe,
-    )  # fmt: skip
+    _write_predictions(fit, folder / PREDICTIONS_FILE, excel_safe=asked.excel_safe)
     write_json(folder / METRICS_FILE, metrics)
     draw_filter_picture(fit, conclusion, folder / FILTER_FILE)
     if "channels" in metrics:
