@@ -53,23 +53,24 @@ if not torch.cuda.is_available():
     os.environ.setdefault("TRITON_INTERPRET", "1")
 
 
-# The files that take longest, at the beginning: at the end one process would be left with one.
+# What takes longest, at the beginning: at the end one process would be left with it. The first two
+# bring all files of the browser, and all that fork.
 LONGEST = (
     "test_report_in_browser.py",
-    "test_results.py",
-    "test_site_in_browser.py",
-    "test_studio_in_browser.py",
-    "test_kernel_contract.py",
-    "test_pages.py",
-    "test_targets.py",
-    "test_fuzz.py",
-    "test_system_contract.py",
-    "test_soak.py",
     "test_fit.py",
-    "test_sanitizers.py",
-    "test_graph_classifier.py",
+    "test_results.py",
+    "test_pages.py",
+    "test_kernel_contract.py",
+    "test_targets.py",
+    "test_system_contract.py",
+    "test_committee.py",
+    "test_fuzz.py",
+    "test_graph_regressor.py",
+    "test_filter_contract.py",
     "test_sgf_classifier.py",
-    "test_together.py",
+    "test_answers_agree.py",
+    "test_graph_classifier.py",
+    "test_sanitizers.py",
     "test_docs.py",
 )
 
