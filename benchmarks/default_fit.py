@@ -70,7 +70,7 @@ class PygGCN(nn.Module):
         return self.second(x, edges)
 
 
-def fit_gcn(graph: Graph, split: Split, device: torch.device) -> float:
+def fit_gcn(graph: Graph, split: Split, device: torch.device, n_epochs: int = EPOCHS) -> float:
     """Train the GCN; return its test accuracy in the epoch that was best on validation vertices."""
     assert graph.features is not None
     assert graph.labels is not None
@@ -83,7 +83,7 @@ def fit_gcn(graph: Graph, split: Split, device: torch.device) -> float:
     network = PygGCN(graph.n_features, graph.n_classes).to(device)
     optimizer = torch.optim.Adam(network.parameters(), lr=0.01, weight_decay=5e-4)
     best = (0.0, 0.0)
-    for _ in range(EPOCHS):
+    for _ in range(n_epochs):
         network.train()
         optimizer.zero_grad()
         functional.cross_entropy(network(x, edges)[train], labels[train]).backward()

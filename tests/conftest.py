@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import importlib.util
+import logging
 import os
 import signal
 import sys
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from graphfilter.runtime.threads import prepare_threads
 
@@ -51,23 +53,24 @@ if not torch.cuda.is_available():
     os.environ.setdefault("TRITON_INTERPRET", "1")
 
 
-# The files that take longest, at the beginning: at the end one process would be left with one.
+# What takes longest, at the beginning: at the end one process would be left with it. The first two
+# bring all files of the browser, and all that fork.
 LONGEST = (
     "test_report_in_browser.py",
-    "test_results.py",
-    "test_site_in_browser.py",
-    "test_studio_in_browser.py",
-    "test_kernel_contract.py",
-    "test_pages.py",
-    "test_targets.py",
-    "test_fuzz.py",
-    "test_system_contract.py",
-    "test_soak.py",
     "test_fit.py",
-    "test_sanitizers.py",
-    "test_graph_classifier.py",
+    "test_results.py",
+    "test_pages.py",
+    "test_kernel_contract.py",
+    "test_targets.py",
+    "test_system_contract.py",
+    "test_committee.py",
+    "test_fuzz.py",
+    "test_graph_regressor.py",
+    "test_filter_contract.py",
     "test_sgf_classifier.py",
-    "test_together.py",
+    "test_answers_agree.py",
+    "test_graph_classifier.py",
+    "test_sanitizers.py",
     "test_docs.py",
 )
 
@@ -89,7 +92,36 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(missing)
 
 
+@cache
+def shared_by(file: str) -> str:
+    """Name what the tests of a file share with those of others, or the file itself."""
+    if file.startswith("tests/browser/"):
+        return "the browser"
+    content = (Path(__file__).parents[1] / file).read_text(encoding="utf-8")
+    forks = any(name in content for name in ("tests.processes", "tests.soak"))
+    return "the fork server" if forks or file.startswith("tests/serving/") else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Run files that share a process in one worker: it takes seconds to start another."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Sharing(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return shared_by(super()._split_scope(nodeid))
+
+    return Sharing(config, log)
+
+
 def pytest_collection_finish() -> None:
+    # pytest listens to every logger that does not propagate, anew in each phase of a test: torch
+    # has fifty of them.
+    for name, logger in logging.root.manager.loggerDict.items():
+        if name.startswith("torch") and isinstance(logger, logging.Logger):
+            logger.propagate = True
     gc.freeze()
     gc.enable()
 

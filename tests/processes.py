@@ -23,22 +23,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from torch.distributed import TCPStore  # pyright: ignore[reportPrivateImportUsage]
 
+from graphfilter.runtime import launched
+from graphfilter.training import loop
+
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext
 
 SECONDS = 60
-# What a fit imports when it comes to it; torch's optimizers import the second when they first step.
+# What a fit imports when it comes to it.
 PRELOADED = (
     "graphfilter.run_folder",
-    "torch._dynamo",
     "tests.processes",
-    "graphfilter.cli.app",
+    "tests.warm",
     "rich.progress",
     "rich.table",
     "networkx",
-    "matplotlib.backends.backend_agg",
-    "matplotlib.figure",
-    "jinja2",
     "pyarrow.csv",
 )
 
@@ -159,6 +158,7 @@ def run_command(words: list[str], folder: str) -> None:
 def _run_alone(environment: dict[str, str], words: list[str], folder: str) -> None:
     os.environ.update(environment)
     tempfile.tempdir = None  # Where that is is asked for again.
+    loop.FIRST_CHECKPOINT = 0.1  # A run that is to be killed need not train for long.
     # As in a process that a shell has started.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     run_command(words, folder)
@@ -192,6 +192,7 @@ def _begin(
     place: dict[str, str], sender: Connection, work: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> None:
     os.environ.update(place)
+    launched.cache_clear()  # Modules that were imported for the work may have asked.
     try:
         result = work(*arguments)
     except Exception:

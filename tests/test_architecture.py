@@ -262,22 +262,62 @@ def libraries(node: ast.Import | ast.ImportFrom) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
-LOADED = """
+# A process to which more and more is done, and the modules that are loaded after each step.
+STEPS = """
 import json, sys, torch, sklearn.base, sklearn.utils.multiclass, sklearn.utils.validation
-brought = {name.partition(".")[0] for name in sys.modules}
-import graphfilter
-graphfilter.SGFClassifier
-print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules} - brought)))
+sys.modules["torch_geometric"] = None  # As where it is not installed.
+loaded = {}
+def step(name):
+    loaded[name] = sorted(sys.modules)
+step("libraries")
+import graphfilter as gf
+gf.SGFClassifier
+step("import")
+gf.plot, gf.Graph.from_edges([[0, 1]])._repr_html_(), gf.filters.PowerFilter()._repr_html_()
+step("notebook")
+edges = torch.tensor([[0, 1], [1, 0]])
+gf.pyg.StackedFilterConv(3, 2)(torch.randn(2, 3), edges).sum().backward()
+assert sys.modules["torch_geometric"] is None
+step("layers")
+from graphfilter.data import make_karate
+gf.SGFClassifier(max_epochs=2, random_state=0).fit(graph=make_karate()).predict_proba()
+step("training")
+from matplotlib.figure import Figure
+gf.plot.response(gf.filters.PowerFilter(), Figure().subplots())
+step("picture")
+print(json.dumps(loaded))
 """
 
 
-def test_import_graphfilter_loads_no_heavy_library() -> None:
+@pytest.fixture(scope="module")
+def loaded() -> dict[str, set[str]]:
+    done = subprocess.run([sys.executable, "-c", STEPS], check=True, capture_output=True, text=True)
+    return {step: set(names) for step, names in json.loads(done.stdout).items()}
+
+
+def test_import_graphfilter_loads_no_heavy_library(loaded: dict[str, set[str]]) -> None:
     """Beyond those that torch and scikit-learn load themselves."""
-    command = [sys.executable, "-c", LOADED]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    own = set(json.loads(done.stdout))
-    assert "graphfilter" in own
-    assert not own & HEAVY
+    before, after = (
+        {name.partition(".")[0] for name in loaded[step]} for step in ("libraries", "import")
+    )
+    assert "graphfilter" in after - before
+    assert not (after - before) & HEAVY
+
+
+def test_pyplot_is_left_alone_where_axes_are_given(loaded: dict[str, set[str]]) -> None:
+    """Importing the package loads no matplotlib, nor does what notebooks show."""
+    assert "matplotlib" not in loaded["notebook"]
+    assert "matplotlib" in loaded["picture"]
+    assert "matplotlib.pyplot" not in loaded["picture"]
+
+
+@pytest.mark.parametrize("step", ["layers", "training"])
+def test_nothing_imports_the_compiler_of_torch(step: str, loaded: dict[str, set[str]]) -> None:
+    """It takes longer to import than torch itself, and nothing is compiled.
+
+    The layers for PyTorch Geometric work without that package.
+    """
+    assert not loaded[step] & {"torch._dynamo", "torch._inductor", "sympy"}
 
 
 def test_only_the_command_line_prints() -> None:

@@ -29,6 +29,7 @@ def test_benchmark_runs_the_commands_and_shows_their_peaks(
 
     monkeypatch.setattr(predicting, "command", command)
     monkeypatch.setattr(predicting, "MODELS", {"sgf": "SGF"})
+    monkeypatch.setattr(predicting, "N_FITTED", 400)
     monkeypatch.setattr(predicting, "apart", lambda call, *arguments: call(*arguments))
     # What the caller holds is not the command's.
     held = np.ones(predicting.GOAL_BYTES, dtype=np.uint8)

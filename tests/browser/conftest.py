@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,28 @@ class Watched:
             self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
 
 
+class Pages:
+    """The pages of a window: one that was left serves again."""
+
+    def __init__(self, window: Any) -> None:
+        self._window = window
+        self._free: list[Any] = []
+
+    def open(self, url: str, *, root: str = "", width: int = 1200, dark: bool = False) -> Watched:
+        page = self._free.pop() if self._free else self._window.new_page()
+        page.set_viewport_size({"width": width, "height": 900})
+        scheme = "dark" if dark else "light"
+        page.emulate_media(media="null", color_scheme=scheme, reduced_motion="null")
+        return Watched(page, url, root or url)
+
+    def leave(self, visited: Iterable[Watched]) -> None:
+        for seen in visited:
+            if not seen.page.is_closed():
+                seen.leave()
+                self._free.append(seen.page)
+        self._window.clear_cookies()
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """One window of the browser: it takes longer to open one than to show most pages."""
@@ -90,29 +112,36 @@ def chromium() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def free_pages() -> list[Any]:
-    return []
+def pages(chromium) -> Pages:
+    return Pages(chromium)
 
 
 @pytest.fixture
-def visit(chromium, free_pages: list[Any]) -> Iterator[Callable[..., Watched]]:
+def visit(pages: Pages) -> Iterator[Callable[..., Watched]]:
     """Open an address: ``visit(url, width=390, dark=True)``.
 
     Requests must stay under ``root``, the address itself unless it is given.
     """
     visited: list[Watched] = []
 
-    def open_page(url: str, *, root: str = "", width: int = 1200, dark: bool = False) -> Watched:
-        page = free_pages.pop() if free_pages else chromium.new_page()
-        page.set_viewport_size({"width": width, "height": 900})
-        scheme = "dark" if dark else "light"
-        page.emulate_media(media="null", color_scheme=scheme, reduced_motion="null")
-        visited.append(Watched(page, url, root or url))
+    def open_page(url: str, **how: Any) -> Watched:
+        visited.append(pages.open(url, **how))
         return visited[-1]
 
     yield open_page
-    for seen in visited:
-        if not seen.page.is_closed():
-            seen.leave()
-            free_pages.append(seen.page)
-    chromium.clear_cookies()
+    pages.leave(visited)
+
+
+@pytest.fixture(scope="module")
+def visit_once(pages: Pages) -> Iterator[Callable[..., Watched]]:
+    """Open an address as ``visit`` does, once for the tests of a file: they leave it as it was."""
+    visited: dict[tuple[Any, ...], Watched] = {}
+
+    def open_page(url: str, **how: Any) -> Watched:
+        key = (url, *how.items())
+        if key not in visited:
+            visited[key] = pages.open(url, **how)
+        return visited[key]
+
+    yield open_page
+    pages.leave(visited.values())

@@ -65,8 +65,8 @@ def url(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> str:
     return make_report(graph, tmp_path_factory.mktemp("report"))
 
 
-def test_slider_moves_the_curve_through_training(url: str, visit) -> None:
-    report = visit(url)
+def test_slider_moves_the_curve_through_training(url: str, visit_once) -> None:
+    report = visit_once(url)
     slider = report.page.locator("#epoch")
     kept = moving_curve(report.page)
     slider.focus()
@@ -117,18 +117,23 @@ def test_html_in_names_is_shown_and_never_run(graph: Graph, visit, tmp_path: Pat
     report.check()
 
 
-def test_theme_button_turns_the_page_and_its_plots(url: str, visit) -> None:
-    page = visit(url, dark=True).page
+def test_theme_button_turns_the_page_and_its_plots(url: str, visit_once) -> None:
+    page = visit_once(url, dark=True).page
     ink = "getComputedStyle(document.querySelector('#training-plot .xtick text')).fill"
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     on_dark = page.evaluate(ink)
     page.locator("#theme").click()
     assert page.evaluate("document.documentElement.dataset.theme") == "light"
     assert page.evaluate(ink) != on_dark
+    page.locator("#theme").click()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert page.evaluate(ink) == on_dark
 
 
-def test_report_on_paper_is_light_and_without_controls(url: str, visit, tmp_path: Path) -> None:
-    report = visit(url, dark=True)
+def test_report_on_paper_is_light_and_without_controls(
+    url: str, visit_once, tmp_path: Path
+) -> None:
+    report = visit_once(url, dark=True)
     page = report.page
     page.emulate_media(media="print", color_scheme="dark")
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -149,8 +154,8 @@ def test_report_on_paper_is_light_and_without_controls(url: str, visit, tmp_path
     report.check()
 
 
-def test_report_reads_well_aloud(graph: Graph, url: str, visit) -> None:
-    tree = visit(url).tree
+def test_report_reads_well_aloud(graph: Graph, url: str, visit_once) -> None:
+    tree = visit_once(url).tree
     # What holds a colon is quoted: it is YAML.
     lines = [line.strip().removeprefix("- ").removeprefix("'") for line in tree.splitlines()]
     for landmark in ("banner:", 'navigation "Sections":', "main:", "contentinfo:"):
@@ -189,8 +194,8 @@ def test_report_is_worked_by_keyboard(url: str, visit) -> None:
     assert {"epoch", "search", "button"} <= reached
 
 
-def test_every_plot_can_be_saved_as_png_and_svg(url: str, visit, tmp_path: Path) -> None:
-    report = visit(url)
+def test_every_plot_can_be_saved_as_png_and_svg(url: str, visit_once, tmp_path: Path) -> None:
+    report = visit_once(url)
     assert report.page.locator(".save button").count() == 2 * report.page.locator(".plot").count()
     starts = {"png": b"\x89PNG", "svg": b"<svg"}
     for format, start in starts.items():
@@ -204,7 +209,7 @@ def test_every_plot_can_be_saved_as_png_and_svg(url: str, visit, tmp_path: Path)
     report.check()
 
 
-def test_wide_table_fades_on_the_side_with_more_to_see(url: str, visit) -> None:
+def test_wide_table_fades_on_the_side_with_more_to_see(url: str, visit, visit_once) -> None:
     seen = visit(url, width=390)
     box = seen.page.locator("#classes .scroll").first
     classes = "(box) => [...box.classList].filter((c) => c !== 'scroll').sort()"
@@ -217,7 +222,7 @@ def test_wide_table_fades_on_the_side_with_more_to_see(url: str, visit) -> None:
                 break
             seen.page.wait_for_timeout(50)
         assert box.evaluate(classes) == expected
-    wide = visit(url, width=1280)
+    wide = visit_once(url)
     assert wide.page.locator("#classes .scroll").first.evaluate(classes) == []
 
 

@@ -15,7 +15,7 @@ RESULTS = Path(__file__).resolve().parents[2] / "results"
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory, rebuilt: Path) -> dict[str, str]:
+def made(tmp_path_factory: pytest.TempPathFactory, rebuilt: Path) -> dict[str, str]:
     bench = tmp_path_factory.mktemp("pages") / "bench.html"
     write_benchmark(bench, read_records(RESULTS / "systems.jsonl.gz"), name="systems.jsonl.gz")
     return {"bench": bench.as_uri(), "reproduce": (rebuilt / "report.html").as_uri()}
@@ -23,8 +23,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory, rebuilt: Path) -> dict[str, 
 
 @pytest.mark.parametrize("name", ["bench", "reproduce"])
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
-def test_page_opens_for_everyone(name: str, width: int, dark: bool, pages, visit) -> None:
-    seen = visit(pages[name], width=width, dark=dark)
+def test_page_opens_for_everyone(name: str, width: int, dark: bool, made, visit_once) -> None:
+    seen = visit_once(made[name], width=width, dark=dark)
     seen.page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
     seen.check_no_sideways_scroll()
     seen.check_contrast()
@@ -37,8 +37,8 @@ def column(page, table: str, number: int) -> list[str]:
     return page.locator(f"{table} tbody tr > :nth-child({number})").all_inner_texts()
 
 
-def test_table_of_a_benchmark_is_sorted_by_a_click(pages, visit) -> None:
-    seen = visit(pages["bench"])
+def test_table_of_a_benchmark_is_sorted_by_a_click(made, visit_once) -> None:
+    seen = visit_once(made["bench"], width=1280, dark=False)
     table, head = "#table-1-matrix", seen.page.locator("#table-1-matrix thead th").nth(1)
     dataset = head.inner_text().split()[0]
     assert dataset == "cora"
@@ -57,8 +57,8 @@ def test_table_of_a_benchmark_is_sorted_by_a_click(pages, visit) -> None:
     seen.check()
 
 
-def test_pictures_of_a_benchmark_are_there_and_have_words(pages, visit) -> None:
-    seen = visit(pages["bench"])
+def test_pictures_of_a_benchmark_are_there_and_have_words(made, visit_once) -> None:
+    seen = visit_once(made["bench"], width=1280, dark=False)
     first = seen.page.locator(".dots").first
     dataset = first.locator("caption").inner_text()
     records = [r for r in read_records(RESULTS / "systems.jsonl.gz") if r.ok]
@@ -74,8 +74,8 @@ def test_pictures_of_a_benchmark_are_there_and_have_words(pages, visit) -> None:
     assert 'table "Time per epoch"' in seen.tree
 
 
-def test_reproduction_shows_the_printed_beside_ours(pages, visit) -> None:
-    seen = visit(pages["reproduce"])
+def test_reproduction_shows_the_printed_beside_ours(made, visit_once) -> None:
+    seen = visit_once(made["reproduce"], width=1280, dark=False)
     row = seen.page.locator("#table3 tbody tr", has=seen.page.locator("th", has_text="SGF")).nth(2)
     assert row.locator("th").inner_text() == "SGF"
     cells = row.locator("td").all_inner_texts()
@@ -90,8 +90,8 @@ def test_reproduction_shows_the_printed_beside_ours(pages, visit) -> None:
 
 
 @pytest.mark.parametrize("name", ["bench", "reproduce"])
-def test_pages_on_paper_lose_no_column(name: str, pages, visit) -> None:
-    seen = visit(pages[name], width=760, dark=True)
+def test_pages_on_paper_lose_no_column(name: str, made, visit) -> None:
+    seen = visit(made[name], width=760, dark=True)
     seen.page.emulate_media(media="print", color_scheme="dark")
     ground = seen.page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert ground == "rgb(255, 255, 255)"

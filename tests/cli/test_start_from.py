@@ -79,7 +79,7 @@ def test_run_begins_with_the_model_columns_and_parts_of_another(
 def test_killed_fit_resumes_to_the_same_bytes(
     graphfilter, tables, run: Path, tmp_path: Path
 ) -> None:
-    words = [*tables["new"], "--start-from", run, "--epochs", 3000, "--patience", 4000]
+    words = [*tables["new"], "--start-from", run, "--epochs", 1000, "--patience", 1000]
     words += ["--no-baselines", "--quiet"]
     with Command(["fit", *words, "--out", tmp_path / "cut"], tmp_path / "said") as fit:
         fit.wait_for(tmp_path / "cut" / "checkpoint.safetensors")

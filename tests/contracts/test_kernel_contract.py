@@ -56,7 +56,7 @@ kernels = pytest.mark.parametrize(("make", "dtype", "tolerance"), KERNELS)
 
 
 # Small: without a GPU the Triton programs are interpreted, one per row, which takes its time.
-def star_and_ring(n: int = 8) -> Graph:
+def star_and_ring(n: int = 5) -> Graph:
     """A hub with a neighbour everywhere, a ring, and two isolated vertices."""
     hub = [[0, v] for v in range(1, n)]
     ring = [[v, v % (n - 1) + 1] for v in range(1, n)]
@@ -65,8 +65,8 @@ def star_and_ring(n: int = 8) -> Graph:
 
 def weighted() -> Graph:
     rng = np.random.default_rng(0)
-    edges = rng.integers(0, 6, (20, 2))
-    return Graph.from_edges(edges, weights=rng.uniform(0.5, 2, 20), n_vertices=6)
+    edges = rng.integers(0, 4, (8, 2))
+    return Graph.from_edges(edges, weights=rng.uniform(0.5, 2, 8), n_vertices=4)
 
 
 GRAPHS = {"star_and_ring": star_and_ring, "weighted": weighted}

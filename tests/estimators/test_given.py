@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -121,3 +122,11 @@ def test_model_of_a_system_that_is_no_name_is_refused() -> None:
     for model in (None, 5):
         with pytest.raises(ConfigError, match="unknown system"):
             SystemClassifier(model=model).fit(X, Y, graph=GRAPH.edges)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint64])
+def test_classes_of_a_loaded_model_are_of_the_type_of_the_fit(kind: type, tmp_path: Path) -> None:
+    model = SGFClassifier(**OPTIONS).fit(X, Y.astype(kind), graph=GRAPH.edges)
+    model.save(tmp_path / "model")
+    loaded = SGFClassifier.load(tmp_path / "model")
+    assert loaded.predict(X, graph=GRAPH.edges).dtype == kind

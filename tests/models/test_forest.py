@@ -65,29 +65,6 @@ def test_forest_is_stored_as_tensors_and_damage_is_refused() -> None:
             Forest(5, 3).load_state_dict({**state, name: damaged})
 
 
-def dense_votes(network: Forest) -> torch.Tensor:
-    """The votes as forests were saved that kept every class at every node."""
-    votes = torch.zeros(len(network.left), network.n_classes)
-    rows = torch.repeat_interleave(torch.arange(len(network.left)), network.first.diff())
-    votes[rows, network.voted.long()] = network.votes
-    inner = network.first.diff() == 0
-    votes[inner] = 1 / network.n_classes
-    return votes
-
-
-def test_forest_with_dense_votes_loads_and_answers_the_same() -> None:
-    found, x, _ = fitted()
-    state = dict(found.state_dict())
-    del state["first"], state["voted"]
-    state["votes"] = dense_votes(found)
-    again = Forest(5, 3)
-    again.load_state_dict(state)
-    np.testing.assert_array_equal(shares(again, x), shares(found, x))
-    for damaged in (state["votes"][:, :2], state["votes"] * torch.nan):
-        with pytest.raises(ModelFileError):
-            Forest(5, 3).load_state_dict({**state, "votes": damaged})
-
-
 def test_forest_does_not_grow_with_classes() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 4)).astype(np.float32)
@@ -119,7 +96,7 @@ def test_memory_bounds_what_a_forest_takes(n_train: int, n_classes: int) -> None
     x = rng.normal(size=(n_train, 4)).astype(np.float32)
     labels = rng.integers(0, n_classes, n_train)
     labels[:n_classes] = np.arange(n_classes)
-    tree = forest._grow(x, labels, None, 0)
+    tree = forest._grow(x, labels, None, 0, finite=True)
     assert tree.value.nbytes <= forest.growing_bytes(n_train, n_classes)
     config = ForestConfig(n_trees=10)
     found = Forest(4, n_classes, config)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.processes import forking
 
 from graphfilter.bench import RecordFile, read_records, run_matrix
 from graphfilter.paper.collect import pairs_of
@@ -15,7 +16,10 @@ QUICK = Options(quick=True, device="cpu")
 pytestmark = pytest.mark.usefixtures("tiny")
 
 
-def test_stacking_system_runs_in_processes_as_in_one(tmp_path: Path) -> None:
+def test_stacking_system_runs_in_processes_as_in_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphfilter.bench.processes.get_context", forking)
     pairs = pairs_of(["karate"], [stacking_system("sgf-horizontal", 32)], QUICK)
     for name, jobs in (("one", 1), ("many", 2)):
         run_matrix(pairs, RecordFile(tmp_path / f"{name}.jsonl"), jobs=jobs)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -62,20 +60,6 @@ def test_picture_without_axes_is_a_figure_of_its_own(name: str) -> None:
     first, second = CALLS[name](), CALLS[name]()
     assert first is not second
     assert first.figure is not second.figure
-
-
-def test_pyplot_is_left_alone_where_axes_are_given() -> None:
-    """Importing the package loads no matplotlib, nor does what notebooks show."""
-    code = (
-        "import sys, graphfilter as gf\n"
-        "gf.plot, gf.Graph.from_edges([[0, 1]])._repr_html_()\n"
-        "gf.filters.PowerFilter()._repr_html_()\n"
-        "assert 'matplotlib' not in sys.modules\n"
-        "from matplotlib.figure import Figure\n"
-        "gf.plot.response(gf.filters.PowerFilter(), Figure().subplots())\n"
-        "assert 'matplotlib.pyplot' not in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize("operator", [None, "augmented_adjacency", "laplacian"])

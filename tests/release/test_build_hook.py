@@ -27,8 +27,10 @@ WITHOUT_OPENMP = """#!/bin/sh
 for word in "$@"; do
     if [ "$word" = -fopenmp ]; then echo "unsupported option '-fopenmp'" >&2; exit 1; fi
 done
-exec cc -DFOR_EVERY_CPU= "$@"
+exec cc -DFOR_EVERY_CPU= "$@" -O0
 """
+# The kernel that is installed is optimised, which takes ten times as long; here it need not be.
+PLAIN = '#!/bin/sh\nexec cc "$@" -O0\n'
 
 
 @pytest.fixture
@@ -49,12 +51,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with nothing but the source of the kernel, where there is a compiler."""
     if shutil.which("cc") is None or sys.platform == "win32":
         pytest.skip("needs a C compiler")
-    monkeypatch.delenv("CC", raising=False)
+    use_compiler(tmp_path / "plain-cc", PLAIN, monkeypatch)
     kernels = tmp_path / KERNELS.relative_to(ROOT)
     kernels.mkdir(parents=True)
     for name in SOURCES:
         shutil.copy(KERNELS / name, kernels)
     return kernels
+
+
+def use_compiler(path: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path.write_text(script)
+    path.chmod(0o755)
+    monkeypatch.setenv("CC", str(path))
 
 
 def build(hook: ModuleType, root: Path, version: str = "standard") -> tuple[dict, list[str]]:
@@ -83,6 +91,7 @@ def test_kernel_is_left_out_without_a_compiler(
     hook: ModuleType, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC")
     data, [said] = build(hook, tmp_path)
     assert data == {"artifacts": []}
     assert "there is no C compiler" in said
@@ -106,10 +115,7 @@ def test_kernel_is_left_out_on_request(
 def test_kernel_of_a_compiler_without_openmp_multiplies_as_torch_does(
     hook: ModuleType, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compiler = tmp_path / "apple-cc"
-    compiler.write_text(WITHOUT_OPENMP)
-    compiler.chmod(0o755)
-    monkeypatch.setenv("CC", str(compiler))
+    use_compiler(tmp_path / "apple-cc", WITHOUT_OPENMP, monkeypatch)
     build(hook, tmp_path)
     assert b"GOMP_parallel" not in (folder / "native.so").read_bytes()
     matrix = adjacency(make_karate()).kernel.matrix

@@ -13,7 +13,7 @@ import pytest
 from tests.processes import Command
 
 from graphfilter.data import make_karate
-from graphfilter.errors import ConfigError, DataFileError, ModelFileError
+from graphfilter.errors import ConfigError, DataFileError, GraphError, ModelFileError
 from graphfilter.estimators import SGFClassifier
 from graphfilter.fits import Source, plan_fit
 from graphfilter.run_folder import RUN_FILES, check_folder, fit_folder, load_run
@@ -125,7 +125,7 @@ def test_killed_fit_leaves_the_run_that_it_would_replace(graphfilter, tmp_path: 
     folder = tmp_path / "run"
     assert graphfilter(*FIT, "--epochs", 3, "--out", folder).code == 0
     before = contents(folder)
-    words = (*FIT, "--epochs", 2000, "--patience", 1_000_000, "--out", folder)
+    words = (*FIT, "--epochs", 1000, "--patience", 1_000_000, "--out", folder)
     with Command((*words, "--overwrite"), tmp_path / "said") as command:
         command.wait_for(folder / ".graphfilter-new" / CHECKPOINT_FILE)
         command.send(signal.SIGKILL)
@@ -194,3 +194,24 @@ def test_folder_in_the_place_of_a_file_is_said_before_training(tmp_path: Path, n
         with pytest.raises(DataFileError, match=f"{name}: must be a regular file.* Move it"):
             fit_small(tmp_path, **{way: True}, on_epoch=lambda _: pytest.fail("it trains"))
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"name": "\ud800"}, "must be valid text"),
+        ({"vertex_names": ["\ud800", *map(str, range(33))]}, "must be valid text"),
+        ({"feature_names": ["\ud800", *map(str, range(33))]}, "must be valid text"),
+        ({"labels": ["\ud800", "b"] * 17}, "must be valid text"),
+        ({"labels": [1, "1"] * 17}, "classes must differ as text; 2 are '1'"),
+    ],
+)
+def test_name_that_cannot_be_written_is_said_before_training(
+    tmp_path: Path, changes: dict[str, Any], problem: str
+) -> None:
+    plan = plan_fit(Source(make_karate().replace(**changes)), 0)
+    with pytest.raises(GraphError, match=problem):
+        fit_folder(
+            plan, SGFClassifier(), tmp_path / "run", on_epoch=lambda _: pytest.fail("trains")
+        )
+    assert not (tmp_path / "run").exists()

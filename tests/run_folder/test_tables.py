@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,7 @@ from pyarrow import csv, parquet
 
 import graphfilter as gf
 from graphfilter.run_folder import tables, write_embeddings
-from graphfilter.run_folder.tables import write_predictions
+from graphfilter.run_folder.tables import prediction_columns, write_rows
 from graphfilter.training import CLASSIFICATION
 
 NAMES = ["plain", 'quo"ted', "comma, here", "line\nbreak", "", "Zoë", "7"]
@@ -21,14 +22,20 @@ PROBABILITIES = np.linspace(0, 1, 14).reshape(7, 2)
 
 
 @pytest.fixture
-def graph(monkeypatch: pytest.MonkeyPatch) -> gf.Graph:
-    monkeypatch.setattr(tables, "BLOCK_ROWS", 3)
+def graph() -> gf.Graph:
     return gf.Graph.from_edges([[0, 1]], 7, vertex_names=NAMES, labels=["a", "b,c", *[None] * 5])
 
 
 def write(path: Path, graph: gf.Graph, parts: np.ndarray | None = None) -> None:
     answers = CLASSIFICATION.decide(PROBABILITIES)
-    write_predictions(path, graph, CLASSIFICATION, CLASSES.tolist(), PROBABILITIES, answers, parts)
+
+    def columns(rows: slice) -> dict[str, Any]:
+        part = None if parts is None else parts[rows]
+        return prediction_columns(
+            CLASSIFICATION, CLASSES.tolist(), PROBABILITIES[rows], answers[rows], part
+        )
+
+    write_rows(path, graph, columns, at_once=3)
 
 
 def expected(part: bool) -> pa.Table:
@@ -59,7 +66,8 @@ def test_predictions_stream_to_row_groups_of_parquet(graph, tmp_path: Path) -> N
 
 def test_embeddings_are_written_in_blocks(graph, tmp_path: Path) -> None:
     numbers = np.arange(14, dtype=np.float32).reshape(7, 2)
-    write_embeddings(tmp_path / "e.parquet", graph, numbers)
+    write_embeddings(tmp_path / "e.parquet", graph, numbers, at_once=3)
+    assert parquet.read_metadata(tmp_path / "e.parquet").num_row_groups == 3
     found = parquet.read_table(tmp_path / "e.parquet")
     assert found.column_names == ["id", "e0", "e1"]
     assert np.array_equal(np.stack([found["e0"], found["e1"]], axis=1), numbers)
@@ -74,7 +82,7 @@ def test_failed_write_leaves_what_was_there(graph, tmp_path: Path) -> None:
         return {"x": np.zeros(3)}
 
     with pytest.raises(RuntimeError):
-        tables.write_rows(tmp_path / "p.parquet", graph, columns)
+        write_rows(tmp_path / "p.parquet", graph, columns, at_once=3)
     assert (tmp_path / "p.parquet").read_text() == "before"
     assert [p.name for p in tmp_path.iterdir()] == ["p.parquet"]
 

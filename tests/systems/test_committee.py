@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.processes import run_together
 
 from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError, GraphFilterError
@@ -17,11 +18,11 @@ from graphfilter.models import (
     ResidualConfig,
     TreesConfig,
 )
+from graphfilter.runtime import processes
 from graphfilter.splits import stratified
 from graphfilter.systems import (
     Prepared,
     committee,
-    committee_member,
     get_system,
     prior,
     train_system,
@@ -71,9 +72,9 @@ def test_committee_answers_with_probabilities_of_all_its_members() -> None:
     outcome = train(short())
     present = [m.name for m in COMMITTEE.members_for(GRAPH, 40)]
     assert [part.system.name for part in outcome.parts] == present
-    assert len(present) == 8
+    assert len(present) == 9
     np.testing.assert_allclose(outcome.probabilities.sum(axis=1), 1)
-    assert outcome.n_epochs == 5 * 4
+    assert outcome.n_epochs == 6 * 4
     said = log_probabilities([part.probabilities for part in outcome.parts])
     np.testing.assert_allclose(outcome.pool.answer(said), outcome.probabilities, atol=1e-9)
 
@@ -230,7 +231,7 @@ def in_rounds() -> Committee:
     """Networks for a round of 30 epochs and some more."""
     system = short().limited(34)
     assert isinstance(system, Committee)
-    return replace(system, rounds=(30,))
+    return replace(system, rounds=(30,), rounds_above=79)
 
 
 def of_features() -> Graph:
@@ -260,6 +261,41 @@ def test_members_that_add_nothing_are_stopped_after_a_round_with_the_reason() ->
     }
 
 
+def judge_together() -> tuple[list[str], np.ndarray]:
+    """Return which members were stopped after a round, and the answers of all."""
+    processes.start()
+    try:
+        graph = of_features()
+        split = stratified(graph.labels, 0)
+        (outcome,) = train_system(Prepared.of(graph), of_two(), [split], [3])
+    finally:
+        processes.end()
+    assert isinstance(outcome, CommitteeOutcome)
+    stopped = [part.system.name for part in outcome.parts if part.superfluous]
+    return stopped, outcome.probabilities
+
+
+def test_processes_that_share_members_judge_them_as_one_does() -> None:
+    (stopped, said), *others = run_together(1, judge_together) + run_together(2, judge_together)
+    assert "smooth" in stopped
+    for again in others:
+        assert again[0] == stopped
+        np.testing.assert_allclose(again[1], said, atol=1e-6)
+
+
+def test_members_that_have_learned_nothing_are_not_judged_yet() -> None:
+    """At a rate of next to nothing the low-pass filter stays at chance: nothing is known of it."""
+    graph, system = of_features(), of_two()
+    split = stratified(graph.labels, 0)
+    features, smooth = system.members
+    slow = replace(smooth, config=replace(smooth.config, learning_rate=1e-9))
+    for members, stopped in (((features, smooth), True), ((features, slow), False)):
+        tried = replace(system, members=members)
+        (outcome,) = train_system(Prepared.of(graph), tried, [split], [3])
+        assert isinstance(outcome, CommitteeOutcome)
+        assert bool(outcome.parts[1].superfluous) == stopped
+
+
 @pytest.mark.parametrize("when", [("fixed low-pass", 12), ("", 32)])
 def test_committee_interrupted_in_any_round_resumes_to_the_same_bits(
     tmp_path: Path, when: tuple[str, int]
@@ -284,9 +320,8 @@ def test_committee_interrupted_in_any_round_resumes_to_the_same_bits(
 
 @pytest.fixture
 def in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Members have two seeds, and the graph more than few vertices."""
+    """Members have two seeds."""
     monkeypatch.setattr(committee, "MOST_REPEATS", 2)
-    monkeypatch.setattr(committee_member, "FEW_VERTICES", 79)
 
 
 def of_two() -> Committee:
@@ -295,10 +330,10 @@ def of_two() -> Committee:
     return replace(in_rounds(), members=(features, smooth))
 
 
-def train_two(**options: Any) -> CommitteeOutcome:
-    graph = of_features()
+def train_two(system: Committee | None = None, **options: Any) -> CommitteeOutcome:
+    graph, system = of_features(), system or of_two()
     split = stratified(graph.labels, 0)
-    (outcome,) = train_system(Prepared.of(graph), of_two(), [split], [3], **options)
+    (outcome,) = train_system(Prepared.of(graph), system, [split], [3], **options)
     assert isinstance(outcome, CommitteeOutcome)
     return outcome
 
@@ -317,7 +352,8 @@ def test_other_seeds_join_where_a_member_adds_something() -> None:
 
 def test_all_seeds_train_from_the_start_on_few_vertices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(committee, "MOST_REPEATS", 2)
-    assert count_runs(train_two()) == {"features": 2, "smooth": 2}
+    found = train_two(system=replace(of_two(), rounds_above=80))
+    assert count_runs(found) == {"features": 2, "smooth": 2}
 
 
 @pytest.mark.usefixtures("in_turn")
@@ -397,7 +433,7 @@ def test_filter_stands_aside_for_channels_where_edges_have_directions() -> None:
         names = [system.name for system in COMMITTEE.members_for(graph, 40)]
         assert present in names
         assert absent not in names
-        assert len(names) == 8
+        assert len(names) == 9
 
 
 def test_members_are_absent_where_they_would_cost_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -454,11 +490,11 @@ def test_prior_favours_low_pass_members_where_labels_are_surely_low() -> None:
     for name, graph in (("low", low), ("high", high)):
         shares[name] = prior_weights(systems, graph, stratified(graph.labels, 0))
         assert shares[name].sum() == pytest.approx(1)
-    np.testing.assert_allclose(shares["high"], 1 / 8)
+    np.testing.assert_allclose(shares["high"], 1 / 9)
     assert shares["low"][smooth] > 0.5
     unknown = replace(low, labels=np.random.default_rng(0).integers(0, 2, 600))
     np.testing.assert_allclose(
-        prior_weights(systems, unknown, stratified(unknown.labels, 0)), 1 / 8, atol=1e-3
+        prior_weights(systems, unknown, stratified(unknown.labels, 0)), 1 / 9, atol=1e-3
     )
     few = stratified(low.labels, 0, (0.01, 0.01, 0.98))
     assert prior_weights(systems, low, few)[smooth] < shares["low"][smooth]

@@ -90,6 +90,7 @@ NAMES = [
     "only-alike",
     "only-places",
     "only-deep",
+    "only-hops",
     "only-trees",
 ]
 

@@ -136,7 +136,7 @@ def test_settings_cover_every_trained_system() -> None:
 @pytest.mark.parametrize("name", SETTINGS)
 def test_system_is_trained_in_its_setting(name: str) -> None:
     learning_rate, weight_decay, filter_learning_rate, filter_weight_decay = SETTINGS[name]
-    assert asdict(get_system(name).config) == {
+    assert get_system(name).describe_training() == {
         "max_epochs": 1500,
         "patience": PATIENCE.get(name, 200),
         "monitor": "accuracy",

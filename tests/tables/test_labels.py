@@ -170,3 +170,9 @@ def test_encode_labels_follows_a_reordering_of_the_vertices(labels: list[Any], r
     moved_codes, moved_classes = encode_labels([labels[i] for i in order])
     assert moved_codes.tolist() == codes[order].tolist()
     assert moved_classes.tolist() == classes.tolist()
+
+
+def test_classes_that_look_alike_have_one_order() -> None:
+    """Not that of a set, which another process would have in another order."""
+    for labels in ([1, "1"] * 4, ["1", 1] * 4):
+        assert encode_labels(labels)[1].tolist() == [1, "1"]

@@ -313,6 +313,21 @@ def test_patience_starts_again_with_a_better_score() -> None:
     assert run.stopped == "patience"
 
 
+def test_patience_grows_with_the_epochs_to_the_best_score() -> None:
+    run = scores(make_run(patience_share=0.5), *[(0.9, 0.7, 0.1 + 0.01 * i) for i in range(20)])
+    scores(run, *[(0.9, 0.7, 0.1)] * 9)
+    assert run.training
+    scores(run, (0.9, 0.7, 0.1))
+    assert run.stopped == "patience"
+
+
+def test_epochs_count_as_learned_once_a_tenth_is_learned() -> None:
+    """The largest class is 3 of 4: what is left to learn is a quarter."""
+    run = scores(make_run(patience=50), *[(0.77, 0.7, 0.5)] * 4)
+    assert run.epochs_learned == 0
+    assert scores(run, (0.78, 0.7, 0.5), (0.75, 0.7, 0.5)).epochs_learned == 2
+
+
 def test_equal_accuracies_are_told_apart_by_loss() -> None:
     run = scores(make_run(), (0.9, 0.7, 0.5), (0.9, 0.6, 0.5), (0.9, 0.65, 0.5))
     assert run.best_epoch == 2

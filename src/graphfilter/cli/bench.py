@@ -18,11 +18,12 @@ from graphfilter.cli.options import (
     Scaling,
     SplitRule,
     argument,
-    flag,
+    flag_field,
     given_words,
     limit_epochs,
     listed,
     option,
+    option_field,
     takes,
 )
 from graphfilter.cli.progress import mover, progress
@@ -45,35 +46,29 @@ app = typer.Typer(
 class BenchOptions:
     """Name what to run, and how."""
 
-    datasets: Annotated[
-        str, option("Datasets: names or npz files, separated by commas.", "NAME,NAME")
-    ] = ""
-    models: Annotated[
-        str,
-        option(
-            "Models: names (see graphfilter bench models) separated by commas, or all. "
-            "sgf@weight_decay=5e-5 is another setting, sgf*5 the average of five seeds.",
-            "NAME,NAME",
-        ),
-    ] = ""
-    out: Annotated[
-        Path | None,
-        option(
-            "File of records (.jsonl), one line per run; extended if it exists. The report "
-            "is written beside it: records.html.",
-            "FILE",
-        ),
-    ] = None
-    runs: Annotated[int, option("Number of runs; run r has seed r and split r.", "N", min=1)] = 10
+    datasets: str = option_field(
+        "", "Datasets: names or npz files, separated by commas.", "NAME,NAME"
+    )
+    models: str = option_field(
+        "",
+        "Models: names (see graphfilter bench models) separated by commas, or all. "
+        "sgf@weight_decay=5e-5 is another setting, sgf*5 the average of five seeds.",
+        "NAME,NAME",
+    )
+    out: Path | None = option_field(
+        None,
+        "File of records (.jsonl), one line per run; extended if it exists. The report "
+        "is written beside it: records.html.",
+        "FILE",
+    )
+    runs: int = option_field(10, "Number of runs; run r has seed r and split r.", "N", min=1)
     split_rule: SplitRule = "stratified"
     scaling: Scaling = "auto"
     metric: Metric = "accuracy"
     device: Device = "auto"
-    jobs: Annotated[int, option("Number of processes.", "N", min=1)] = 1
-    max_epochs: Annotated[int | None, option("Maximum number of epochs.", "N", min=1)] = None
-    quick: Annotated[bool, flag("--quick", f"At most {QUICK_EPOCHS} epochs, for a quick look.")] = (
-        False
-    )
+    jobs: int = option_field(1, "Number of processes.", "N", min=1)
+    max_epochs: int | None = option_field(None, "Maximum number of epochs.", "N", min=1)
+    quick: bool = flag_field(f"At most {QUICK_EPOCHS} epochs, for a quick look.")
 
 
 @app.callback()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from graphfilter.cli.help import COLUMNS
-from graphfilter.cli.options import option
+from graphfilter.cli.options import option_field
 from graphfilter.cli.sources import GraphOptions
 from graphfilter.errors import ConfigError, check_name
 
@@ -19,30 +19,26 @@ if TYPE_CHECKING:
 class FeatureOptions(GraphOptions):
     """Say which columns are features, and how they are read."""
 
-    features: Annotated[
-        str, option("Use only these features, separated by commas.", "COLUMN,COLUMN", COLUMNS)
-    ] = ""
-    categorical: Annotated[
-        str, option("One-hot encode these columns of numbers.", "COLUMN,COLUMN", COLUMNS)
-    ] = ""
-    drop: Annotated[str, option("Leave these columns out.", "COLUMN,COLUMN", COLUMNS)] = ""
-    column: Annotated[
-        list[str] | None,
-        option(
-            "Read a column as number, boolean, category, date, text or drop. Repeat for others.",
-            "NAME=KIND",
-            COLUMNS,
-        ),
-    ] = None
-    vertex_kind: Annotated[
-        str | None,
-        option(
-            "Vertex types (account, device): a column that a type never has is not missing "
-            "on its vertices.",
-            "COLUMN",
-            COLUMNS,
-        ),
-    ] = None
+    features: str = option_field(
+        "", "Use only these features, separated by commas.", "COLUMN,COLUMN", COLUMNS
+    )
+    categorical: str = option_field(
+        "", "One-hot encode these columns of numbers.", "COLUMN,COLUMN", COLUMNS
+    )
+    drop: str = option_field("", "Leave these columns out.", "COLUMN,COLUMN", COLUMNS)
+    column: list[str] | None = option_field(
+        None,
+        "Read a column as number, boolean, category, date, text or drop. Repeat for others.",
+        "NAME=KIND",
+        COLUMNS,
+    )
+    vertex_kind: str | None = option_field(
+        None,
+        "Vertex types (account, device): a column that a type never has is not missing "
+        "on its vertices.",
+        "COLUMN",
+        COLUMNS,
+    )
 
     def columns(self, like: Columns | None = None) -> Columns:
         """Add the kinds of columns that were said."""
@@ -54,26 +50,22 @@ class FeatureOptions(GraphOptions):
 class FitOptions(FeatureOptions):
     """Say which vertices train, too."""
 
-    split: Annotated[
-        str | None, option("Parts: train, val or test per vertex.", "COLUMN", COLUMNS)
-    ] = None
-    edge_time: Annotated[
-        str | None,
-        option(
-            "Times of the edges. With --as-of or --split-by, training leaves later edges "
-            "out; predictions use all.",
-            "COLUMN",
-            COLUMNS,
-        ),
-    ] = None
-    as_of: Annotated[
-        str | None,
-        option(
-            "Train only with the edges before this date (or number, like --edge-time).",
-            "DATE",
-            COLUMNS,
-        ),
-    ] = None
+    split: str | None = option_field(
+        None, "Parts: train, val or test per vertex.", "COLUMN", COLUMNS
+    )
+    edge_time: str | None = option_field(
+        None,
+        "Times of the edges. With --as-of or --split-by, training leaves later edges "
+        "out; predictions use all.",
+        "COLUMN",
+        COLUMNS,
+    )
+    as_of: str | None = option_field(
+        None,
+        "Train only with the edges before this date (or number, like --edge-time).",
+        "DATE",
+        COLUMNS,
+    )
 
     def at_its_time(self, graph: Graph) -> Graph:
         if self.as_of is None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from graphfilter.cli.help import ANSWER, PAPER, TRAINING
-from graphfilter.cli.options import Device, Seed, flag, option
+from graphfilter.cli.options import Device, Seed, flag_field, option_field
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -29,104 +29,85 @@ _OF_SGF = {
 class TrainingOptions:
     """Name a model, and say how it is trained."""
 
-    model: Annotated[
-        str | None,
-        option(
-            "Model: committee (eight models, weighted on validation vertices), committee-low "
-            "(its three cheapest), committee-high (wider, more seeds), sgf (the paper's filter) or "
-            "any of graphfilter bench models, also in another setting: gcnii@n_layers=8.",
-            "NAME",
-            TRAINING,
-            show_default="committee",
-        ),
-    ] = None
-    members: Annotated[int, option("Networks to average.", "N", PAPER, min=1)] = 1
-    layers: Annotated[int, option("Depth of the filter.", "N", PAPER, min=1)] = 16
-    hidden: Annotated[int, option("Width of the hidden layer.", "N", PAPER, min=1)] = 64
-    operator: Annotated[
-        str,
-        option(
-            "Operator: auto, augmented_adjacency, adjacency, laplacian or channels. auto is "
-            "augmented_adjacency; where edges have directions or types, validation vertices choose "
-            "between it and channels.",
-            "NAME",
-            PAPER,
-        ),
-    ] = "auto"
-    init: Annotated[
-        str, option("Initial α and β: a number, or uniform (drawn from -1 to 1).", "VALUE", PAPER)
-    ] = "0.5"
-    dropout: Annotated[
-        float | None,
-        option("Dropout rate. Default: 0.7, or 0.2 with --number or --multilabel.", "RATE", PAPER),
-    ] = None
-    balanced: Annotated[bool, flag("--balanced", "Give rare classes more weight.", TRAINING)] = (
-        False
+    model: str | None = option_field(
+        None,
+        "Model: committee (up to nine models, weighted on validation vertices), committee-low "
+        "(its three cheapest), committee-high (wider, more seeds), sgf (the paper's filter) or "
+        "any of graphfilter bench models, also in another setting: gcnii@n_layers=8.",
+        "NAME",
+        TRAINING,
+        show_default="committee",
     )
-    epochs: Annotated[
-        int | None, option("Maximum number of epochs. Default: 1500.", "N", TRAINING, min=1)
-    ] = None
-    seconds: Annotated[
-        float | None,
-        option(
-            "Time limit for the committee, without baselines. With --resume and 0: finish an "
-            "interrupted fit with what it has trained.",
-            "SECONDS",
-            TRAINING,
-            min=0,
-        ),
-    ] = None
-    patience: Annotated[
-        int | None,
-        option(
-            "Epochs without a better validation score before training stops. Default: 40 to "
-            "120 for the committee, by the number of labels; 200 for sgf.",
-            "N",
-            TRAINING,
-            min=1,
-        ),
-    ] = None
-    monitor: Annotated[
-        str | None,
-        option(
-            "Validation score that chooses the best epoch: accuracy, loss, balanced_accuracy "
-            "or macro_f1; for two classes also roc_auc and average_precision. Default: accuracy; "
-            "average_precision where one of two classes is rare, or --cost or --positive names it. "
-            "Numbers: r2 (default) or loss. Several labels: micro_f1 (default), macro_f1, "
-            "average_precision or loss.",
-            "NAME",
-            TRAINING,
-        ),
-    ] = None
-    scaling: Annotated[
-        str, option("Feature scaling: auto, none, row or standardise.", "NAME", TRAINING)
-    ] = "auto"
-    scale: Annotated[
-        str | None,
-        option(
-            "Scale on which --number is learned: identity, log (of 1 + y), rank, or auto, "
-            "which validation vertices choose; one per number, separated by commas. Default: auto "
-            "for the committee, identity for others.",
-            "NAME",
-            TRAINING,
-        ),
-    ] = None
-    baselines: Annotated[
-        bool,
-        option(
-            "Train an MLP and fixed low-pass filters too, to report whether the graph helps.",
-            panel=ANSWER,
-        ),
-    ] = True
-    start_from: Annotated[
-        Path | None,
-        option(
-            "Start from the weights of this run, in a fraction of the epochs, when the graph "
-            "has grown. Model and columns are those of the run; its vertices keep their parts.",
-            "RUN",
-            TRAINING,
-        ),
-    ] = None
+    members: int = option_field(1, "Networks to average.", "N", PAPER, min=1)
+    layers: int = option_field(16, "Depth of the filter.", "N", PAPER, min=1)
+    hidden: int = option_field(64, "Width of the hidden layer.", "N", PAPER, min=1)
+    operator: str = option_field(
+        "auto",
+        "Operator: auto, augmented_adjacency, adjacency, laplacian or channels. auto is "
+        "augmented_adjacency; where edges have directions or types, validation vertices choose "
+        "between it and channels.",
+        "NAME",
+        PAPER,
+    )
+    init: str = option_field(
+        "0.5", "Initial α and β: a number, or uniform (drawn from -1 to 1).", "VALUE", PAPER
+    )
+    dropout: float | None = option_field(
+        None, "Dropout rate. Default: 0.7, or 0.2 with --number or --multilabel.", "RATE", PAPER
+    )
+    balanced: bool = flag_field("Give rare classes more weight.", TRAINING)
+    epochs: int | None = option_field(
+        None, "Maximum number of epochs. Default: 1500.", "N", TRAINING, min=1
+    )
+    seconds: float | None = option_field(
+        None,
+        "Time limit for the committee, without baselines. With --resume and 0: finish an "
+        "interrupted fit with what it has trained.",
+        "SECONDS",
+        TRAINING,
+        min=0,
+    )
+    patience: int | None = option_field(
+        None,
+        "Epochs without a better validation score before training stops. Default: 40 to "
+        "120 for the committee, by the number of labels; 200 for sgf.",
+        "N",
+        TRAINING,
+        min=1,
+    )
+    monitor: str | None = option_field(
+        None,
+        "Validation score that chooses the best epoch: accuracy, loss, balanced_accuracy "
+        "or macro_f1; for two classes also roc_auc and average_precision. Default: accuracy; "
+        "average_precision where one of two classes is rare, or --cost or --positive names it. "
+        "Numbers: r2 (default) or loss. Several labels: micro_f1 (default), macro_f1, "
+        "average_precision or loss.",
+        "NAME",
+        TRAINING,
+    )
+    scaling: str = option_field(
+        "auto", "Feature scaling: auto, none, row or standardise.", "NAME", TRAINING
+    )
+    scale: str | None = option_field(
+        None,
+        "Scale on which --number is learned: identity, log (of 1 + y), rank, or auto, "
+        "which validation vertices choose; one per number, separated by commas. Default: auto "
+        "for the committee, identity for others.",
+        "NAME",
+        TRAINING,
+    )
+    baselines: bool = option_field(
+        True,
+        "Train an MLP and fixed low-pass filters too, to report whether the graph helps.",
+        panel=ANSWER,
+    )
+    start_from: Path | None = option_field(
+        None,
+        "Start from the weights of this run, in a fraction of the epochs, when the graph "
+        "has grown. Model and columns are those of the run; its vertices keep their parts.",
+        "RUN",
+        TRAINING,
+    )
     seed: Seed = 0
     device: Device = "auto"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Collection
-from dataclasses import fields
+from dataclasses import Field, field, fields
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -14,6 +14,8 @@ from graphfilter.errors import ConfigError
 
 # With --quick.
 QUICK_EPOCHS = 100
+# What a field has in its metadata.
+_OPTION = "option"
 
 
 def option(
@@ -30,6 +32,17 @@ def option(
 def flag(name: str, help: str, panel: str | None = None) -> Any:
     """Declare an option that is there or not."""
     return typer.Option(name, help=help, rich_help_panel=panel)
+
+
+def option_field(default: Any, help: str, metavar: str = "", panel: str = "", **rest: Any) -> Any:
+    """Declare a field of options that a command :func:`takes`, as :func:`option` does."""
+    made = option(help, metavar or None, panel or None, **rest)
+    return field(default=default, metadata={_OPTION: lambda _: made})
+
+
+def flag_field(help: str, panel: str = "") -> Any:
+    """Declare a field that is there or not, as :func:`flag` does; the option has its name."""
+    return field(default=False, metadata={_OPTION: lambda name: flag(name, help, panel or None)})
 
 
 def argument(help: str, metavar: str | None = None) -> Any:
@@ -96,19 +109,31 @@ def _parameters(options: type[Any], without: Collection[str]) -> list[inspect.Pa
     hints = get_type_hints(options, include_extras=True)
     kind = inspect.Parameter.KEYWORD_ONLY
     return [
-        inspect.Parameter(field.name, kind, default=field.default, annotation=hints[field.name])
-        for field in fields(options)
-        if field.name not in without
+        inspect.Parameter(own.name, kind, default=own.default, annotation=_annotation(own, hints))
+        for own in fields(options)
+        if own.name not in without
     ]
+
+
+def _annotation(own: Field[Any], hints: dict[str, Any]) -> Any:
+    """Return the type of a field with its option, as typer reads it."""
+    hint = hints[own.name]
+    if _OPTION not in own.metadata:
+        return hint
+    return Annotated[hint, own.metadata[_OPTION](_word(own.name))]
 
 
 def given_words(context: typer.Context) -> list[str]:
     """Return the options that were given, not left at their defaults, as the user writes them."""
     return [
-        f"--{name.replace('_', '-')}"
+        _word(name)
         for name in context.params
         if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
     ]
+
+
+def _word(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def listed(text: str) -> tuple[str, ...]:

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from graphfilter.cli.options import ExcelSafe, argument, flag, option, takes
+from graphfilter.cli.options import (
+    ExcelSafe,
+    argument,
+    flag_field,
+    option,
+    option_field,
+    takes,
+)
 from graphfilter.cli.predicted_options import read_values
 from graphfilter.cli.screen import say, waiting
 from graphfilter.cli.sources import GraphOptions
@@ -29,47 +36,33 @@ KEPT = "the graph saved with the run"
 class AnswerOptions:
     """Say what to write beside the predictions, and how."""
 
-    embeddings: Annotated[
-        Path | None,
-        option(
-            "Write embeddings, the filtered hidden layer, to this .parquet or .csv file.", "FILE"
-        ),
-    ] = None
-    with_: Annotated[
-        str | None,
-        option(
-            "Join the rows of the tables to the graph saved with the run: new rows and their "
-            "edges are enough. A row with a known id replaces its features. Only the rows given "
-            "are written.",
-            "run",
-            name="--with",
-        ),
-    ] = None
-    report: Annotated[
-        Path | None,
-        option(
-            "Write a page to this .html file: expected accuracy, and drift since the fit.", "FILE"
-        ),
-    ] = None
-    coverage: Annotated[
-        float | None,
-        option(
-            "Coverage of prediction sets, such as 0.9: add a set of classes, or an interval "
-            "of a number, per vertex. Default: that of the fit, if any. Holds for vertices "
-            "exchangeable with the validation vertices of the fit.",
-            "SHARE",
-        ),
-    ] = None
-    forget_ids: Annotated[
-        bool,
-        flag(
-            "--forget-ids",
-            "Treat every vertex as new, whatever its id: for ids that name other vertices "
-            "than in the fit.",
-        ),
-    ] = False
+    embeddings: Path | None = option_field(
+        None, "Write embeddings, the filtered hidden layer, to this .parquet or .csv file.", "FILE"
+    )
+    with_: str | None = option_field(
+        None,
+        "Join the rows of the tables to the graph saved with the run: new rows and their "
+        "edges are enough. A row with a known id replaces its features. Only the rows given "
+        "are written.",
+        "run",
+        name="--with",
+    )
+    report: Path | None = option_field(
+        None, "Write a page to this .html file: expected accuracy, and drift since the fit.", "FILE"
+    )
+    coverage: float | None = option_field(
+        None,
+        "Coverage of prediction sets, such as 0.9: add a set of classes, or an interval "
+        "of a number, per vertex. Default: that of the fit, if any. Holds for vertices "
+        "exchangeable with the validation vertices of the fit.",
+        "SHARE",
+    )
+    forget_ids: bool = flag_field(
+        "Treat every vertex as new, whatever its id: for ids that name other vertices "
+        "than in the fit.",
+    )
     excel_safe: ExcelSafe = False
-    overwrite: Annotated[bool, flag("--overwrite", "Replace the files.")] = False
+    overwrite: bool = flag_field("Replace the files.")
 
     def check(self, run: Path, out: Path) -> None:
         """Raise where a file cannot be written, before anything is read."""

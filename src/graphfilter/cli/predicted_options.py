@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from graphfilter.cli.column_options import FitOptions
 from graphfilter.cli.help import TARGET
-from graphfilter.cli.options import listed, option
+from graphfilter.cli.options import listed, option_field
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,24 +22,20 @@ if TYPE_CHECKING:
 class PredictedOptions(FitOptions):
     """Name a graph, its columns, and what to predict."""
 
-    number: Annotated[
-        str,
-        option(
-            "Predict numbers instead of a label; empty cells are unknown. Several columns, "
-            "separated by commas, share a model.",
-            "COLUMN,COLUMN",
-            TARGET,
-        ),
-    ] = ""
-    multilabel: Annotated[
-        str,
-        option(
-            "Predict several labels per vertex: columns of yes and no, separated by commas. "
-            "Rows with all of them empty are unknown.",
-            "COLUMN,COLUMN",
-            TARGET,
-        ),
-    ] = ""
+    number: str = option_field(
+        "",
+        "Predict numbers instead of a label; empty cells are unknown. Several columns, "
+        "separated by commas, share a model.",
+        "COLUMN,COLUMN",
+        TARGET,
+    )
+    multilabel: str = option_field(
+        "",
+        "Predict several labels per vertex: columns of yes and no, separated by commas. "
+        "Rows with all of them empty are unknown.",
+        "COLUMN,COLUMN",
+        TARGET,
+    )
 
     def words(self) -> tuple[str, ...]:
         return self.given_options({f.name for f in fields(FitOptions)})

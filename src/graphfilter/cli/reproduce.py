@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphfilter.cli.options import Quiet, argument, flag, given_words, option, takes
+from graphfilter.cli.options import (
+    Quiet,
+    argument,
+    flag,
+    flag_field,
+    given_words,
+    option_field,
+    takes,
+)
 from graphfilter.cli.progress import mover, progress
 from graphfilter.cli.screen import complain, end_stopped, say, show_table, tell
 from graphfilter.errors import ConfigError, GraphFilterError, check_name
@@ -27,48 +35,33 @@ RUN_OPTIONS = ("--runs", "--jobs", "--device", "--gzip")
 class ReproduceOptions:
     """Say where the records are, and how what is not on record is run."""
 
-    out: Annotated[
-        Path | None,
-        option(
-            "Folder for records, tables, figures and report.html; resumes from its records.",
-            "FOLDER",
-            OUT,
-        ),
-    ] = None
-    from_records: Annotated[
-        Path | None,
-        option(
-            "Rebuild from the records (.jsonl or .jsonl.gz) of this folder; run nothing.",
-            "FOLDER",
-            OUT,
-        ),
-    ] = None
-    gzip: Annotated[bool, flag("--gzip", "Compress the records.", OUT)] = False
-    runs: Annotated[
-        int, option("Number of runs; run r has seed r and split r.", "N", RUNNING, min=1)
-    ] = 10
-    jobs: Annotated[int, option("Number of processes.", "N", RUNNING, min=1)] = 1
-    device: Annotated[str, option("Device: auto, cpu or cuda.", "NAME", RUNNING)] = "auto"
-    literature: Annotated[
-        bool,
-        flag(
-            "--literature",
-            "Tables 2 and 3: run the Literature rows too, where they have a number; "
-            "they take longer.",
-            RUNNING,
-        ),
-    ] = False
-    variants: Annotated[
-        bool,
-        flag(
-            "--variants",
-            "Run what goes beyond the paper's rows too: other splits, graphs and settings.",
-            RUNNING,
-        ),
-    ] = False
-    quick: Annotated[
-        bool, flag("--quick", "Few runs, epochs and datasets, for a quick look.", RUNNING)
-    ] = False
+    out: Path | None = option_field(
+        None,
+        "Folder for records, tables, figures and report.html; resumes from its records.",
+        "FOLDER",
+        OUT,
+    )
+    from_records: Path | None = option_field(
+        None,
+        "Rebuild from the records (.jsonl or .jsonl.gz) of this folder; run nothing.",
+        "FOLDER",
+        OUT,
+    )
+    gzip: bool = flag_field("Compress the records.", OUT)
+    runs: int = option_field(
+        10, "Number of runs; run r has seed r and split r.", "N", RUNNING, min=1
+    )
+    jobs: int = option_field(1, "Number of processes.", "N", RUNNING, min=1)
+    device: str = option_field("auto", "Device: auto, cpu or cuda.", "NAME", RUNNING)
+    literature: bool = flag_field(
+        "Tables 2 and 3: run the Literature rows too, where they have a number; they take longer.",
+        RUNNING,
+    )
+    variants: bool = flag_field(
+        "Run what goes beyond the paper's rows too: other splits, graphs and settings.",
+        RUNNING,
+    )
+    quick: bool = flag_field("Few runs, epochs and datasets, for a quick look.", RUNNING)
 
 
 @takes(ReproduceOptions)
@@ -170,7 +163,7 @@ def _one(
         )
         title = f"{rendered.title} (--quick: not to be published)"
         shown = replace(rendered, title=title, notes=(*rendered.notes, quick_note))
-    written = _write(shown, out, target.records(options))
+    written = _write(shown, rendered.picture, out, target.records(options))
     if source is None and gzip:
         written.append(pack_lines(out, target.records(options)).name)
     _show(shown)
@@ -180,10 +173,9 @@ def _one(
     return rendered, failed
 
 
-def _write(rendered: Rendered, out: Path, name: str) -> list[str]:
+def _write(rendered: Rendered, picture: bytes, out: Path, name: str) -> list[str]:
     from graphfilter.bench import to_csv, to_latex, to_markdown
     from graphfilter.paper import make_table
-    from graphfilter.report import save_figure
     from graphfilter.storage import atomic_file
 
     files = {}
@@ -197,8 +189,9 @@ def _write(rendered: Rendered, out: Path, name: str) -> list[str]:
     for file, text in files.items():
         with atomic_file(out / file) as temporary:
             temporary.write_text(text, encoding="utf-8")
-    if rendered.figure is not None:
-        save_figure(rendered.figure, out / f"{name}.png")
+    if picture:
+        with atomic_file(out / f"{name}.png") as temporary:
+            temporary.write_bytes(picture)
         files[f"{name}.png"] = ""
     return list(files)
 

@@ -9,10 +9,10 @@ import functools
 from collections.abc import Collection
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from graphfilter.cli.help import COLUMNS, OTHER, TABLES, TEXT
-from graphfilter.cli.options import Quiet, flag, listed, option
+from graphfilter.cli.options import Quiet, flag_field, listed, option_field
 from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import tell, waiting
 from graphfilter.cli.words import in_options
@@ -36,82 +36,63 @@ ORIGIN = (
 class GraphOptions:
     """Name one graph and, where it comes in tables, the columns that hold what."""
 
-    edges: Annotated[
-        Path | None,
-        option("Table of edges: CSV, TSV, TXT (or .gz), Excel or Parquet.", "FILE", TABLES),
-    ] = None
-    vertices: Annotated[
-        Path | None,
-        option("Table of vertices: an id, features, and a label where known.", "FILE", TABLES),
-    ] = None
-    allow_missing: Annotated[
-        bool,
-        flag(
-            "--allow-missing",
-            "Leave out edges to vertices that are not in the table, instead of stopping.",
-            TABLES,
-        ),
-    ] = False
-    directed: Annotated[
-        bool, flag("--directed", "Keep directions: edges go from the source to the target.", TABLES)
-    ] = False
-    dataset: Annotated[
-        str | None, option("Named dataset: see graphfilter data list.", "NAME", OTHER)
-    ] = None
-    graph: Annotated[
-        Path | None,
-        option(
-            "Graph in one file: npz, MatrixMarket, GraphML, GML or an edge list; or a store "
-            "(see graphfilter store).",
-            "FILE",
-            OTHER,
-        ),
-    ] = None
-    label: Annotated[
-        str | None, option("Column of labels; empty cells are unlabelled.", "COLUMN", COLUMNS)
-    ] = None
-    unlabelled: Annotated[
-        str,
-        option(
-            "Labels that mean unlabelled, separated by commas. Default: NA, N/A, NaN, null, "
-            "none, ? and -1; empty cells always.",
-            "LABEL,LABEL",
-            COLUMNS,
-        ),
-    ] = ""
-    id: Annotated[str | None, option("Ids of the vertices.", "COLUMN", COLUMNS)] = None
-    source: Annotated[str | None, option("Ids of one end of the edges.", "COLUMN", COLUMNS)] = None
-    target: Annotated[str | None, option("Ids of the other end.", "COLUMN", COLUMNS)] = None
-    weight: Annotated[str | None, option("Edge weights, not negative.", "COLUMN", COLUMNS)] = None
-    edge_kind: Annotated[
-        str | None, option("Edge types: each has its own filter.", "COLUMN", COLUMNS)
-    ] = None
-    merge: Annotated[
-        str | None,
-        option(
-            "How rows of the same edge are merged: sum, mean, max or last. Default: amounts, "
-            "minutes and counts are added up.",
-            "NAME",
-            COLUMNS,
-        ),
-    ] = None
-    clean_ids: Annotated[
-        bool,
-        flag(
-            "--clean-ids",
-            "Clean ids in both tables: strip blanks and characters without width, and use "
-            "one Unicode form.",
-            COLUMNS,
-        ),
-    ] = False
-    delimiter: Annotated[
-        str | None,
-        option("Separator: comma, semicolon, tab, pipe, space or a character.", "NAME", TEXT),
-    ] = None
-    encoding: Annotated[
-        str | None, option("Encoding: utf-8, utf-16, cp1252, latin-1, ...", "NAME", TEXT)
-    ] = None
-    decimal: Annotated[str | None, option("Decimal sign: . or ,", "SIGN", TEXT)] = None
+    edges: Path | None = option_field(
+        None, "Table of edges: CSV, TSV, TXT (or .gz), Excel or Parquet.", "FILE", TABLES
+    )
+    vertices: Path | None = option_field(
+        None, "Table of vertices: an id, features, and a label where known.", "FILE", TABLES
+    )
+    allow_missing: bool = flag_field(
+        "Leave out edges to vertices that are not in the table, instead of stopping.",
+        TABLES,
+    )
+    directed: bool = flag_field("Keep directions: edges go from the source to the target.", TABLES)
+    dataset: str | None = option_field(
+        None, "Named dataset: see graphfilter data list.", "NAME", OTHER
+    )
+    graph: Path | None = option_field(
+        None,
+        "Graph in one file: npz, MatrixMarket, GraphML, GML or an edge list; or a store "
+        "(see graphfilter store).",
+        "FILE",
+        OTHER,
+    )
+    label: str | None = option_field(
+        None, "Column of labels; empty cells are unlabelled.", "COLUMN", COLUMNS
+    )
+    unlabelled: str = option_field(
+        "",
+        "Labels that mean unlabelled, separated by commas. Default: NA, N/A, NaN, null, "
+        "none, ? and -1; empty cells always.",
+        "LABEL,LABEL",
+        COLUMNS,
+    )
+    id: str | None = option_field(None, "Ids of the vertices.", "COLUMN", COLUMNS)
+    source: str | None = option_field(None, "Ids of one end of the edges.", "COLUMN", COLUMNS)
+    target: str | None = option_field(None, "Ids of the other end.", "COLUMN", COLUMNS)
+    weight: str | None = option_field(None, "Edge weights, not negative.", "COLUMN", COLUMNS)
+    edge_kind: str | None = option_field(
+        None, "Edge types: each has its own filter.", "COLUMN", COLUMNS
+    )
+    merge: str | None = option_field(
+        None,
+        "How rows of the same edge are merged: sum, mean, max or last. Default: amounts, "
+        "minutes and counts are added up.",
+        "NAME",
+        COLUMNS,
+    )
+    clean_ids: bool = flag_field(
+        "Clean ids in both tables: strip blanks and characters without width, and use "
+        "one Unicode form.",
+        COLUMNS,
+    )
+    delimiter: str | None = option_field(
+        None, "Separator: comma, semicolon, tab, pipe, space or a character.", "NAME", TEXT
+    )
+    encoding: str | None = option_field(
+        None, "Encoding: utf-8, utf-16, cp1252, latin-1, ...", "NAME", TEXT
+    )
+    decimal: str | None = option_field(None, "Decimal sign: . or ,", "SIGN", TEXT)
     quiet: Quiet = False
 
     def words(self) -> tuple[str, ...]:

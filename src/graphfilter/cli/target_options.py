@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from graphfilter.cli.help import ANSWER, SPLIT, TWO_CLASSES
-from graphfilter.cli.options import ExcelSafe, flag, listed, option
+from graphfilter.cli.options import ExcelSafe, flag_field, listed, option_field
 from graphfilter.cli.predicted_options import PredictedOptions
 from graphfilter.errors import ConfigError
 
@@ -23,104 +23,80 @@ _OF_CLASSES = ("label", "unlabelled", "threshold", "cost", "positive", "embeddin
 class TargetOptions(PredictedOptions):
     """Name a graph, its columns, what to predict, and what is wanted of the answer."""
 
-    threshold: Annotated[
-        str,
-        option(
-            "Threshold: a probability, or the score that chooses it on validation vertices: "
-            "f1, accuracy, balanced_accuracy, mcc or cost. Default: the more probable class. Saved "
-            "with the model and used by predict.",
-            "NUMBER|METRIC",
-            TWO_CLASSES,
-        ),
-    ] = ""
-    cost: Annotated[
-        list[str] | None,
-        option(
-            "Cost of an error. fraud:ok=10: predicting ok for fraud costs ten times a false "
-            "alarm. The threshold with the lowest cost is chosen.",
-            "TRUE:PREDICTED=COST",
-            TWO_CLASSES,
-        ),
-    ] = None
-    positive: Annotated[
-        str,
-        option(
-            "Positive class. Default: the first that --cost names, or the rarer one.",
-            "CLASS",
-            TWO_CLASSES,
-        ),
-    ] = ""
+    threshold: str = option_field(
+        "",
+        "Threshold: a probability, or the score that chooses it on validation vertices: "
+        "f1, accuracy, balanced_accuracy, mcc or cost. Default: the more probable class. Saved "
+        "with the model and used by predict.",
+        "NUMBER|METRIC",
+        TWO_CLASSES,
+    )
+    cost: list[str] | None = option_field(
+        None,
+        "Cost of an error. fraud:ok=10: predicting ok for fraud costs ten times a false "
+        "alarm. The threshold with the lowest cost is chosen.",
+        "TRUE:PREDICTED=COST",
+        TWO_CLASSES,
+    )
+    positive: str = option_field(
+        "",
+        "Positive class. Default: the first that --cost names, or the rarer one.",
+        "CLASS",
+        TWO_CLASSES,
+    )
 
-    coverage: Annotated[
-        float | None,
-        option(
-            "Coverage of prediction sets, such as 0.9: predictions.csv then has a set of "
-            "classes for each vertex, or an interval for its number, that holds the truth for this "
-            "share of vertices; calibrated on validation vertices.",
-            "SHARE",
-            ANSWER,
-        ),
-    ] = None
-    keep_graph: Annotated[
-        bool | None,
-        option(
-            "Save the graph with the run, for predict --with run. Default: up to 64 MiB.",
-            panel=ANSWER,
-            name="--keep-graph/--no-keep-graph",
-        ),
-    ] = None
-    forget_ids: Annotated[
-        bool,
-        flag(
-            "--forget-ids",
-            "Do not save the hashed vertex ids in the model: predict then recognises no "
-            "vertex, and is less accurate on a graph that has grown.",
-        ),
-    ] = False
-    embeddings: Annotated[
-        Path | None,
-        option(
-            "Write embeddings, the filtered hidden layer of every vertex, to this .parquet "
-            "or .csv file.",
-            "FILE",
-            ANSWER,
-        ),
-    ] = None
+    coverage: float | None = option_field(
+        None,
+        "Coverage of prediction sets, such as 0.9: predictions.csv then has a set of "
+        "classes for each vertex, or an interval for its number, that holds the truth for this "
+        "share of vertices; calibrated on validation vertices.",
+        "SHARE",
+        ANSWER,
+    )
+    keep_graph: bool | None = option_field(
+        None,
+        "Save the graph with the run, for predict --with run. Default: up to 64 MiB.",
+        panel=ANSWER,
+        name="--keep-graph/--no-keep-graph",
+    )
+    forget_ids: bool = flag_field(
+        "Do not save the hashed vertex ids in the model: predict then recognises no "
+        "vertex, and is less accurate on a graph that has grown.",
+    )
+    embeddings: Path | None = option_field(
+        None,
+        "Write embeddings, the filtered hidden layer of every vertex, to this .parquet "
+        "or .csv file.",
+        "FILE",
+        ANSWER,
+    )
 
     excel_safe: ExcelSafe = False
 
-    repeats: Annotated[
-        int,
-        option(
-            "Number of splits to train on, side by side: the report and metrics.json show "
-            "how the scores vary. The model of the first split is saved.",
-            "N",
-            SPLIT,
-            min=1,
-        ),
-    ] = 1
+    repeats: int = option_field(
+        1,
+        "Number of splits to train on, side by side: the report and metrics.json show "
+        "how the scores vary. The model of the first split is saved.",
+        "N",
+        SPLIT,
+        min=1,
+    )
 
-    title: Annotated[
-        str, option("Title of the report. Default: the table's name.", "TEXT", ANSWER)
-    ] = ""
-    split_by: Annotated[
-        str | None,
-        option(
-            "Split by date or number: train on the earliest 60 %, validate on the next 20 %, "
-            "test on the latest. For a model that will predict the future. Not a feature.",
-            "COLUMN",
-            SPLIT,
-        ),
-    ] = None
-    group: Annotated[
-        str | None,
-        option(
-            "Split by group (household, plant, patient): no group is in two parts. For a "
-            "model that will predict new groups. Not a feature.",
-            "COLUMN",
-            SPLIT,
-        ),
-    ] = None
+    title: str = option_field("", "Title of the report. Default: the table's name.", "TEXT", ANSWER)
+    split_by: str | None = option_field(
+        None,
+        "Split by date or number: train on the earliest 60 %, validate on the next 20 %, "
+        "test on the latest. For a model that will predict the future. Not a feature.",
+        "COLUMN",
+        SPLIT,
+    )
+    group: str | None = option_field(
+        None,
+        "Split by group (household, plant, patient): no group is in two parts. For a "
+        "model that will predict new groups. Not a feature.",
+        "COLUMN",
+        SPLIT,
+    )
 
     def check_target(self) -> None:
         """Raise where options do not go together; before anything is read."""

@@ -58,7 +58,7 @@ def in_one_line(remedy: str) -> Generator[None]:
 def _detached(values: Any, what: str) -> Any:
     values = on_host(values)
     is_object = getattr(getattr(values, "dtype", None), "kind", "") == "O"
-    if isinstance(values, list | tuple) or (isinstance(values, np.ndarray) and is_object):
+    if isinstance(values, list | tuple | int) or (isinstance(values, np.ndarray) and is_object):
         try:
             with suppress(TypeError, ValueError):
                 np.asarray(values, dtype=np.float64)

@@ -24,7 +24,10 @@ from graphfilter.training import SCALES, TASKS, TargetScale
 
 # What a committee keeps of its pools, as tensors of all members.
 POOLS = ("coefficients", "coefficients_elsewhere", "folds", "growing")
-CLASS_DTYPES = ("object", "int64", "int32", "float64", "float32", "bool")
+CLASS_DTYPES = (
+    "object", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float32", "float64",
+)  # fmt: skip
 # The largest weight of a member that validation vertices can give.
 _MOST_WEIGHT = 1e6
 # Which tensors a scaling has.

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
-from graphfilter.errors import GraphFilterError, ModelFileError
+from graphfilter.errors import ConfigError, GraphFilterError, ModelFileError
 from graphfilter.estimators.members import FittedMember
 from graphfilter.estimators.promises import Promise
 from graphfilter.estimators.recognition import KnownVertices
@@ -130,7 +130,7 @@ def load_estimator(cls: type[E], folder: str | Path) -> E:
     except (
         KeyError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError,
     ) as error:  # fmt: skip
-        if isinstance(error, GraphFilterError):
+        if isinstance(error, ModelFileError):
             raise
         reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
         raise ModelFileError(
@@ -153,12 +153,15 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
         estimator.feature_names_in_ = np.array(saved.feature_names, dtype=object)
     estimator.has_edges_ = saved.has_edges
     stored = sum(value.numel() for value in tensors.values())
-    _check_sizes(estimator, saved.n_features, stored)
+    system = estimator.system_ = estimator.build_system()
+    counts = {"n_features": saved.n_features, "n_members": estimator.n_members}
+    _check_counts(system.settings() | counts, stored)
     estimator.scaler_ = saved.scaler(tensors)
     check_names(tensors, len(saved.members))
-    system = estimator.system_ = estimator.build_system()
-    sizes = dataclasses.replace(
-        Graph.of(None, 1, features=csr_array((1, saved.n_features), dtype=np.float32)),
+    sizes = Graph(
+        np.zeros(2, dtype=np.int32),
+        np.zeros(0, dtype=np.int32),
+        features=csr_array((1, saved.n_features), dtype=np.float32),
         labels=np.array([-1]),
         classes=estimator.target_names_,
     )
@@ -231,7 +234,10 @@ def _member_system(system: System, described: SavedMember) -> System:
     """Return what a stored member was trained as."""
     if not isinstance(system, Committee):
         return system
-    model = read_config(described.model or {})
+    try:
+        model = read_config(described.model or {})
+    except ConfigError as error:  # The file is damaged; nobody asked for such a model.
+        raise ValueError(str(error)) from None
     operator, view = described.operator, described.view
     if not isinstance(model, ModelConfig) or operator not in OPERATORS or view not in VIEWS:
         raise ValueError(f"a member of {model.kind}, {operator} and {view}")
@@ -253,17 +259,11 @@ def _channels(estimator: EstimatorState) -> list[str]:
     return list(first.channels) if isinstance(first, ChannelNetwork) else []
 
 
-def _check_sizes(estimator: EstimatorState, n_features: int, stored: int) -> None:
-    """Raise where the config asks for more than the file holds, before memory is taken for it."""
-    counts = {"n_features": n_features, "n_members": estimator.n_members}
-    _check_counts(counts, stored)
-    _check_counts(estimator.build_system().settings(), stored)
-
-
 _COUNTS = ("n_features", "n_members", "n_layers", "n_hops", "hidden_size", "degree")
 
 
 def _check_counts(settings: Mapping[str, Any], stored: int) -> None:
+    """Raise where the config asks for more than the file holds, before memory is taken for it."""
     for name, value in settings.items():
         if name in _COUNTS and isinstance(value, int) and value > max(stored, 1):
             raise ValueError(f"{name} is {value}, but only {stored} numbers are stored")

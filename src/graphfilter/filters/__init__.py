@@ -13,7 +13,12 @@ from graphfilter.filters.base import (
     polynomials_of as polynomials_of,
 )
 from graphfilter.filters.chebyshev import ChebyshevFilter, ChebyshevFilterConfig
-from graphfilter.filters.config import Config, added as added, read_config as read_config
+from graphfilter.filters.config import (
+    Config,
+    added as added,
+    described_fields as described_fields,
+    read_config as read_config,
+)
 from graphfilter.filters.horizontal import HorizontalFilter, HorizontalFilterConfig
 from graphfilter.filters.identity import IdentityFilter, IdentityFilterConfig
 from graphfilter.filters.pagerank import (

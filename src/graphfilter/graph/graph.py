@@ -149,7 +149,8 @@ class Graph(GraphArrays):
             own = EdgeKinds.from_edges(kinds, pairs, values, indptr, indices, merge)
         past = None if times is None else EdgeHistory.of(pairs, values, kinds, times, merge)
         bare = cls(
-            indptr, indices, data, notes=tuple(notes), name=name, arcs=arcs, kinds=own, history=past
+            indptr, indices, data, notes=tuple(notes), name=str(name), arcs=arcs, kinds=own,
+            history=past,
         )  # fmt: skip
         return bare.replace(
             features=features,

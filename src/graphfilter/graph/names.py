@@ -50,7 +50,7 @@ def number_names(
                 "features or labels; got none. An estimator takes them from the index of X, a "
                 "pandas DataFrame."
             )
-        vertex_names = sorted({name for pair in pairs for name in pair}, key=str)
+        vertex_names = sorted(dict.fromkeys(name for pair in pairs for name in pair), key=str)
     number = {name: i for i, name in enumerate(vertex_names)}
     missing = next((name for pair in pairs for name in pair if name not in number), None)
     if missing is not None:

@@ -63,12 +63,7 @@ def fix_positions(
     :meth:`Known.averaging`. Dense, for trees.
     """
     basis = found["basis"]
-    # Models of earlier versions keep the places themselves, and know no other graph.
-    places = found["places"] if "places" in found else _places(graph, found["axes"], known, at_once)
-    if len(places) != graph.n_vertices:
-        raise GraphError(
-            f"positions must have one row per vertex ({graph.n_vertices:,}); got {len(places):,}."
-        )
+    places = _places(graph, found["axes"], known, at_once)
     adjacency, degrees = averaging(graph, known)
     mean = sp.csr_array(sp.diags_array(_inverse(degrees)) @ adjacency)
 

@@ -60,6 +60,7 @@ from graphfilter.models.peers.mixhop import MixHop, MixHopConfig
 from graphfilter.models.peers.nlgnn import NLGNN, NLGNNConfig
 from graphfilter.models.residual import ResidualConfig, ResidualNetwork
 from graphfilter.models.trees import Trees, TreesConfig
+from graphfilter.models.weighted_hops import WeightedHops, WeightedHopsConfig
 
 __all__ = [
     "ACMGCN",
@@ -136,6 +137,8 @@ __all__ = [
     "TreesConfig",
     "VelickovicGAT",
     "VelickovicGATConfig",
+    "WeightedHops",
+    "WeightedHopsConfig",
     "drop",
     "propagate_labels",
 ]

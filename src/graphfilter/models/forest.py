@@ -18,6 +18,7 @@ from graphfilter.errors import check_count
 from graphfilter.graph import Features, Graph
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.comparing import too_many_to_compare
+from graphfilter.models.fitted import Weight
 from graphfilter.models.memory import Sizes, Working
 from graphfilter.models.tree_nodes import NEVER, TREES, TreeNodes, dense, within
 from graphfilter.runtime import thread_limit
@@ -31,7 +32,7 @@ GROWING_AT_ONCE = 2**26
 # The most bytes in which one tree grows.
 MOST_GROWING = 2**30
 # What a view may find.
-_FOUND = ("axes", "places", "basis")
+_FOUND = ("axes", "basis")
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,6 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
         Whether a class has training vertices. Of labels (1, n_labels), of numbers (0, n_numbers).
     axes, basis : Tensors (n, k), (d, j)
         What the view found that it sees; empty where it found nothing.
-    places : Tensor (n, k)
-        In place of axes, of a forest that an earlier version saved.
 
     Examples
     --------
@@ -117,17 +116,9 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
     votes: Tensor
     seen: Tensor
     axes: Tensor
-    places: Tensor
     basis: Tensor
 
-    def fit(
-        self,
-        rows: Features,
-        targets: NDArray[Any],
-        *,
-        sample_weight: NDArray[np.float64] | None = None,
-        seed: int = 0,
-    ) -> None:
+    def learn(self, rows: Features, targets: NDArray[Any], weight: Weight, seed: int) -> None:
         columns = np.ascontiguousarray(dense(rows), dtype=np.float32)
         of_classes = targets.ndim == 1
         if of_classes:
@@ -139,11 +130,13 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
             seen = np.ones((int(targets.dtype == np.bool_), self.n_classes))
         rng = np.random.RandomState(seed % 2**32)
         trees: list[dict[str, NDArray[Any]]] = []
-        votes: list[sp.csr_array] = []
+        leaves: list[tuple[NDArray[Any], ...]] = []
         seeds = [rng.randint(np.iinfo(np.int32).max) for _ in range(self.config.n_trees)]
 
+        finite = bool(np.isfinite(columns).all())
+
         def grow(seed: int) -> Any:
-            return _grow(columns, own, sample_weight, seed)
+            return _grow(columns, own, weight, seed, finite=finite)
 
         for tree in _in_turn(grow, seeds, growing_bytes(len(targets), len(present))):
             # Copies: a view would keep all of scikit-learn's tree.
@@ -157,13 +150,13 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
                 }
             )
             counts = tree.value[:, 0] if of_classes else tree.value[:, :, 0]
-            votes.append(_leaf_votes(counts, tree.children_left < 0, shares=of_classes))
-        joined = sp.csr_array(sp.vstack(votes, format="csr"))
+            leaves.append(_leaf_votes(counts, tree.children_left < 0, shares=of_classes))
+        sizes, voted, votes = map(np.concatenate, zip(*leaves, strict=True))
         self.keep(
             trees,
-            first=joined.indptr,
-            voted=present[joined.indices],
-            votes=joined.data,
+            first=np.concatenate([[0], np.cumsum(sizes)]),
+            voted=present[voted],
+            votes=votes,
             seen=seen,
             **dict.fromkeys(_FOUND, np.zeros((0, 0))),
         )
@@ -173,17 +166,17 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
             setattr(self, name, torch.from_numpy(values))
 
     def kept_view(self) -> dict[str, NDArray[np.float32]] | None:
-        found = [name for name in ("axes", "places") if getattr(self, name).numel()]
-        if not found and not self.basis.numel():
+        if not self.axes.numel() and not self.basis.numel():
             return None
-        return {name: getattr(self, name).cpu().numpy() for name in (*found, "basis")}
+        found = _FOUND if self.axes.numel() else ("basis",)
+        return {name: getattr(self, name).cpu().numpy() for name in found}
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> Any:
-        """Take tensors, of which the votes may be dense, (n_nodes, n_classes), and axes missing."""
-        state = {"axes": torch.zeros(0, 0), **state_dict}
-        return super().load_state_dict(_with_sparse_votes(state, self.n_classes))
+        """Take tensors, after checking them; 0.2.0 saved one more, which was empty."""
+        own = {name: tensor for name, tensor in state_dict.items() if name != "places"}
+        return super().load_state_dict(own)
 
     def is_whole(self, state: Mapping[str, Tensor], n_nodes: int) -> bool:
         first, voted, votes, seen = (state[name] for name in ("first", "voted", "votes", "seen"))
@@ -225,8 +218,13 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
         return np.log(total + 0.5) - np.log(np.maximum(n_trees - total, 0.0) + 0.5)
 
 
-def _grow(columns: Any, targets: Any, sample_weight: Any, seed: int) -> Any:
-    """Fit one tree of scikit-learn's, which keeps every class at every node."""
+def _grow(columns: Any, targets: Any, sample_weight: Any, seed: int, *, finite: bool) -> Any:
+    """Fit one tree of scikit-learn's, which keeps every class at every node.
+
+    It looks for missing values as it checks its input. Where there are none the checks are left
+    out: they take longer than a small tree.
+    """
+    from sklearn import config_context
     from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
 
     leaf = max(1, len(targets) // MOST_LEAVES)
@@ -234,7 +232,8 @@ def _grow(columns: Any, targets: Any, sample_weight: Any, seed: int) -> Any:
         model = ExtraTreeClassifier(min_samples_leaf=leaf, random_state=seed)
     else:  # All columns at every node, as the forest of scikit-learn's.
         model = ExtraTreeRegressor(min_samples_leaf=leaf, max_features=1.0, random_state=seed)
-    return model.fit(columns, targets, sample_weight=sample_weight).tree_
+    with config_context(skip_parameter_validation=True):
+        return model.fit(columns, targets, sample_weight, check_input=not finite).tree_
 
 
 def _in_turn(grow: Callable[[int], Any], seeds: list[int], size: int) -> Generator[Any]:
@@ -262,24 +261,13 @@ def _most_nodes(n_train: int) -> int:
 
 def _leaf_votes(
     counts: NDArray[np.float64], leaf: NDArray[np.bool_], *, shares: bool
-) -> sp.csr_array:
-    """Return what each leaf says, as shares of its sum or as it is, sparse; else nothing."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    """Return how many classes each node votes for, which, and each leaf's votes.
+
+    They are shares of a leaf's sum, or as they are.
+    """
     ends = np.flatnonzero(leaf)
     row, classes = np.nonzero(counts[ends])
     at = ends[row]
     votes = counts[at, classes] / (counts.sum(axis=1)[at] if shares else 1.0)
-    return sp.csr_array((votes.astype(np.float32), (at, classes)), counts.shape)
-
-
-def _with_sparse_votes(state: Mapping[str, Any], n_classes: int) -> Mapping[str, Any]:
-    """Return the tensors of a forest whose votes are dense with sparse ones."""
-    votes, left = state.get("votes"), state.get("left")
-    if "first" in state or votes is None or left is None:
-        return state
-    if tuple(votes.shape) != (len(left), n_classes):
-        return state
-    leaf = left == torch.arange(len(left))
-    sparse = sp.csr_array(votes.numpy() * leaf.numpy()[:, None])
-    made = {"first": sparse.indptr, "voted": sparse.indices, "votes": sparse.data}
-    kept = {name: torch.from_numpy(values) for name, values in made.items()}
-    return {**state, **kept, "first": kept["first"].long(), "voted": kept["voted"].int()}
+    return np.bincount(at, minlength=len(counts)), classes, votes.astype(np.float32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -55,7 +56,7 @@ class ComparedAccuracy:
         """Ours less theirs, in percentage points."""
         return None if self.published is None or not self.n else self.mean - self.published.mean
 
-    @property
+    @cached_property
     def p_value(self) -> float | None:
         """The p-value of Welch's t-test on the means and deviations of both.
 

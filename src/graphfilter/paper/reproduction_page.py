@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import base64
-import io
 import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from graphfilter.bench import Record
 from graphfilter.errors import DataFileError, GraphFilterError
@@ -37,10 +35,6 @@ from graphfilter.storage import find_lines
 from graphfilter.systems import get_system
 from graphfilter.wording import count
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-DPI = 110
 QUICK_WARNING = (
     "A quick look: a few runs of a few epochs. It shows that everything works; its differences to "
     "the paper mean nothing."
@@ -206,7 +200,7 @@ def _show(target: Target, folder: Path, options: Options, built: Mapping[str, Re
         options.quick,
         command,
         rendered,
-        "" if rendered.figure is None else _as_data(rendered.figure),
+        base64.b64encode(rendered.picture).decode(),
         # A figure of its own shows what a target is about; the others show their filters.
         _groups(records) if rendered.figure is None else [],
         made_with(lines),
@@ -239,9 +233,3 @@ def _command(target: Target, options: Options, records: Sequence[Record]) -> str
     words += ["--runs", str(runs)] if runs != N_RUNS and not options.quick else []
     words += ["--literature"] if any(r.model in LITERATURE_TITLES for r in records) else []
     return shlex.join(words)
-
-
-def _as_data(figure: Figure) -> str:
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=DPI)
-    return f"data:image/png;base64,{base64.b64encode(stream.getvalue()).decode()}"

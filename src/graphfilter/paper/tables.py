@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from graphfilter.bench import CUT, Block as TableBlock, Cell, Legend, Numbers, Row, Table
 from graphfilter.paper.comparison import NOISE, ComparedAccuracy
 from graphfilter.paper.published_accuracy import Accuracy
+from graphfilter.report import draw_png
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,6 +34,11 @@ class Rendered:
     blocks: tuple[Block, ...] = ()
     figure: Figure | None = None
     notes: tuple[str, ...] = field(default_factory=tuple)
+
+    @cached_property
+    def picture(self) -> bytes:
+        """The figure as a PNG file, drawn once; empty without one."""
+        return b"" if self.figure is None else draw_png(self.figure)
 
 
 def make_table(rendered: Rendered) -> Table:

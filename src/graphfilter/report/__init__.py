@@ -24,6 +24,7 @@ from graphfilter.report.curves import (
 from graphfilter.report.figures import (
     draw_filter as draw_filter,
     draw_filters as draw_filters,
+    draw_png as draw_png,
     draw_spectrum as draw_spectrum,
     save_figure as save_figure,
 )

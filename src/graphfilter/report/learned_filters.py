@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 
@@ -74,12 +73,12 @@ def recorded_response(record: Record) -> NDArray[np.float64] | None:
     The filter is that of the system in the registry, with the scalars on record. One that does
     not fit it, and one that diverged, has no response.
     """
-    learned = _untrained(record.model) if record.ok and record.filter else None
+    learned = _filter_of(record.model) if record.ok and record.filter else None
     if learned is None:
         return None
     try:
         state = {name: torch.tensor(values) for name, values in record.filter.items()}
-        (learned := deepcopy(learned)).load_state_dict(state)
+        learned.load_state_dict(state)
     except (RuntimeError, TypeError):
         return None
     curve = response_at(learned, record.config["operator"])
@@ -88,8 +87,8 @@ def recorded_response(record: Record) -> NDArray[np.float64] | None:
 
 
 @cache
-def _untrained(model: str) -> Filter | None:
-    """Return the untrained filter of a system; None where it has none."""
+def _filter_of(model: str) -> Filter | None:
+    """Return the filter of a system, to load scalars into; None where it has none."""
     system = find_system(model)
     if system is None or not isinstance(system.model, FilterNetworkConfig):
         return None

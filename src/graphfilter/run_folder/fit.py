@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from graphfilter.errors import ConfigError
+from graphfilter.errors import ConfigError, GraphError
 from graphfilter.estimators import VertexClassifier, VertexEstimator
 from graphfilter.fits import (
     DEFAULT_REQUEST,
@@ -38,10 +40,11 @@ from graphfilter.run_folder.loading import save_run
 from graphfilter.run_folder.pictures import draw_channel_picture, draw_filter_picture
 from graphfilter.run_folder.tables import (
     check_embeddings_file,
+    prediction_columns,
     write_embeddings,
-    write_predictions,
+    write_rows,
 )
-from graphfilter.storage import write_json
+from graphfilter.storage import check_text, write_json
 from graphfilter.training import OnEpoch
 
 
@@ -101,6 +104,7 @@ def fit_folder(
         )
     if asked.embeddings is not None:
         check_embeddings_file(asked.embeddings, overwrite=overwrite or resume)
+    _check_names(plan)
     command = repeat_command(
         plan, estimator, str(out) if command_out is None else command_out, baselines=baselines
     )
@@ -113,6 +117,18 @@ def fit_folder(
         summary = _write_run(fit, folder, command, asked)
         finish_run(out)
     return replace(summary, folder=Path(out))
+
+
+def _check_names(plan: Plan) -> None:
+    """Raise where a name cannot be written, or two classes would be one column of a table."""
+    graph, names = plan.graph, plan.target.names.tolist()
+    kinds = () if graph.kinds is None else graph.kinds.names
+    # Those of a store, which stay on disk, were checked when it was opened.
+    ids = graph.vertex_names if isinstance(graph.vertex_names, tuple) else ()
+    check_text((graph.name, *names, *kinds, *(graph.feature_names or ()), *ids), "names")
+    for text, times in Counter(map(str, names)).most_common(1):
+        if times > 1:
+            raise GraphError(f"classes must differ as text; {times} are {text!r}. Rename one.")
 
 
 def join_fit(
@@ -136,15 +152,24 @@ def join_fit(
     )  # fmt: skip
 
 
+def _write_predictions(fit: Fit, path: Path, *, excel_safe: bool) -> None:
+    outputs, answers, parts = fit.outputs, fit.answers, fit.plan.parts
+    promised = {} if fit.promised is None else fit.promised.columns()
+
+    def columns(rows: slice) -> dict[str, Any]:
+        own = {name: values[rows] for name, values in promised.items()}
+        return prediction_columns(
+            fit.task, fit.names, outputs[rows], answers[rows], parts[rows], own
+        )
+
+    write_rows(path, fit.graph, columns, excel_safe=excel_safe)
+
+
 def _write_run(fit: Fit, folder: Path, command: str, asked: FitRequest) -> FitSummary:
     """Write every file of a run, the model last."""
     conclusion = conclude(fit)
     metrics = measure_fit(fit, conclusion.found)
-    write_predictions(
-        folder / PREDICTIONS_FILE, fit.graph, fit.task, fit.names, fit.outputs, fit.answers,
-        fit.plan.parts, {} if fit.promised is None else fit.promised.columns(),
-        excel_safe=asked.excel_safe,
-    )  # fmt: skip
+    _write_predictions(fit, folder / PREDICTIONS_FILE, excel_safe=asked.excel_safe)
     write_json(folder / METRICS_FILE, metrics)
     draw_filter_picture(fit, conclusion, folder / FILTER_FILE)
     if "channels" in metrics:

@@ -123,9 +123,9 @@ def check_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Path:
 
 def check_outputs(run: str | Path, *files: Path | None) -> None:
     """Raise where a file that a command is to write is one of the run's own."""
-    for file in files:
+    for file in (file for file in files if file is not None and file.exists()):
         for own in (Path(run) / name for name in (*RUN_FILES, CHANNELS_FILE)):
-            if file is not None and file.exists() and own.exists() and file.samefile(own):
+            if own.exists() and file.samefile(own):
                 raise ConfigError(f"{file}: belongs to the run itself; give another file.")
 
 

@@ -127,7 +127,7 @@ class Prediction:
         )  # fmt: skip
 
     def write(self, path: str | PathLike[str], *, excel_safe: bool = False) -> None:
-        """Write a row per vertex as CSV or Parquet: see :func:`write_predictions`."""
+        """Write a row per vertex as CSV or Parquet."""
 
         def columns(rows: slice) -> dict[str, Any]:
             promised = {}

@@ -46,6 +46,7 @@ def write_rows(
     columns: Callable[[slice], Columns],
     *,
     excel_safe: bool = False,
+    at_once: int = BLOCK_ROWS,
 ) -> None:
     """Write the ids of a graph's vertices and more columns, atomically.
 
@@ -65,7 +66,7 @@ def write_rows(
     is_parquet = Path(path).suffix.lower() == PARQUET
     with atomic_file(path) as temporary:
         try:
-            for rows, ids in id_blocks(graph, BLOCK_ROWS):
+            for rows, ids in id_blocks(graph, at_once):
                 block = pa.record_batch({"id": pa.array(ids, pa.string()), **columns(rows)})
                 if excel_safe and not is_parquet:
                     block = _excel_block(block)
@@ -79,31 +80,6 @@ def write_rows(
                 writer.close()
 
 
-def write_predictions(
-    path: str | PathLike[str],
-    graph: Graph,
-    task: Task,
-    names: list[str],
-    outputs: NDArray[np.float64],
-    answers: NDArray[Any],
-    parts: NDArray[np.str_] | None = None,
-    promised: Mapping[str, NDArray[Any]] | None = None,
-    *,
-    excel_safe: bool = False,
-) -> None:
-    """Write per vertex: its id, the columns of the task (what is predicted, ...), and its part.
-
-    ``promised`` are columns of sets or intervals; ``excel_safe`` is as in :func:`write_rows`.
-    """
-
-    def columns(rows: slice) -> Columns:
-        own = {name: values[rows] for name, values in (promised or {}).items()}
-        part = None if parts is None else parts[rows]
-        return prediction_columns(task, names, outputs[rows], answers[rows], part, own)
-
-    write_rows(path, graph, columns, excel_safe=excel_safe)
-
-
 def prediction_columns(
     task: Task,
     names: list[str],
@@ -112,7 +88,10 @@ def prediction_columns(
     parts: NDArray[np.str_] | None = None,
     promised: Mapping[str, NDArray[Any]] | None = None,
 ) -> Columns:
-    """Return the columns of :func:`write_predictions` for some vertices."""
+    """Return the columns of a table of predictions for some vertices.
+
+    Those of the task (what is predicted, ...), ``promised`` sets or intervals, and the part.
+    """
     every = {**task.columns(outputs, answers, names), **(promised or {})}
     found: Columns = {
         name: _text(values) if values.dtype == object else values for name, values in every.items()
@@ -128,14 +107,19 @@ def check_embeddings_file(path: Path, *, overwrite: bool) -> None:
 
 
 def write_embeddings(
-    path: Path, graph: Graph, embedding: NDArray[np.float32], *, excel_safe: bool = False
+    path: Path,
+    graph: Graph,
+    embedding: NDArray[np.float32],
+    *,
+    excel_safe: bool = False,
+    at_once: int = BLOCK_ROWS,
 ) -> None:
     """Write per vertex: id and the numbers e0, e1, ... of its embedding, atomically."""
 
     def columns(rows: slice) -> Columns:
         return {f"e{i}": embedding[rows, i].copy() for i in range(embedding.shape[1])}
 
-    write_rows(path, graph, columns, excel_safe=excel_safe)
+    write_rows(path, graph, columns, excel_safe=excel_safe, at_once=at_once)
 
 
 def excel_text(text: str) -> str:

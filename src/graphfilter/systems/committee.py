@@ -40,6 +40,8 @@ class Committee(System):
         ``weight_decay`` of each is the most it may be: see ``DECAY``.
     rounds : tuple of int
         Epochs after which networks are judged; none, and every network ends by itself.
+    rounds_above : int
+        On graphs of no more vertices every network ends by itself: few judges judge badly.
     least_patience : int or None
         How long members wait for a better score where labels are many, below their own patience;
         None where they always wait as long as their config says.
@@ -49,6 +51,7 @@ class Committee(System):
 
     members: tuple[System, ...] = ()
     rounds: tuple[int, ...] = ()
+    rounds_above: int = 0
     least_patience: int | None = None
     least_repeats: int = 1
 
@@ -68,7 +71,9 @@ class Committee(System):
     def describe(self) -> dict[str, Any]:
         """Return the kind of each member and all its fields, by name."""
         members = {m.name: m.describe() | m.describe_training() for m in self.members}
-        own = {"rounds": list(self.rounds)} if self.rounds else {}
+        own: dict[str, Any] = {}
+        if self.rounds:
+            own = {"rounds": list(self.rounds), "rounds_above": self.rounds_above}
         own |= {} if self.least_patience is None else {"least_patience": self.least_patience}
         return {"kind": "Committee", **own, **members}
 

@@ -16,8 +16,8 @@ from graphfilter.systems.pools import pooling_of
 from graphfilter.systems.request import Request
 from graphfilter.training import SUPERFLUOUS, OnEpoch
 
-# On so few vertices chance in training matters most, and seeds side by side cost little.
-FEW_VERTICES = 1000
+# Epochs after which a member is judged though it has learned nothing yet.
+LATEST = 240
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +32,15 @@ class Standing:
         Epochs of its longest run; 0 of a model without epochs.
     open : bool
         Whether it would train on, or was stopped because it adds nothing.
+    fair : bool
+        Whether it can be judged: it has been clearly better than chance for half of its epochs, or
+        had ``LATEST`` to become so.
     """
 
     outputs: NDArray[np.float64]
     epoch: int
     open: bool
+    fair: bool
 
 
 class Member:
@@ -49,16 +53,15 @@ class Member:
     least_repeats : int
         See :class:`~graphfilter.systems.Committee`.
     at_once : bool
-        Whether all seeds train from the start. Otherwise, on a CPU and a graph of more than
-        ``FEW_VERTICES``, the first does, and the others where the member is worth them:
-        see :meth:`join`.
+        Whether all seeds train from the start. Otherwise, on a CPU, the first does, and the others
+        where the member is worth them: see :meth:`join`.
     """
 
     def __init__(self, request: Request, least_repeats: int = 1, *, at_once: bool = True) -> None:
         self.system, self._request = request.system, request
         prepared = request.prepared
         self._n_seeds = self._n_first = repeats(self.system, prepared.graph, least_repeats)
-        if not at_once and prepared.device == "cpu" and prepared.graph.n_vertices > FEW_VERTICES:
+        if not at_once and prepared.device == "cpu":
             self._n_first = 1
         every = self._of_seeds(range(len(request.splits)), range(self._n_first))
         fitted = self.system.is_fitted
@@ -126,7 +129,9 @@ class Member:
             runs = [] if self._networks is None else self._networks.runs[own]
             epoch = max((len(run.history["loss"]) for run in runs), default=0)
             is_open = any(run.training or run.stopped == SUPERFLUOUS for run in runs)
-            found.append(Standing(outputs, epoch, is_open))
+            learned = max((run.epochs_learned for run in runs), default=0)
+            fair = 2 * learned >= epoch or epoch >= LATEST
+            found.append(Standing(outputs, epoch, is_open, fair))
         return found
 
     def _own(self, split: int) -> slice:

@@ -58,7 +58,8 @@ def train_committee(request: Request) -> list[CommitteeOutcome]:
     if not present:
         raise ConfigError(f"no member of {committee.name} can be trained on this graph.")
     # What a member adds is measured for classes only.
-    rounds = committee.rounds if prepared.targets is None else ()
+    judged = prepared.targets is None and prepared.graph.n_vertices > committee.rounds_above
+    rounds = committee.rounds if judged else ()
     training = _Training(request, present, committee.least_repeats, at_once=not rounds)
     most = max(system.config.max_epochs for system in present)
     for until in (*takewhile(lambda epochs: epochs < most, rounds), most):
@@ -239,7 +240,8 @@ class _Training:
             known = self._known(s)
             if any(each.epoch > epoch for each in known.values()):
                 continue
-            asked = [m for m, each in known.items() if each.open and each.epoch == epoch]
+            reached = {m: each for m, each in known.items() if each.open and each.epoch == epoch}
+            asked = [m for m, each in reached.items() if each.fair]
             # One that was stopped in an earlier round has said all it will.
             stopped = [m for m, each in known.items() if each.open and each.epoch < epoch]
             found += [(m, s) for m in self._superfluous(s, asked, stopped)]

@@ -19,6 +19,7 @@ from graphfilter.models import (
     ModelConfig,
     ResidualConfig,
     TreesConfig,
+    WeightedHopsConfig,
 )
 from graphfilter.systems.committee import Committee
 from graphfilter.systems.system import PAPER, System
@@ -70,21 +71,28 @@ PLACES = _member(
 DEEP = _member(
     "deep",
     "deep network",
-    ResidualConfig(dropout=0.2, n_layers=15),
-    config=_SLOW,
+    ResidualConfig(dropout=0.4, n_layers=15),
+    config=replace(_SLOW, learning_rate=0.005, weight_decay=0.0, patience_share=0.5),
+)
+HOPS = _member(
+    "hops",
+    "neighbours' averages, each distance by itself",
+    WeightedHopsConfig(),
+    config=replace(_CONFIG, learning_rate=0.04, weight_decay=1e-3),
 )
 TREES = _member(
     "trees", "trees on features and neighbours' averages", TreesConfig(), view="averages"
 )
 
-# Nine are named and eight sit at most: channels take the place of the filter where there are any.
+# Channels take the place of the filter where there are any.
 COMMITTEE = Committee(
     "committee",
     "Committee of filters",
     None,
     setting="own",
-    members=(FEATURES, FILTER, CHANNELS, SMOOTH, FILTERED_LINKS, ALIKE, PLACES, DEEP, TREES),
+    members=(FEATURES, FILTER, CHANNELS, SMOOTH, FILTERED_LINKS, ALIKE, PLACES, DEEP, HOPS, TREES),
     rounds=ROUNDS,
+    rounds_above=1000,
     least_patience=40,
 )
 # With few members there is nothing to stop early: each is trained at the paper's pace.
@@ -130,7 +138,7 @@ COMMITTEES = (COMMITTEE, QUICK, THOROUGH, *ALONE)
 # What members look at, in words.
 GROUPS: dict[str, tuple[str, ...]] = {
     "features alone": (FEATURES.name,),
-    "neighbours": (FILTER.name, CHANNELS.name, SMOOTH.name, DEEP.name, WIDE.name),
+    "neighbours": (FILTER.name, CHANNELS.name, SMOOTH.name, DEEP.name, HOPS.name, WIDE.name),
     "who is connected to whom": (FILTERED_LINKS.name, ALIKE.name, PLACES.name),
     "trees": (TREES.name,),
 }

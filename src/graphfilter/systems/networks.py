@@ -33,6 +33,7 @@ from graphfilter.training import (
     OnEpoch,
     Run,
     Training,
+    TrainRequest,
     runs_in_a_cohort,
 )
 
@@ -96,21 +97,20 @@ class NetworkTraining:
             n_begun = 0 if start is None else start.begin(prepared, system, self._networks)
             if n_begun == len(self._networks):
                 config = replace(config, patience=max(config.patience // PATIENCE_PART, 1))
-            self._training = Training(
+            wanted = TrainRequest(
                 self._networks,
                 self._operator,
                 inputs_of(seen, system),
                 torch.tensor(targets, device=device),
                 request.splits,
                 config,
-                seeds=request.seeds,
-                class_weight=None
+                request.seeds,
+                None
                 if weight is None
                 else torch.tensor(weight, dtype=torch.float32, device=device),
-                task=prepared.task,
-                checkpoint=request.checkpoint,
-                resume=request.resume,
+                prepared.task,
             )
+            self._training = Training(wanted, checkpoint=request.checkpoint, resume=request.resume)
 
     @property
     def runs(self) -> Sequence[Run]:

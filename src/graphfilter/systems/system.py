@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, check_name
-from graphfilter.filters import Config
+from graphfilter.filters import Config, described_fields
 from graphfilter.graph import Graph
 from graphfilter.inputs import VIEWS
 from graphfilter.models import ModelConfig, Network
@@ -162,7 +162,7 @@ class System:
         if not self.trained:
             return {}
         seen = {} if self.view == "features" else {"view": self.view}
-        return asdict(self.config) | seen
+        return described_fields(self.config) | seen
 
     def _changed(self, changes: Mapping[str, Any]) -> System:
         for key in changes:

@@ -37,8 +37,7 @@ class EncodedColumn:
     decimal, unit : str
         Of numbers in text: the decimal sign, and the currency or ``'%'``.
     fill : tuple of float
-        The replacement for a missing value, one number per feature. Empty in a run of an earlier
-        version, which refuses missing values.
+        The replacement for a missing value, one number per feature.
     marks_missing : bool
         Whether one more feature says where the value is missing.
     spelling : str
@@ -98,7 +97,7 @@ class EncodedColumn:
 
     @classmethod
     def from_dict(cls, values: Any) -> Self:
-        """Make a column from what :meth:`to_dict` gave, here or in an earlier version.
+        """Make a column from what :meth:`to_dict` gave.
 
         Raises
         ------
@@ -130,8 +129,7 @@ class EncodedColumn:
     def check(self) -> None:
         """Raise a ValueError unless the fields go together."""
         n_filled = {"date": len(self.parts), "list": len(self.fill), "category": 0, "text": 0}
-        # A run of an earlier version may have a number without what stands for a missing one.
-        whole = len(self.fill) in (n_filled.get(self.kind, 1), 0 if self.kind == "number" else -1)
+        whole = len(self.fill) == n_filled.get(self.kind, 1)
         whole &= self.kind != "list" or len(self.fill) > 0
         whole &= len(self.weights) == (len(self.categories) if self.kind == "text" else 0)
         whole &= self.parts in (_PARTS if self.kind == "date" else ((),))

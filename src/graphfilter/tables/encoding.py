@@ -190,7 +190,7 @@ class TableEncoder:
 
     @classmethod
     def from_dict(cls, values: Any) -> Self:
-        """Make an encoder from what :meth:`to_dict` gave, here or in an earlier version."""
+        """Make an encoder from what :meth:`to_dict` gave."""
         try:
             columns = tuple(map(EncodedColumn.from_dict, values["columns"]))
             roles = tuple((str(k), str(v)) for k, v in values.get("roles", {}).items())

@@ -70,8 +70,6 @@ def _encode_number(
     column: Any, how: EncodedColumn, path: str | PathLike[str]
 ) -> tuple[Entries, str]:
     remedy = f"Fill in the cell, or train without the column (`drop={(how.name,)}`)."
-    if not how.fill:
-        return _entries(read_numbers(column, path, how.name, remedy)[:, None]), ""
     decimal = how.decimal
     read = parse_numbers(column, decimal)
     if decimal == "," or read.is_word.any():
@@ -160,7 +158,7 @@ def _filled(values: NDArray[np.float64], how: EncodedColumn, n_words: int) -> tu
     """Put the remembered values where some are missing, and mark those."""
     gone = np.isnan(values).any(axis=1)
     if gone.any():
-        values = np.where(np.isnan(values), np.array(how.fill or (0.0,)), values)
+        values = np.where(np.isnan(values), np.array(how.fill), values)
     filled = values.astype(np.float32)
     if how.marks_missing:
         filled = np.column_stack([filled, gone.astype(np.float32)])

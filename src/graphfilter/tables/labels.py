@@ -218,7 +218,7 @@ def _sorted(names: set[Any]) -> list[Any]:
     """Sort as numbers where all are, in text or not; by type and text where types are mixed."""
     try:
         if all(math.isfinite(float(name)) for name in names):
-            return sorted(names, key=lambda name: (float(name), str(name)))
+            return sorted(names, key=lambda name: (float(name), str(name), isinstance(name, str)))
     except (TypeError, ValueError, OverflowError):
         pass
     try:

@@ -70,7 +70,7 @@ def _batches(file: Any, names: list[str], rows: int, budget: Budget) -> Iterator
         yield from _plain(pa.Table.from_batches([batch]), budget).to_batches()
 
 
-def _open(path: Path, names: list[str], batch_rows: int) -> tuple[Any, int, Budget]:
+def _open(path: Path, names: list[str], batch_rows: int = _BATCH_ROWS) -> tuple[Any, int, Budget]:
     """Open a file after what it says it holds has been counted; return also rows per batch."""
     from pyarrow import parquet
 

@@ -10,6 +10,7 @@ from graphfilter.training.logged import logged_progress as logged_progress
 from graphfilter.training.loop import Training as Training, train
 from graphfilter.training.monitors import MONITORS, Monitor, roc_auc as roc_auc
 from graphfilter.training.progress import OnEpoch, Progress, shared as shared
+from graphfilter.training.request import TrainRequest as TrainRequest
 from graphfilter.training.run import (
     ASKED as ASKED,
     SUPERFLUOUS as SUPERFLUOUS,

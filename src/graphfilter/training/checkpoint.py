@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from graphfilter.errors import ModelFileError
-from graphfilter.operators import Operator, SparseFeatures
-from graphfilter.splits import Split
 from graphfilter.storage import read_tensors, tensors_under, write_tensors
 from graphfilter.training.checkpoint_checks import check_checkpoint
 from graphfilter.training.division import Division
 from graphfilter.training.run import Run
-from graphfilter.training.task import Task
-from graphfilter.training.tasks import CLASSIFICATION
 
 # Raised with every change of what a checkpoint holds.
 FORMAT = 3
@@ -110,41 +105,3 @@ class Checkpoint:
         self.optimizer.load_state_dict({"state": state, "param_groups": groups})
         self.epoch = content["epoch"]
         self.seconds = float(content["seconds"])
-
-
-def fingerprint(
-    config: Any,
-    seeds: Sequence[int],
-    splits: Sequence[Split],
-    labels: Tensor,
-    class_weight: Tensor | None,
-    models: Sequence[nn.Module],
-    operator: Operator,
-    x: Tensor | SparseFeatures,
-    task: Task = CLASSIFICATION,
-) -> str:
-    """Name a run by all that decides its course: setting, first weights, graph and features."""
-    digest = hashlib.blake2b(digest_size=16)
-    where = (operator.device.type, torch.__version__, FORMAT)
-    digest.update(repr((asdict(config), list(seeds), operator, where)).encode())
-    if task is not CLASSIFICATION:
-        digest.update(repr(task).encode())
-    for split in splits:
-        for part in (split.train, split.val):
-            digest.update(part.tobytes())
-    tensors = [*(t for matrix in operator.factors() for t in matrix.tensors()), labels]
-    tensors += x.tensors() if isinstance(x, SparseFeatures) else [x]
-    for tensor in tensors if class_weight is None else [*tensors, class_weight]:
-        digest.update(_content(tensor))
-    for model in models:
-        digest.update(repr(model.config).encode())
-        for value in model.state_dict().values():
-            digest.update(_content(value))
-    return digest.hexdigest()
-
-
-def _content(tensor: Tensor) -> memoryview | bytes:
-    """Return the bytes of a tensor, where they lie: a large graph is not copied to be hashed."""
-    if not tensor.numel():  # Its strides may be 0, which torch sees no bytes in.
-        return b""
-    return tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data

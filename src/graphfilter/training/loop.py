@@ -11,19 +11,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphfilter.errors import ConfigError, GraphError
 from graphfilter.models import DIVIDED, HopNetwork, Network
 from graphfilter.operators import Operator, SparseFeatures
 from graphfilter.runtime import Pace, compiled_threads, keep_freed_memory, threads_for
 from graphfilter.splits import Split
 from graphfilter.training.batch_epoch import BatchEpoch
-from graphfilter.training.checkpoint import Checkpoint, fingerprint
+from graphfilter.training.checkpoint import Checkpoint
 from graphfilter.training.cohorts import cohorts_of, multiplications
 from graphfilter.training.config import TrainConfig
 from graphfilter.training.division import Division, Next, divide
 from graphfilter.training.epoch import Epoch
 from graphfilter.training.optimizer import make_optimizer
 from graphfilter.training.progress import OnEpoch, progress_of
+from graphfilter.training.request import TrainRequest
 from graphfilter.training.run import FitResult, Run
 from graphfilter.training.task import Task
 from graphfilter.training.tasks import CLASSIFICATION
@@ -95,10 +95,10 @@ def train(
     >>> result.n_epochs, result.stopped
     (5, 'max_epochs')
     """
+    request = TrainRequest(models, operator, x, labels, splits, config, seeds, class_weight, task)
     training = Training(
-        models, operator, x, labels, splits, config, seeds=seeds, class_weight=class_weight,
-        task=task, checkpoint=checkpoint, checkpoint_seconds=checkpoint_seconds, resume=resume,
-    )  # fmt: skip
+        request, checkpoint=checkpoint, checkpoint_seconds=checkpoint_seconds, resume=resume
+    )
     training.advance(config.max_epochs, on_epoch)
     return training.results()
 
@@ -112,48 +112,35 @@ class Training:
 
     def __init__(
         self,
-        models: Sequence[Network[Any]],
-        operator: Operator,
-        x: Tensor | SparseFeatures,
-        labels: Tensor,
-        splits: Sequence[Split],
-        config: TrainConfig,
+        request: TrainRequest,
         *,
-        seeds: Sequence[int],
-        class_weight: Tensor | None = None,
-        task: Task = CLASSIFICATION,
         checkpoint: str | Path | None = None,
         checkpoint_seconds: float = 10.0,
         resume: bool = False,
     ) -> None:
-        _check(models, splits, seeds, labels, task)
-        monitor = task.resolve(config.monitor)
-        for split in splits:
-            task.check(monitor, labels[torch.from_numpy(split.val.copy())], class_weight)
+        request.check()
+        operator = request.operator
         if operator.device.type == "cpu":
             keep_freed_memory()
-        division = divide(models)
-        self.models, self.config = models, config
-        self._trained = models if division is None else division.models
-        self._operator, self._x, self._labels = operator, x, labels
-        self._class_weight = class_weight
+        division = divide(request.models)
+        self.request, self.config = request, request.config
+        self._trained = request.models if division is None else division.models
         self._checkpoint_seconds = checkpoint_seconds
         self._pace = Pace(compiled_threads() if operator.device.type == "cpu" else 1)
         self.runs = [
             Run(
-                model, split, labels, class_weight, monitor=monitor, patience=config.patience,
-                task=task,
+                model, split, request.labels, request.class_weight, monitor=request.monitor,
+                patience=self.config.patience, patience_share=self.config.patience_share,
+                task=request.task,
             )
-            for model, split in zip(self._trained, splits, strict=True)
+            for model, split in zip(self._trained, request.splits, strict=True)
         ]  # fmt: skip
         self._state = Checkpoint(
             runs=self.runs,
-            optimizer=make_optimizer(self._trained, config),
-            generators=[torch.Generator(operator.device).manual_seed(seed) for seed in seeds],
+            optimizer=make_optimizer(self._trained, self.config),
+            generators=[torch.Generator(operator.device).manual_seed(s) for s in request.seeds],
             path=checkpoint,
-            key=fingerprint(config, seeds, splits, labels, class_weight, models, operator, x, task)
-            if checkpoint
-            else "",
+            key=request.fingerprint() if checkpoint else "",
             division=division,
         )
         if resume:
@@ -176,7 +163,7 @@ class Training:
         state = self._state
         started, before = time.perf_counter(), state.seconds
         saved = started + min(FIRST_CHECKPOINT - self._checkpoint_seconds, 0.0)
-        work = multiplications(self._trained, self._operator, self._x)
+        work = multiplications(self._trained, self.request.operator, self.request.x)
         members: list[int] = []
         epochs: list[Epoch | BatchEpoch] = []
         while state.epoch < until and not self.ended:
@@ -184,10 +171,8 @@ class Training:
             training = [r for r, run in enumerate(self.runs) if run.training]
             if training != members:
                 members = training
-                epochs = [
-                    self._make_epoch(part)
-                    for part in cohorts_of(members, self._trained, self._operator)
-                ]
+                parts = cohorts_of(members, self._trained, self.request.operator)
+                epochs = [self._make_epoch(part) for part in parts]
             turn = time.perf_counter()
             with threads_for(work, compiled=self._pace.threads):
                 for epoch in epochs:
@@ -215,13 +200,13 @@ class Training:
 
     def _make_epoch(self, part: Sequence[int]) -> Epoch | BatchEpoch:
         """Return the epoch of runs trained together: of batches, where vertices stand alone."""
-        state, runs = self._state, [self.runs[r] for r in part]
+        request, state, runs = self.request, self._state, [self.runs[r] for r in part]
         generators = [state.generators[r] for r in part]
-        known = (self._labels, self._class_weight, state.optimizer)
+        known = (request.labels, request.class_weight, state.optimizer)
         if isinstance(first := runs[0].model, HopNetwork):
-            hops = first.hops(self._operator, self._x)
+            hops = first.hops(request.operator, request.x)
             return BatchEpoch(runs[0], generators[0], hops, *known)
-        return Epoch(runs, generators, self._operator, self._x, *known, state.division)
+        return Epoch(runs, generators, request.operator, request.x, *known, state.division)
 
     def results(self) -> list[FitResult]:
         """Return what every run has come to."""
@@ -229,7 +214,7 @@ class Training:
         results = [run.result(state.seconds) for run in self.runs]
         if state.division is None:
             return results
-        return _whole(state.division, self.models, results, state.epoch - self._first_epoch)
+        return _whole(state.division, self.request.models, results, state.epoch - self._first_epoch)
 
 
 def _after_epoch(
@@ -276,24 +261,3 @@ def _whole(
         state = division.whole(result.state, DIVIDED)
         made.append(replace(result, state=state, communicated=per_epoch))
     return made
-
-
-def _check(
-    models: Sequence[Network[Any]],
-    splits: Sequence[Split],
-    seeds: Sequence[int],
-    labels: Tensor,
-    task: Task,
-) -> None:
-    if not len(models) == len(splits) == len(seeds) >= 1:
-        raise ConfigError(
-            "there must be as many models as splits and seeds; "
-            f"got {len(models)}, {len(splits)} and {len(seeds)}."
-        )
-    for split in splits:
-        split.check(len(labels))
-        if not len(split.train):
-            raise GraphError("a split must have at least one training vertex; got none.")
-        for part in (split.train, split.val):
-            if not task.known(labels[torch.from_numpy(part.copy())]).all():
-                raise GraphError("training and validation vertices must be labelled.")

@@ -93,12 +93,13 @@ class Run:
         *,
         monitor: str,
         patience: int,
+        patience_share: float = 0.0,
         task: Task = CLASSIFICATION,
     ) -> None:
         self.model = model
         self.task = task
         self.monitor = monitor
-        self.patience = patience
+        self.patience, self.patience_share = patience, patience_share
         self.train = torch.tensor(split.train, device=labels.device)
         self.val = torch.tensor(split.val, device=labels.device)
         self.n_steps = 1
@@ -124,6 +125,16 @@ class Run:
     @property
     def training(self) -> bool:
         return not self.stopped
+
+    @property
+    def epochs_learned(self) -> int:
+        """How many epochs it has trained since it was first clearly better than chance; 0 before.
+
+        Clearly: by a tenth of what there is to learn.
+        """
+        clear = self.chance + 0.1 * (1 - self.chance)
+        better = np.array(self.history[self.curves[1]]) > clear
+        return len(better) - int(better.argmax()) if better.any() else 0
 
     def update(self, scores: NDArray[np.float64], scalars: NDArray[np.float64]) -> bool:
         """Take what an epoch gave: its ``curves`` and the filter's scalars after it.
@@ -152,7 +163,8 @@ class Run:
             self.waited = 0
         elif self.learning:
             self.waited += 1
-            if self.waited >= self.patience:
+            reached = len(self.history["loss"]) - self.waited
+            if self.waited >= max(self.patience, self.patience_share * reached):
                 self.stopped = "patience"
         return better
 

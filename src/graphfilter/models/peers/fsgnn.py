@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from graphfilter.errors import check_name
 from graphfilter.graph import Graph
 from graphfilter.models.base import ModelConfig
-from graphfilter.models.layers import (
-    Draws,
-    Generators,
-    Input,
-    Linear,
-    Weights,
-    linear_side_by_side,
-)
+from graphfilter.models.layers import Draws, Generators, Input, Linear
 from graphfilter.models.peers.neighbours import DegreeNetwork
-from graphfilter.models.peers.pieces import dropped, stacked
+from graphfilter.models.weighted_hops import encode_hops, make_hops, multiplied_hops, weigh_hops
 from graphfilter.operators import Operator
 
 DECAYED = ("both", "encoder", "head")
@@ -72,15 +63,14 @@ class FSGNN(DegreeNetwork[FSGNNConfig], config=FSGNNConfig):
     (34, 2)
     """
 
+    encoders: nn.ModuleList
+    scores: nn.Parameter
+    head: Linear
+
     def make_layers(self, graph: Graph, generator: Draws) -> None:
-        config = self.config
-        width, n_parts = config.hidden_size, 2 * config.n_hops + 1
         # X, then the hops without self loops, then those with.
-        self.encoders = nn.ModuleList(
-            Linear(graph.n_features, width, generator) for _ in range(n_parts)
-        )
-        self.scores = nn.Parameter(torch.ones(n_parts))
-        self.head = Linear(width * n_parts, graph.n_classes, generator)
+        n_parts = 2 * self.config.n_hops + 1
+        make_hops(self, graph.n_features, graph.n_classes, n_parts, generator)
 
     def filter_parameters(self) -> list[nn.Parameter]:
         return [self.scores]
@@ -93,12 +83,10 @@ class FSGNN(DegreeNetwork[FSGNNConfig], config=FSGNNConfig):
     def forward_side_by_side(
         cls, models: Sequence[FSGNN], operator: Operator, x: Input, generators: Generators
     ) -> Tensor:
-        first, still = models[0], [None] * len(models)
-        config = first.config
-        width, n_hops = config.hidden_size, config.n_hops
-        joined = [_without_bias(m.encoders) for m in models]
-        parts = linear_side_by_side(joined, x, 0.0, still)
-        own, plain, looped = parts.split([width, n_hops * width, n_hops * width], dim=2)
+        first = models[0]
+        width, n_hops = first.config.hidden_size, first.config.n_hops
+        parts = [width, n_hops * width, n_hops * width]
+        own, plain, looped = encode_hops(models, x).split(parts, dim=2)
         root = first.inverse_degrees().sqrt()
 
         def without_loops(y: Tensor) -> Tensor:
@@ -106,32 +94,7 @@ class FSGNN(DegreeNetwork[FSGNNConfig], config=FSGNNConfig):
 
         spread = [
             own,
-            *_hops(plain, width, without_loops),
-            *_hops(looped, width, operator.__matmul__),
+            *multiplied_hops(plain, width, without_loops),
+            *multiplied_hops(looped, width, operator.__matmul__),
         ]
-        hidden = torch.cat(spread, dim=2) + torch.stack([_biases(m.encoders) for m in models])
-        hidden = hidden.view(len(hidden), len(models), 2 * n_hops + 1, width)
-        if config.unit_hops:
-            hidden = nn.functional.normalize(hidden, dim=3)
-        hidden = torch.relu(hidden * stacked(models, "scores").softmax(1)[..., None])
-        hidden = dropped(hidden.flatten(2), first.rate, generators)
-        return linear_side_by_side([m.head for m in models], hidden, 0.0, still)
-
-
-def _hops(x: Tensor, width: int, multiply: Callable[[Tensor], Tensor]) -> list[Tensor]:
-    """Multiply the k-th block of columns k times."""
-    hops: list[Tensor] = []
-    while x.shape[2]:
-        x = multiply(x.contiguous())
-        hops.append(x[:, :, :width])
-        x = x[:, :, width:]
-    return hops
-
-
-def _without_bias(encoders: Iterable[Any]) -> Weights:
-    weight = torch.cat([encoder.weight for encoder in encoders], dim=1)
-    return Weights(weight, torch.zeros_like(weight[0]))
-
-
-def _biases(encoders: Iterable[Any]) -> Tensor:
-    return torch.cat([encoder.bias for encoder in encoders])
+        return weigh_hops(models, spread, generators, unit=first.config.unit_hops)
