@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from graphfilter import SGFClassifier, SGFRegressor, SystemClassifier
+from graphfilter import GraphRegressor, SGFClassifier, SGFRegressor, SystemClassifier
 from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError, GraphError
 
@@ -139,3 +139,9 @@ def test_sparse_features_without_an_entry_are_learned_from_as_zeros() -> None:
     for x in (sp.csr_array((20, 3)), np.zeros((20, 3))):
         found = SGFClassifier(**options).fit(x, Y, graph=GRAPH.edges).predict_proba()
         assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("scale", [None, 5])
+def test_scale_that_is_no_name_is_refused(scale: Any) -> None:
+    with pytest.raises(ConfigError, match="unknown scale"):
+        GraphRegressor(scale=scale).fit(X, Y, graph=GRAPH.edges)
