@@ -75,9 +75,9 @@ def make_graph(
 
     Same seed, same device, same graph.
     """
-    if check_count("n", n) > 2**31 - 1:
-        raise ConfigError(f"n must be below 2^31, columns being int32; got {n}.")
-    if check_count("n_entries", n_entries) % 2:
+    # Columns are int32.
+    check_count("n", n, most=2**31 - 1)
+    if check_count("n_entries", n_entries, most=2**63) % 2:
         raise ConfigError(f"n_entries must be even, two an edge; got {n_entries}.")
     check_name("degrees", degrees, get_args(Degrees))
     make = power_law_degrees if degrees == "power-law" else uniform_degrees

@@ -102,11 +102,16 @@ def time_epochs(
     return Timing.of([(each - once) / extra for each in spent])
 
 
-def seconds_of(call: Callable[[], object], device: torch.device) -> float:
-    """Return the seconds one call takes; on a GPU until the last of its kernels has ended.
+def processor_clock() -> Callable[[], float]:
+    """Return the clock of a CPU's benchmarks.
 
-    On one thread of a CPU they are the processor's: what other processes take does not count.
+    On one thread it counts the processor's time: what other processes take does not count.
     """
+    return time.process_time if torch.get_num_threads() == 1 else time.perf_counter
+
+
+def seconds_of(call: Callable[[], object], device: torch.device) -> float:
+    """Return the seconds one call takes; on a GPU until the last of its kernels has ended."""
     if device.type == "cuda":
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         torch.cuda.synchronize(device)
@@ -115,7 +120,7 @@ def seconds_of(call: Callable[[], object], device: torch.device) -> float:
         end.record()
         end.synchronize()
         return begin.elapsed_time(end) / 1e3
-    clock = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
+    clock = processor_clock()
     started = clock()
     call()
     return clock() - started

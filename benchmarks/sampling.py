@@ -27,7 +27,7 @@ import copy
 import resource
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -230,11 +230,13 @@ def sampler_name() -> str:
     return "a sampler in numpy"
 
 
-def loader(graph: Graph, seeds: NDArray[np.int64]) -> Callable[[], Iterator[Batch]]:
+def loader(
+    graph: Graph, seeds: NDArray[np.int64], fanout: Sequence[int] = FANOUT, size: int = BATCH
+) -> Callable[[], Iterator[Batch]]:
     """Return what gives the batches of an epoch, in another order every time."""
     if sampler_name() == "a sampler in numpy":
         rng = np.random.default_rng(0)
-        return lambda: sampled(graph, seeds, rng)
+        return lambda: sampled(graph, seeds, rng, fanout, size)
     from torch_geometric.data import Data
     from torch_geometric.loader import NeighborLoader
 
@@ -244,24 +246,30 @@ def loader(graph: Graph, seeds: NDArray[np.int64]) -> Callable[[], Iterator[Batc
         warnings.filterwarnings("ignore", message="Using 'NeighborSampler' without")
         made: Any = NeighborLoader(
             Data(edge_index=edges, num_nodes=graph.n_vertices),
-            list(FANOUT),
+            list(fanout),
             input_nodes=torch.tensor(seeds),
-            batch_size=BATCH,
+            batch_size=size,
             shuffle=True,
         )
     return lambda: ((batch.n_id, batch.edge_index, batch.batch_size) for batch in made)
 
 
-def sampled(graph: Graph, seeds: NDArray[np.int64], rng: np.random.Generator) -> Iterator[Batch]:
+def sampled(
+    graph: Graph,
+    seeds: NDArray[np.int64],
+    rng: np.random.Generator,
+    fanout: Sequence[int],
+    size: int,
+) -> Iterator[Batch]:
     """Yield batches as NeighborLoader does: vertices first, then those sampled at each step."""
     place = np.full(graph.n_vertices, -1)
-    for start in range(0, len(seeds), BATCH):
+    for start in range(0, len(seeds), size):
         if start == 0:
             seeds = rng.permutation(seeds)
-        vertices = front = seeds[start : start + BATCH]
+        vertices = front = seeds[start : start + size]
         n_seeds, edges = len(vertices), []
         place[vertices] = np.arange(n_seeds)
-        for most in FANOUT:
+        for most in fanout:
             into, found = neighbours(graph, front, most, rng)
             new = np.unique(found[place[found] < 0])
             place[new] = len(vertices) + np.arange(len(new))

@@ -5,18 +5,23 @@
 
 The model and its peers are those of epoch.py, on a CPU. Ours and the peers take turns, so that
 whatever else the machine does slows all of them; a ratio is the median over turns of the peer's
-time over ours in the same turn. Predictions are compared in the same way.
+time over ours in the same turn. Predictions are compared in the same way. What compiled passes take
+of our epoch is measured too, in a training of its own: the peer's time over that is the ratio there
+would be if nothing else took time.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
 
 import torch
 
 from epoch import DATASETS, EPOCH_GOALS, HIDDEN, PEERS, PREDICTION_GOALS, Case
+from graphfilter.operators.kernels.native_kernel import native_library
 from graphfilter.training import TrainConfig, train
 from harness import (
     Record,
@@ -24,26 +29,65 @@ from harness import (
     main,
     markdown,
     option_parser,
+    processor_clock,
     seconds_of,
     show_ratio,
+    show_seconds,
     stage,
 )
 
 Clock = Callable[[], float]
 
 
+def train_for(case: Case, epochs: int) -> None:
+    """Train ours for so many epochs."""
+    config = TrainConfig(max_epochs=epochs, patience=epochs)
+    train([case.network()], case.operator, case.x, case.labels, [case.split], config, seeds=[0])
+
+
 def our_clock(case: Case, n_epochs: int) -> Clock:
     """Return a call that gives the seconds of one of our epochs, set-up not counted."""
 
-    def train_for(epochs: int) -> None:
-        config = TrainConfig(max_epochs=epochs, patience=epochs)
-        train([case.network()], case.operator, case.x, case.labels, [case.split], config, seeds=[0])
-
     def seconds() -> float:
-        once = seconds_of(lambda: train_for(1), case.device)
-        return (seconds_of(lambda: train_for(1 + n_epochs), case.device) - once) / n_epochs
+        once = seconds_of(lambda: train_for(case, 1), case.device)
+        return (seconds_of(lambda: train_for(case, 1 + n_epochs), case.device) - once) / n_epochs
 
     return seconds
+
+
+def compiled_clock(case: Case, n_epochs: int) -> Clock:
+    """Return a call that gives what compiled passes take of one of our epochs."""
+
+    def seconds() -> float:
+        with compiled_seconds() as spent:
+            train_for(case, n_epochs)
+        return sum(spent) / n_epochs
+
+    return seconds
+
+
+@contextmanager
+def compiled_seconds() -> Generator[list[float]]:
+    """Within, take the seconds of every call of compiled code."""
+    library, clock, spent = native_library(), processor_clock(), []
+    functions = {k: f for k, f in vars(library).items() if k.startswith("graphfilter_")}
+
+    def timed(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            started = clock()
+            result = function(*arguments)
+            spent.append(clock() - started)
+            return result
+
+        return call
+
+    for name, function in functions.items():
+        setattr(library, name, timed(function))
+    try:
+        yield spent
+    finally:
+        for name, function in functions.items():
+            setattr(library, name, function)
 
 
 def peer_clock(case: Case, kind: str, n_epochs: int) -> Clock:
@@ -85,6 +129,8 @@ def measure(case: Case, kinds: list[str], n_turns: int, seconds: float) -> Recor
     estimate = max(our_clock(case, 5)(), 1e-4)
     n_ours = min(50, max(5, int(seconds / estimate)))
     clocks = {"ours": our_clock(case, n_ours)}
+    if native_library() is not None:
+        clocks["compiled"] = compiled_clock(case, n_ours)
     clocks |= {kind: peer_clock(case, kind, max(1, n_ours // 10)) for kind in kinds}
     turns = [{name: clock() for name, clock in clocks.items()} for _ in range(n_turns)]
     return _compared(turns)
@@ -96,8 +142,11 @@ def _compared(turns: list[dict[str, float]]) -> Record:
     row["ratios"] = {
         kind: Timing.of([turn[kind] / turn["ours"] for turn in turns]).to_json()
         for kind in turns[0]
-        if kind != "ours"
+        if kind not in ("ours", "compiled")
     }
+    if "compiled" in turns[0]:
+        bounds = [turn["plain_sparse"] / turn["compiled"] for turn in turns]
+        row["bound"] = Timing.of(bounds).to_json()
     return row
 
 
@@ -140,10 +189,25 @@ def table(record: Record) -> str:
     note = (
         "" if load is None else f"\n\nAverage load of the machine meanwhile: {load:.1f} processes."
     )
-    tables = [markdown(head, rows)]
+    tables = [markdown(head, rows), *_bounds(record["epochs"])]
     if predicted:
         tables.append(markdown(["a prediction", *head[1:]], predicted))
     return "\n\n".join(tables) + note
+
+
+def _bounds(epochs: list[Record]) -> list[str]:
+    """Show what compiled passes take of an epoch, and the ratio that they alone would leave."""
+    rows = []
+    for row in epochs:
+        if "bound" not in row:
+            return []  # Of a record made before they were measured.
+        goal, bound = EPOCH_GOALS["cpu"]["plain_sparse"].get(row["dataset"]), row["bound"]
+        spread = f"{show_ratio(bound['low'])} to {show_ratio(bound['high'])}"
+        shown = [show_seconds(row["ours"]), show_seconds(row["compiled"])]
+        wanted = f"≥ {goal}×" if goal else ""
+        rows.append([row["dataset"], *shown, f"**{show_ratio(bound['median'])}**", spread, wanted])
+    head = ["an epoch", "ours", "compiled passes of it", "sparse peer / these"]
+    return [markdown([*head, "least and greatest turn", "goal of the ratio"], rows)]
 
 
 if __name__ == "__main__":

@@ -32,6 +32,10 @@ def test_random_graph_is_symmetric_with_the_entries_asked_for(
     assert graph.columns.dtype == torch.int32
 
 
+def test_graph_may_have_millions_of_entries() -> None:
+    assert len(graphs.make_graph(1000, 2_000_000).columns) == 2_000_000
+
+
 def test_chunks_do_not_change_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = graphs.make_graph(97, 1234, "power-law", seed=1)
     monkeypatch.setattr(graphs, "CHUNK", 100)

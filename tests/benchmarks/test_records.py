@@ -104,10 +104,25 @@ def test_turns_are_compared_each_with_its_own(monkeypatch: pytest.MonkeyPatch) -
     ours, theirs = iter([0.1, 1.0, 2.0, 3.0]), iter([4.0, 8.0, 12.0])
     monkeypatch.setattr(turns, "our_clock", lambda case, n_epochs: lambda: next(ours))
     monkeypatch.setattr(turns, "peer_clock", lambda case, kind, n_epochs: lambda: next(theirs))
-    row = turns.measure(epoch.Case("karate", CPU), ["plain_csr"], 3, 0.0)
-    assert row["ratios"]["plain_csr"] == harness.Timing(4.0, 4.0, 4.0, 3).to_json()
+    compiled = iter([0.5, 1.0, 1.5])
+    monkeypatch.setattr(turns, "compiled_clock", lambda case, n_epochs: lambda: next(compiled))
+    monkeypatch.setattr(turns, "native_library", object)
+    row = turns.measure(epoch.Case("karate", CPU), ["plain_sparse"], 3, 0.0)
+    assert row["ratios"] == {"plain_sparse": harness.Timing(4.0, 4.0, 4.0, 3).to_json()}
     shown = turns.table({"epochs": [{"dataset": "cora", **row}], "load": None})
-    assert "| **4.00×** | 4.00× to 4.00× | ≥ 25× |" in shown
+    assert "| **4.00×** | 4.00× to 4.00× | ≥ 10× |" in shown
+    assert "| 1.00 s (0.500 to 1.50) | **8.00×** | 8.00× to 8.00× | ≥ 10× |" in shown
+
+
+@pytest.mark.skipif(turns.native_library() is None, reason="the CPU kernel was not built")
+def test_compiled_passes_are_timed_and_left_as_they_were() -> None:
+    before = dict(vars(turns.native_library()))
+    with turns.compiled_seconds() as spent:
+        turns.train_for(epoch.Case("karate", CPU), 2)
+    # Three walks, two heads, one gradient of the head and two losses an epoch, at least.
+    assert len(spent) >= 16
+    assert all(seconds >= 0 for seconds in spent)
+    assert vars(turns.native_library()) == before
 
 
 def test_performance_page_holds_the_tables_of_the_records() -> None:

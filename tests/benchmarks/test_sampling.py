@@ -31,20 +31,16 @@ def test_neighbours_are_drawn_once_each_and_no_more_than_asked() -> None:
             assert set(own) <= set(all_of_them)
 
 
-def test_batch_with_all_neighbours_gives_the_answers_of_the_whole_graph(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_batch_with_all_neighbours_gives_the_answers_of_the_whole_graph() -> None:
     from torch_geometric.nn import GraphSAGE
 
-    monkeypatch.setattr(sampling, "FANOUT", (1000, 1000))
-    monkeypatch.setattr(sampling, "BATCH", 16)
     graph, seeds = make_csbm(n_vertices=60, mean_degree=4), np.arange(0, 60, 2)
     x = torch.randn(60, 5, generator=torch.Generator().manual_seed(0))
     network = GraphSAGE(5, 8, num_layers=2, out_channels=3).eval()
     with torch.no_grad():
         whole = network(x, sampling.adjacency(graph))
         seen = []
-        for vertices, edges, n_seeds in sampling.loader(graph, seeds)():
+        for vertices, edges, n_seeds in sampling.loader(graph, seeds, (1000, 1000), 16)():
             assert len(vertices.unique()) == len(vertices) < 60
             own = vertices[:n_seeds]
             torch.testing.assert_close(network(x[vertices], edges)[:n_seeds], whole[own])

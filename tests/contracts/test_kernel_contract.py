@@ -271,6 +271,8 @@ def test_columns_walk_in_blocks_where_a_cache_holds_those_and_not_all(monkeypatc
     monkeypatch.setattr(native_kernel, "processor_caches", lambda: caches)
     assert block_width(2_000, 40_000, 64, 16) == 64, "all fit a core's own cache"
     assert block_width(20_000, 400_000, 64, 16) == 32
+    assert block_width(20_000, 110_000, 64, 16) == 64, "all are near, and a row is gathered 5 times"
+    assert block_width(60_000, 330_000, 64, 16) == 32
     assert block_width(100_000, 2_100_000, 64, 16) == 16
     assert block_width(100_000, 2_100_000, 16, 16) == 16
     assert block_width(100_000, 200_000, 64, 16) == 64, "a row is gathered twice"

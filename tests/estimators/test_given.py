@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 import torch
 
-from graphfilter import SGFClassifier, SGFRegressor, SystemClassifier
+from graphfilter import GraphRegressor, SGFClassifier, SGFRegressor, SystemClassifier
 from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError, GraphError
 
@@ -130,3 +131,17 @@ def test_classes_of_a_loaded_model_are_of_the_type_of_the_fit(kind: type, tmp_pa
     model.save(tmp_path / "model")
     loaded = SGFClassifier.load(tmp_path / "model")
     assert loaded.predict(X, graph=GRAPH.edges).dtype == kind
+
+
+def test_sparse_features_without_an_entry_are_learned_from_as_zeros() -> None:
+    """Of no entries dropout draws no numbers, which compiled code once took for no dropout."""
+    options = OPTIONS | {"hidden_size": 16, "dropout": 0.5}
+    for x in (sp.csr_array((20, 3)), np.zeros((20, 3))):
+        found = SGFClassifier(**options).fit(x, Y, graph=GRAPH.edges).predict_proba()
+        assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("scale", [None, 5])
+def test_scale_that_is_no_name_is_refused(scale: Any) -> None:
+    with pytest.raises(ConfigError, match="unknown scale"):
+        GraphRegressor(scale=scale).fit(X, Y, graph=GRAPH.edges)

@@ -12,14 +12,16 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from graphfilter import GraphClassifier, GraphRegressor
 from graphfilter.data import make_csbm
-from graphfilter.errors import ChangedVerticesWarning, GraphError
+from graphfilter.errors import ChangedVerticesWarning, GraphError, ModelFileError
 from graphfilter.estimators.members import KNOWN_SHARES
 from graphfilter.estimators.recognition import NO_IDS, KnownVertices, hash_ids
 from graphfilter.graph import Graph
 from graphfilter.inputs import FeatureScaler
+from graphfilter.storage import read_checked_json, read_tensors, write_checked_json, write_tensors
 from graphfilter.systems import committee
 
 PLAIN = make_csbm(80, mean_degree=8, n_features=5, frequency=0.3, seed=2)
@@ -260,3 +262,16 @@ def test_graph_without_edges_is_answered(fitted: GraphClassifier, name: str) -> 
     two = two.replace(vertex_names=[*(alone.vertex_names or ()), "x", "y"])
     expected = fitted.predict_proba(graph=two)[:80]
     np.testing.assert_allclose(fitted.predict_proba(graph=alone), expected, atol=1e-6)
+
+
+def test_pools_in_which_no_member_counts_are_refused(
+    fitted: GraphClassifier, tmp_path: Path
+) -> None:
+    fitted.save(tmp_path)
+    tensors, metadata = read_tensors(tmp_path / "model.safetensors")
+    tensors["pool.growing"] = torch.zeros_like(tensors["pool.growing"])
+    checksum = write_tensors(tmp_path / "model.safetensors", tensors, metadata)
+    config = read_checked_json(tmp_path / "config.json")
+    write_checked_json(tmp_path / "config.json", config | {"model_sha256": checksum})
+    with pytest.raises(ModelFileError, match="growing must have 5 pools, with weights"):
+        GraphClassifier.load(tmp_path)

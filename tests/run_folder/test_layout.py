@@ -15,7 +15,7 @@ from tests.processes import Command
 from graphfilter.data import make_karate
 from graphfilter.errors import ConfigError, DataFileError, GraphError, ModelFileError
 from graphfilter.estimators import SGFClassifier
-from graphfilter.fits import Source, plan_fit
+from graphfilter.fits import FitRequest, Source, plan_fit
 from graphfilter.run_folder import RUN_FILES, check_folder, fit_folder, load_run
 from graphfilter.run_folder.layout import CHECKPOINT_FILE, open_folder
 from graphfilter.storage.atomic import TEMPORARY
@@ -215,3 +215,10 @@ def test_name_that_cannot_be_written_is_said_before_training(
             plan, SGFClassifier(), tmp_path / "run", on_epoch=lambda _: pytest.fail("trains")
         )
     assert not (tmp_path / "run").exists()
+
+
+def test_embeddings_do_not_take_the_place_of_predictions(tmp_path: Path) -> None:
+    fit_small(tmp_path)
+    asked = FitRequest(embeddings=tmp_path / "predictions.csv")
+    with pytest.raises(ConfigError, match="belongs to the run itself"):
+        fit_small(tmp_path, overwrite=True, asked=asked)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from graphfilter.cli.explain import with_origin
-from graphfilter.cli.options import argument, option, takes
+from graphfilter.cli.options import argument, option_field, takes
 from graphfilter.cli.screen import say, tell, waiting
 from graphfilter.cli.sources import GraphOptions
 
@@ -18,41 +19,42 @@ if TYPE_CHECKING:
 LIMITS = "More: limits"
 
 
-@takes(GraphOptions)
+@dataclass(frozen=True)
+class ServeOptions:
+    """Say where to listen, who may ask, and how much at once."""
+
+    host: str = option_field(
+        "127.0.0.1", "Address to listen on. Requests from other machines need a token.", "ADDRESS"
+    )
+    port: int = option_field(8000, "Port; 0 for any free one.", "N", min=0, max=65535)
+    token_file: Path | None = option_field(
+        None,
+        "File with the token that requests must carry. Default: one is made and printed if needed.",
+        "FILE",
+    )
+    within: int | None = option_field(
+        None,
+        "Score new vertices on the vertices at most so many edges away: faster on large "
+        "graphs, and an approximation, which the answer says. Default: the whole graph.",
+        "N",
+        min=1,
+        show_default=False,
+    )
+    most_vertices: int = option_field(1000, "Most vertices per request.", "N", LIMITS, min=1)
+    most_mb: int = option_field(1, "Largest request, in MB.", "N", LIMITS, min=1)
+    seconds: float = option_field(
+        30.0, "Longest time for a request with new vertices.", "SECONDS", LIMITS
+    )
+    most_waiting: int = option_field(
+        64, "Most requests with new vertices at once, computed in turn.", "N", LIMITS, min=1
+    )
+
+
+@takes(GraphOptions, ServeOptions)
 def serve(
     given: GraphOptions,
+    how: ServeOptions,
     run: Annotated[Path, argument("The folder that fit wrote.", "RUN")],
-    host: Annotated[
-        str, option("Address to listen on. Requests from other machines need a token.", "ADDRESS")
-    ] = "127.0.0.1",
-    port: Annotated[int, option("Port; 0 for any free one.", "N", min=0, max=65535)] = 8000,
-    token_file: Annotated[
-        Path | None,
-        option(
-            "File with the token that requests must carry. Default: one is made and printed "
-            "if needed.",
-            "FILE",
-        ),
-    ] = None,
-    within: Annotated[
-        int | None,
-        option(
-            "Score new vertices on the vertices at most so many edges away: faster on large "
-            "graphs, and an approximation, which the answer says. Default: the whole graph.",
-            "N",
-            min=1,
-            show_default=False,
-        ),
-    ] = None,
-    most_vertices: Annotated[int, option("Most vertices per request.", "N", LIMITS, min=1)] = 1000,
-    most_mb: Annotated[int, option("Largest request, in MB.", "N", LIMITS, min=1)] = 1,
-    seconds: Annotated[
-        float, option("Longest time for a request with new vertices.", "SECONDS", LIMITS)
-    ] = 30.0,
-    most_waiting: Annotated[
-        int,
-        option("Most requests with new vertices at once, computed in turn.", "N", LIMITS, min=1),
-    ] = 64,
 ) -> None:
     """Score vertices over HTTP: known ones by id, new ones by their features and neighbours.
 
@@ -69,14 +71,14 @@ def serve(
     from graphfilter.serving import Endpoint, Limits, Scorer, read_token
     from graphfilter.web import serve as serve_until_stopped
 
-    limits = Limits(most_mb << 20, most_vertices, seconds, most_waiting)
+    limits = Limits(how.most_mb << 20, how.most_vertices, how.seconds, how.most_waiting)
     limits.check()
-    token = None if token_file is None else read_token(token_file)
+    token = None if how.token_file is None else read_token(how.token_file)
     estimator, about, encoder = load_run(run)
     graph = _take_graph(given, run, about, encoder)
     with waiting("scoring the vertices of the graph", quiet=given.quiet):
-        scorer = Scorer(estimator, about, encoder, graph, within)
-    running = Endpoint(scorer, host=host, port=port, token=token, limits=limits)
+        scorer = Scorer(estimator, about, encoder, graph, how.within)
+    running = Endpoint(scorer, host=how.host, port=how.port, token=token, limits=limits)
 
     def announce() -> None:
         say(f"Serving {run} at {running.url}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -87,10 +87,10 @@ class AdaptiveEstimator(VertexEstimator):
         if not has_channels(graph) or self.operator == CHANNELS:
             return plain
         if self.operator != AUTO:
-            return Trained(*_of(plain), (f"{what} not used: the operator is {self.operator}.",))
+            return replace(plain, notes=(f"{what} not used: the operator is {self.operator}.",))
         if not len(split.val):
             note = f"{what} not used: there are no validation vertices to decide by."
-            return Trained(*_of(plain), (f"{note} Use operator='channels' to use them.",))
+            return replace(plain, notes=(f"{note} Use operator='channels' to use them.",))
         if options.get("checkpoint") is not None:
             options["checkpoint"] = channels_file(options["checkpoint"])
         rich = super().train_on(prepared, split, seeds, {**chosen, "operator": CHANNELS}, **options)
@@ -102,7 +102,7 @@ class AdaptiveEstimator(VertexEstimator):
             f"{len(split.val):,} validation vertices is {_shown(with_, monitor)} with and "
             f"{_shown(without, monitor)} without."
         )
-        return Trained(*_of(rich if used else plain), (note,))
+        return replace(rich if used else plain, notes=(note,))
 
     def _model(self, operator: str, dropout: float | None) -> ModelConfig:
         filter = StackedFilterConfig(self.n_layers, self.filter_init)
@@ -129,10 +129,6 @@ def channels_file(checkpoint: str | Path) -> Path:
     """Return where the training with directions and edge types keeps its state."""
     path = Path(checkpoint)
     return path.with_name(f"{path.stem}-{CHANNELS}{path.suffix}")
-
-
-def _of(trained: Trained) -> tuple[Sequence[Outcome], dict[str, Any]]:
-    return trained.outcomes, trained.chosen
 
 
 def _describe(graph: Graph) -> str:

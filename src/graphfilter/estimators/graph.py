@@ -80,13 +80,7 @@ class OfCommittee(VertexEstimator):
 
     def build_system(self, **chosen: Any) -> System:
         name = EFFORTS[check_name("effort", self.effort, EFFORTS)]
-        given = {
-            "max_epochs": self.max_epochs,
-            "patience": self.patience,
-            "monitor": self.monitor,
-        }
-        system = get_system(name).with_(**{k: v for k, v in given.items() if v is not None})
-        return system.choosing_by(chosen.get("monitor"))
+        return self.overridden(get_system(name), chosen)
 
     @property
     def weights_(self) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from graphfilter.inputs import FeatureScaler
 from graphfilter.metrics import is_rare
 from graphfilter.runtime import pick_device
 from graphfilter.splits import Split
-from graphfilter.systems import Outcome, Prepared, train_system
+from graphfilter.systems import Outcome, Prepared, System, train_system
 from graphfilter.training import OnEpoch, TargetScale, Task
 
 
@@ -51,6 +51,12 @@ class LearningEstimator(KeptEstimator):
         seen = len(np.unique(codes[split.val])) == 2
         watched = (rare or asked) and seen and usual == "accuracy"
         return {"monitor": "average_precision"} if watched else {}
+
+    def overridden(self, system: System, chosen: Mapping[str, Any]) -> System:
+        """Return a system with the epochs, patience and score that the parameters say."""
+        own = {name: getattr(self, name) for name in ("max_epochs", "patience", "monitor")}
+        system = system.with_(**{name: v for name, v in own.items() if v is not None})
+        return system.choosing_by(chosen.get("monitor"))
 
     def task_for(self, target: Target) -> Task:
         """Return the task to be trained on a target."""

@@ -40,7 +40,7 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        for name in [self.scale] if isinstance(self.scale, str) else self.scale:
+        for name in self.scale if isinstance(self.scale, list | tuple) else [self.scale]:
             check_name("scale", name, (*SCALES, AUTO))
 
     def scales_for(

@@ -180,8 +180,8 @@ class SavedConfig:
                 raise ValueError(f"{key} must have one column per output")
             if several and values.ndim != (2 if self.task == "classification" else 3):
                 raise ValueError(f"{key} must have one pool each")
-            if key == "growing" and values.shape[1] != len(KNOWN_SHARES):
-                raise ValueError(f"growing must have {len(KNOWN_SHARES)} pools")
+            if key == "growing" and (values.shape[1] != len(KNOWN_SHARES) or not values.any()):
+                raise ValueError(f"growing must have {len(KNOWN_SHARES)} pools, with weights")
             found[key] = values
         return found
 

@@ -30,11 +30,7 @@ class _OfSystem(VertexEstimator):
         system = get_system(self.model)
         if not system.trained:
             raise ConfigError(f"{self.model} is not trained; compare with it in graphfilter bench.")
-        given = {
-            "max_epochs": self.max_epochs, "patience": self.patience, "monitor": self.monitor,
-        }  # fmt: skip
-        system = system.with_(**{k: v for k, v in given.items() if v is not None})
-        return system.choosing_by(chosen.get("monitor"))
+        return self.overridden(system, chosen)
 
 
 @parameters

@@ -15,6 +15,8 @@ from graphfilter.graph import Features
 from graphfilter.models.base import ConfigT, SizedNetwork
 from graphfilter.models.layers import Draws
 
+Weight = NDArray[np.float64] | None
+
 
 class Fitted(SizedNetwork[ConfigT]):
     """A model with the interface of a network that is fitted to rows at once, without epochs.
@@ -41,20 +43,19 @@ class Fitted(SizedNetwork[ConfigT]):
         for name, dtype in self.kept.items():
             self.register_buffer(name, torch.zeros(0, dtype=dtype))
 
-    @abstractmethod
     def fit(
-        self,
-        rows: Features,
-        targets: NDArray[Any],
-        *,
-        sample_weight: NDArray[np.float64] | None = None,
-        seed: int = 0,
+        self, rows: Features, targets: NDArray[Any], *, sample_weight: Weight = None, seed: int = 0
     ) -> None:
         """Learn from rows (n, d), dense or sparse.
 
         ``targets`` are class numbers (n,), which of several labels a vertex has (bool, (n, L)), or
         numbers (float, (n, T)). Outputs are logits of classes and labels, or numbers.
         """
+        self.learn(rows, targets, sample_weight, seed)
+
+    @abstractmethod
+    def learn(self, rows: Features, targets: NDArray[Any], weight: Weight, seed: int) -> None:
+        """Do what :meth:`fit` says; ``weight`` is that of each row."""
 
     @property
     def remark(self) -> str:
@@ -68,12 +69,7 @@ class Fitted(SizedNetwork[ConfigT]):
         """Return what :meth:`keep_view` was given; None of a model that keeps nothing."""
         return None
 
-    def refitted(
-        self,
-        rows: Features,
-        targets: NDArray[Any],
-        sample_weight: NDArray[np.float64] | None = None,
-    ) -> Self:
+    def refitted(self, rows: Features, targets: NDArray[Any], weight: Weight = None) -> Self:
         """Return about what :meth:`fit` would make of the same vertices with other rows, cheaply.
 
         The model itself where other rows make little difference to what it has learned.

@@ -18,6 +18,7 @@ from graphfilter.errors import check_count
 from graphfilter.graph import Features, Graph
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.comparing import too_many_to_compare
+from graphfilter.models.fitted import Weight
 from graphfilter.models.memory import Sizes, Working
 from graphfilter.models.tree_nodes import NEVER, TREES, TreeNodes, dense, within
 from graphfilter.runtime import thread_limit
@@ -117,14 +118,7 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
     axes: Tensor
     basis: Tensor
 
-    def fit(
-        self,
-        rows: Features,
-        targets: NDArray[Any],
-        *,
-        sample_weight: NDArray[np.float64] | None = None,
-        seed: int = 0,
-    ) -> None:
+    def learn(self, rows: Features, targets: NDArray[Any], weight: Weight, seed: int) -> None:
         columns = np.ascontiguousarray(dense(rows), dtype=np.float32)
         of_classes = targets.ndim == 1
         if of_classes:
@@ -142,7 +136,7 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
         finite = bool(np.isfinite(columns).all())
 
         def grow(seed: int) -> Any:
-            return _grow(columns, own, sample_weight, seed, finite=finite)
+            return _grow(columns, own, weight, seed, finite=finite)
 
         for tree in _in_turn(grow, seeds, growing_bytes(len(targets), len(present))):
             # Copies: a view would keep all of scikit-learn's tree.

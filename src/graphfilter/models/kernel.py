@@ -16,7 +16,7 @@ from graphfilter.errors import ModelFileError
 from graphfilter.graph import Features, Graph
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.comparing import too_many_to_compare
-from graphfilter.models.fitted import Fitted
+from graphfilter.models.fitted import Fitted, Weight
 from graphfilter.models.kernel_ridge import (
     JITTER,
     Array,
@@ -107,15 +107,8 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
     start: Tensor
     _learned: _Learned | None = None
 
-    def fit(
-        self,
-        rows: Features,
-        targets: NDArray[Any],
-        *,
-        sample_weight: NDArray[np.float64] | None = None,
-        seed: int = 0,
-    ) -> None:
-        weight = _weights(targets, sample_weight)
+    def learn(self, rows: Features, targets: NDArray[Any], weight: Weight, seed: int) -> None:
+        weight = _weights(targets, weight)
         chosen = np.arange(len(targets))
         if len(chosen) > self.config.most_landmarks:
             drawn = np.random.default_rng(seed).permutation(chosen)
@@ -140,10 +133,7 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
         self._keep(landmarks, fitted.coefficients, mean, targets)
 
     def refitted(
-        self,
-        rows: Features,
-        targets: NDArray[Any],
-        sample_weight: NDArray[np.float64] | None = None,
+        self, rows: Features, targets: NDArray[Any], weight: Weight = None
     ) -> KernelMachine:
         r"""Return the machine of the same ridge and sharpness with other rows of its landmarks.
 
@@ -153,7 +143,7 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
         chosen = self._learned.chosen
         landmarks = sp.csr_array(sp.csr_array(rows)[chosen]).astype(np.float32)
         landmarks.sort_indices()
-        weight, wanted = _weights(targets, sample_weight), self._wanted(targets)
+        weight, wanted = _weights(targets, weight), self._wanted(targets)
         mean = weight @ wanted / len(targets)
         system = self._alike(landmarks, landmarks).dense()
         diagonal = self._learned.ridge / weight[chosen].clip(JITTER)
@@ -264,7 +254,7 @@ class _Learned:
     sharpness: float
 
 
-def _weights(targets: NDArray[Any], sample_weight: Array | None) -> Array:
+def _weights(targets: NDArray[Any], weight: Weight) -> Array:
     """Return what rows weigh, 1 on average."""
-    weight = np.ones(len(targets)) if sample_weight is None else sample_weight
+    weight = np.ones(len(targets)) if weight is None else weight
     return weight * (len(targets) / weight.sum())

@@ -15,6 +15,7 @@ from torch import Tensor
 from graphfilter.errors import check_count, check_number
 from graphfilter.graph import Features, Graph
 from graphfilter.models.base import ModelConfig
+from graphfilter.models.fitted import Weight
 from graphfilter.models.memory import GROWN, Sizes, Working
 from graphfilter.models.tree_nodes import NEVER, TREES, TreeNodes, dense, within
 from graphfilter.wording import count
@@ -101,14 +102,7 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
     start: Tensor
     n_left_out: int = 0
 
-    def fit(
-        self,
-        rows: Features,
-        targets: NDArray[Any],
-        *,
-        sample_weight: NDArray[np.float64] | None = None,
-        seed: int = 0,
-    ) -> None:
+    def learn(self, rows: Features, targets: NDArray[Any], weight: Weight, seed: int) -> None:
         columns = dense(rows)
         empty = np.isnan(columns).all(axis=0)
         self.n_left_out = int(empty.sum())
@@ -116,10 +110,10 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
             # Boosting fails on a column without values, and never asks for a constant one.
             columns = np.where(empty, np.float32(0), columns)
         if targets.ndim == 1:
-            self._take_classes(self._boosted(columns, targets, sample_weight, seed))
+            self._take_classes(self._boosted(columns, targets, weight, seed))
         else:
             self._take_columns(
-                [self._boosted(columns, own, sample_weight, seed) for own in targets.T], targets
+                [self._boosted(columns, own, weight, seed) for own in targets.T], targets
             )
 
     @property
@@ -129,11 +123,7 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
         return f"{count(self.n_left_out, 'column')} without a value on any training vertex left out"
 
     def _boosted(
-        self,
-        columns: NDArray[Any],
-        targets: NDArray[Any],
-        sample_weight: NDArray[np.float64] | None,
-        seed: int,
+        self, columns: NDArray[Any], targets: NDArray[Any], weight: Weight, seed: int
     ) -> Any:
         """Return a fitted model of classes, a label or a number; None where all are the same."""
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -149,7 +139,7 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
             early_stopping=False,
             random_state=seed,
         )
-        return model.fit(columns, targets, sample_weight=sample_weight)
+        return model.fit(columns, targets, sample_weight=weight)
 
     def _take_columns(self, models: Sequence[Any], targets: NDArray[Any]) -> None:
         """Copy the trees of one model per label or number."""

@@ -31,6 +31,7 @@ from graphfilter.run_folder.layout import (
     METRICS_FILE,
     PREDICTIONS_FILE,
     REPORT_FILE,
+    check_outputs,
     finish_run,
     open_folder,
     training_folder,
@@ -104,6 +105,7 @@ def fit_folder(
         )
     if asked.embeddings is not None:
         check_embeddings_file(asked.embeddings, overwrite=overwrite or resume)
+        check_outputs(out, asked.embeddings)
     _check_names(plan)
     command = repeat_command(
         plan, estimator, str(out) if command_out is None else command_out, baselines=baselines

@@ -24,7 +24,7 @@ from graphfilter.store.features import encode_features
 from graphfilter.store.folder import check_folder, replacing
 from graphfilter.store.header import BUILD_FOLDER, FORMAT, Header, write_header
 from graphfilter.store.names import map_names
-from graphfilter.store.needs import estimate_build
+from graphfilter.store.needs import BuildNeeds, estimate_build
 from graphfilter.store.vertices import (
     ColumnsOnDisk,
     Report,
@@ -127,10 +127,12 @@ def build_store(
     for table in tables:
         if table is not None:
             table.cleans_ids = columns.clean_ids
-    estimate_build(*tables, folder).check(folder)
+    needs = estimate_build(*tables, folder)
+    needs.check(folder)
     with building(folder, overwrite) as scratch:
         asked = _hash_asked(tables, columns, allow_missing, encoder)
-        build = _Build(folder, scratch, tables, columns, encoder, memory, report, asked)
+        kept = Kept(scratch, asked)
+        build = _Build(folder, scratch, *tables, columns, encoder, memory, report, kept, needs)
         header = build.run(allow_missing)
         write_header(folder, header)
     return header
@@ -161,27 +163,21 @@ def open_tables(
     return tables[0], tables[1] if len(tables) > 1 else None
 
 
+@dataclass(eq=False)
 class _Build:
     """One build: what it was asked for, and the stages."""
 
-    def __init__(
-        self,
-        folder: Path,
-        scratch: Path,
-        tables: tuple[TableSource, TableSource | None],
-        columns: Columns,
-        encoder: TableEncoder | None,
-        memory: int,
-        report: Report,
-        asked: str,
-    ) -> None:
-        self._folder, self._scratch, self._memory = folder, scratch, memory
-        self._columns, self._encoder, self._report = columns, encoder, report
-        self._edges, self._vertices = tables
-        self._kept = Kept(scratch, asked)
-        needs = estimate_build(*tables, folder)
-        self._n_rows = needs.n_edges, needs.n_vertices
-        self._notes: list[str] = []
+    _folder: Path
+    _scratch: Path
+    _edges: TableSource
+    _vertices: TableSource | None
+    _columns: Columns
+    _encoder: TableEncoder | None
+    _memory: int
+    _report: Report
+    _kept: Kept
+    _needs: BuildNeeds
+    _notes: list[str] = field(default_factory=list)
 
     def run(self, allow_missing: bool) -> Header:
         with telling(self._notes):
@@ -204,7 +200,7 @@ class _Build:
         pairs = self._kept.once("pairs", lambda: number_ends(
             self._edges, facts.edge_roles, vertices, map_names(self._folder, facts.arrays),
             facts.roles["id"], self._scratch, allow_missing=allow_missing, report=self._report,
-            n_rows=self._n_rows[0], keep_rows=self._columns.merge == "last",
+            n_rows=self._needs.n_edges, keep_rows=self._columns.merge == "last",
         ))  # fmt: skip
         edges = self._kept.once("edges", lambda: sort_pairs(
             pairs, facts.n_vertices, self._scratch, self._folder, directed=self._columns.directed,
@@ -220,13 +216,18 @@ class _Build:
         if source is None:
             if not done:
                 list_ends(
-                    self._edges, self._columns, spilled, self._memory, self._report, self._n_rows[0]
+                    self._edges,
+                    self._columns,
+                    spilled,
+                    self._memory,
+                    self._report,
+                    self._needs.n_edges,
                 )
             source = ParquetTable(spilled, TextOptions())
             return source, ColumnsOnDisk(spilled, source)
         path = spilled
         if not done:
-            path = spill_table(source, spilled, self._report, self._n_rows[1])
+            path = spill_table(source, spilled, self._report, self._needs.n_vertices)
         return source, ColumnsOnDisk(path, source)
 
     def _describe(

@@ -76,9 +76,8 @@ def known_words(column: Any) -> Any:
     """Return the different words of a column that do not say that there is none."""
     import pyarrow as pa
 
-    found = as_text(column, trim=True).unique()
-    known = [word.lower() not in MISSING_WORDS for word in found.to_pylist()]
-    return found.filter(pa.array(known, type=pa.bool_()))
+    found = as_text(column, trim=True).unique().to_pylist()
+    return pa.array([word for word in found if word.lower() not in MISSING_WORDS], pa.string())
 
 
 def is_spelling(spelling: str) -> bool:

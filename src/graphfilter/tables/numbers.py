@@ -114,7 +114,10 @@ def find_decimal_signs(column: Any) -> DecimalSigns:
     """
     import pyarrow.compute as pc
 
-    if not is_text(value_type(column)) or _cast_plain(as_text(column, trim=True)) is not None:
+    if not is_text(value_type(column)):
+        return DecimalSigns()
+    text = as_text(column, trim=True)
+    if _are_dates(text) or _cast_plain(text) is not None:
         return DecimalSigns()
     words = numbered_words(column)[0]
     if not _have_digits(words):
@@ -142,9 +145,11 @@ def are_codes(column: Any) -> bool:
     import pyarrow.compute as pc
 
     text = as_text(column, trim=True)
-    led = pc.call_function("starts_with", [text], pc.MatchSubstringOptions("0"))
+    if len(text) > _FEW_WORDS:
+        led = pc.call_function("starts_with", [text], pc.MatchSubstringOptions("0"))
+        text = text.filter(led).unique()
     # In Python, which is faster for few cells than to prepare Arrow for the pattern.
-    if not any(map(_LED.match, text.filter(led).unique().to_pylist())):
+    if not any(map(_LED.match, text.to_pylist())):
         return False
     words, codes = numbered_words(column)
     text = as_text(words, trim=True)
@@ -169,6 +174,8 @@ def parse_numbers(column: Any, decimal: str = ".") -> Numbers:
     if not is_text(kind):
         return Numbers(np.asarray(column.cast(pa.float64(), safe=False)), no_words)
     text = as_text(column, trim=True)
+    if _are_dates(text):
+        return Numbers(np.full(len(text), np.nan), ~no_words)
     may_be_plain = decimal == "." or not _is_grouped(text)
     if may_be_plain and (plain := _cast_plain(text)) is not None:
         return Numbers(plain, no_words)
@@ -201,8 +208,6 @@ def _cast_plain(text: Any) -> NDArray[np.float64] | None:
 
 def _is_plain_word(word: str) -> bool:
     """Return whether a word cannot stand in a column of plain numbers."""
-    if _DATE.search(word):
-        return True
     number = _DIGIT.search(word) or word.lower().strip("+-") in ("inf", "infinity")
     return not number and word.lower() not in MISSING_WORDS
 
@@ -230,6 +235,11 @@ def _parse_words(words: Any, decimal: str) -> tuple[NDArray[np.float64], frozens
 def _have_digits(words: Any) -> bool:
     """Return whether some word may be a number, which Arrow takes long to find out of a few."""
     return any(_DIGIT.search(word) and not _DATE.search(word) for word in words.to_pylist())
+
+
+def _are_dates(text: Any) -> bool:
+    """Return whether the words of a short column are surely no numbers, as dates are."""
+    return 0 < len(text) <= _FEW_WORDS and all(map(_DATE.search, text.to_pylist()))
 
 
 def _parse_digits(words: Any, decimal: str) -> tuple[NDArray[np.float64], frozenset[str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,12 +30,7 @@ class ParquetTable(TableSource):
         super().__init__(path)
         self._path, self._batch_rows = path, batch_rows
 
-    @property
-    def names(self) -> list[str]:
-        return self._header
-
-    @cached_property
-    def _header(self) -> list[str]:
+    def read_names(self) -> list[str]:
         from pyarrow import parquet
 
         with reading_table(self._path):

@@ -49,27 +49,6 @@ def guess_vertex_roles(
     )  # fmt: skip
 
 
-def settle_vertex_roles(
-    table: TableSource,
-    cells: Any,
-    edges: TableSource,
-    columns: Columns,
-    chosen: Mapping[str, str],
-    guesses: list[Guess],
-    not_free: Collection[str],
-) -> tuple[dict[str, str], list[str]]:
-    """Check the guess of the id against the edges; return also sentences that say the guesses.
-
-    ``cells`` are the columns of the table that have been read already.
-    """
-    if "id" not in chosen:
-        guesses = _guess_id(table, cells, edges, columns, chosen, guesses, not_free)
-    roles = {**chosen, **{guess.role: guess.column for guess in guesses}}
-    if "id" not in roles:
-        raise DataFileError(table, "no column is left for the id. Add an id column.")
-    return roles, say_guesses(table.name, guesses)
-
-
 def choose_edge_roles(
     table: TableSource,
     vertices: TableSource,
@@ -116,27 +95,23 @@ def _usual_ends(names: Sequence[str]) -> tuple[str, ...]:
     return next((pair for pair in END_NAMES if keys.issuperset(pair)), ())
 
 
-def _guess_id(
+def guess_id(
     table: TableSource,
     cells: Any,
     edges: TableSource,
     columns: Columns,
-    chosen: Mapping[str, str],
-    guesses: list[Guess],
-    not_free: Collection[str],
-) -> list[Guess]:
-    """Take the column of a usual name, unless the edges join those of another; else the first."""
-    by_name = next((guess for guess in guesses if guess.role == "id"), None)
-    others = [guess for guess in guesses if guess.role != "id"]
-    taken = {*not_free, *chosen.values(), *(guess.column for guess in others)}
-    free = [name for name in table.usable_names if name not in taken]
-    if not free:
-        return others
+    by_name: Guess | None,
+    free: Sequence[str],
+) -> Guess:
+    """Take the column of a usual name, unless the edges join those of another; else the first.
+
+    ``cells`` are the columns of the table that have been read already, ``free`` those that may be.
+    """
     ends = _sample_ends(edges, columns)
     if by_name is not None and (
         not ends or _share_in(table, cells[by_name.column], ends) >= _MATCH
     ):
-        return [by_name, *others]
+        return by_name
     more = [name for name in free if name not in cells.column_names]
     rest = table.read(more) if more else cells
     columns_by_name = {name: (rest if name in more else cells)[name] for name in free}
@@ -144,11 +119,11 @@ def _guess_id(
     # Among equals, an index that pandas wrote comes last: the other column was intended.
     best = max(free, key=lambda name: (shares[name], not is_index(name)))
     if shares[best] >= _MATCH:
-        return [Guess("id", best, f"its values are in {edges.name}"), *others]
+        return Guess("id", best, f"its values are in {edges.name}")
     if by_name is not None:
-        return [by_name, *others]
+        return by_name
     first = next((name for name in free if not is_index(name)), free[0])
-    return [Guess("id", first, "the first column"), *others]
+    return Guess("id", first, "the first column")
 
 
 def _sample_ends(edges: TableSource, columns: Columns) -> list[Any]:

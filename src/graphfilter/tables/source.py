@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,10 +85,14 @@ class TableSource(ABC):
         """The name without the folder."""
         return Path(self.label).name
 
-    @property
-    @abstractmethod
+    @cached_property
     def names(self) -> list[str]:
         """The names of the columns."""
+        return self.read_names()
+
+    @abstractmethod
+    def read_names(self) -> list[str]:
+        """Read the names of the columns; asked once."""
 
     @property
     def usable_names(self) -> list[str]:
@@ -123,8 +128,7 @@ class HeldTable(TableSource):
 
     _table: pa.Table
 
-    @property
-    def names(self) -> list[str]:
+    def read_names(self) -> list[str]:
         return self._table.column_names
 
     def read(self, names: list[str]) -> pa.Table:

@@ -55,13 +55,7 @@ class TextTable(TableSource):
         told = options.delimiter is not None and options.encoding is not None
         self.found = () if told else self._format.describe(path.name, expected_delimiter(path))
 
-    @property
-    def names(self) -> list[str]:
-        return self._header
-
-    @cached_property
-    def _header(self) -> list[str]:
-        """Read the header."""
+    def read_names(self) -> list[str]:
         import pyarrow as pa
         from pyarrow import csv
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from graphfilter.errors import DataFileError
 from graphfilter.tables.cells import is_text, missing_column
-from graphfilter.tables.columns import Columns, is_index
+from graphfilter.tables.columns import Columns, is_index, say_guesses
 from graphfilter.tables.encoding import TableEncoder
 from graphfilter.tables.label_columns import read_labels, read_split
 from graphfilter.tables.labels import encode_labels
-from graphfilter.tables.roles import guess_vertex_roles, settle_vertex_roles
+from graphfilter.tables.roles import guess_id, guess_vertex_roles
 from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
 from graphfilter.tables.suggestions import suggest
 
@@ -55,11 +55,18 @@ class VertexColumns:
 
     def settle(self, table: Any, notes: list[str]) -> None:
         """Settle the roles by the cells of a table, which may be on disk."""
-        self.roles, found = settle_vertex_roles(
-            self._source, table, self._edges, self._columns, self._told, self._guesses,
-            self._not_free,
-        )  # fmt: skip
-        notes += found
+        source, guesses = self._source, self._guesses
+        if "id" not in self._told:
+            by_name = next((guess for guess in guesses if guess.role == "id"), None)
+            guesses = [guess for guess in guesses if guess.role != "id"]
+            taken = {*self._not_free, *self._told.values(), *(guess.column for guess in guesses)}
+            free = [name for name in source.usable_names if name not in taken]
+            if not free:
+                raise DataFileError(source, "no column is left for the id. Add an id column.")
+            found = guess_id(source, table, self._edges, self._columns, by_name, free)
+            guesses = [found, *guesses]
+        self.roles = {**self._told, **{guess.role: guess.column for guess in guesses}}
+        notes += say_guesses(source.name, guesses)
         if self.all_free:
             taken = {*self.roles.values(), *self._columns.drop}
             names = table.column_names

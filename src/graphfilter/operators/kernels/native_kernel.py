@@ -27,8 +27,9 @@ LIBRARY = Path(__file__).with_name("native.so")
 INTERFACE = 7
 # Columns are padded to a multiple of this: one vector register, one line of a cache.
 LANES = 16
-# Columns walk in blocks where there are at least so many terms, and so many entries per row.
-TERMS_WORTH_A_COPY, ENTRIES_WORTH_A_BLOCK = 4, 5
+# Columns walk in blocks where there are at least so many terms, and so many entries per row: more
+# where all columns take little of the last cache.
+TERMS_WORTH_A_COPY, ENTRIES_WORTH_A_BLOCK, ENTRIES_IN_LITTLE, LITTLE = 4, 5, 10, 1 / 6
 # Rows are cut into chunks of so many entries, four per row included, and at most so many chunks.
 CHUNK, MOST_CHUNKS = 2**13, 64
 # Whether rows are gathered from nearby, within so many rows, is seen of so many entries.
@@ -218,7 +219,9 @@ def block_width(n: int, n_entries: int, n_columns: int, n_terms: int, n_bytes: i
     often and fit then.
     """
     caches, column = processor_caches(), n_bytes * n
-    often = n_terms >= TERMS_WORTH_A_COPY and n_entries >= ENTRIES_WORTH_A_BLOCK * n
+    little = n_columns * column <= LITTLE * caches.last
+    enough = ENTRIES_IN_LITTLE if little else ENTRIES_WORTH_A_BLOCK
+    often = n_terms >= TERMS_WORTH_A_COPY and n_entries >= enough * n
     fit_anyway = n_columns * column <= caches.own
     # The rest of the last cache is for the other arrays, which are streamed, and other processes.
     if not often or fit_anyway or LANES * column > caches.last // 2:

@@ -52,7 +52,8 @@ def takes_encoder(kernel: ProductKernel, weights: Sequence[Tensor]) -> bool:
         isinstance(kernel, NativeKernel)
         and weights[0].ndim == 2
         and weights[0].shape[1] % LANES == 0
-        and kernel.takes(*weights)
+        # Random numbers for no entries have no place in memory, as where there is no dropout.
+        and kernel.takes(kernel.csr_parts[1], *weights)
         and all(each.dtype == torch.float32 and each.device.type == "cpu" for each in weights)
     )
 
