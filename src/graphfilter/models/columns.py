@@ -98,7 +98,7 @@ def column_blocks(network: Divisible, n_runs: int, operator: Operator, x: Input)
         operator.n,
         operator.kernel.matrix.n_entries,
         x.numel() if isinstance(x, Tensor) else 0,
-        0 if isinstance(x, Tensor) else len(x.values),
+        0 if isinstance(x, Tensor) else x.values.shape[0],
     )
     starts = range(own.first, own.last, step)
     return [Columns(first, min(first + step, own.last), own.total) for first in starts]

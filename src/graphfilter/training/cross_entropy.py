@@ -10,21 +10,21 @@ from torch import Tensor
 from graphfilter.operators import CompiledLoss
 
 
-def mean_cross_entropy(logits: Tensor, loss: CompiledLoss, sums: Tensor) -> Tensor:
+def mean_cross_entropy(logits: Tensor, loss: CompiledLoss, factors: Tensor) -> Tensor:
     """Return each run's weighted mean over the first set of vertices: (n, R, C) give (R,).
 
-    ``sums`` (R,) are the sums of its weights.
+    ``factors`` (R,) are one over the sums of its weights.
     """
-    return _MeanLoss.apply(logits.contiguous(), loss, sums.reciprocal().float())
+    return _MeanLoss.apply(logits.contiguous(), loss, factors)
 
 
 def accuracies(logits: Tensor, loss: CompiledLoss, sums: Tensor) -> Tensor:
     """Return accuracy on the first set, loss and accuracy on the second: float64 (3, R).
 
-    ``sums`` (2, R) are the sums of their weights.
+    ``sums`` (3, R) are the sums of their weights.
     """
     added, _ = loss.sums(logits.contiguous())
-    return added.flatten(0, 1)[1:] / sums.repeat_interleave(2, 0)[1:]
+    return added.flatten(0, 1)[1:] / sums
 
 
 class _MeanLoss(torch.autograd.Function):

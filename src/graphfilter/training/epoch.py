@@ -55,6 +55,7 @@ class Epoch:
         self._x = x
         self._optimizer = optimizer
         self._models = [run.model for run in runs]
+        self._modules = [module for model in self._models for module in model.modules()]
         task, train = runs[0].task, [run.train for run in runs]
         self._train = Vertices(train, None, labels, class_weight, task)
         self._scored = Vertices(train, [run.val for run in runs], labels, class_weight, task)
@@ -82,14 +83,14 @@ class Epoch:
 
     def _epoch(self) -> Tensor:
         """Return the curves of this epoch, and the filter's scalars after it: (·, R)."""
-        for model in self._models:
-            model.train()
+        for module in self._modules:
+            module.training = True
         losses = self._losses()
         self._optimizer.zero_grad(set_to_none=True)
         losses.sum().backward()
         self._optimizer.step()
-        for model in self._models:
-            model.eval()
+        for module in self._modules:
+            module.training = False
         with torch.no_grad():
             scores = self._scored.scores(self._logits([None] * len(self._models)), self._monitor)
             scalars = torch.stack([run.scalars() for run in self._runs], dim=1)

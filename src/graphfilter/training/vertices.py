@@ -36,6 +36,9 @@ class Vertices:
                 weights[p, index, r] = own[index].float()
         self._weights = weights[:, self._rows]
         self._sums = self._weights.sum(1, dtype=torch.float64)
+        # What sums of losses are multiplied with, and sums of all scores divided by.
+        self._factors = self._sums[0].reciprocal().float()
+        self._divisors = self._sums.repeat_interleave(2, 0)[1:]
         self._compiled = None
         if isinstance(task, Classification) and labels.device.type == "cpu":
             self._compiled = CompiledLoss(
@@ -58,7 +61,7 @@ class Vertices:
         """
         compiled = self._compiled
         if compiled is not None and vertex_weight is None and compiled.takes(logits):
-            return mean_cross_entropy(logits, compiled, self._sums[0])
+            return mean_cross_entropy(logits, compiled, self._factors)
         losses = self._task.losses(logits.index_select(0, self._rows), self._aligned)
         weighted = self._weights[0] * losses
         if vertex_weight is not None:
@@ -72,7 +75,7 @@ class Vertices:
         """
         task = self._task
         if self._compiled is not None and self._compiled.takes(logits):
-            scores = accuracies(logits, self._compiled, self._sums)
+            scores = accuracies(logits, self._compiled, self._divisors)
         else:
             scored = logits.index_select(0, self._rows)
             score = task.score(scored, self._aligned, self._weights)

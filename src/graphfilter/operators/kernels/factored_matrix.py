@@ -101,7 +101,7 @@ class FactoredMatrix:
     @property
     def n_entries(self) -> int:
         """The entries that one product reads."""
-        return len(self.columns)
+        return self.columns.shape[0]
 
     def tensors(self) -> list[Tensor]:
         """Return the parts that there are."""
