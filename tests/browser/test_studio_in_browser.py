@@ -14,13 +14,24 @@ HOSTILE = "<img src=x onerror='hacked=1'>"
 VERTICES = f"id,{HOSTILE},label\n" + "".join(f"v{i},{i},{'ab'[i % 2]}\n" for i in range(12))
 
 
-@pytest.fixture
-def studio() -> Iterator[Any]:
+def started() -> Any:
     pytest.importorskip("starlette", reason="the studio's packages are not installed")
     pytest.importorskip("uvicorn", reason="the studio's packages are not installed")
     from graphfilter.studio import Studio
 
-    with Studio(upload_limit_mb=1) as running:
+    return Studio(upload_limit_mb=1)
+
+
+@pytest.fixture
+def studio() -> Iterator[Any]:
+    with started() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def shared_studio() -> Iterator[Any]:
+    """One for tests that look at no run but the one they start: the browser knows its scripts."""
+    with started() as running:
         yield running
 
 
@@ -116,14 +127,14 @@ def test_closing_the_tab_does_not_lose_the_run(studio, visit) -> None:
     again.check()
 
 
-def test_uploads_are_read_or_refused_with_reasons(studio, visit, tmp_path: Path) -> None:
+def test_uploads_are_read_or_refused_with_reasons(shared_studio, visit, tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text(EDGES)
     (tmp_path / "v.csv").write_text(VERTICES)
     (tmp_path / "one.csv").write_text(VERTICES.replace(",b\n", ",a\n"))
     (tmp_path / "v.png").write_bytes(b"\x89PNG")
     (tmp_path / "bad.csv").write_text(EDGES + "v0,ghost\n")
     (tmp_path / "large.csv").write_bytes(b"x" * (100 << 20))
-    seen = visit(studio.url)
+    seen = visit(shared_studio.url)
     page = seen.page
     page.locator("#own summary").click()
 
@@ -162,12 +173,12 @@ def test_uploads_are_read_or_refused_with_reasons(studio, visit, tmp_path: Path)
     seen.check()
 
 
-def test_columns_are_chosen_from_those_of_the_tables(studio, visit, tmp_path: Path) -> None:
+def test_columns_are_chosen_from_those_of_the_tables(shared_studio, visit, tmp_path: Path) -> None:
     ring = "".join(f"{i},v{i},v{(i + 1) % 12}\n" for i in range(12))
     (tmp_path / "e.csv").write_text("key,from_one,to_other\n" + ring)
     rows = "".join(f"{i / 7:.3f},v{i},{'ab'[i % 2]},{'xyz'[i % 3]}\n" for i in range(12))
     (tmp_path / "v.csv").write_text("size,name,kind,colour\n" + rows)
-    page = visit(studio.url).page
+    page = visit(shared_studio.url).page
     page.locator("#own summary").click()
     page.locator("#edges").set_input_files(tmp_path / "e.csv")
     page.locator("#vertices").set_input_files(tmp_path / "v.csv")
@@ -186,8 +197,8 @@ def test_columns_are_chosen_from_those_of_the_tables(studio, visit, tmp_path: Pa
     page.locator("#graph", has_text="2 classes").wait_for()
 
 
-def test_errors_of_a_setting_stand_at_their_field_until_mended(studio, visit) -> None:
-    seen = visit(studio.url)
+def test_errors_of_a_setting_stand_at_their_field_until_mended(shared_studio, visit) -> None:
+    seen = visit(shared_studio.url)
     page = seen.page
     page.locator("#dataset").select_option("karate")
     page.locator("#train:not([disabled])").wait_for()
@@ -211,7 +222,7 @@ def test_errors_of_a_setting_stand_at_their_field_until_mended(studio, visit) ->
     seen.check_structure()
 
 
-def test_wrong_token_shows_nothing(studio, visit) -> None:
-    seen = visit(studio.url[:-5] + "AAAA/")
+def test_wrong_token_shows_nothing(shared_studio, visit) -> None:
+    seen = visit(shared_studio.url[:-5] + "AAAA/")
     assert "is wrong" in seen.page.content()
     assert seen.page.locator("#train").count() == 0
