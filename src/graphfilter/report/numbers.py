@@ -34,13 +34,13 @@ def spread_out(n: int, most: int, *, keep: tuple[int, ...] = ()) -> list[int]:
     return sorted({*chosen, *(k for k in keep if 0 <= k < n)})
 
 
-def percent(share: float) -> str:
+def percent(share: float, digits: int = 1) -> str:
     r"""Write a share in percent, on one line; a dash where it is not known.
 
     >>> percent(0.8868).replace("\xa0", " ")
     '88.7 %'
     """
-    return f"{100 * share:.1f}\xa0%" if np.isfinite(share) else "–"
+    return f"{100 * share:.{digits}f}\xa0%" if np.isfinite(share) else "–"
 
 
 @dataclass(frozen=True)
