@@ -17,10 +17,15 @@ from graphfilter.inputs.views import (
     find_basis,
     find_view,
     fix_view,
-    see,
     two_steps_of_links,
     unit_rows,
 )
+
+
+def see(graph: Graph, features: Any, view: str) -> Any:
+    """Return the columns of a view; ``features`` are those of the graph, scaled."""
+    return fix_view(graph, view, find_view(graph, features, view))(features)
+
 
 PATH = Graph.from_edges([[0, 1], [1, 2]], 4, features=np.array([[3.0, 4], [0, 0], [1, 0], [5, 12]]))
 

@@ -5,24 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
-from graphfilter.operators import Operator, co_citation, coupling, kinds, make_operator
+from graphfilter.operators import Operator, co_citation, coupling, make_operator
 from graphfilter.operators.kernels.gram_kernel import GramKernel, GramMatrix
 from graphfilter.operators.polynomial import Basis, apply_polynomial
 
 KINDS = ("coupling", "co_citation")
-
-
-@pytest.fixture
-def factored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep even the smallest product in its factors."""
-    monkeypatch.setattr(kinds, "FORMED_PER_VERTEX", 0)
-    monkeypatch.setattr(kinds, "FORMED_ALWAYS", 0)
 
 
 def dense_formula(links: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -64,15 +57,13 @@ def test_coupling_and_co_citation_in_closed_form():
 
 
 @pytest.mark.parametrize("most", [0, 2**15], ids=["factored", "formed"])
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(graph=directed_graphs())
-def test_directed_operators_equal_their_dense_formulas(monkeypatch, most, graph):
-    monkeypatch.setattr(kinds, "FORMED_PER_VERTEX", 0)
-    monkeypatch.setattr(kinds, "FORMED_ALWAYS", most)
+def test_directed_operators_equal_their_dense_formulas(most, graph):
     links = graph.out_links().toarray().astype(np.float64)
     x = torch.randn(graph.n_vertices, 3, dtype=torch.float64)
     for kind, a in (("coupling", links), ("co_citation", links.T)):
-        operator = make_operator(kind, graph, dtype=torch.float64)
+        operator = make_operator(kind, graph, dtype=torch.float64, form_up_to=most)
         expected = dense_formula(a)
         np.testing.assert_allclose(operator.matrix.toarray(), expected, atol=1e-12)
         np.testing.assert_allclose((operator @ x).numpy(), expected @ x.numpy(), atol=1e-12)
@@ -93,9 +84,9 @@ def test_turning_every_arc_swaps_the_two(kind, graph):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_hub_is_not_multiplied_out(factored, kind):
+def test_a_hub_is_not_multiplied_out(kind):
     graph = hub()
-    operator = make_operator(kind, graph)
+    operator = make_operator(kind, graph, form_up_to=0)
     assert isinstance(operator.kernel, GramKernel)
     assert operator.kernel.matrix.n_entries == 2 * graph.out_links().nnz
     assert sum(part.n_entries for part in operator.factors()) == graph.out_links().nnz
@@ -106,11 +97,9 @@ def test_a_hub_is_not_multiplied_out(factored, kind):
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 2e-5)])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("basis", [Basis.powers(), Basis.chebyshev(0.0, 1.0)], ids=["pow", "cheb"])
-def test_polynomials_equal_dense_ones_in_value_and_gradient(
-    factored, kind, dtype, tolerance, basis
-):
+def test_polynomials_equal_dense_ones_in_value_and_gradient(kind, dtype, tolerance, basis):
     graph = hub()
-    operator = make_operator(kind, graph, dtype=dtype)
+    operator = make_operator(kind, graph, dtype=dtype, form_up_to=0)
     dense = torch.from_numpy(operator.matrix.toarray())
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(operator.n, 6, generator=generator, dtype=torch.float64)
@@ -142,22 +131,22 @@ def test_product_is_multiplied_out_where_it_is_small():
     assert not isinstance(co_citation(star).kernel.matrix, GramMatrix)
 
 
-def test_what_is_not_kept_is_not_read(factored):
-    operator = coupling(hub())
+def test_what_is_not_kept_is_not_read():
+    operator = coupling(hub(), form_up_to=0)
     x = torch.ones(operator.n, 3)
     out = operator.multiply(x, out=torch.full_like(x, float("nan")))
     assert out.isfinite().all()
 
 
-def test_entries_of_a_factored_product_cannot_be_replaced(factored):
-    kernel = coupling(hub()).kernel
+def test_entries_of_a_factored_product_cannot_be_replaced():
+    kernel = coupling(hub(), form_up_to=0).kernel
     x = torch.ones(kernel.matrix.shape[0], 3)
     with pytest.raises(GraphError, match="no entries to replace"):
         kernel.multiply(x, out=torch.empty_like(x), values=torch.ones(1, kernel.matrix.n_entries))
 
 
-def test_directed_operator_moves_to_another_precision(factored):
-    operator = coupling(hub())
+def test_directed_operator_moves_to_another_precision():
+    operator = coupling(hub(), form_up_to=0)
     doubled = operator.to(dtype=torch.float64)
     assert isinstance(doubled, Operator)
     assert isinstance(doubled.kernel.matrix, GramMatrix)

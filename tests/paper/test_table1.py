@@ -81,12 +81,11 @@ def test_table_1_comes_out_as_printed(data_folder, name):
     got = tuple(f"{m:.2f} ± {s:.2f}" for m, s in (row.signed, row.onehot, row.features))
     assert got == MEASURED[name]
     assert row.differs == DIFFERS.get(name, ())
-    assert row.agrees == (name not in ("citeseer", "cornell"))
 
 
 def test_table_1_holds_for_the_bipartite_graph_of_the_paper():
     (row,) = measure({"bipartite": make_bipartite()})
-    assert row.agrees
+    assert not [what for what in row.differs if what.startswith("r(")]
     assert row.signed[0] == pytest.approx(2 - 1 / (4 * 50), abs=1e-3)
     assert row.onehot == pytest.approx((1, 0), abs=1e-12)
 

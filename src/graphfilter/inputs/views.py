@@ -73,11 +73,6 @@ class View:
     reads_features: bool = True
 
 
-def see(graph: Graph, features: Features, view: str) -> Features:
-    """Return the columns of a view; ``features`` are those of the graph, scaled."""
-    return fix_view(graph, view, find_view(graph, features, view))(features)
-
-
 def find_view(graph: Graph, features: Features, view: str) -> Found:
     """Return what a view finds once, and keeps; most find nothing."""
     return VIEWS[check_name("view", view, VIEWS)].find(graph, features)

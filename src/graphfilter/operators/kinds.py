@@ -152,10 +152,13 @@ def _undirected(kind: str, graph: Graph, **where: Any) -> Operator:
 
 
 @made_to_be_kept
-def _two_steps(kind: str, links: sp.csr_array, **where: Any) -> Operator:
+def _two_steps(
+    kind: str, links: sp.csr_array, *, form_up_to: int | None = None, **where: Any
+) -> Operator:
     r"""Make :math:`B B^\top` of :math:`B = D_o^{-1/2} A D_i^{-1/2}` for the links A of every row.
 
     The row sums of :math:`A D_i^{-1} A^\top` are :math:`D_o`, so this is its normalisation.
+    It is multiplied out where it has at most ``form_up_to`` entries.
     """
     links = links.astype(np.float64)
     out, into = (np.asarray(links.sum(axis=axis)).ravel() for axis in (1, 0))
@@ -164,7 +167,9 @@ def _two_steps(kind: str, links: sp.csr_array, **where: Any) -> Operator:
     alone = (out == 0).astype(np.float64)
     # Every pair of links to one vertex fills an entry.
     pairs = np.square(np.bincount(factor.indices), dtype=np.float64).sum()
-    if pairs <= max(FORMED_PER_VERTEX * factor.shape[0], FORMED_ALWAYS):
+    if form_up_to is None:
+        form_up_to = max(FORMED_PER_VERTEX * factor.shape[0], FORMED_ALWAYS)
+    if pairs <= form_up_to:
         formed = sp.csr_array(factor @ factor.T + sp.diags_array(alone))
         return Operator(FactoredMatrix.from_scipy(formed), (0.0, 1.0), kind, **where)
     matrix = GramMatrix.from_scipy(factor, torch.from_numpy(alone))

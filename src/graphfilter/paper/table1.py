@@ -63,11 +63,6 @@ class MeasuredRow:
     published: PublishedRow
     differs: tuple[str, ...]
 
-    @property
-    def agrees(self) -> bool:
-        """Whether r(Y) and r(X), mean and deviation, come out as printed."""
-        return not any(what.startswith("r(") for what in self.differs)
-
 
 def measure(graphs: Mapping[str, Graph]) -> list[MeasuredRow]:
     """Measure the rows of Table 1.
