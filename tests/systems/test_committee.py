@@ -350,6 +350,15 @@ def test_other_seeds_join_where_a_member_adds_something() -> None:
     assert not np.array_equal(first, second)
 
 
+@pytest.mark.parametrize(("least", "n_seeds"), [(1, 2), (3, 3)])
+def test_one_other_seed_joins_unless_more_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch, least: int, n_seeds: int
+) -> None:
+    monkeypatch.setattr(committee, "MOST_REPEATS", 4)
+    found = train_two(system=replace(of_two(), least_repeats=least))
+    assert count_runs(found)["features"] == n_seeds
+
+
 def test_all_seeds_train_from_the_start_on_few_vertices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(committee, "MOST_REPEATS", 2)
     found = train_two(system=replace(of_two(), rounds_above=80))

@@ -16,6 +16,8 @@ from graphfilter.systems.pools import pooling_of
 from graphfilter.systems.request import Request
 from graphfilter.training import SUPERFLUOUS, OnEpoch
 
+# Where seeds train one after another, the second gives most of what they all would.
+MOST_IN_TURN = 2
 # Epochs after which a member is judged though it has learned nothing yet.
 LATEST = 240
 
@@ -53,8 +55,8 @@ class Member:
     least_repeats : int
         See :class:`~graphfilter.systems.Committee`.
     at_once : bool
-        Whether all seeds train from the start. Otherwise, on a CPU, the first does, and the others
-        where the member is worth them: see :meth:`join`.
+        Whether all seeds train from the start. Otherwise, on a CPU, the first does, and one more
+        where the member is worth it: see :meth:`join`.
     """
 
     def __init__(self, request: Request, least_repeats: int = 1, *, at_once: bool = True) -> None:
@@ -63,6 +65,7 @@ class Member:
         self._n_seeds = self._n_first = repeats(self.system, prepared.graph, least_repeats)
         if not at_once and prepared.device == "cpu":
             self._n_first = 1
+            self._n_seeds = min(self._n_seeds, max(MOST_IN_TURN, least_repeats))
         every = self._of_seeds(range(len(request.splits)), range(self._n_first))
         fitted = self.system.is_fitted
         self._fitted = fit_at_once(every) if fitted else []
