@@ -7,10 +7,12 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 
 from graphfilter.cli import demo as demo_module
 from graphfilter.paper import figures6_7, table5
 from graphfilter.paper.targets import TARGETS
+from graphfilter.training import Training
 
 
 def test_version_and_help(graphfilter) -> None:
@@ -227,12 +229,14 @@ def test_reproduce_interrupted_says_how_to_go_on(
 def test_torch_out_of_memory_is_one_line(
     graphfilter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = ("fit", "--dataset", "karate", "--model", "sgf", "--hidden", 10**12, "--quiet")
+    words = ("fit", "--dataset", "karate", "--model", "sgf", "--hidden", 10**6, "--quiet")
+    monkeypatch.setenv("GRAPHFILTER_MEMORY", "1G")
     refused = graphfilter(*words, "--out", tmp_path / "run")
     assert refused.code == 2
     assert "a smaller --hidden" in refused.err
     monkeypatch.setenv("GRAPHFILTER_MEMORY", "999999999999999G")
-    result = graphfilter(*words, "--out", tmp_path / "run")
+    monkeypatch.setattr(Training, "advance", lambda *_: torch.empty(10**15))
+    result = graphfilter(*words[:-3], "--quiet", "--out", tmp_path / "run")
     assert result.code == 1
     assert result.err.startswith("error: not enough memory")
     assert "fit --dry-run" in result.err

@@ -14,7 +14,7 @@ from graphfilter.operators import adjacency, to_tensor
 
 GRAPH = make_csbm(30, mean_degree=4, n_features=5, frequency=1.2, seed=0)
 OTHER = make_csbm(20, mean_degree=3, n_features=5, frequency=0.3, seed=1)
-X = to_tensor(GRAPH.features)
+X = torch.tensor(GRAPH.features)
 
 
 def make(n_hops: int = 2) -> WeightedHops:

@@ -23,7 +23,7 @@ LARGE = 32 << 20
 
 def make_app(seconds: float) -> Any:
     from starlette.applications import Starlette
-    from starlette.requests import Request
+    from starlette.requests import ClientDisconnect, Request
     from starlette.routing import Route
 
     async def echo(request: Request) -> Any:
@@ -31,6 +31,8 @@ def make_app(seconds: float) -> Any:
             body = await read_body(request, 100, seconds)
         except SlowBodyError as error:
             return as_json({"error": str(error)}, 408)
+        except ClientDisconnect:  # As the servers of the package do.
+            return as_json({}, 400)
         return as_json({"n": len(body)})
 
     async def large(request: Request) -> Any:
