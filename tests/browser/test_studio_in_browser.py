@@ -106,7 +106,6 @@ def test_closing_the_tab_does_not_lose_the_run(studio, visit) -> None:
     first.page.locator("#dataset").select_option("bipartite")
     first.page.locator("#train:not([disabled])").wait_for()
     choose(first.page, max_epochs="9999")
-    first.page.locator("#baselines").uncheck()
     first.page.locator("#train").click()
     first.page.locator("#run-1[data-state=training]").wait_for()
     first.page.close()
