@@ -45,13 +45,15 @@ def draw_bars(
     from matplotlib.patheffects import withStroke
 
     width = 0.8 / len(series)
+    crowded = len(series) > 4  # Values beside each other would overlap: they are turned.
     centres = np.arange(len(groups))
     for i, (name, values) in enumerate(series.items()):
         at = centres + (i - (len(series) - 1) / 2) * width
         there = [(x, value) for x, value in zip(at, values, strict=True) if value is not None]
         heights = [value for _, value in there]
         bars = axes.bar([x for x, _ in there], heights, 0.92 * width, label=name, color=COLOURS[i])
-        labels = axes.bar_label(bars, [three_digits(h) for h in heights], fontsize=8, padding=1)
+        shown, turn = [three_digits(h) for h in heights], 90 if crowded else 0
+        labels = axes.bar_label(bars, shown, fontsize=8, padding=1, rotation=turn)
         for label in labels:
             label.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
             label.set_zorder(3)
@@ -61,7 +63,7 @@ def draw_bars(
             axes.hlines(value, centre - 0.45, centre + 0.45, "black", "dashed", label=label)
     axes.set_yscale("log")
     drawn = [v for values in (*series.values(), floor or ()) for v in values if v is not None]
-    axes.set_ylim(10 ** math.floor(math.log10(min(drawn))), 1.6 * max(drawn))
+    axes.set_ylim(10 ** math.floor(math.log10(min(drawn))), (4 if crowded else 1.6) * max(drawn))
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter("")
     axes.set_xticks(centres, groups)
