@@ -83,6 +83,7 @@ class Pages:
 
     def open(self, url: str, *, root: str = "", width: int = 1200, dark: bool = False) -> Watched:
         page = self._free.pop() if self._free else self._window.new_page()
+        page.bring_to_front()  # behind another it rarely draws, and a click waits for that
         page.set_viewport_size({"width": width, "height": 900})
         scheme = "dark" if dark else "light"
         page.emulate_media(media="null", color_scheme=scheme, reduced_motion="null")
@@ -141,6 +142,7 @@ def visit_once(pages: Pages) -> Iterator[Callable[..., Watched]]:
         key = (url, *how.items())
         if key not in visited:
             visited[key] = pages.open(url, **how)
+        visited[key].page.bring_to_front()
         return visited[key]
 
     yield open_page
