@@ -26,14 +26,13 @@ ROOT = Path(graphfilter.__file__).parent
 
 ROOMS = [
     "runtime",
-    "drawing",
+    "plot",
     "storage",
     "splits",
     "tables",
     "graph",
     "inputs",
     "spectral",
-    "plot",
     "store",
     "data",
     "operators",

@@ -18,7 +18,7 @@ graph = gf.data.make_bipartite(n_side=300, probability=0.05, seed=0)
 # Where the graph has frequencies, and where its labels have their energy: all of it at the far end.
 
 figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
-gf.plot.spectrum(graph, ax)
+gf.spectral.plot_spectrum(graph, ax)
 plt.show()
 
 # %%

@@ -25,7 +25,7 @@ HISTORY = {
 }
 CALLS = {
     "response": lambda ax=None: gf.plot.response(StackedFilter(3), ax),
-    "spectrum": lambda ax=None: gf.plot.spectrum(KARATE, ax),
+    "spectrum": lambda ax=None: gf.spectral.plot_spectrum(KARATE, ax),
     "dynamics": lambda ax=None: gf.plot.dynamics(HISTORY, ax),
 }
 calls = pytest.mark.parametrize("name", CALLS)
@@ -86,19 +86,19 @@ def test_responses_on_one_picture_have_colours_of_their_own(ax: Axes) -> None:
 
 
 def test_spectrum_holds_the_density_of_the_graph(ax: Axes) -> None:
-    gf.plot.spectrum(KARATE, ax, n_bins=10)
+    gf.spectral.plot_spectrum(KARATE, ax, n_bins=10)
     heights = [bar.get_height() for bar in ax.patches[:10]]  # pyright: ignore[reportAttributeAccessIssue]
     np.testing.assert_allclose(heights, spectral_density(KARATE, 10).values)
 
 
 def test_spectrum_of_a_graph_without_labels_has_no_lines(ax: Axes) -> None:
-    gf.plot.spectrum(Graph.from_edges([[0, 1], [1, 2]]), ax)
+    gf.spectral.plot_spectrum(Graph.from_edges([[0, 1], [1, 2]]), ax)
     assert ax.get_legend_handles_labels()[1] == ["all frequencies of the graph"]
 
 
 def test_spectrum_shows_three_classes_apart(ax: Axes) -> None:
     graph = Graph.from_edges([[0, 1], [1, 2], [2, 3], [3, 4], [4, 5]], labels=[0, 0, 1, 1, 2, 2])
-    gf.plot.spectrum(graph, ax)
+    gf.spectral.plot_spectrum(graph, ax)
     labels = ax.get_legend_handles_labels()[1]
     assert {"labels: 0", "labels: 1", "labels: 2"} <= set(labels)
 

@@ -9,11 +9,18 @@ from typing import Any
 import numpy as np
 import torch
 
-from graphfilter.drawing import Line, card, line_chart
 from graphfilter.errors import GraphFilterError
 from graphfilter.estimators.state import EstimatorState
 from graphfilter.filters import Filter
-from graphfilter.plot import FREQUENCY_GRID, FilterView, eigenvalue_of, mean_curve
+from graphfilter.plot import (
+    FREQUENCY_GRID,
+    FilterView,
+    Line,
+    card,
+    eigenvalue_of,
+    line_chart,
+    mean_curve,
+)
 from graphfilter.spectral import known_frequency
 from graphfilter.training import FitResult
 

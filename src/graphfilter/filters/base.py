@@ -130,7 +130,7 @@ class Filter(nn.Module, ABC):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the response over the interval."""
-        from graphfilter.drawing import Line, card, line_chart
+        from graphfilter.plot import Line, card, line_chart
 
         low, high = self.interval
         lam = np.linspace(low, high, 101)

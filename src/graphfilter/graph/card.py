@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphfilter.drawing import bar, card
 from graphfilter.graph.arrays import GraphArrays
+from graphfilter.plot import bar, card
 
 # The largest number of classes, and of notes, that are shown.
 _MOST = 12

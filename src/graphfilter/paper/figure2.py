@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from graphfilter.bench import Pair, Record
-from graphfilter.drawing import COLOURS, FAINT, FREQUENCY_AXIS, GREY, unframe
 from graphfilter.filters import StackedFilter
 from graphfilter.paper.collect import pairs_of
 from graphfilter.paper.comparison import compare_accuracy, compare_runs, select
@@ -17,6 +16,7 @@ from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import DATASET_TITLES, TABLE_5
 from graphfilter.paper.run_table import RunTable, titles_of
 from graphfilter.paper.tables import Block, Rendered, Row
+from graphfilter.plot import COLOURS, FAINT, FREQUENCY_AXIS, GREY, unframe
 from graphfilter.storage import matches
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from graphfilter.bench import Pair, Record
-from graphfilter.drawing import unframe
 from graphfilter.paper.accuracy_table import EVERY_LAYER
 from graphfilter.paper.collect import pairs_of
 from graphfilter.paper.comparison import ComparedAccuracy
@@ -22,6 +21,7 @@ from graphfilter.paper.rewired_table import (
     share_block,
 )
 from graphfilter.paper.tables import Rendered
+from graphfilter.plot import unframe
 from graphfilter.systems import get_system
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphfilter.drawing import COLOURS, GREY
 from graphfilter.paper.options import Options
 from graphfilter.paper.tables import Rendered
 from graphfilter.paper.target import MeasuredTarget, measure_nothing
+from graphfilter.plot import COLOURS, GREY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,6 @@ import numpy as np
 
 from graphfilter.bench import OnProgress
 from graphfilter.data import load_dataset
-from graphfilter.drawing import COLOURS, MARKERS, unframe
 from graphfilter.errors import ConfigError, GraphError
 from graphfilter.graph import Graph
 from graphfilter.paper.collect import at_hand, report
@@ -20,6 +19,7 @@ from graphfilter.paper.options import Options
 from graphfilter.paper.records import read_lines_of
 from graphfilter.paper.tables import Rendered
 from graphfilter.paper.target import MeasuredTarget
+from graphfilter.plot import COLOURS, MARKERS, unframe
 from graphfilter.spectral import estimate_label_frequency, frequency_range, label_frequency
 from graphfilter.storage import atomic_file, convert
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from graphfilter.drawing import COLOURS, MARKERS
 from graphfilter.paper.comparison import ComparedAccuracy
+from graphfilter.plot import COLOURS, MARKERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

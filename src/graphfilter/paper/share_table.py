@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphfilter.bench import Pair, Record
-from graphfilter.drawing import unframe
 from graphfilter.paper.collect import pairs_of
 from graphfilter.paper.comparison import ComparedAccuracy, compare_runs
 from graphfilter.paper.lines import draw_line
 from graphfilter.paper.options import Options
 from graphfilter.paper.published_accuracy import DATASET_TITLES
 from graphfilter.paper.tables import Block, Rendered, Row
+from graphfilter.plot import unframe
 from graphfilter.systems import get_system
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from graphfilter.drawing import COLOURS, FAINT, FREQUENCY_AXIS, GREY, unframe
 from graphfilter.plot.axes import FREQUENCY_GRID, common_signs, eigenvalue_of, take_axes
+from graphfilter.plot.palette import COLOURS, FAINT, FREQUENCY_AXIS, GREY, unframe
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

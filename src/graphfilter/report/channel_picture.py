@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfilter.drawing import COLOURS, FAINT, FREQUENCY_AXIS, unframe
 from graphfilter.filters import Filter
-from graphfilter.plot import mean_curve, shorten
+from graphfilter.plot import COLOURS, FAINT, FREQUENCY_AXIS, mean_curve, shorten, unframe
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

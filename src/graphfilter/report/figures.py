@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.drawing import FREQUENCY_AXIS
-from graphfilter.plot import FilterView, draw_densities, draw_view
+from graphfilter.plot import FREQUENCY_AXIS, FilterView, draw_view
+from graphfilter.spectral import Density, draw_densities
 from graphfilter.storage import atomic_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from graphfilter.spectral import Density
 
 DPI = 150
 

@@ -8,6 +8,7 @@ from graphfilter.spectral.agreement import homophily
 from graphfilter.spectral.density import Density, label_energy, spectral_density
 from graphfilter.spectral.diagnosis import Diagnosis, diagnose, known_frequency as known_frequency
 from graphfilter.spectral.estimate import FrequencyEstimate, estimate_label_frequency
+from graphfilter.spectral.picture import draw_densities as draw_densities, plot_spectrum
 from graphfilter.spectral.rayleigh import (
     feature_frequency,
     frequency_gap_bound,
@@ -37,6 +38,7 @@ __all__ = [
     "label_energy",
     "label_frequency",
     "laplacian",
+    "plot_spectrum",
     "rayleigh_quotient",
     "spectral_density",
 ]

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphfilter.drawing import COLOURS, FREQUENCY_AXIS, unframe
 from graphfilter.graph import Graph
-from graphfilter.plot.axes import shorten, take_axes
-from graphfilter.spectral import Density, label_energy, spectral_density
+from graphfilter.plot import COLOURS, FREQUENCY_AXIS, shorten, take_axes, unframe
+from graphfilter.spectral.density import Density, label_energy, spectral_density
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def spectrum(graph: Graph, ax: Axes | None = None, *, n_bins: int = 40) -> Axes:
+def plot_spectrum(graph: Graph, ax: Axes | None = None, *, n_bins: int = 40) -> Axes:
     """Draw where a graph's frequencies lie and, where it has labels, their energy by class.
 
     Parameters
@@ -25,13 +24,13 @@ def spectrum(graph: Graph, ax: Axes | None = None, *, n_bins: int = 40) -> Axes:
     ax : matplotlib Axes, optional
         Drawn on, beside what is there; a new figure of pyplot's otherwise.
     n_bins : int
-        Of the densities; see :func:`graphfilter.spectral.spectral_density`.
+        Of the densities; see :func:`spectral_density`.
 
     Examples
     --------
     >>> import graphfilter as gf
     >>> from matplotlib.figure import Figure
-    >>> ax = gf.plot.spectrum(gf.load_dataset("karate"), Figure().subplots())
+    >>> ax = gf.spectral.plot_spectrum(gf.load_dataset("karate"), Figure().subplots())
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['labels: Mr. Hi, Officer', 'all frequencies of the graph']
     """

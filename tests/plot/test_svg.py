@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from graphfilter.drawing import Line, bar, card, line_chart
-from graphfilter.drawing.svg import HEIGHT, WIDTH
 from graphfilter.filters import ChebyshevFilter, Filter, PowerFilter, StackedFilter
 from graphfilter.graph import Graph
+from graphfilter.plot import Line, bar, card, line_chart
+from graphfilter.plot.svg import HEIGHT, WIDTH
 
 
 def parsed(html: str) -> ElementTree.Element:

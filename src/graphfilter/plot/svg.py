@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from graphfilter.drawing.palette import COLOURS, GREY
+from graphfilter.plot.palette import COLOURS, GREY
 
 WIDTH, HEIGHT = 340, 150
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 8, 8, 32
