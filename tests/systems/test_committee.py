@@ -27,6 +27,7 @@ from graphfilter.splits import stratified
 from graphfilter.systems import (
     Prepared,
     committee,
+    committee_outcome,
     committee_training,
     get_system,
     prior,
@@ -37,7 +38,7 @@ from graphfilter.systems.committee_member import beside
 from graphfilter.systems.committee_outcome import LEAST, CommitteeOutcome
 from graphfilter.systems.committee_training import DIVERGED
 from graphfilter.systems.committees import COMMITTEE, COMMITTEES, GROUPS
-from graphfilter.systems.pooling import fit_pool, log_probabilities
+from graphfilter.systems.pooling import drawn, fit_pool, log_probabilities
 from graphfilter.systems.prior import prior_weights
 from graphfilter.training import Progress
 
@@ -629,3 +630,18 @@ def test_committee_is_weighed_by_validation_vertices_alone() -> None:
     np.testing.assert_allclose(outcome.pool.weights[heard], kept.weights, atol=1e-9)
     np.testing.assert_allclose(outcome.pool.temperatures[heard], kept.temperatures, atol=1e-9)
     assert not outcome.pool.weights[~heard].any()
+
+
+def test_of_many_validation_vertices_some_weigh_the_members(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(committee_outcome, "MOST_WEIGHED", 9)
+    outcome = train(short())
+    assert GRAPH.labels is not None
+    some = SPLIT.val[drawn(len(SPLIT.val), 9, np.random.default_rng((3, 6)))]
+    assert len(some) == 9 < len(SPLIT.val)
+    heard = outcome.pool.shares > 0
+    said = log_probabilities([part.probabilities for part in outcome.parts])[heard]
+    shares = prior_weights([part.system for part in outcome.parts], GRAPH, SPLIT)[heard]
+    own = fit_pool(said[:, some], GRAPH.labels[some], prior=shares)
+    np.testing.assert_allclose(outcome.pool.weights[heard], own.weights, atol=1e-9)

@@ -22,8 +22,8 @@ from graphfilter.systems.committee_member import Member, Standing, beside
 from graphfilter.systems.committee_outcome import CommitteeOutcome, weigh_parts
 from graphfilter.systems.committee_part import Part
 from graphfilter.systems.committee_watch import Watch
-from graphfilter.systems.crossfit import CrossFit, superfluous
-from graphfilter.systems.pooling import fit_pool, log_probabilities
+from graphfilter.systems.crossfit import MOST_JUDGES, CrossFit, superfluous
+from graphfilter.systems.pooling import drawn, fit_pool, log_probabilities
 from graphfilter.systems.prior import prior_weights
 from graphfilter.systems.request import Request
 from graphfilter.systems.system import System
@@ -189,7 +189,8 @@ class _Training:
             return math.nan
         labels, prior = self._prepared.labels[index], self._priors[0][list(used)]
         logits = log_probabilities([each.outputs for each in used.values()])
-        pool = fit_pool(logits, labels, prior=prior, class_weight=self._class_weight)
+        some = drawn(len(index), MOST_JUDGES, np.random.default_rng(0))
+        pool = fit_pool(logits[:, some], labels[some], prior=prior, class_weight=self._class_weight)
         return float((pool.answer(logits).argmax(axis=1) == labels).mean())
 
     def _known(self, s: int) -> dict[int, Standing]:
