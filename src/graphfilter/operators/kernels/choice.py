@@ -38,12 +38,14 @@ def triton_works(device: torch.device) -> bool:
     """
     if device.type != "cuda":
         return False
-    one = torch.ones(1, 8, dtype=torch.float32, device=device)
-    index = torch.tensor([0, 1], device=device), torch.zeros(1, dtype=torch.int32, device=device)
+    # As features meet hidden columns, so that the kernel is compiled for more than this.
+    one = torch.ones(1, 64, dtype=torch.float32, device=device)
+    offsets = torch.tensor([0, 1], dtype=torch.int32, device=device)
     try:
         from graphfilter.operators.kernels.triton_kernel import TritonKernel
 
-        kernel = TritonKernel(FactoredMatrix(*index, 1), torch.float32)
+        matrix = FactoredMatrix(offsets, offsets[:1].clone(), 1, values=one[0, :1].clone())
+        kernel = TritonKernel(matrix, torch.float32)
         kernel.multiply(one, out=torch.empty_like(one))
     except Exception as error:
         # Compilers and drivers raise errors of many types; whichever it is, there is a fallback.
