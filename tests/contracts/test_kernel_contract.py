@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import time
 from collections import defaultdict
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 import numpy as np
 import pytest
@@ -20,6 +23,7 @@ from graphfilter.operators.kernels import (
     FactoredMatrix,
     ProductKernel,
     Step,
+    choice,
     make_kernel,
     native_kernel,
 )
@@ -311,6 +315,22 @@ def test_long_rows_are_cut_into_pieces(kind: str, monkeypatch: pytest.MonkeyPatc
         results.append(kernel.apply_recurrence(x, weights, steps, x))
     for cut, whole in zip(*results, strict=True):
         torch.testing.assert_close(cut, whole, rtol=1e-5, atol=1e-5)
+
+
+def test_threads_that_ask_whether_triton_works_run_one_kernel(monkeypatch) -> None:
+    asked: list[torch.device] = []
+
+    @cache
+    def runs_a_kernel(device: torch.device) -> bool:
+        asked.append(device)
+        time.sleep(0.1)
+        return True
+
+    monkeypatch.setattr(choice, "_runs_a_kernel", runs_a_kernel)
+    with ThreadPoolExecutor(3) as pool:
+        assert all(pool.map(choice.triton_works, [torch.device("cuda")] * 3))
+    assert len(asked) == 1
+    assert not choice.triton_works(torch.device("cpu"))
 
 
 class Launches:

@@ -105,7 +105,7 @@ def test_header_of_an_array_that_no_tokenizer_reads_is_refused(tmp_path, monkeyp
 
     folder = make_npz(tmp_path / "ogbn_papers100M", compressed=False)
     monkeypatch.setattr(np.lib.format, "read_array_header_1_0", fail)
-    with pytest.raises(DataFileError, match="the header of an array must be text"):
+    with pytest.raises(DataFileError, match=r"the header of an array is damaged\. [A-Z]"):
         build_ogb_store(folder, tmp_path / "store")
 
 

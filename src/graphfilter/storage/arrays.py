@@ -121,7 +121,7 @@ def read_array_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtyp
         return read(stream)
     except SystemError:
         # From the tokenizer of Python 3.12, on null bytes.
-        raise GraphError("the header of an array must be text; it is damaged.") from None
+        raise ValueError("the header of an array is damaged") from None
 
 
 def _read_array(archive: zipfile.ZipFile, key: str, budget: Budget) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from functools import cache
 
@@ -29,15 +30,24 @@ def make_kernel(matrix: FactoredMatrix | GramMatrix, dtype: torch.dtype) -> Prod
     return TorchKernel(matrix, dtype)
 
 
-@cache
+# Members of a committee ask from several threads; compiling the first kernel takes a while.
+_ASKING = threading.Lock()
+
+
 def triton_works(device: torch.device) -> bool:
-    """Return whether the fused kernels run on a device, by running one.
+    """Return whether the fused kernels run on a device, by running one the first time.
 
     Triton comes with torch's CUDA builds on Linux. It needs a C compiler and a recent GPU;
     without either, cuSPARSE does the work.
     """
     if device.type != "cuda":
         return False
+    with _ASKING:
+        return _runs_a_kernel(device)
+
+
+@cache
+def _runs_a_kernel(device: torch.device) -> bool:
     # As features meet hidden columns, so that the kernel is compiled for more than this.
     one = torch.ones(1, 64, dtype=torch.float32, device=device)
     offsets = torch.tensor([0, 1], dtype=torch.int32, device=device)
