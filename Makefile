@@ -91,7 +91,7 @@ bench-history: $(STAMP)  ## Measure this commit beside a peer, append it and dra
 	$(BIN)/python benchmarks/history.py
 
 bench-gpu: $(STAMP)  ## The same on a CUDA GPU, and full-batch training at the size of papers100M
-	for name in epoch pyg_conv layer memory growth huge default_fit; do \
+	for name in epoch pyg_conv layer memory growth huge default_fit gpu_start; do \
 		$(BIN)/python benchmarks/$$name.py --device cuda --out $(RESULTS)/$$name-cuda.json \
 			|| exit 1; done
 	$(BIN)/python benchmarks/write_docs.py

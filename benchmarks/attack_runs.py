@@ -5,7 +5,7 @@
     python -m tests.soak --fits 1000; python benchmarks/attack_runs.py soak-summary.json
 
 Adds a line to docs/benchmark-history.md. A summary that is longer by now is put on record once
-more, with all that it has done.
+more, with all that it has done. ``--machine`` names the machines of a run on others than this one.
 """
 
 from __future__ import annotations
@@ -70,10 +70,13 @@ def main() -> None:
 
     parser = commit_parser(__doc__)
     parser.add_argument("summary", type=Path)
+    parser.add_argument("--machine", help="that it ran on, where not on this one")
     options = parser.parse_args()
     done, found = read_summary(options.summary)
     commit, date = options.commit or this_commit()
-    made = AttackRun(commit, date, done, found, machine(torch.device("cpu")))
+    here = machine(torch.device("cpu"))
+    ran_on = here if options.machine is None else {"device": options.machine}
+    made = AttackRun(commit, date, done, found, ran_on)
     append(made, RUNS)
     draw()
 

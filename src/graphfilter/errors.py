@@ -11,10 +11,15 @@ from os import PathLike
 
 # What float32 holds, in which settings are computed with.
 _LARGEST = 3.4e38
+# Quoted names; an apostrophe within or after a word begins none.
+_QUOTED = re.compile(r"(?<!\w)(['\"])((?:\\.|[^\\])*?)\1")
+_LONGEST_NAME = 200
 
 
 class GraphFilterError(ValueError):
     """The parent of every error a user can cause. Anything else that escapes is our bug.
+
+    Of names in quotes, which may be those of damaged files, the message has the beginning.
 
     Examples
     --------
@@ -25,6 +30,14 @@ class GraphFilterError(ValueError):
     ...     print(str(error).split(" Known")[0])
     unknown dataset 'kora'; did you mean 'cora'?
     """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(_QUOTED.sub(_shorten, message))
+
+
+def _shorten(quoted: re.Match[str]) -> str:
+    mark, name = quoted.groups()
+    return f"{mark}{name[:_LONGEST_NAME]}{'...' * (len(name) > _LONGEST_NAME)}{mark}"
 
 
 class GraphError(GraphFilterError):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,7 @@ WRONG = [
     {"status": "maybe"},
     {"versions": {"torch": 2}},
     {"seconds_per_epoch": "fast"},
+    {"seconds": math.inf},
 ]
 
 

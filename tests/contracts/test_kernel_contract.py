@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import time
+from collections import defaultdict
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 import numpy as np
 import pytest
@@ -19,6 +23,7 @@ from graphfilter.operators.kernels import (
     FactoredMatrix,
     ProductKernel,
     Step,
+    choice,
     make_kernel,
     native_kernel,
 )
@@ -310,6 +315,88 @@ def test_long_rows_are_cut_into_pieces(kind: str, monkeypatch: pytest.MonkeyPatc
         results.append(kernel.apply_recurrence(x, weights, steps, x))
     for cut, whole in zip(*results, strict=True):
         torch.testing.assert_close(cut, whole, rtol=1e-5, atol=1e-5)
+
+
+def test_threads_that_ask_whether_triton_works_run_one_kernel(monkeypatch) -> None:
+    asked: list[torch.device] = []
+
+    @cache
+    def runs_a_kernel(device: torch.device) -> bool:
+        asked.append(device)
+        time.sleep(0.1)
+        return True
+
+    monkeypatch.setattr(choice, "_runs_a_kernel", runs_a_kernel)
+    with ThreadPoolExecutor(3) as pool:
+        assert all(pool.map(choice.triton_works, [torch.device("cuda")] * 3))
+    assert len(asked) == 1
+    assert not choice.triton_works(torch.device("cpu"))
+
+
+class Launches:
+    """Takes the place of the Triton programs, and notes for what each would be compiled."""
+
+    def __init__(self) -> None:
+        self.seen: set[tuple[object, ...]] = set()
+
+    def __getattr__(self, name: str) -> dict[tuple[int, ...], Callable[..., None]]:
+        def launch(**given: object) -> None:
+            told = ((key, self._compiled_for(key, given[key])) for key in sorted(given))
+            self.seen.add((name, *told))
+
+        return defaultdict(lambda: launch)
+
+    @staticmethod
+    def _compiled_for(name: str, value: object) -> object:
+        """Return what Triton tells apart: all of a constant, of a number and a pointer little."""
+        from graphfilter.operators.kernels import triton_programs
+
+        if isinstance(value, Tensor):
+            any_place = name in triton_programs._ANY_ALIGNMENT
+            return value.dtype, any_place or value.data_ptr() % 16 == 0
+        if name.isupper() or name == "num_warps":
+            return value
+        if isinstance(value, int) and name not in triton_programs._ANY_NUMBER:
+            return value == 1, value % 16 == 0
+        return type(value)
+
+
+@MISSING
+def test_kernels_are_compiled_once_for_graphs_and_runs_of_several_sizes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever the number of vertices, of runs and of long rows: forward, backward, long rows."""
+    from graphfilter.operators.kernels import triton_kernel as module
+
+    launches = Launches()
+    monkeypatch.setattr(module, "_programs", launches)
+    monkeypatch.setattr(module, "LONGEST", 16)
+    steps = [Step(1.0, 0.0, 0.0)] * 3
+    for n, runs in [(14, 3), (15, 4), (40, 3)]:
+        matrix = matrix_of("adjacency", star_and_ring(n))
+        x = torch.zeros(matrix.shape[0], runs, 64)
+        for against in (None, x):
+            make_triton(matrix, torch.float32).apply_recurrence(
+                x.to(WHERE), torch.zeros(4, runs, device=WHERE), steps, against
+            )
+    names = sorted(str(name) for name, *_ in launches.seen)
+    assert names == ["finish_long_rows"] * 2 + ["rows_and_pieces"] * 2
+
+
+@MISSING
+def test_pieces_are_added_by_one_kernel_whatever_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many warps make a row depends on how many rows there are; few are long."""
+    from graphfilter.operators.kernels import triton_kernel as module
+
+    launches = Launches()
+    monkeypatch.setattr(module, "_programs", launches)
+    monkeypatch.setattr(module, "LONGEST", 16)
+    for n in (40, 5000):
+        x = torch.zeros(n + 2, 64, device=WHERE)
+        kernel = make_triton(matrix_of("adjacency", star_and_ring(n)), torch.float32)
+        kernel.multiply(x, out=torch.zeros_like(x))
+    names = sorted(str(name) for name, *_ in launches.seen)
+    assert names == ["finish_long_rows"] + ["rows_and_pieces"] * 2
 
 
 @MISSING

@@ -99,6 +99,16 @@ def test_dataset_of_ogb_is_loaded_from_its_store(tmp_path, monkeypatch):
     assert gf.load_dataset("ogbn-products").name == "ogbn-products"
 
 
+def test_header_of_an_array_that_no_tokenizer_reads_is_refused(tmp_path, monkeypatch):
+    def fail(stream):
+        raise SystemError("returned a result with an exception set")
+
+    folder = make_npz(tmp_path / "ogbn_papers100M", compressed=False)
+    monkeypatch.setattr(np.lib.format, "read_array_header_1_0", fail)
+    with pytest.raises(DataFileError, match=r"the header of an array is damaged\. [A-Z]"):
+        build_ogb_store(folder, tmp_path / "store")
+
+
 def test_pickles_in_place_of_arrays_are_refused(tmp_path):
     folder = make_npz(tmp_path / "ogbn_papers100M", compressed=False)
     np.savez(folder / "raw" / "data.npz", edge_index=EDGES.T, node_feat=np.array([[{}]]))

@@ -210,6 +210,15 @@ def test_header_that_does_not_fit_its_arrays_is_refused(folder, change, problem)
         gf.open_store(folder)
 
 
+@pytest.mark.parametrize("role", ["features", "labels"])
+def test_store_whose_header_promises_an_array_that_it_does_not_name_is_refused(folder, role):
+    content = read_checked_json(folder / HEADER_FILE)
+    del content["arrays"][role]
+    write_checked_json(folder / HEADER_FILE, content)
+    with pytest.raises(DataFileError, match=f"{role} must be there"):
+        gf.open_store(folder)
+
+
 @pytest.mark.parametrize(
     "change",
     [

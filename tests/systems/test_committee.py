@@ -1,17 +1,21 @@
 from __future__ import annotations
 
+import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from tests.processes import run_together
 
 from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.graph import Graph
 from graphfilter.models import (
+    Forest,
     ForestConfig,
     KernelConfig,
     ModelConfig,
@@ -23,6 +27,8 @@ from graphfilter.splits import stratified
 from graphfilter.systems import (
     Prepared,
     committee,
+    committee_outcome,
+    committee_training,
     get_system,
     prior,
     train_system,
@@ -32,7 +38,7 @@ from graphfilter.systems.committee_member import beside
 from graphfilter.systems.committee_outcome import LEAST, CommitteeOutcome
 from graphfilter.systems.committee_training import DIVERGED
 from graphfilter.systems.committees import COMMITTEE, COMMITTEES, GROUPS
-from graphfilter.systems.pooling import fit_pool, log_probabilities
+from graphfilter.systems.pooling import drawn, fit_pool, log_probabilities
 from graphfilter.systems.prior import prior_weights
 from graphfilter.training import Progress
 
@@ -225,6 +231,90 @@ def test_failed_fit_keeps_the_checkpoints_of_members_that_ended(tmp_path: Path) 
     train(short(), checkpoint=path, resume=True, on_epoch=note)
     assert not any(stage.startswith("features alone") for stage in trained)
     assert any(stage.startswith("deep network") for stage in trained)
+
+
+@pytest.fixture
+def two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads to compute on, whatever this machine has."""
+    monkeypatch.setattr(committee_training, "thread_limit", lambda: 2)
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_networks_train_while_members_without_epochs_are_fitted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learn, training, waited = Forest.learn, threading.Event(), []
+
+    def learn_late(*arguments: Any) -> None:
+        waited.append(training.wait(timeout=60))
+        learn(*arguments)
+
+    def note(progress: Progress) -> None:
+        if progress.stage.startswith("features alone"):
+            training.set()
+
+    monkeypatch.setattr(Forest, "learn", learn_late)
+    outcome = train(short(), on_epoch=note)
+    assert waited == [True]
+    assert "places" in {part.system.name for part in outcome.parts}
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_answers_do_not_depend_on_what_is_fitted_beside_the_networks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    both = train(short())
+    monkeypatch.setattr(committee_training, "MOST_BESIDE", 0)
+    in_turn = train(short())
+    np.testing.assert_array_equal(both.probabilities, in_turn.probabilities)
+    np.testing.assert_array_equal(both.pool.weights, in_turn.pool.weights)
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_caller_who_ends_at_once_has_the_first_member() -> None:
+    outcome = train(short(), on_epoch=lambda progress: True)
+    assert [part.system.name for part in outcome.parts] == ["alike"]
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_what_the_user_caused_in_the_thread_is_raised() -> None:
+    with pytest.raises(ConfigError, match="impossible"):
+        train(broken({"trees"}, ConfigError("impossible")))
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_default_type_of_the_caller_stays_though_both_threads_change_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The forest is asked while a network trains, and answers when all of them have ended."""
+    learn, answers = Forest.learn, Forest.answers
+    training, ended = threading.Event(), threading.Event()
+
+    def learn_late(*arguments: Any) -> None:
+        training.wait(timeout=60)
+        learn(*arguments)
+
+    def answer_late(*arguments: Any) -> Any:
+        ended.wait(timeout=60)
+        time.sleep(0.3)
+        return answers(*arguments)
+
+    def note(progress: Progress) -> None:
+        if progress.stage.startswith("features alone"):
+            training.set()
+            time.sleep(0.3)
+        if progress.stage.startswith("neighbours' averages") and progress.epoch == 4:
+            ended.set()
+
+    monkeypatch.setattr(Forest, "learn", learn_late)
+    monkeypatch.setattr(Forest, "answers", answer_late)
+    default = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        train(short(), on_epoch=note)
+        assert torch.get_default_dtype() == torch.float64
+    finally:
+        torch.set_default_dtype(default)
 
 
 def in_rounds() -> Committee:
@@ -540,3 +630,18 @@ def test_committee_is_weighed_by_validation_vertices_alone() -> None:
     np.testing.assert_allclose(outcome.pool.weights[heard], kept.weights, atol=1e-9)
     np.testing.assert_allclose(outcome.pool.temperatures[heard], kept.temperatures, atol=1e-9)
     assert not outcome.pool.weights[~heard].any()
+
+
+def test_of_many_validation_vertices_some_weigh_the_members(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(committee_outcome, "MOST_WEIGHED", 9)
+    outcome = train(short())
+    assert GRAPH.labels is not None
+    some = SPLIT.val[drawn(len(SPLIT.val), 9, np.random.default_rng((3, 6)))]
+    assert len(some) == 9 < len(SPLIT.val)
+    heard = outcome.pool.shares > 0
+    said = log_probabilities([part.probabilities for part in outcome.parts])[heard]
+    shares = prior_weights([part.system for part in outcome.parts], GRAPH, SPLIT)[heard]
+    own = fit_pool(said[:, some], GRAPH.labels[some], prior=shares)
+    np.testing.assert_allclose(outcome.pool.weights[heard], own.weights, atol=1e-9)

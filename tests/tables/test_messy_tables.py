@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from graphfilter.data import Columns, TextOptions, read_tables
+from graphfilter.errors import DataFileError
 from graphfilter.graph import Graph
 
 EDGES = "source,target\na,b\nb,c\nc,d\n"
@@ -315,3 +316,15 @@ def test_messy_tables_give_the_graph_that_is_meant(tmp_path: Path, name: str) ->
 
 def test_there_are_forty_messy_tables() -> None:
     assert len(CASES) >= 40
+
+
+@pytest.mark.parametrize("name", ["long" * 500, "it's " * 400, "ö'\t\"x" * 400])
+def test_error_has_the_beginning_of_a_long_name(name, tmp_path):
+    (tmp_path / "edges.csv").write_text(EDGES)
+    quoted = '"' + name.replace('"', '""') + '"'
+    (tmp_path / "vertices.csv").write_text(table(quoted, "1", "2", "oops", "4"))
+    with pytest.raises(DataFileError, match="must hold a number: 'oops'") as caught:
+        read_tables(tmp_path / "edges.csv", tmp_path / "vertices.csv")
+    said = str(caught.value)
+    assert repr(name)[:150] in said
+    assert len(said) < 1500 + len(str(tmp_path))

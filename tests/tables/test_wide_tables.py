@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -23,6 +24,7 @@ from graphfilter.tables.numbers import find_decimal_signs, parse_numbers
 from graphfilter.tables.suggestions import Cells, suggest
 
 EDGES = {"u": ["a", "b"], "v": ["b", "c"]}
+ID = gf.data.Columns(id="id")
 
 
 def table(n: int) -> pa.Table:
@@ -65,12 +67,31 @@ def test_calls_grow_with_the_columns(kind: str, tmp_path: Path) -> None:
             table(n).to_pandas().to_csv(path, index=False)
         else:
             pq.write_table(table(n), path)
-        return lambda: gf.read_tables(EDGES, path, columns=gf.data.Columns(id="id"))
+        return lambda: gf.read_tables(EDGES, path, columns=ID)
 
     read(3)()  # Imports what it needs.
     few, more, most = (count_calls(read(n)) for n in (20, 60, 180))
     # Three times the step, three times the calls, but for those that happen now and then.
     assert most - more < 3.3 * (more - few)
+
+
+@pytest.mark.parametrize(
+    ("cells", "most"),
+    [
+        (["2024-01-05", "2024-02-06", "2023-03-07"], 420),
+        (["red", "blue", "red"], 330),
+        (["1.5", "2", "3"], 330),
+    ],
+)
+def test_column_takes_a_few_hundred_calls(cells: list[str], most: int, tmp_path: Path) -> None:
+    def read(n: int) -> Callable[[], Any]:
+        made = pa.table({"id": ["a", "b", "c"], **dict.fromkeys(map(str, range(n)), cells)})
+        pa_csv.write_csv(made, tmp_path / f"{n}.csv")
+        return lambda: gf.read_tables(EDGES, tmp_path / f"{n}.csv", columns=ID)
+
+    read(3)()  # Imports what it needs.
+    few, more = (count_calls(read(n)) for n in (20, 60))
+    assert (more - few) / 40 < most
 
 
 def test_columns_of_parquet_are_looked_for_in_a_set(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -129,6 +130,8 @@ class Record:
         record = convert(cls, {"versions": {}} | json.loads(line))
         if not matches(record.scores, dict[str, dict[str, float | None]]):
             raise TypeError("scores must be numbers, by part and metric")
+        if not math.isfinite(record.seconds):
+            raise TypeError("seconds must be finite")
         if record.ok and not _is_scored(record.scores):
             raise TypeError("scores of a run that is ok must have its sizes and accuracy")
         return record

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from graphfilter.data.arrays import make_csr
 from graphfilter.data.pickle_scan import REMEDY, check_opcodes
 from graphfilter.errors import DataFileError, GraphError
-from graphfilter.storage import PARSE_ERRORS, AnyPath, reading
+from graphfilter.storage import PARSE_ERRORS, AnyPath, read_array_header, reading
 
 MAX_BYTES = 1 << 30
 MAX_DIMENSIONS = 8
@@ -196,10 +196,7 @@ def read_pickled_array(data: bytes, path: AnyPath) -> Any:
     """Read the bytes of an ``.npy`` file: an array of numbers, or the one object of an array."""
     stream = io.BytesIO(data)
     with reading(path, REMEDY, PARSE_ERRORS):
-        version = np.lib.format.read_magic(stream)
-        if version != (1, 0):
-            raise GraphError(f"its arrays must be in npy format 1.0; got {version}.")
-        dtype = np.lib.format.read_array_header_1_0(stream)[2]
+        dtype = read_array_header(stream)[2]
         if not dtype.hasobject:
             stream.seek(0)
             return np.lib.format.read_array(stream, allow_pickle=False)

@@ -19,6 +19,7 @@ from graphfilter.runtime.launched import (
     is_first_to_fail as is_first_to_fail,
     launched as launched,
 )
+from graphfilter.runtime.meanwhile import meanwhile as meanwhile
 from graphfilter.runtime.memory import (
     gpu_memory as gpu_memory,
     memory_of_process as memory_of_process,

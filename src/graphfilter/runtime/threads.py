@@ -157,9 +157,12 @@ class _Outside:
     def enter(cls) -> int:
         import torch
 
+        # A new thread takes its number from the whole process when it is first asked: now, not
+        # after its own was set.
+        own = torch.get_num_threads()
         with cls.lock:
             if not cls.n_inside:
-                cls.threads = torch.get_num_threads()
+                cls.threads = own
             cls.n_inside += 1
             return cls.threads
 

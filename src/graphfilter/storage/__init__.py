@@ -16,6 +16,7 @@ from graphfilter.storage.arrays import (
     load_arrays as load_arrays,
     open_archive as open_archive,
     open_member as open_member,
+    read_array_header as read_array_header,
     reading as reading,
 )
 from graphfilter.storage.atomic import (

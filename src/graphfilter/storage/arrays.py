@@ -111,14 +111,23 @@ def open_member(archive: zipfile.ZipFile, key: str) -> IO[bytes]:
     return archive.open(info)
 
 
+def read_array_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, whether in Fortran order, and type of the array of an ``.npy`` file."""
+    version = np.lib.format.read_magic(stream)
+    read = np.lib.format.read_array_header_1_0
+    if version != (1, 0):
+        read = np.lib.format.read_array_header_2_0
+    try:
+        return read(stream)
+    except SystemError:
+        # From the tokenizer of Python 3.12, on null bytes.
+        raise ValueError("the header of an array is damaged") from None
+
+
 def _read_array(archive: zipfile.ZipFile, key: str, budget: Budget) -> NDArray[Any]:
     """Read one array, after what it would take has been counted."""
     with open_member(archive, key) as member:
-        version = np.lib.format.read_magic(member)
-        read_header = np.lib.format.read_array_header_1_0
-        if version != (1, 0):
-            read_header = np.lib.format.read_array_header_2_0
-        shape, _, dtype = read_header(member)
+        shape, _, dtype = read_array_header(member)
     if dtype.hasobject or dtype.kind not in "biufUS":
         raise GraphError(f"{key!r} must hold numbers or text, no pickles; got {dtype}.")
     if not all(0 <= n < 1 << 48 for n in shape):

@@ -31,6 +31,9 @@ def check_structure(header: Header, arrays: dict[str, NDArray[Any]]) -> None:
         whole = role in ("indptr", "indices", "labels", "features_indptr", OFFSETS)
         if (arrays[role].dtype.kind == "i") != whole:
             raise ValueError(f"{role} must not be of {arrays[role].dtype}")
+    for role, size in (("features", d), ("labels", len(header.classes))):
+        if size and not {role, f"{role}_indptr"} & arrays.keys():
+            raise ValueError(f"{role} must be there, as the header says")
     if header.classes_type != "object" and np.dtype(header.classes_type).kind not in "biuf":
         raise ValueError(f"classes must not be of {header.classes_type}")
     if n < 1 or len({*header.kinds}) != len(header.kinds):

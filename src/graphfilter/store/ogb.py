@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import DataFileError, GraphError
-from graphfilter.storage import PARSE_ERRORS, open_archive, open_member, reading
+from graphfilter.storage import PARSE_ERRORS, open_archive, open_member, read_array_header, reading
 from graphfilter.store.arrays import StoredArray, write_array, writing_array
 from graphfilter.store.edges import PairFacts, write_pairs
 from graphfilter.store.vertices import Report
@@ -170,10 +170,7 @@ def _header(archive: zipfile.ZipFile, key: str) -> tuple[tuple[int, ...], np.dty
     if f"{key}.npy" not in archive.namelist():
         raise GraphError(f"must hold {key!r}; it does not. {REMEDY}")
     with open_member(archive, key) as member:
-        version = np.lib.format.read_magic(member)
-        read = np.lib.format.read_array_header_1_0
-        read = read if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, by_columns, dtype = read(member)
+        shape, by_columns, dtype = read_array_header(member)
         if by_columns or dtype.hasobject or dtype.kind not in "iuf" or len(shape) != 2:
             raise GraphError(f"{key!r} must be a table of numbers; got {dtype} of {shape}.")
         if archive.getinfo(f"{key}.npy").file_size != member.tell() + _n_bytes(shape, dtype):

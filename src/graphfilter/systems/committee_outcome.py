@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from graphfilter.splits import Split, held_folds
 from graphfilter.systems.committee_part import Part
 from graphfilter.systems.growth import SHARES, outputs_for_new
 from graphfilter.systems.networks import Outcome
-from graphfilter.systems.pooling import Pool
+from graphfilter.systems.pooling import Pool, drawn
 from graphfilter.systems.pools import pooling_of
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.prior import prior_weights
@@ -21,6 +21,8 @@ from graphfilter.systems.system import System
 
 # With less than this share of the weights a member is left out.
 LEAST = 0.01
+# The most vertices that members are weighed on: more take longer and give the same weights.
+MOST_WEIGHED = 10_000
 
 Weigh = Callable[[NDArray[np.bool_]], Pool]
 
@@ -93,6 +95,11 @@ def weigh_parts(
     failed: dict[str, str],
 ) -> CommitteeOutcome:
     """Weigh members on the validation vertices of a split."""
+
+    def some_of(vertices: NDArray[np.int64]) -> NDArray[np.int64]:
+        return vertices[drawn(len(vertices), MOST_WEIGHED, np.random.default_rng((seed, 6)))]
+
+    weighed = replace(split, val=some_of(split.val))
     pooling = pooling_of(prepared.task)
     truth = prepared.labels if prepared.targets is None else prepared.targets.astype(np.float64)
     logits = pooling.read([part.probabilities for part in parts])
@@ -103,21 +110,22 @@ def weigh_parts(
 
     def fit(
         used: NDArray[np.bool_],
-        val: NDArray[np.int64] = split.val,
+        val: NDArray[np.int64] = weighed.val,
         outputs: NDArray[np.float64] | None = None,
     ) -> Pool:
         own = (logits[:, val] if outputs is None else outputs)[used]
         return pooling.fit(own, truth[val], prior=prior[used], **options).among(used)
 
     def weigh(used: NDArray[np.bool_], outputs: NDArray[np.float64] | None = None) -> Pool:
-        shares = fit(used, outputs=outputs).shares
-        return fit(used & (shares >= min(LEAST, shares.max())), outputs=outputs)
+        pool = fit(used, outputs=outputs)
+        counts = used & (pool.shares >= min(LEAST, pool.shares.max()))
+        return pool if (counts == used).all() else fit(counts, outputs=outputs)
 
     everyone = np.ones(len(parts), dtype=bool)
     pool = weigh(everyone)
     used = pool.shares > 0
     growing = () if not any(part.system.recognises for part in parts) else SHARES
-    folds = [np.setdiff1d(split.val, held) for held in held_folds(split.val, seed)]
+    folds = [some_of(np.setdiff1d(split.val, held)) for held in held_folds(split.val, seed)]
     movable = np.array([not part.system.keeps_graph for part in parts])
     leading = parts[int(pool.shares.argmax())].runs[0]
     return CommitteeOutcome(
@@ -133,7 +141,7 @@ def weigh_parts(
         tuple(
             weigh(
                 everyone,
-                pooling.read(outputs_for_new(prepared, parts, split, share, seed, class_weight)),
+                pooling.read(outputs_for_new(prepared, parts, weighed, share, seed, class_weight)),
             )
             for share in growing
         ),

@@ -1,12 +1,14 @@
 """Training a committee: cheap members first, then networks in rounds, weighed as they grow.
 
-After each round of the networks, those that add nothing to what the others say of validation
+Where cores are free, the cheap ones are fitted in threads while the networks train their first
+round. After each round of the networks, those that add nothing to what the others say of validation
 vertices are stopped. Validation vertices alone decide, never the clock.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -14,14 +16,14 @@ from itertools import takewhile
 import numpy as np
 
 from graphfilter.errors import ConfigError, GraphFilterError
-from graphfilter.runtime import current
+from graphfilter.runtime import current, meanwhile, own_torch_state, thread_limit
 from graphfilter.systems.committee import Committee, in_turn
 from graphfilter.systems.committee_member import Member, Standing, beside
 from graphfilter.systems.committee_outcome import CommitteeOutcome, weigh_parts
 from graphfilter.systems.committee_part import Part
 from graphfilter.systems.committee_watch import Watch
-from graphfilter.systems.crossfit import CrossFit, superfluous
-from graphfilter.systems.pooling import fit_pool, log_probabilities
+from graphfilter.systems.crossfit import MOST_JUDGES, CrossFit, superfluous
+from graphfilter.systems.pooling import drawn, fit_pool, log_probabilities
 from graphfilter.systems.prior import prior_weights
 from graphfilter.systems.request import Request
 from graphfilter.systems.system import System
@@ -29,6 +31,8 @@ from graphfilter.training import ASKED, REGRESSION, SUPERFLUOUS, Task, shared
 
 # The share of the validation loss that a member must remove to be trained further.
 WORTH = 0.003
+# Vertices up to which a CPU has cores to spare beside the networks.
+MOST_BESIDE = 4096
 DIVERGED = "training diverged before anything was learned"
 
 # One member on every split: a reason where it failed, None where it was not reached.
@@ -118,28 +122,65 @@ class _Training:
         self._members: dict[int, Member] = {}
         self._failed: dict[int, str] = {}
         self._standings: list[Standings] = []
+        self._beside: list[int] = []
 
     def advance(self, until: int) -> None:
         """Train every member to the end of an epoch."""
-        self._standings = self._of_each(lambda number: self._advance(number, until))
+        if not self._standings and self._fits_beside():
+            self._standings = self._advance_both(until)
+        else:
+            self._standings = self._of_each(lambda number: self._advance(number, until))
         if self._on_epoch is not None and self._of_classes:
             self._watch.pool_score = self._score()
+
+    def _fits_beside(self) -> bool:
+        """Return whether members without epochs are fitted in threads of their own."""
+        spare = self._prepared.device != "cpu" or self._prepared.graph.n_vertices <= MOST_BESIDE
+        return spare and current() is None and thread_limit() > 1
+
+    def _advance_both(self, until: int) -> list[Standings]:
+        """Fit members without epochs in threads, and train the networks meanwhile."""
+        for number, system in enumerate(self._present):
+            if system.is_fitted and not (self._watch.announce(number) and self._beside):
+                self._beside.append(number)
+
+        def fit(number: int) -> Callable[[], Standings]:
+            return lambda: self._attempt(number, lambda: self._advance(number, until))
+
+        def train(number: int) -> Standings:
+            return [] if self._present[number].is_fitted else self._advance(number, until)
+
+        # What is set for the whole process here is not set back by one thread under the other.
+        with warnings.catch_warnings(), own_torch_state(gradients=True):
+            fitted = meanwhile([*map(fit, self._beside)], thread_limit() // 2)
+            try:
+                found = self._of_each(train)
+                for number, future in zip(self._beside, fitted, strict=True):
+                    found[number] = future.result()
+            finally:
+                for future in fitted:
+                    future.cancel()
+        return found
 
     def _of_each(self, work: Callable[[int], Standings]) -> list[Standings]:
         """Return what is done with every member; the reason where that fails."""
 
         def attempt(number: int) -> Standings:
-            try:
-                return work(number)
-            except Exception as error:
-                of_user = isinstance(error, GraphFilterError) or error is self._watch.raised
-                if of_user or len(self._splits) > 1:
-                    raise
-                self._members.pop(number, None)
-                self._failed[number] = describe_failure(error)
-                return self._failed[number]
+            return self._attempt(number, lambda: work(number))
 
         return shared(len(self._present), attempt, self._on_epoch)
+
+    def _attempt(self, number: int, work: Callable[[], Standings]) -> Standings:
+        """Return what is done with a member; the reason where that fails."""
+        try:
+            return work()
+        except Exception as error:
+            of_user = isinstance(error, GraphFilterError) or error is self._watch.raised
+            if of_user or len(self._splits) > 1:
+                raise
+            self._members.pop(number, None)
+            self._failed[number] = describe_failure(error)
+            return self._failed[number]
 
     def _score(self) -> float:
         """Return the validation accuracy of all members so far together, on the first split."""
@@ -148,7 +189,8 @@ class _Training:
             return math.nan
         labels, prior = self._prepared.labels[index], self._priors[0][list(used)]
         logits = log_probabilities([each.outputs for each in used.values()])
-        pool = fit_pool(logits, labels, prior=prior, class_weight=self._class_weight)
+        some = drawn(len(index), MOST_JUDGES, np.random.default_rng(0))
+        pool = fit_pool(logits[:, some], labels[some], prior=prior, class_weight=self._class_weight)
         return float((pool.answer(logits).argmax(axis=1) == labels).mean())
 
     def _known(self, s: int) -> dict[int, Standing]:
@@ -193,9 +235,12 @@ class _Training:
         if number not in self._members:
             file = None if kept is None else beside(kept, system.name)
             begun = self._request.resume and file is not None and file.exists()
-            if not begun and self._members and self._watch.stopped:
+            # The first of those in threads is fitted in any case: there must be an answer.
+            others = number != self._beside[0] if self._beside else bool(self._members)
+            if not begun and others and self._watch.stopped:
                 return []
-            if system.is_fitted and self._watch.announce(number) and self._members:
+            announced = number in self._beside or not system.is_fitted
+            if not announced and self._watch.announce(number) and others:
                 return []
             own = replace(self._request, system=system, checkpoint=file)
             self._members[number] = Member(own, self._least_repeats, at_once=self._at_once)
@@ -208,7 +253,7 @@ class _Training:
 
     def _has_answer(self, number: int) -> bool:
         """Return whether something is learned without this member, or by it."""
-        return len(self._members) > 1 or self._members[number].epoch > 0
+        return len(self._members) > 1 or bool(self._beside) or self._members[number].epoch > 0
 
     def judge(self, epoch: int) -> bool:
         """Stop members that add nothing; return whether any is left to train.

@@ -9,6 +9,7 @@ from scipy.special import log_softmax
 from graphfilter.systems.pooling import (
     STRENGTH,
     Array,
+    drawn,
     fit_temperature,
     fit_weights,
     log_sum,
@@ -42,7 +43,7 @@ class CrossFit:
         n_folds: int = 3,
     ) -> None:
         rng = np.random.default_rng(0)
-        chosen = np.sort(rng.permutation(len(labels))[:MOST_JUDGES])
+        chosen = drawn(len(labels), MOST_JUDGES, rng)
         logits, labels = logits[:, chosen], labels[chosen]
         self._labels, self._prior = labels, prior
         self._weight = vertex_weights(labels, class_weight)

@@ -161,6 +161,11 @@ def fit_pool(
     return Pool(found, temperatures, log_p.std(axis=2).mean(axis=1))
 
 
+def drawn(n: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return ``most`` of n places at random, in order; all where there are no more."""
+    return np.sort(rng.permutation(n)[:most])
+
+
 def vertex_weights(labels: NDArray[np.int64], class_weight: Array | None) -> Array:
     """Return what vertices of these labels weigh, 1 on average."""
     weight = np.ones(len(labels)) if class_weight is None else class_weight[labels]

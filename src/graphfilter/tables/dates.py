@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.tables.cells import as_text, is_text, numbered_words, value_type
+from graphfilter.tables.cells import as_text, numbered_words, value_type
 from graphfilter.tables.numbers import MISSING_WORDS
 
 # The spelling of the day, and a pattern that a word must hold: strptime takes 23 for the year 23.
@@ -76,8 +76,9 @@ def known_words(column: Any) -> Any:
     """Return the different words of a column that do not say that there is none."""
     import pyarrow as pa
 
-    found = as_text(column, trim=True).unique().to_pylist()
-    return pa.array([word for word in found if word.lower() not in MISSING_WORDS], pa.string())
+    found = as_text(column, trim=True).unique()
+    known = [word for word in found.to_pylist() if word.lower() not in MISSING_WORDS]
+    return found if len(known) == len(found) else pa.array(known, pa.string())
 
 
 def is_spelling(spelling: str) -> bool:
@@ -95,7 +96,10 @@ def find_spelling(words: Any, *, day_first: bool) -> str | None:
     sample = words.slice(0, _SAMPLE)
     if not len(sample):
         return None
-    shaped = {shape: _have_shape(sample.to_pylist(), shape) for shape in {*DAYS.values(), ":"}}
+    listed = sample.to_pylist()
+    if not _have_shape(listed, _ANY_SHAPE):
+        return None
+    shaped = {shape: _have_shape(listed, pattern) for shape, pattern in _SHAPES.items()}
     possible = [spelling for spelling, shape in (*DAYS.items(), (TIME, ":")) if shaped[shape]]
     if not possible:
         return None
@@ -106,12 +110,16 @@ def find_spelling(words: Any, *, day_first: bool) -> str | None:
     return best if scores[best] >= _MOST else None
 
 
-def _have_shape(words: list[str], shape: str) -> bool:
+_SHAPES = {shape: re.compile(shape, re.ASCII) for shape in (*DAYS.values(), ":")}
+_ANY_SHAPE = re.compile("|".join(_SHAPES), re.ASCII)
+
+
+def _have_shape(words: list[str], pattern: re.Pattern[str]) -> bool:
     """Return whether 90 % of the words match a pattern.
 
     In Python, which knows a word that does not before Arrow has prepared the pattern.
     """
-    pattern, n_others = re.compile(shape, re.ASCII), 0
+    n_others = 0
     for word in words:
         n_others += pattern.search(word) is None
         if (len(words) - n_others) / len(words) < _MOST:
@@ -132,8 +140,8 @@ def read_seconds(column: Any, spelling: str) -> NDArray[np.float64]:
 
     kind = value_type(column)
     if not is_date_type(kind):
-        if not is_text(kind):
-            column = column.cast(pa.string())
+        if len(column) <= _FEW_WORDS:
+            return _read_words(column, spelling)
         words, numbers = numbered_words(column)
         return _read_words(words, spelling)[numbers]
     if pa.types.is_time(kind):
@@ -156,7 +164,7 @@ def days_and_hours(seconds: NDArray[np.float64]) -> tuple[NDArray[np.float64], .
 
 
 def _share_read(words: Any, spelling: str) -> float:
-    return float(np.mean(~np.isnan(_read_words(words, spelling))))
+    return np.count_nonzero(~np.isnan(_read_words(words, spelling))) / len(words)
 
 
 def _read_words(words: Any, spelling: str) -> NDArray[np.float64]:

@@ -99,13 +99,13 @@ def _encode_truth(
 
 def _encode_date(column: Any, how: EncodedColumn, path: str | PathLike[str]) -> tuple[Entries, str]:
     spelling = how.spelling
-    if not dates.is_date_type(value_type(column)):
+    seconds = dates.read_seconds(column, spelling)
+    if np.isnan(seconds).any() and not dates.is_date_type(value_type(column)):
         found = dates.known_words(column)
         if not dates.reads_most(found, spelling):
             spelling = dates.find_spelling(found, day_first=spelling in dates.DAY_FIRST) or spelling
-    seconds = dates.read_seconds(column, spelling)
-    if np.isnan(seconds).any() and not dates.is_date_type(value_type(column)):
-        given = index_in(as_text(column, trim=True), dates.known_words(column)) >= 0
+            seconds = dates.read_seconds(column, spelling)
+        given = index_in(as_text(column, trim=True), found) >= 0
         _check_readable(column, how, path, np.isnan(seconds) & given, ~np.isnan(seconds))
     days, hours = dates.days_and_hours(seconds)
     by_part = {"days": days - how.origin, "hours": hours}
@@ -131,6 +131,8 @@ def _encode_category(
     rows = np.argsort(codes, kind="stable")[np.count_nonzero(codes < 0) :]
     counts = np.bincount(codes[rows], minlength=len(how.categories))
     entries = rows.astype(np.int32), np.ones(len(rows), dtype=np.float32), counts
+    if len(rows) == len(codes):
+        return entries, ""
     new = sorted(set(text.filter(pa.array(codes < 0)).unique().to_pylist()) - {""})
     if not new:
         return entries, ""

@@ -128,10 +128,7 @@ def fit_date(column: Any, name: str, about: Context) -> tuple[EncodedColumn | No
     is_time = spelling == dates.TIME or _is_time(value_type(column))
     parts = ("hours",) if is_time else ("days", "hours") if np.ptp(hours) else ("days",)
     origin = 0 if is_time else int(np.floor(days.min()))
-    medians = {
-        part: float(np.median(days)) - origin if part == "days" else float(np.median(hours))
-        for part in parts
-    }
+    medians = {part: _median(days) - origin if part == "days" else _median(hours) for part in parts}
     fitted = EncodedColumn(
         name, "date", spelling=spelling, parts=parts, origin=origin,
         fill=tuple(medians.values()), marks_missing=len(known) < len(seconds),

@@ -117,7 +117,7 @@ def find_decimal_signs(column: Any) -> DecimalSigns:
     if not is_text(value_type(column)):
         return DecimalSigns()
     text = as_text(column, trim=True)
-    if _are_dates(text) or _cast_plain(text) is not None:
+    if _are_words(text) or _cast_plain(text) is not None:
         return DecimalSigns()
     words = numbered_words(column)[0]
     if not _have_digits(words):
@@ -174,7 +174,7 @@ def parse_numbers(column: Any, decimal: str = ".") -> Numbers:
     if not is_text(kind):
         return Numbers(np.asarray(column.cast(pa.float64(), safe=False)), no_words)
     text = as_text(column, trim=True)
-    if _are_dates(text):
+    if _are_words(text):
         return Numbers(np.full(len(text), np.nan), ~no_words)
     may_be_plain = decimal == "." or not _is_grouped(text)
     if may_be_plain and (plain := _cast_plain(text)) is not None:
@@ -237,9 +237,12 @@ def _have_digits(words: Any) -> bool:
     return any(_DIGIT.search(word) and not _DATE.search(word) for word in words.to_pylist())
 
 
-def _are_dates(text: Any) -> bool:
-    """Return whether the words of a short column are surely no numbers, as dates are."""
-    return 0 < len(text) <= _FEW_WORDS and all(map(_DATE.search, text.to_pylist()))
+def _are_words(text: Any) -> bool:
+    """Return whether the cells of a short column are surely neither numbers nor empty."""
+    return 0 < len(text) <= _FEW_WORDS and all(
+        _DATE.search(word) or (_is_plain_word(word) and word.lower() not in _TRUTH)
+        for word in text.to_pylist()
+    )
 
 
 def _parse_digits(words: Any, decimal: str) -> tuple[NDArray[np.float64], frozenset[str]]:

@@ -87,8 +87,12 @@ def suggest(table: Any, encoder: TableEncoder, source: TableSource, *, labelled:
         is_full = column.kind in ("number", "boolean") and not column.marks_missing
         if column.kind == "list" or (labelled and is_full and not column.of_kinds):
             continue
+        # Dates without gaps are no label either.
+        if column.kind == "date" and not column.marks_missing:
+            continue
         cells = table.column(column.name).slice(0, _MOST_ROWS)
-        several = len(as_text(cells.slice(0, _SAMPLE)).unique()) > MOST_CLASSES
+        sample = cells.slice(0, _SAMPLE)
+        several = len(sample) > MOST_CLASSES and len(as_text(sample).unique()) > MOST_CLASSES
         if column.marks_missing or not several:
             found.append(Cells.of(cells, column.name, column.kind))
     sentences = [] if labelled else _suggest_labels(found, source)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from functools import cache
 
@@ -29,21 +30,32 @@ def make_kernel(matrix: FactoredMatrix | GramMatrix, dtype: torch.dtype) -> Prod
     return TorchKernel(matrix, dtype)
 
 
-@cache
+# Members of a committee ask from several threads; compiling the first kernel takes a while.
+_ASKING = threading.Lock()
+
+
 def triton_works(device: torch.device) -> bool:
-    """Return whether the fused kernels run on a device, by running one.
+    """Return whether the fused kernels run on a device, by running one the first time.
 
     Triton comes with torch's CUDA builds on Linux. It needs a C compiler and a recent GPU;
     without either, cuSPARSE does the work.
     """
     if device.type != "cuda":
         return False
-    one = torch.ones(1, 8, dtype=torch.float32, device=device)
-    index = torch.tensor([0, 1], device=device), torch.zeros(1, dtype=torch.int32, device=device)
+    with _ASKING:
+        return _runs_a_kernel(device)
+
+
+@cache
+def _runs_a_kernel(device: torch.device) -> bool:
+    # As features meet hidden columns, so that the kernel is compiled for more than this.
+    one = torch.ones(1, 64, dtype=torch.float32, device=device)
+    offsets = torch.tensor([0, 1], dtype=torch.int32, device=device)
     try:
         from graphfilter.operators.kernels.triton_kernel import TritonKernel
 
-        kernel = TritonKernel(FactoredMatrix(*index, 1), torch.float32)
+        matrix = FactoredMatrix(offsets, offsets[:1].clone(), 1, values=one[0, :1].clone())
+        kernel = TritonKernel(matrix, torch.float32)
         kernel.multiply(one, out=torch.empty_like(one))
     except Exception as error:
         # Compilers and drivers raise errors of many types; whichever it is, there is a fallback.

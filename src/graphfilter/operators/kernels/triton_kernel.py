@@ -145,14 +145,13 @@ class TritonKernel(ProductKernel):
         )
         _programs.rows_and_pieces[(len(pieces.starts) + len(out), programs)](
             offsets=self.matrix.offsets, longest=LONGEST, n_pieces=len(pieces.starts),
-            HAS_PIECES=pieces.n_rows > 0, partial=partial, piece_starts=pieces.starts,
-            piece_ends=pieces.ends,
+            partial=partial, piece_starts=pieces.starts, piece_ends=pieces.ends,
             **finishing, **gathering, **flags, **sizes,
         )  # fmt: skip
         if pieces.n_rows:
             _programs.finish_long_rows[(pieces.n_rows, programs)](
                 partial=partial, long_rows=pieces.rows, first_pieces=pieces.first,
-                **finishing, **flags, **sizes,
+                **finishing, **flags, **sizes | {"ENTRIES": 32, "num_warps": 4},
             )  # fmt: skip
 
 

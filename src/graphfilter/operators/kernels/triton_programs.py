@@ -17,6 +17,11 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+# Triton compiles a program anew where a number is 1 or a multiple of 16, and where a pointer is
+# aligned or not. Of these it does not: no load is wider for it, and compiling takes a while.
+_ANY_NUMBER = ("value_stride", "n_dots", "n_pieces", "n_groups")
+_ANY_ALIGNMENT = ("weights",)
+
 
 @triton.jit
 def _columns_of(
@@ -102,7 +107,7 @@ def _finish(
         tl.store(dots + place, dot, mask=number < n_groups)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=_ANY_NUMBER, do_not_specialize_on_alignment=_ANY_ALIGNMENT)
 def rows_and_pieces(
     x, out, total, against, dots, weights, partial, offsets, piece_starts, piece_ends, columns,
     values, column_scales, row_scales, diagonal, dot_scales, scale, skip, keep, value_stride,
@@ -111,7 +116,7 @@ def rows_and_pieces(
     HAS_DIAGONAL: tl.constexpr, HAS_SKIP: tl.constexpr, HAS_KEEP: tl.constexpr,
     HAS_TOTAL: tl.constexpr, HAS_AGAINST: tl.constexpr, HAS_DOT_SCALE: tl.constexpr,
     ENTRIES: tl.constexpr, WIDE: tl.constexpr, PARTS: tl.constexpr, GROUPS: tl.constexpr,
-    FILLED: tl.constexpr, HAS_PIECES: tl.constexpr,
+    FILLED: tl.constexpr,
 ):  # fmt: skip
     """Make every row of at most ``longest`` entries: one program per row and column part.
 
@@ -123,24 +128,22 @@ def rows_and_pieces(
     group, places, inside = _columns_of(block, group_width, n_groups, WIDE, PARTS, GROUPS, FILLED)
     if HAS_VALUES:
         values += (block // PARTS).to(tl.int64) * value_stride
-    # Decided when compiled: where no row is long, nothing is asked of a program.
-    row = number - n_pieces if HAS_PIECES else number
-    is_piece = number < n_pieces if HAS_PIECES else False
+    row = number - n_pieces
+    is_piece = number < n_pieces
     if is_piece:
-        gathered = _gather(
-            x, columns, values, column_scales,
-            tl.load(piece_starts + number), tl.load(piece_ends + number),
-            places, inside, width, HAS_VALUES, HAS_SCALES, ENTRIES, GROUPS * WIDE,
-        )  # fmt: skip
-        tl.store(partial + number * width + places, gathered, mask=inside)
+        start = tl.load(piece_starts + number)
+        end = tl.load(piece_ends + number)
     else:
         start = tl.load(offsets + row)
         end = tl.load(offsets + row + 1)
-        if end - start <= longest:
-            gathered = _gather(
-                x, columns, values, column_scales, start, end,
-                places, inside, width, HAS_VALUES, HAS_SCALES, ENTRIES, GROUPS * WIDE,
-            )  # fmt: skip
+    if end - start <= longest:
+        gathered = _gather(
+            x, columns, values, column_scales, start, end,
+            places, inside, width, HAS_VALUES, HAS_SCALES, ENTRIES, GROUPS * WIDE,
+        )  # fmt: skip
+        if is_piece:
+            tl.store(partial + number * width + places, gathered, mask=inside)
+        else:
             _finish(
                 gathered, row, block, group, x, out, total, against, dots, weights, row_scales,
                 diagonal, dot_scales, scale, skip, keep, places, inside, width, n_dots,
@@ -149,7 +152,7 @@ def rows_and_pieces(
             )  # fmt: skip
 
 
-@triton.jit
+@triton.jit(do_not_specialize=_ANY_NUMBER, do_not_specialize_on_alignment=_ANY_ALIGNMENT)
 def finish_long_rows(
     x, out, total, against, dots, weights, partial, long_rows, first_pieces, row_scales,
     diagonal, dot_scales, scale, skip, keep, n_dots, group_width, n_groups, width,

@@ -1,0 +1,44 @@
+"""The first fit of a process: what is timed, and how it is shown."""
+
+from __future__ import annotations
+
+import torch
+
+import gpu_start
+
+
+def test_first_fit_times_every_part_and_every_member() -> None:
+    row = gpu_start.first_fit("karate", torch.device("cpu"))
+    assert {"imports", "reading", "fit"} == set(row["seconds"])
+    assert {"places", "deep", "trees"} <= {member["member"] for member in row["members"]}
+    assert row["kernels"] == 0
+
+
+def test_table_shows_the_fit_beside_its_goal_and_what_was_compiled() -> None:
+    row = {
+        "dataset": "cora",
+        "process_seconds": 12.0,
+        "seconds": {"imports": 2.0, "context": 1.0, "reading": 0.5, "fit": 7.0},
+        "accuracy": 0.9,
+        "members": [{"member": "trees", "seconds": 1.0}, {"member": "deep", "seconds": 2.0}],
+        "kernels": 13,
+        "kernel_seconds": 2.5,
+        "launchers": 5,
+        "launcher_seconds": 1.5,
+    }
+    line = (
+        "| cora | 12.0 s | 2.00 s | 1.00 s | 0.500 s | 7.00 s | ≤ 8 s | 13: 2.50 s | 5: 1.50 s "
+        "| 90.0 | deep 2.00 s, trees 1.00 s |"
+    )
+    assert line in gpu_start.table({"rows": [row]})
+
+
+def test_what_triton_compiles_is_counted_apart_from_what_it_found() -> None:
+    seen = gpu_start.Compilations()
+    seen.kernels = [
+        {"cached": True, "seconds": 0.1, "stages": {"ptx": 0.1}},
+        {"cached": False, "seconds": 0.5, "stages": {"ptx": 0.2, "cubin": 0.3}},
+    ]
+    record = seen.record()
+    assert (record["kernels"], record["kernel_seconds"]) == (1, 0.5)
+    assert record["stages"] == {"ptx": 0.2, "cubin": 0.3}
