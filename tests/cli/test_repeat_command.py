@@ -34,8 +34,8 @@ def parse(monkeypatch: pytest.MonkeyPatch) -> Parse:
     def run(command: str) -> dict[str, Any]:
         seen: dict[str, Any] = {}
 
-        def keep(given: Any, found: Any, estimator: Any, out: Any, **options: Any) -> None:
-            seen.update(given=given, found=found, estimator=estimator, out=out, **options)
+        def keep(plan: Any, estimator: Any, given: Any, run: Any, **options: Any) -> None:
+            seen.update(plan=plan, estimator=estimator, given=given, run=run, **options)
 
         monkeypatch.setattr("graphfilter.cli.fit_run.run_fit", keep)
         monkeypatch.setattr("sys.argv", shlex.split(command))
@@ -73,13 +73,13 @@ def test_repeated_command_gives_the_same_estimator(
     seen = parse(repeated(estimator, baselines=False))
     assert type(seen["estimator"]) is type(estimator)
     assert seen["estimator"].get_params() == estimator.get_params()
-    assert (seen["seed"], seen["baselines"], str(seen["out"])) == (7, False, "run")
+    assert (seen["plan"].seed, seen["baselines"], str(seen["run"].out)) == (7, False, "run")
 
 
 def test_repeated_command_gives_the_same_wishes(parse: Parse) -> None:
     said = ("--cost", "Officer:Mr. Hi=5", "--positive", "Officer", "--repeats", "3", "--title", "A")
     seen = parse(repeated(SGFClassifier(), *said))
-    assert seen["found"].words == (*KARATE, *sorted_like(seen["found"].words[2:], said))
+    assert seen["plan"].source.words == (*KARATE, *sorted_like(seen["plan"].source.words[2:], said))
     asked = seen["given"].asked()
     assert (asked.costs, asked.positive, asked.repeats) == (("Officer:Mr. Hi=5",), "Officer", 3)
 
@@ -100,7 +100,7 @@ def test_command_of_the_studio_repeats_its_setting(parse: Parse, setting: RunSet
     assert type(seen["estimator"]) is SGFClassifier
     params = seen["estimator"].get_params()
     wanted = asdict(setting)
-    assert params["random_state"] == seen["seed"] == wanted.pop("seed")
+    assert params["random_state"] == seen["plan"].seed == wanted.pop("seed")
     assert seen["baselines"] is wanted.pop("baselines")
     assert {name: params[name] for name in wanted} == wanted
 

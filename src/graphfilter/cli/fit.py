@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
-from graphfilter.cli.fit_model import TrainingOptions, restarted
+from graphfilter.cli.fit_model import RunOptions, TrainingOptions, restarted
 from graphfilter.cli.fit_start import read_start
-from graphfilter.cli.options import flag, given_words, option, takes
+from graphfilter.cli.options import given_words, takes
 from graphfilter.cli.target_options import TargetOptions
 from graphfilter.cli.together import join_processes
 from graphfilter.errors import ConfigError
 
 
-@takes(TargetOptions, TrainingOptions)
+@takes(TargetOptions, TrainingOptions, RunOptions)
 def fit(
-    given: TargetOptions,
-    how: TrainingOptions,
-    context: typer.Context,
-    out: Annotated[
-        Path | None, option("Folder for the report, the predictions and the model.", "FOLDER")
-    ] = None,
-    dry_run: Annotated[
-        bool, flag("--dry-run", "Print the memory and time that the fit would take; train nothing.")
-    ] = False,
-    resume: Annotated[bool, flag("--resume", "Resume an interrupted run.")] = False,
-    overwrite: Annotated[bool, flag("--overwrite", "Replace the run in the folder.")] = False,
+    given: TargetOptions, how: TrainingOptions, run: RunOptions, context: typer.Context
 ) -> None:
     """Learn from the labelled vertices of a graph, label the others, show the filter.
 
@@ -44,7 +31,8 @@ def fit(
     how.check(words, of_values=given.of_values)
     if how.scale is not None and not given.number:
         raise ConfigError("--scale applies to --number only; leave it out.")
-    if out is None and not dry_run:
+    out = run.out
+    if out is None and not run.dry_run:
         raise ConfigError("fit needs a folder for the results: --out FOLDER.")
     if how.start_from is not None and out is not None and how.start_from.resolve() == out.resolve():
         raise ConfigError(
@@ -55,12 +43,13 @@ def fit(
     start = None if how.start_from is None else read_start(how.start_from, given)
     found = given.read() if start is None else start.read(given)
     from graphfilter.cli.fit_run import run_fit
+    from graphfilter.fits import plan_fit
 
     estimator = how.estimator(numbers=bool(given.number))
     if start is not None:
         estimator = restarted(start.estimator, estimator, words)
-    run_fit(
-        given, found, estimator, out, seed=how.seed, dry_run=dry_run, resume=resume,
-        overwrite=overwrite, baselines=how.baselines and how.seconds is None, group=group,
-        earlier=None if start is None else start.earlier,
-    )  # fmt: skip
+    target = given.read_target() if given.of_values else None
+    earlier = None if start is None else start.earlier
+    plan = plan_fit(found, how.seed, given.split_rule(), target, earlier)
+    baselines = how.baselines and how.seconds is None
+    run_fit(plan, estimator, given, run, baselines=baselines, group=group)

@@ -1,4 +1,4 @@
-"""TrainingOptions: how fit trains, and the estimator that does."""
+"""RunOptions and TrainingOptions: where the run of fit goes, how it trains, and the estimator."""
 
 from __future__ import annotations
 
@@ -23,6 +23,18 @@ _OF_SGF = {
     "operator": "operator",
     "init": "filter_init",
 }
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Say where the run goes, and whether there is one already."""
+
+    out: Path | None = option_field(
+        None, "Folder for the report, the predictions and the model.", "FOLDER"
+    )
+    dry_run: bool = flag_field("Print the memory and time that the fit would take; train nothing.")
+    resume: bool = flag_field("Resume an interrupted run.")
+    overwrite: bool = flag_field("Replace the run in the folder.")
 
 
 @dataclass(frozen=True)

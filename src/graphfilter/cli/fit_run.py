@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -13,12 +12,12 @@ from graphfilter.cli.progress import training_bar
 from graphfilter.cli.screen import end_stopped, say, show_table, tell
 from graphfilter.cli.stopping import stoppable, what_is_kept
 from graphfilter.cli.together import note_division, on_first, report_kept_state, say_communicated
-from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
+    from graphfilter.cli.fit_model import RunOptions
     from graphfilter.cli.target_options import TargetOptions
-    from graphfilter.estimators import Earlier, VertexEstimator
-    from graphfilter.fits import Plan, Source
+    from graphfilter.estimators import VertexEstimator
+    from graphfilter.fits import Plan
     from graphfilter.metrics import Metric
     from graphfilter.run_folder import FitSummary
     from graphfilter.runtime import Group
@@ -27,48 +26,41 @@ TITLES = {"train": "train", "val": "validation", "test": "test"}
 
 
 def run_fit(
-    given: TargetOptions,
-    found: Source,
+    plan: Plan,
     estimator: VertexEstimator,
-    out: Path | None,
+    given: TargetOptions,
+    run: RunOptions,
     *,
-    seed: int,
-    dry_run: bool,
-    resume: bool,
-    overwrite: bool,
     baselines: bool,
-    group: Group | None = None,
-    earlier: Earlier | None = None,
+    group: Group | None,
 ) -> None:
     """Fit an estimator and show its scores; of a dry run, show what that would take."""
-    from graphfilter.fits import baselines_fit, plan_dry_run, plan_fit
+    from graphfilter.fits import baselines_fit, plan_dry_run
     from graphfilter.run_folder import check_folder, checkpoints, fit_folder, join_fit
     from graphfilter.runtime import pick_device
 
     quiet = given.quiet
-    target = given.read_target() if given.of_values else None
-    plan = plan_fit(found, seed, given.split_rule(), target, earlier)
     costs = plan_dry_run(plan, estimator)
-    if dry_run:
+    if run.dry_run:
         from graphfilter.cli.dry_run import show_dry_run
 
         if group is None or group.is_first:
             show_dry_run(costs, plan, estimator, baselines=baselines, quiet=quiet)
         return
-    if out is None:
-        raise ConfigError("fit needs a folder for the results: --out FOLDER.")
+    out = run.out
+    assert out is not None
     if pick_device(estimator.device) == "cpu":
         costs.check()
         if baselines and not baselines_fit(plan):
             baselines, note = False, "the baselines do not fit in memory: left out."
             plan = replace(plan, notes=(*plan.notes, note))
-    on_first(group, lambda: check_folder(out, overwrite=overwrite, resume=resume))
-    notes = [*plan.notes[len(found.graph.notes) :], *note_division(group, estimator)]
-    if resume and not checkpoints(out):
+    on_first(group, lambda: check_folder(out, overwrite=run.overwrite, resume=run.resume))
+    notes = [*plan.notes[len(plan.source.graph.notes) :], *note_division(group, estimator)]
+    if run.resume and not checkpoints(out):
         notes.append(f"there is no checkpoint in {out}: starting from the beginning.")
     tell(notes, quiet=quiet)
     titles = _stages(plan, estimator, given.repeats)
-    how: dict[str, Any] = {"resume": resume, "baselines": baselines, "asked": given.asked()}
+    how: dict[str, Any] = {"resume": run.resume, "baselines": baselines, "asked": given.asked()}
     try:
         with (
             report_kept_state(out), training_bar(show=not quiet, titles=titles) as bar,
@@ -78,7 +70,7 @@ def run_fit(
                 join_fit(plan, estimator, out, on_epoch=report, **how)
                 return
             summary = fit_folder(
-                plan, estimator, out, overwrite=overwrite, on_epoch=report, on_baseline=report,
+                plan, estimator, out, overwrite=run.overwrite, on_epoch=report, on_baseline=report,
                 **how,
             )  # fmt: skip
     except KeyboardInterrupt as stop:
