@@ -25,7 +25,8 @@ def test_printed_number_is_beside_the_runs_of_its_splits_and_scaling(tmp_path: P
     for rule, scaling, test in (("fixed", "row", 0.8), ("stratified", "auto", 0.7)):
         file.append([record("cora", "fsgnn", i, rule, scaling, test) for i in range(10)])
     file.append([record("minesweeper", "gcn-tuned", i, "fixed", "auto", 0.9) for i in range(10)])
-    printed, everywhere = peer_table.TARGET.build(tmp_path, Options()).blocks
+    file.append([record("photo_lcc", "committee", i, "stratified", "auto", 0.6) for i in range(10)])
+    printed, everywhere, components = peer_table.TARGET.build(tmp_path, Options()).blocks
     cells = {row.label: row.cells[0] for row in printed.rows}
     fsgnn, tuned = cells["FSGNN, cora"], cells["GCN (Luo et al.), minesweeper"]
     assert isinstance(fsgnn, ComparedAccuracy)
@@ -35,6 +36,9 @@ def test_printed_number_is_beside_the_runs_of_its_splits_and_scaling(tmp_path: P
     assert str(cells["GloGNN, cora"]) == ""
     rows = {row.label: [str(cell) for cell in row.cells] for row in everywhere.rows}
     assert rows == {"cora": ["70.00 ± 0.00", ""], "minesweeper": ["", "45.00 ± 0.00"]}
+    assert [(row.label, str(row.cells[0])) for row in components.rows] == [
+        ("photo_lcc", "60.00 ± 0.00")
+    ]
 
 
 def test_printed_systems_are_known() -> None:
