@@ -177,7 +177,7 @@ def test_committed_records_are_those_of_todays_systems(name: str) -> None:
         system = own.get(record.model) or find_system(divide_name(record.model)[0])
         assert system is not None
         system = system.for_dataset(record.dataset)
-        assert record.network == ({} if system.model is None else system.model.describe())
+        assert record.network == system.describe()
         config = {
             k: v for k, v in record.config.items() if k not in ("setting", "operator", "n_seeds")
         }
