@@ -391,3 +391,15 @@ def test_text_says_how_the_committee_bears_noise() -> None:
         others = {r.model for r in runs if r.dataset == f"{dataset}~0"} - {"committee"}
         assert all(start > compare_runs(runs, f"{dataset}~0", m).mean for m in others)
     assert says(f"at 90 % swapped {', '.join(said[:-1])} and {said[-1]}")
+
+
+def test_committee_on_the_largest_components() -> None:
+    photo, computers = (
+        compare_runs(records("peers"), dataset, "committee", None, scaling="auto")
+        for dataset in ("photo_lcc", "computers_lcc")
+    )
+    assert photo.n == computers.n == 10
+    assert says(
+        f"The committee has {photo.mean:.1f} and {computers.mean:.1f} on these components of Photo "
+        "and Computers"
+    )
