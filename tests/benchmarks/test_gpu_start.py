@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
+from graphfilter.systems import get_system
+
+import default_fit
 import gpu_start
 
 
-def test_first_fit_times_every_part_and_every_member() -> None:
+def test_first_fit_times_every_part_and_every_member(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = get_system("committee").with_(max_epochs=2)
+    monkeypatch.setattr(default_fit, "get_system", lambda _: short)
     row = gpu_start.first_fit("karate", torch.device("cpu"))
     assert {"imports", "reading", "fit"} == set(row["seconds"])
     assert {"places", "deep", "trees"} <= {member["member"] for member in row["members"]}
