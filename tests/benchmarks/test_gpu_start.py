@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from graphfilter.systems import get_system
-
 import default_fit
 import gpu_start
+from graphfilter.systems import get_system
 
 
 def test_first_fit_times_every_part_and_every_member(monkeypatch: pytest.MonkeyPatch) -> None:
