@@ -112,20 +112,23 @@ def test_matrix_records_failures_and_tries_them_again(tmp_path: Path) -> None:
     assert [r.ok for r in records] == [False] * 4
 
 
-def test_runs_of_a_killed_process_are_recorded_as_failed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("code", "why"), [(-9, "memory"), (1, "its error is printed above")])
+def test_runs_of_a_process_that_ended_are_recorded_as_failed(
+    code: int, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "r.jsonl"
     run_matrix([make_pair("karate", "mlp", runs=1)], RecordFile(out))
     monkeypatch.setattr(matrix, "run_in_processes", lambda pairs, jobs, handle, end:
-                        [end(pair, -9) for pair in pairs])  # fmt: skip
+                        [end(pair, code) for pair in pairs])  # fmt: skip
     pairs = [make_pair("karate", model) for model in ("mlp", "sgc")]
     run_matrix(pairs, RecordFile(out), jobs=2)
     written = [(r.model, r.seed, r.status) for r in read_records(out)]
     assert written == [
         ("mlp", 0, "ok"), ("mlp", 1, "failed"), ("sgc", 0, "failed"), ("sgc", 1, "failed"),
     ]  # fmt: skip
-    assert "code -9" in read_records(out)[1].reason
+    reason = read_records(out)[1].reason
+    assert f"code {code}: " in reason
+    assert why in reason
 
 
 def test_progress_counts_up_to_the_whole_matrix(tmp_path: Path) -> None:
