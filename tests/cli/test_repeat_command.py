@@ -37,7 +37,7 @@ def parse(monkeypatch: pytest.MonkeyPatch) -> Parse:
         def keep(plan: Any, estimator: Any, given: Any, run: Any, **options: Any) -> None:
             seen.update(plan=plan, estimator=estimator, given=given, run=run, **options)
 
-        monkeypatch.setattr("graphfilter.cli.fit_run.run_fit", keep)
+        monkeypatch.setattr("graphfilter.cli.fit.run_fit", keep)
         monkeypatch.setattr("sys.argv", shlex.split(command))
         with pytest.raises(SystemExit) as end:
             main()
