@@ -37,7 +37,7 @@ WEB = ("wisconsin", "cornell", "cornell_geomgcn", "texas")
 LARGE = ("photo", "computers", "pubmed")
 CITED = ("cora", "citeseer")
 WIKI = ("chameleon", "squirrel", "actor")
-PRINTED = ("cora", "citeseer", "pubmed", "chameleon")
+PRINTED = (*CITED, "pubmed", "chameleon", "wisconsin", "cornell_geomgcn", "texas")
 MADE = ("bipartite_paper", "bipartite_sparse")
 # System, dataset, split rule and scaling.
 Run = tuple[str, str, str, str]
@@ -100,15 +100,13 @@ STAGES: dict[str, list[Run]] = {
         *protocol(("committee@monitor=roc_auc",), BY_AUC),
     ],
     "paper": [
-        *protocol(("sgf-authors@dropout=0.5",), ("photo", "pubmed"), "none"),
-        *protocol(("sgf-authors@dropout=0.5",), ("photo", "pubmed"), "row"),
+        *protocol(("sgf-authors@dropout=0.5",), ("photo_lcc", "computers_lcc", "pubmed"), "none"),
+        *protocol(("sgf-authors@dropout=0.5",), ("photo_lcc", "computers_lcc", "pubmed"), "row"),
         *protocol(("sgf-authors",), ("computers_lcc",), "row"),
         *protocol(
             ("sgf-cheby-authors", "sgf-cheby-authors-1.5"), (*CITED, *WEB, "chameleon"), "row"
         ),
-        *fixed(
-            ("appnp@dropout=0.5", "appnp@alpha=0.2@dropout=0.5"), (*CITED, "pubmed", "chameleon")
-        ),
+        *fixed(("appnp@dropout=0.5", "appnp@alpha=0.2@dropout=0.5"), PRINTED),
         *fixed(("jknet-dropedge@dropout=0.5",), PRINTED),
     ],
     # Minutes each, alone on a GPU.
