@@ -80,6 +80,8 @@ WRONG = [
     {"scores": {}},
     {"scores": {"test": {"n_vertices": 7, "accuracy": 0.5}}},
     {"scores": {"train": {"n_vertices": 0}, "test": {"n_vertices": 7, "accuracy": 0.5}}},
+    {"scores": {"train": {"n_vertices": math.inf}, "test": {"n_vertices": 7, "accuracy": 0.5}}},
+    {"scores": {"train": {"n_vertices": 20}, "test": {"n_vertices": math.inf, "accuracy": 0.5}}},
     {"config": None},
     {"dataset": 5},
     {"filter": [1]},

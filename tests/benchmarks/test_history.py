@@ -81,14 +81,17 @@ def test_page_shows_runs_on_a_gpu_and_on_real_data() -> None:
 def test_page_shows_what_attacks_did(tmp_path: Path) -> None:
     summary = tmp_path / "summary.json"
     formats = {"csv": {"mutants": 3000}, "npz": {"mutants": 1000}}
-    summary.write_text(json.dumps({"formats": formats, "findings": ["one"]}))
-    done = {"damaged files of 2 formats, of each at least 1,000": 4000}
-    assert read_summary(summary) == (done, 1)
+    found = {"findings": ["one"], "mended": ["two", "three"]}
+    summary.write_text(json.dumps({"formats": formats, **found}))
+    fuzzed = {"damaged files of 2 formats, of each at least 1,000": 4000}
+    assert read_summary(summary) == (fuzzed, 3, 2)
     done = {"fits": {"0": 200, "1": 50}, "kills of fit": {"0": 10}}
     summary.write_text(json.dumps({"done": done, "problems": []}))
-    run = AttackRun("abc1234", "2030-01-31", *read_summary(summary), {"device": "a CPU"})
-    shown = history.page([], [], [run])
-    assert "| `abc1234` | 2030-01-31 | 250 fits, 10 kills of fit | 0 | a CPU |" in shown
+    device = {"device": "a CPU"}
+    soak = AttackRun("abc1234", "2030-01-31", *read_summary(summary)[:2], device)
+    shown = history.page([], [], [soak, AttackRun("abc1234", "2030-01-31", fuzzed, 3, device, 2)])
+    assert "| `abc1234` | 2030-01-31 | 250 fits, 10 kills of fit | 0 |  | a CPU |" in shown
+    assert "of each at least 1,000 | 3 | 2 | a CPU |" in shown
 
 
 def test_tests_are_counted_from_their_report(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import os
 import pickle
 import struct
 import subprocess
+import tracemalloc
 import zipfile
 from collections import defaultdict
 from pathlib import Path
@@ -271,6 +272,16 @@ def test_read_pickled_array_goes_through_the_same_gate(tmp_path):
     with pytest.raises(DataFileError, match="mkdir"):
         read_graphdata(tmp_path / "bad.npz")
     assert not touched.exists()
+
+
+def test_read_pickle_takes_no_more_memory_than_the_file_needs(tmp_path):
+    (tmp_path / "small").write_bytes(pickle.dumps(np.arange(9)))
+    tracemalloc.start()
+    try:
+        read_pickle(tmp_path / "small")
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_read_pickle_names_the_file(tmp_path):

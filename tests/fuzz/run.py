@@ -6,8 +6,9 @@ answer with numbers that are not finite; or, damaged where a checksum should tel
 than the good sample.
 
 Formats take turns, a block of mutants each, so that a run that ends by time has read as many of
-each. ``--summary`` names a file of what is done: the same command goes on from there. The one on
-record is ``benchmarks/history/fuzz.json``; requests wait, so that 20 jobs fill 16 cores:
+each. ``--summary`` names a file of what is done: the same command goes on from there. First it
+reads what was found again; what does no harm any more is listed as *mended*. The summary on record
+is ``benchmarks/history/fuzz.json``; requests wait, so that 20 jobs fill 16 cores:
 
     python -m tests.fuzz.run --jobs 20 --minutes 8 --summary benchmarks/history/fuzz.json
 """
@@ -174,6 +175,8 @@ class Summary:
     done: dict[str, set[int]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     findings: list[str] = field(default_factory=list)
+    mended: list[str] = field(default_factory=list)
+    command: list[str] = field(default_factory=list)
 
     @classmethod
     def read(cls, path: Path) -> Summary:
@@ -188,17 +191,33 @@ class Summary:
             for name, entry in formats
         }
         seconds = {name: entry["seconds"] for name, entry in formats}
-        return cls(path, done, seconds, content["findings"])
+        mended = content.get("mended", [])
+        return cls(path, done, seconds, content["findings"], mended, content["command"])
 
     def add(self, name: str, block: int, findings: Sequence[str], seconds: float = 0.0) -> None:
         """Note a block that is done."""
         self.done.setdefault(name, set()).add(block)
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds
         self.findings += findings
+        self.command = sys.argv[1:]
+        self.write()
+
+    def read_again(self) -> None:
+        """Move findings whose mutants do no harm any more to those that are mended."""
+        with Worker() as worker:
+            for said in list(self.findings):
+                name, number = said.partition(":")[0].split()
+                if not worker.read(name, int(number), int(number) + 1):
+                    self.findings.remove(said)
+                    self.mended.append(said)
+                    self.write()
+
+    def write(self) -> None:
         content = {
-            "command": sys.argv[1:],
+            "command": self.command,
             "formats": {form: self._entry(form) for form in sorted(self.done)},
             "findings": self.findings,
+            "mended": self.mended,
         }
         write_json(self.path, content)
 
@@ -257,12 +276,11 @@ def run_blocks(
             if result is None:
                 continue
             findings, seconds = result
-            said = [f"{finding}; saved to {save(finding, folder)}" for finding in findings]
-            summary.add(name, block, said, seconds)
+            summary.add(name, block, list(map(str, findings)), seconds)
             n = BLOCK * len(summary.done[name])
             print(f"{name}: {n:,} mutants, {len(findings)} new findings", flush=True)
-            for line in said:
-                print(f"  {line}", flush=True)
+            for finding in findings:
+                print(f"  {finding}; saved to {save(finding, folder)}", flush=True)
     return n_failed
 
 
@@ -276,11 +294,13 @@ def main() -> int:
     parser.add_argument("--summary", type=Path, default=Path("fuzz-summary.json"))
     options = parser.parse_args()
     summary = Summary.read(options.summary)
+    summary.read_again()
     end = time.monotonic() + 60 * options.minutes
     names, budget, jobs = options.format, options.budget, options.jobs
     n_failed = run_blocks(names, budget, jobs, end, summary, options.save)
     n_mutants = sum(BLOCK * len(blocks) for blocks in summary.done.values())
-    print(f"{n_mutants:,} mutants of {len(summary.done)} formats: {len(summary.findings)} findings")
+    found = f"{len(summary.findings)} findings, and {len(summary.mended)} that are mended"
+    print(f"{n_mutants:,} mutants of {len(summary.done)} formats: {found}")
     return 1 if summary.findings or n_failed else 0
 
 

@@ -13,7 +13,7 @@ from tests.fuzz.formats import FORMATS
 from tests.fuzz.memory import PeakMemory
 from tests.fuzz.mutate import mutate
 from tests.fuzz.requests import REQUESTS
-from tests.fuzz.run import BLOCK, Summary, WorkerError, run, run_blocks
+from tests.fuzz.run import BLOCK, Finding, Summary, WorkerError, run, run_blocks
 from tests.fuzz.samples import Format, Samples
 from tests.fuzz.signed import SIGNED
 
@@ -83,6 +83,21 @@ def test_runner_goes_on_where_its_summary_ends(
         summary = Summary.read(tmp_path / "summary.json")
         run_blocks(["npz"], budget, 1, ends, summary, tmp_path)
         assert started == expected
+
+
+def test_finding_that_does_no_harm_any_more_is_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(self: object, name: str, start: int, stop: int) -> list[Finding]:
+        return [Finding(name, n, "harm") for n in range(start, stop) if n == 7]
+
+    monkeypatch.setattr("tests.fuzz.run.Worker.read", read)
+    summary = Summary(tmp_path / "summary.json", command=["--jobs", "2"])
+    summary.findings += ["npz 7: harm", "csv 9: TypeError: harm"]
+    summary.read_again()
+    assert summary.findings == ["npz 7: harm"]
+    assert summary.mended == ["csv 9: TypeError: harm"]
+    assert Summary.read(summary.path) == summary
 
 
 def test_worker_that_does_not_start_fails_its_block_alone(

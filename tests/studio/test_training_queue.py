@@ -85,3 +85,9 @@ def test_run_that_waits_can_be_stopped(client) -> None:
         client.wait_for(key, lambda run: run["state"] == "stopped")
     assert not client.wait_for(second, lambda run: True)["kept"]
     assert client("GET", f"runs/{second}/report").status == 422
+
+
+def test_whole_number_that_torch_cannot_hold_is_a_start_like_any_other(client) -> None:
+    key = client.train(client.dataset(), max_epochs=1, n_layers=2, filter_init=10**20)
+    run = client.wait_for(key, lambda run: run["state"] == "failed")
+    assert "training diverged" in run["problem"]

@@ -140,12 +140,12 @@ class Record:
 def _is_scored(scores: Scores) -> bool:
     """Return whether scores hold what every table needs of a run; the test part may be empty."""
     train, test = scores.get("train", {}), scores.get("test")
-    if not (train.get("n_vertices") or 0) > 0:
+    if not 0 < (train.get("n_vertices") or 0) < math.inf:
         return False
     if test is None:
         return True
-    accuracy = test.get("accuracy")
-    return (test.get("n_vertices") or 0) > 0 and accuracy is not None and 0 <= accuracy <= 1
+    n_test, accuracy = test.get("n_vertices") or 0, test.get("accuracy")
+    return 0 < n_test < math.inf and accuracy is not None and 0 <= accuracy <= 1
 
 
 # What a line must be, for errors.

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import pickle
 import re
 import warnings
@@ -176,7 +177,8 @@ def read_pickle(path: AnyPath) -> Any:
         The file is damaged, or asks for anything else. Nothing it names has been run.
     """
     with reading(path, REMEDY), Path(path).open("rb") as stream:
-        data = stream.read(MAX_BYTES + 1)
+        # Python takes as much memory as it is asked to read, whatever the file holds.
+        data = stream.read(min(os.fstat(stream.fileno()).st_size, MAX_BYTES) + 1)
     return loads(data, path)
 
 

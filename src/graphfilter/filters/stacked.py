@@ -102,8 +102,9 @@ class StackedFilter(Filter, config=StackedFilterConfig):
                 for scalars in (self.alpha, self.beta):
                     scalars.copy_(2 * torch.rand(self.degree, generator=generator) - 1)
             else:
-                self.alpha.fill_(self.init)
-                self.beta.fill_(self.init)
+                # A whole number may be too large for torch; as a float it is not.
+                self.alpha.fill_(float(self.init))
+                self.beta.fill_(float(self.init))
 
     def weights(self) -> Tensor:
         return self.weights_side_by_side([self])[:, 0]

@@ -63,7 +63,7 @@ class StudioRun:
         self.go_on.set()
         start = self.setting.filter_init
         if not isinstance(start, str):
-            flat = np.full(self.setting.n_layers, start)
+            flat = np.full(self.setting.n_layers, float(start))
             self.start = plain(stacked_response(flat, flat, self.setting.operator))
 
     def train(self) -> None:
