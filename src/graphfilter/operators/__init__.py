@@ -11,7 +11,10 @@ from graphfilter.operators.channels import (
 )
 from graphfilter.operators.directed import DirectedOperator as DirectedOperator
 from graphfilter.operators.dropout import Drawn as Drawn, draw as draw
-from graphfilter.operators.kernels.choice import make_kernel as make_kernel
+from graphfilter.operators.kernels.choice import (
+    make_kernel as make_kernel,
+    prepare_kernels as prepare_kernels,
+)
 from graphfilter.operators.kernels.factored_matrix import (
     FactoredMatrix as FactoredMatrix,
     as_shared as as_shared,

@@ -68,6 +68,8 @@ class Epoch:
             and first.can_be_replayed(len(runs), operator, x)
         )
         self._replay = _Replay(generators, operator.device) if captured else None
+        if captured and isinstance(x, SparseFeatures):
+            _ = x.transposed  # What is captured must not be the first to ask for it.
 
     def __call__(self) -> None:
         """Train and score every run, and record the result."""
