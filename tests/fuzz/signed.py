@@ -156,7 +156,7 @@ def _tables() -> Path:
     return folder
 
 
-def _command(*words: object) -> None:
+def command(*words: object) -> None:
     sink = io.StringIO()
     with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
         code = run_command([str(word) for word in words])
@@ -175,13 +175,13 @@ def run_format(*target: str, kept: bool = False) -> Format:
         made = Path(tempfile.mkdtemp(prefix="fuzz-run-")) / "run"
         short = ("--epochs", 2, "--no-baselines", "--out", made)
         with few_seeds(1):
-            _command("fit", *tables, *target, *short)
+            command("fit", *tables, *target, *short)
         for name in files:
             shutil.copy(made / name, folder)
 
     def read(folder: Path) -> Any:
         with tempfile.TemporaryDirectory(prefix="fuzz-out-") as out:
-            _command("predict", folder, *asked, "--out", Path(out) / "p.csv")
+            command("predict", folder, *asked, "--out", Path(out) / "p.csv")
             for column in csv.read_csv(Path(out) / "p.csv").columns:
                 assert not pa.types.is_floating(column.type) or np.isfinite(column).all()
             return (Path(out) / "p.csv").read_bytes()

@@ -277,6 +277,28 @@ def test_caller_who_ends_at_once_has_the_first_member() -> None:
 
 
 @pytest.mark.usefixtures("two_threads")
+def test_interrupt_leaves_no_member_that_is_still_being_fitted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def learn(*arguments: Any) -> None:
+        begun.set()
+        time.sleep(0.3)
+        ended.set()
+
+    def interrupt(progress: Progress) -> None:
+        if progress.stage.startswith("features alone"):
+            begun.wait(timeout=60)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Forest, "learn", learn)
+    with pytest.raises(KeyboardInterrupt):
+        train(short(), on_epoch=interrupt)
+    assert ended.is_set()
+
+
+@pytest.mark.usefixtures("two_threads")
 def test_what_the_user_caused_in_the_thread_is_raised() -> None:
     with pytest.raises(ConfigError, match="impossible"):
         train(broken({"trees"}, ConfigError("impossible")))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from concurrent.futures import wait
 from dataclasses import replace
 from itertools import takewhile
 
@@ -160,6 +161,8 @@ class _Training:
             finally:
                 for future in fitted:
                     future.cancel()
+                # After an interrupt too: nothing may compute on behind whoever caught it.
+                wait(fitted)
         return found
 
     def _of_each(self, work: Callable[[int], Standings]) -> list[Standings]:
