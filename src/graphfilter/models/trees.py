@@ -15,9 +15,11 @@ from torch import Tensor
 from graphfilter.errors import check_count, check_number
 from graphfilter.graph import Features, Graph
 from graphfilter.models.base import ModelConfig
+from graphfilter.models.boosting import boost
 from graphfilter.models.fitted import Weight
 from graphfilter.models.memory import GROWN, Sizes, Working
 from graphfilter.models.tree_nodes import NEVER, TREES, TreeNodes, dense, within
+from graphfilter.operators import takes_boosting
 from graphfilter.wording import count
 
 # The most work of boosting: training vertices × columns × classes.
@@ -62,6 +64,8 @@ class TreesConfig(ModelConfig):
 
 class Trees(TreeNodes[TreesConfig], config=TreesConfig):
     """Boosted trees (scikit-learn's ``HistGradientBoosting…``), kept as plain tensors.
+
+    Where it was compiled, :func:`~graphfilter.models.boosting.boost` grows the same trees.
 
     Parameters
     ----------
@@ -132,14 +136,18 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
         if targets.dtype.kind in "fb" and (targets == targets[0]).all():
             return None
         kind = HistGradientBoostingRegressor if of_numbers else HistGradientBoostingClassifier
+        compiled = takes_boosting()
         model = kind(
-            max_iter=self.config.n_rounds,
+            max_iter=1 if compiled else self.config.n_rounds,
             learning_rate=self.config.step,
             l2_regularization=self.config.l2,
             early_stopping=False,
             random_state=seed,
         )
-        return model.fit(columns, targets, sample_weight=weight)
+        model.fit(columns, targets, sample_weight=weight)
+        if compiled:
+            boost(model, columns, targets, weight, self.config.n_rounds)
+        return model
 
     def _take_columns(self, models: Sequence[Any], targets: NDArray[Any]) -> None:
         """Copy the trees of one model per label or number."""

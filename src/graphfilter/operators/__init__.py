@@ -20,6 +20,11 @@ from graphfilter.operators.kernels.factored_matrix import (
     as_shared as as_shared,
     made_to_be_kept as made_to_be_kept,
 )
+from graphfilter.operators.kernels.native_boosting import (
+    Grown as Grown,
+    TreeGrower as TreeGrower,
+    takes_boosting as takes_boosting,
+)
 from graphfilter.operators.kernels.native_kernel import NativeKernel as NativeKernel
 from graphfilter.operators.kernels.native_layers import (
     head as head,
