@@ -6,9 +6,11 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow.csv as pc
@@ -19,7 +21,7 @@ from tests.fuzz.signed import EDGES, OPTIONS, VERTICES, command, few_seeds, tiny
 from graphfilter.data import build_store, open_store
 from graphfilter.estimators import GraphClassifier
 from graphfilter.run_folder.layout import PREDICTIONS_FILE, REFERENCE_FILE
-from graphfilter.store import build_ogb_store
+from graphfilter.store import build, build_ogb_store
 
 RUN_FILES = ("config.json", "model.safetensors", PREDICTIONS_FILE, REFERENCE_FILE)
 PARTS = {"train": range(8), "valid": range(8, 12), "test": range(12, 20)}
@@ -76,8 +78,31 @@ def build_of(ending: str) -> Callable[[Path, Path], Any]:
     return lambda folder, made: build_store(folder / f"e.{ending}", folder / f"v.{ending}", made)
 
 
+@cache
+def _tables() -> tuple[Any, ...]:
+    """Tables in which a third of the vertices have a label."""
+    folder = Path(tempfile.mkdtemp(prefix="fuzz-tables-"))
+    write_csv(folder)
+    head, *rows = VERTICES.splitlines()
+    known = [f"{row},{'' if i % 3 else 'uw'[i % 2]}" for i, row in enumerate(rows)]
+    (folder / "v.csv").write_text("\n".join([f"{head},known", *known, ""]))
+    return "--edges", folder / "e.csv", "--vertices", folder / "v.csv", "--quiet"
+
+
 class Stopped(Exception):  # noqa: N818 - not an error
     pass
+
+
+def resume_build(folder: Path) -> None:
+    """Build a store on from the stages in this folder, where there are any."""
+    edges, vertices = _tables()[1], _tables()[3]
+    build_store(edges, vertices, folder / "s")
+    check_graph(open_store(folder / "s"))
+
+
+def write_stages(folder: Path) -> None:
+    with patch.object(build, "write_header", side_effect=Stopped), suppress(Stopped):
+        resume_build(folder)
 
 
 def resume_committee(folder: Path, on_epoch: Callable[[Any], None] | None = None) -> Any:
@@ -100,10 +125,8 @@ def write_members(folder: Path) -> None:
         if n == 12:
             raise Stopped
 
-    try:
+    with suppress(Stopped):
         resume_committee(folder, stop)
-    except Stopped:
-        assert list(folder.iterdir())
 
 
 @cache
@@ -123,17 +146,6 @@ def read_scores(folder: Path) -> None:
     for source in (folder, folder / "lines.jsonl"):
         for kind in ("text", "csv", "latex", "markdown"):
             command("table", source, "--format", kind)
-
-
-@cache
-def _tables() -> tuple[object, ...]:
-    """Tables in which a third of the vertices have a label."""
-    folder = Path(tempfile.mkdtemp(prefix="fuzz-tables-"))
-    write_csv(folder)
-    head, *rows = VERTICES.splitlines()
-    known = [f"{row},{'' if i % 3 else 'uw'[i % 2]}" for i, row in enumerate(rows)]
-    (folder / "v.csv").write_text("\n".join([f"{head},known", *known, ""]))
-    return "--edges", folder / "e.csv", "--vertices", folder / "v.csv", "--quiet"
 
 
 def fit(out: Path, *words: object) -> None:
@@ -164,6 +176,7 @@ BUILT = {
     "ogb_npz": store_format(write_ogb_npz, build_ogb_store),
     "csv_store": store_format(write_csv, build_of("csv")),
     "parquet_store": store_format(write_parquet, build_of("parquet")),
+    "stopped_store": Format(write_stages, resume_build),
     "members": Format(write_members, resume_committee),
     "scores": Format(write_scores, read_scores),
 }  # fmt: skip
