@@ -22,7 +22,7 @@ from graphfilter.models import (
     ResidualConfig,
     TreesConfig,
 )
-from graphfilter.runtime import processes
+from graphfilter.runtime import processes, thread_limit
 from graphfilter.splits import stratified
 from graphfilter.systems import (
     Prepared,
@@ -257,6 +257,23 @@ def test_networks_train_while_members_without_epochs_are_fitted(
     outcome = train(short(), on_epoch=note)
     assert waited == [True]
     assert "places" in {part.system.name for part in outcome.parts}
+
+
+def test_members_that_are_fitted_at_once_divide_the_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GRAPHFILTER_THREADS", "16")
+    learned, seen = Forest.learn, []
+
+    def learn(*arguments: Any) -> None:
+        seen.append(thread_limit())
+        learned(*arguments)
+
+    monkeypatch.setattr(Forest, "learn", learn)
+    outcome = train(short())
+    n_fitted = sum(part.system.is_fitted for part in outcome.parts)
+    assert n_fitted > 1
+    assert set(seen) == {16 // n_fitted}
 
 
 @pytest.mark.usefixtures("two_threads")

@@ -33,6 +33,7 @@ from graphfilter.runtime.surroundings import (
 from graphfilter.runtime.threads import (
     compiled_threads as compiled_threads,
     prepare_threads as prepare_threads,
+    share_of_threads as share_of_threads,
     thread_limit as thread_limit,
     threads_for as threads_for,
     threads_worth as threads_worth,
