@@ -30,7 +30,7 @@ from graphfilter.models.layers import Draws, Input
 from graphfilter.models.memory import Sizes, Working
 from graphfilter.models.tree_nodes import NEVER
 from graphfilter.operators import Operator
-from graphfilter.runtime import blocks
+from graphfilter.runtime import blocks, capturing
 
 # Rows that are compared with all landmarks at once.
 ROWS = 4096
@@ -119,11 +119,13 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
         wanted = self._wanted(targets)
         mean = weight @ wanted / len(targets)
         among = self._alike(landmarks, landmarks).dense()
-        if len(chosen) == len(targets):
-            fitted = fit_rows(among, wanted - mean, weight, device)
-        else:
-            kernel = self._alike(sparse, landmarks).dense()
-            fitted = fit_ridge(kernel, among, wanted - mean, weight, device)
+        every = len(chosen) == len(targets)
+        kernel = among if every else self._alike(sparse, landmarks).dense()
+        with capturing(device):
+            if every:
+                fitted = fit_rows(kernel, wanted - mean, weight, device)
+            else:
+                fitted = fit_ridge(kernel, among, wanted - mean, weight, device)
         sharpness = 1.0
         if targets.ndim == 1:
             sharpness = class_sharpness(mean + fitted.left_out, targets, weight)

@@ -40,7 +40,11 @@ from graphfilter.runtime.threads import (
 )
 
 if TYPE_CHECKING:
-    from graphfilter.runtime.devices import device_title as device_title, pick_device as pick_device
+    from graphfilter.runtime.devices import (
+        capturing as capturing,
+        device_title as device_title,
+        pick_device as pick_device,
+    )
     from graphfilter.runtime.processes import (
         Group as Group,
         alone as alone,
@@ -53,6 +57,7 @@ if TYPE_CHECKING:
 _WITH_TORCH = {
     "Group": "processes",
     "alone": "processes",
+    "capturing": "devices",
     "current": "processes",
     "device_title": "devices",
     "own_torch_state": "torch_state",
