@@ -156,6 +156,11 @@ def _tables() -> Path:
     return folder
 
 
+def _given(prefix: str = "") -> tuple[object, ...]:
+    edges, vertices = (_tables() / f"{prefix}{name}.csv" for name in "ev")
+    return "--edges", edges, "--vertices", vertices, "--quiet"
+
+
 def command(*words: object) -> None:
     sink = io.StringIO()
     with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
@@ -166,20 +171,18 @@ def command(*words: object) -> None:
 
 def run_format(*target: str, kept: bool = False) -> Format:
     """Make the entry of a run folder that ``predict`` is asked of, its graph ``kept`` or not."""
-    tables = ("--edges", _tables() / "e.csv", "--vertices", _tables() / "v.csv", "--quiet")
-    new = ("--edges", _tables() / "new_e.csv", "--vertices", _tables() / "new_v.csv", "--quiet")
-    asked = (*new, "--with", "run") if kept else tables
     files = ("config.json", "model.safetensors", REFERENCE_FILE, *([GRAPH_FILE] if kept else []))
 
     def write(folder: Path) -> None:
         made = Path(tempfile.mkdtemp(prefix="fuzz-run-")) / "run"
         short = ("--epochs", 2, "--no-baselines", "--out", made)
         with few_seeds(1):
-            command("fit", *tables, *target, *short)
+            command("fit", *_given(), *target, *short)
         for name in files:
             shutil.copy(made / name, folder)
 
     def read(folder: Path) -> Any:
+        asked = (*_given("new_"), "--with", "run") if kept else _given()
         with tempfile.TemporaryDirectory(prefix="fuzz-out-") as out:
             command("predict", folder, *asked, "--out", Path(out) / "p.csv")
             for column in csv.read_csv(Path(out) / "p.csv").columns:
