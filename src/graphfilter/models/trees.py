@@ -17,13 +17,16 @@ from graphfilter.graph import Features, Graph
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.boosting import boost
 from graphfilter.models.fitted import Weight
-from graphfilter.models.memory import GROWN, Sizes, Working
+from graphfilter.models.memory import Sizes, Working
 from graphfilter.models.tree_nodes import NEVER, TREES, TreeNodes, dense, within
 from graphfilter.operators import takes_boosting
 from graphfilter.wording import count
 
 # The most work of boosting: training vertices × columns × classes.
 MOST_BOOSTED = 2 * 10**7
+# Bytes of a training vertex and class while trees grow: logit, gradient, hessian, and the last two
+# once more in the order of a tree's rows.
+BOOSTED = 40
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class TreesConfig(ModelConfig):
         return False
 
     def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
-        return Working(GROWN * sizes.n_train * sizes.n_classes)
+        return Working(BOOSTED * sizes.n_train * sizes.n_classes)
 
 
 class Trees(TreeNodes[TreesConfig], config=TreesConfig):
