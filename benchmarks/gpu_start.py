@@ -7,7 +7,8 @@ Every dataset is fitted once by the committee, in a process of its own whose Tri
 on one stratified 60/20/20 split: imports, the CUDA context with the first product, reading, and the
 fit, all in wall-clock seconds. Of the fit: Triton's own seconds and kernels, the C compiler's for
 what launches them, and the members'. Members without epochs are fitted beside the networks, so
-parts may add up to more than the whole. ``--json`` prints the record instead of a table.
+parts may add up to more than the whole. ``--profile`` also lists every phase of a fit with the
+moment it began, and ``--json`` prints the record instead of a table.
 """
 
 # ruff: noqa: E402 - the imports are timed, and threads are set before torch loads.
@@ -23,12 +24,15 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from typing import Any
 
 from default_fit import ARXIV, FIRST_GOALS, fit_committee, read_graph, stratified, torch
 
 IMPORTED = time.perf_counter()
 
+from graphfilter.operators.kernels import choice
+from graphfilter.systems import committee_member, committee_outcome, committee_training
 from harness import Record, main, markdown, option_parser, stage, three_digits
 
 DATASETS = ("cora", "pubmed", ARXIV)
@@ -74,7 +78,42 @@ class Compilations:
         }
 
 
-def first_fit(name: str, device: torch.device) -> Record:
+class Phases:
+    """When the phases of a fit began from now on, and how long each took."""
+
+    def __init__(self) -> None:
+        self.rows: list[Record] = []
+        self._began = time.perf_counter()
+        member: Any = committee_member.Member
+        training: Any = committee_training._Training  # pyright: ignore[reportPrivateUsage]
+        self._watch(choice, "_runs_a_kernel", lambda *_: "first kernel")
+        self._watch(member, "__init__", lambda own, asked, *_: f"{asked.system.name}: prepared")
+        self._watch(member, "advance", lambda own, end, *_: f"{own.system.name}: to epoch {end}")
+        self._watch(member, "join", lambda own, *_: f"{own.system.name}: other seeds")
+        self._watch(training, "advance", lambda own, end: f"all: to epoch {end}")
+        self._watch(training, "judge", lambda own, epoch: f"all: judged at {epoch}")
+        self._watch(training, "end", lambda own: "all: answers")
+        self._watch(committee_training, "weigh_parts", lambda *_: "weighed")
+        self._watch(
+            committee_outcome, "outputs_for_new", lambda *given: f"{given[3]:.0%} of vertices known"
+        )
+
+    def _watch(self, owner: Any, name: str, title: Callable[..., str]) -> None:
+        done = getattr(owner, name)
+
+        def timed(*given: Any, **options: Any) -> Any:
+            started = time.perf_counter()
+            try:
+                return done(*given, **options)
+            finally:
+                spent = time.perf_counter() - started
+                at = started - self._began
+                self.rows.append({"phase": title(*given), "at": at, "seconds": spent})
+
+        setattr(owner, name, timed)
+
+
+def first_fit(name: str, device: torch.device, *, profile: bool = False) -> Record:
     """Fit a dataset in this process, which has done nothing else."""
     times = {"imports": IMPORTED - BEGAN}
     last = time.perf_counter()
@@ -92,6 +131,7 @@ def first_fit(name: str, device: torch.device) -> Record:
     graph = read_graph(name)
     split = stratified(graph.labels, 0)  # pyright: ignore
     done("reading")
+    phases = Phases() if profile else None
     processor = time.process_time()
     accuracy, members = fit_committee(graph, split, device)
     done("fit")
@@ -102,18 +142,20 @@ def first_fit(name: str, device: torch.device) -> Record:
         "accuracy": accuracy,
         "members": members,
         **compilations.record(),
+        **({} if phases is None else {"phases": phases.rows}),
     }
 
 
 def run(options: argparse.Namespace, device: torch.device) -> Record:
     """Start a process per dataset, each with an empty cache."""
     if options.first_fit is not None:
-        print(json.dumps(first_fit(options.first_fit, device)))
+        print(json.dumps(first_fit(options.first_fit, device, profile=options.profile)))
         sys.exit()
     names = options.datasets.split(",") if options.datasets else DATASETS
     rows = []
     for name in ["karate"] if options.small else names:
         command = [sys.executable, __file__, "--device", device.type, "--first-fit", name]
+        command += ["--profile"] if options.profile else []
         with stage(f"{name}: first fit"), tempfile.TemporaryDirectory() as cache:
             started = time.perf_counter()
             kept = {**os.environ, "TRITON_CACHE_DIR": cache}
@@ -145,12 +187,21 @@ def table(record: Record) -> str:
             ]
         )
     head = ["the first fit", "process", "imports", "CUDA context", "reading", "fit", "goal"]
-    return markdown([*head, "kernels", "launchers", "accuracy", "members"], rows)
+    shown = [markdown([*head, "kernels", "launchers", "accuracy", "members"], rows)]
+    for row in record["rows"]:
+        lines = [
+            [each["phase"], *(f"{three_digits(each[key])} s" for key in ("at", "seconds"))]
+            for each in sorted(row.get("phases", ()), key=lambda each: each["at"])
+            if each["seconds"] >= 0.001
+        ]
+        shown += [markdown([row["dataset"], "began", "took"], lines)] if lines else []
+    return "\n\n".join(shown)
 
 
 if __name__ == "__main__":
     parser = option_parser(__doc__)
     parser.add_argument("--datasets", help="names with commas between them")
+    parser.add_argument("--profile", action="store_true", help="list the phases of each fit")
     parser.add_argument("--json", action="store_true", help="print the record, not a table")
     parser.add_argument("--first-fit", help=argparse.SUPPRESS)
     as_json = "--json" in sys.argv

@@ -112,7 +112,7 @@ def test_matrix_records_failures_and_tries_them_again(tmp_path: Path) -> None:
     assert [r.ok for r in records] == [False] * 4
 
 
-@pytest.mark.parametrize(("code", "why"), [(-9, "memory"), (1, "its error is printed above")])
+@pytest.mark.parametrize(("code", "why"), [(-9, "memory"), (-6, "printed above"), (1, "printed")])
 def test_runs_of_a_process_that_ended_are_recorded_as_failed(
     code: int, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,28 @@ def test_first_fit_times_every_part_and_every_member(monkeypatch: pytest.MonkeyP
     assert row["kernels"] == 0
 
 
+def test_profile_lists_every_phase_with_the_moment_it_began(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    short = get_system("committee").with_(max_epochs=2)
+    monkeypatch.setattr(default_fit, "get_system", lambda _: short)
+    for owner, names in {
+        gpu_start.choice: ["_runs_a_kernel"],
+        gpu_start.committee_member.Member: ["__init__", "advance", "join"],
+        gpu_start.committee_training._Training: ["advance", "judge", "end"],
+        gpu_start.committee_training: ["weigh_parts"],
+        gpu_start.committee_outcome: ["outputs_for_new"],
+    }.items():
+        for name in names:  # Set back when the test ends.
+            monkeypatch.setattr(owner, name, getattr(owner, name))
+    row = gpu_start.first_fit("karate", torch.device("cpu"), profile=True)
+    phases = {each["phase"] for each in row["phases"]}
+    assert {"trees: prepared", "deep: to epoch 2", "weighed", "90% of vertices known"} <= phases
+    assert all(each["at"] >= 0 and each["seconds"] >= 0 for each in row["phases"])
+    shown = gpu_start.table({"rows": [{**row, "process_seconds": 1.0}]})
+    assert "| karate | began | took |" in shown
+
+
 def test_table_shows_the_fit_beside_its_goal_and_what_was_compiled() -> None:
     row = {
         "dataset": "cora",

@@ -247,6 +247,14 @@ def test_fit_explains_bad_options_and_writes_nothing(
     assert not (tmp_path / "run").exists()
 
 
+def test_fit_refuses_a_folder_that_is_taken_before_it_reads(graphfilter, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "mine.txt").write_text("keep")
+    tables = ("--edges", tmp_path / "none.csv", "--vertices", tmp_path / "none.csv")
+    assert "--overwrite" in graphfilter("fit", *tables, "--label", "kind", "--out", run).err
+
+
 def test_fit_does_not_touch_a_folder_that_is_not_empty(graphfilter, tmp_path: Path) -> None:
     tables = write(tmp_path, EDGES, VERTICES)
     run = tmp_path / "run"

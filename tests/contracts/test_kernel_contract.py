@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -32,6 +34,7 @@ from graphfilter.operators.kernels.torch_kernel import TorchKernel
 from graphfilter.operators.operator import NORMALISED
 from graphfilter.operators.polynomial import Basis, apply_polynomial
 from graphfilter.runtime.caches import Caches
+from graphfilter.systems import Prepared
 
 pytestmark = pytest.mark.gpu
 
@@ -333,6 +336,46 @@ def test_threads_that_ask_whether_triton_works_run_one_kernel(monkeypatch) -> No
     assert not choice.triton_works(torch.device("cpu"))
 
 
+@MISSING
+def test_triton_is_hashed_while_its_driver_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    from graphfilter.operators.kernels import triton_kernel as module
+
+    hashing, compiled = threading.Event(), threading.Event()
+    done = []
+
+    def key() -> None:
+        hashing.set()
+        assert compiled.wait(10)
+        done.append(threading.current_thread() is not threading.main_thread())
+
+    def target() -> None:
+        assert hashing.wait(10)
+        compiled.set()
+
+    active = SimpleNamespace(get_current_target=target)
+    monkeypatch.setattr(module, "cache", SimpleNamespace(triton_key=key))
+    monkeypatch.setattr(module, "driver", SimpleNamespace(active=active))
+    module.make_driver()
+    assert done == [True]
+
+
+def test_preparing_a_graph_for_a_gpu_begins_its_first_kernel(monkeypatch) -> None:
+    asked: list[torch.device] = []
+    began = threading.Event()
+
+    def works(device: torch.device) -> bool:
+        asked.append(device)
+        began.set()
+        return True
+
+    monkeypatch.setattr(choice, "triton_works", works)
+    graph = Graph.from_edges([[0, 1]], features=np.eye(2))
+    Prepared.of(graph)
+    Prepared.of(graph, device="cuda")
+    assert began.wait(10)
+    assert asked == [torch.device("cuda")]
+
+
 class Launches:
     """Takes the place of the Triton programs, and notes for what each would be compiled."""
 
@@ -381,6 +424,26 @@ def test_kernels_are_compiled_once_for_graphs_and_runs_of_several_sizes(
             )
     names = sorted(str(name) for name, *_ in launches.seen)
     assert names == ["finish_long_rows"] * 2 + ["rows_and_pieces"] * 2
+
+
+@MISSING
+def test_kernels_of_one_program_share_what_launches_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A C compiler makes that for each list of types, and None is a type of its own."""
+    from graphfilter.operators.kernels import triton_kernel as module
+
+    launches = Launches()
+    monkeypatch.setattr(module, "_programs", launches)
+    monkeypatch.setattr(module, "LONGEST", 16)
+    for kind in NORMALISED:
+        matrix = matrix_of(kind, star_and_ring(40))
+        x = torch.zeros(matrix.shape[0], 2, 8, device=WHERE)
+        kernel = make_triton(matrix, torch.float32)
+        kernel.multiply(x.flatten(1), out=torch.zeros_like(x.flatten(1)))
+        for against in (None, x):
+            weights, steps = torch.zeros(3, 2, device=WHERE), [Step(1.0, 0.5, -1.0)] * 2
+            kernel.apply_recurrence(x, weights, steps, against)
+    assert launches.seen
+    assert not any(kept is type(None) for _, *told in launches.seen for _, kept in told)  # pyright: ignore
 
 
 @MISSING

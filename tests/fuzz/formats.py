@@ -8,13 +8,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 from tests import samples
+from tests.fuzz.built import BUILT
 from tests.fuzz.requests import REQUESTS
-from tests.fuzz.samples import Format
+from tests.fuzz.samples import Format, check_graph
 from tests.fuzz.signed import SIGNED, tiny
 
 from graphfilter.bench.record import Record, read_records
@@ -33,21 +33,6 @@ VERTICES = (
 )
 EDGES = "source,target,weight\na,b,1\nb,c,0.5\nc,d,2\n"
 SMALL = samples.make_sample(24)
-
-
-def check_graph(graph: Graph) -> None:
-    """Raise unless a graph that was read is sound."""
-    assert graph.indptr[0] == 0
-    assert graph.indptr[-1] == len(graph.indices)
-    assert (np.diff(graph.indptr) >= 0).all()
-    assert not len(graph.indices) or 0 <= graph.indices.min() <= graph.indices.max()
-    assert not len(graph.indices) or graph.indices.max() < graph.n_vertices
-    assert graph.labels is None or -1 <= graph.labels.min() <= graph.labels.max() < graph.n_classes
-    assert graph.features is None or graph.features.shape[0] == graph.n_vertices
-    names = (*(graph.vertex_names or ()), *graph.classes.tolist(), graph.name, *graph.notes)
-    assert all(name.encode() is not None for name in names if isinstance(name, str))
-    for split in graph.splits:
-        split.check(graph.n_vertices)
 
 
 def graph_format(
@@ -215,6 +200,7 @@ FORMATS = {
     "graphdata": graph_format(samples.write_graphdata, readers.read_graphdata),
     "sgf": graph_format(samples.write_sgf, lambda folder: readers.read_sgf(folder, "tiny")),
     **SIGNED,
+    **BUILT,
     **REQUESTS,
     "encoder": Format(write_encoder, read_encoder),
     "checkpoint": Format(write_checkpoint, resume),

@@ -143,7 +143,47 @@ def request_format(
     return Format(write, read)
 
 
+def _ask(line: str, body: bytes = b"", headers: str = "") -> Any:
+    """Return what the studio answers to a request."""
+    answer: Any = {}
+    for status, said in _answers(_studio(), request(line, body, headers)):
+        answer = json.loads(said)
+        assert status < 500, said[:200]
+        assert isinstance(answer, dict)
+    return answer
+
+
+@cache
+def _run() -> str:
+    asked = {"graph": "0", "setting": SETTING}
+    return _ask("POST /t/api/runs", json.dumps(asked).encode())["key"]
+
+
+def write_tables(folder: Path) -> None:
+    rows = "".join(f"v{i},{'xy'[i % 2]},{i / 3:.2f}\n" for i in range(12))
+    (folder / "vertices.csv").write_text(f"id,label,size\n{rows}")
+    ends = "".join(f"v{i},v{(i + 1) % 12}\nv{i},v{i * 5 % 12}\n" for i in range(12))
+    (folder / "edges.csv").write_text(f"source,target\n{ends}")
+    asked = {"edges": "edges.csv", "vertices": "vertices.csv", "id": "id", "label": "label"}
+    (folder / "asked").write_text(json.dumps(asked | {"source": "source", "target": None}))
+    (folder / "wish").write_text(json.dumps({"wish": "stop"}))
+
+
+def send_tables(folder: Path) -> None:
+    """Send two tables, ask for their columns, the graph of them and its spectrum; stop a run."""
+    asked = (folder / "asked").read_bytes()
+    for name in ("edges.csv", "vertices.csv"):
+        sent = _ask("POST /t/api/uploads", (folder / name).read_bytes(), f"X-File-Name: {name}\r\n")
+        _ask(f"GET /t/api/uploads/{sent['key']}")
+        asked = asked.replace(name.encode(), sent["key"].encode())
+    made = _ask("POST /t/api/graphs", asked)
+    if "key" in made:
+        _ask(f"GET /t/api/graphs/{made['key']}/energy")
+    _ask(f"POST /t/api/runs/{_run()}", (folder / "wish").read_bytes())
+
+
 REQUESTS = {
+    "studio_tables": Format(write_tables, send_tables),
     "endpoint_requests": request_format(
         _endpoint,
         "POST /score",

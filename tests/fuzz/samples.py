@@ -11,7 +11,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 from tests.fuzz.mutate import mutate, mutate_file
+
+from graphfilter.graph import Graph
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,21 @@ class Samples:
             with suppress(Exception):
                 self._sign(self.copy)
         return False
+
+
+def check_graph(graph: Graph) -> None:
+    """Raise unless a graph that was read is sound."""
+    assert graph.indptr[0] == 0
+    assert graph.indptr[-1] == len(graph.indices)
+    assert (np.diff(graph.indptr) >= 0).all()
+    assert not len(graph.indices) or 0 <= graph.indices.min() <= graph.indices.max()
+    assert not len(graph.indices) or graph.indices.max() < graph.n_vertices
+    assert graph.labels is None or -1 <= graph.labels.min() <= graph.labels.max() < graph.n_classes
+    assert graph.features is None or graph.features.shape[0] == graph.n_vertices
+    names = (*(graph.vertex_names or ()), *graph.classes.tolist(), graph.name, *graph.notes)
+    assert all(name.encode() is not None for name in names if isinstance(name, str))
+    for split in graph.splits:
+        split.check(graph.n_vertices)
 
 
 def _names(folder: Path) -> list[tuple[str, list[str]]]:

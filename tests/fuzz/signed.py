@@ -156,7 +156,12 @@ def _tables() -> Path:
     return folder
 
 
-def _command(*words: object) -> None:
+def _given(prefix: str = "") -> tuple[object, ...]:
+    edges, vertices = (_tables() / f"{prefix}{name}.csv" for name in "ev")
+    return "--edges", edges, "--vertices", vertices, "--quiet"
+
+
+def command(*words: object) -> None:
     sink = io.StringIO()
     with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
         code = run_command([str(word) for word in words])
@@ -166,22 +171,20 @@ def _command(*words: object) -> None:
 
 def run_format(*target: str, kept: bool = False) -> Format:
     """Make the entry of a run folder that ``predict`` is asked of, its graph ``kept`` or not."""
-    tables = ("--edges", _tables() / "e.csv", "--vertices", _tables() / "v.csv", "--quiet")
-    new = ("--edges", _tables() / "new_e.csv", "--vertices", _tables() / "new_v.csv", "--quiet")
-    asked = (*new, "--with", "run") if kept else tables
     files = ("config.json", "model.safetensors", REFERENCE_FILE, *([GRAPH_FILE] if kept else []))
 
     def write(folder: Path) -> None:
         made = Path(tempfile.mkdtemp(prefix="fuzz-run-")) / "run"
         short = ("--epochs", 2, "--no-baselines", "--out", made)
         with few_seeds(1):
-            _command("fit", *tables, *target, *short)
+            command("fit", *_given(), *target, *short)
         for name in files:
             shutil.copy(made / name, folder)
 
     def read(folder: Path) -> Any:
+        asked = (*_given("new_"), "--with", "run") if kept else _given()
         with tempfile.TemporaryDirectory(prefix="fuzz-out-") as out:
-            _command("predict", folder, *asked, "--out", Path(out) / "p.csv")
+            command("predict", folder, *asked, "--out", Path(out) / "p.csv")
             for column in csv.read_csv(Path(out) / "p.csv").columns:
                 assert not pa.types.is_floating(column.type) or np.isfinite(column).all()
             return (Path(out) / "p.csv").read_bytes()

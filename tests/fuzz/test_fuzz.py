@@ -9,6 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 from tests.fuzz import worker
+from tests.fuzz.built import BUILT
 from tests.fuzz.formats import FORMATS
 from tests.fuzz.memory import PeakMemory
 from tests.fuzz.mutate import mutate
@@ -22,7 +23,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is read in /proc"),
 ]
 
-SLOW = ("checkpoint", "planetoid", *SIGNED, *REQUESTS)
+SLOW = ("checkpoint", "planetoid", *SIGNED, *BUILT, *REQUESTS)
 
 
 def test_no_mutant_does_harm() -> None:

@@ -188,3 +188,13 @@ def test_positions_in_a_graph_of_many_components_are_the_same_every_time() -> No
     graph = Graph.from_edges(pairs, 1000, features=np.ones((1000, 3)))
     first, second = (find_view(graph, np.ones((1000, 3)), "places") for _ in range(2))
     np.testing.assert_array_equal(first["axes"], second["axes"])
+
+
+def test_dense_columns_beside_sparse_ones_keep_no_zero() -> None:
+    dense = np.array([[1.0, 0.0], [0.0, 0.0], [2.0, 3.0]], dtype=np.float32)
+    links = sp.csr_array((3, 40), dtype=np.float32)
+    made = beside(dense, links)
+    expected = sp.csr_array(np.hstack([dense, links.toarray()]))
+    assert made.nnz == 3
+    for name in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(made, name), getattr(expected, name))

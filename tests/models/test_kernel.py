@@ -9,7 +9,7 @@ import torch
 
 from graphfilter.errors import ModelFileError
 from graphfilter.models import KernelConfig, KernelMachine
-from graphfilter.models.kernel_ridge import RIDGES, fit_ridge, fit_rows
+from graphfilter.models.kernel_ridge import RIDGES, fit_ridge, fit_rows, solve
 from graphfilter.operators import SparseFeatures
 
 
@@ -187,3 +187,35 @@ def test_rows_that_share_no_column_are_as_far_apart_as_they_are_long() -> None:
     np.testing.assert_allclose(alike.dense(), np.exp(-0.5 * apart), rtol=1e-6)
     coefficients = np.arange(12.0).reshape(6, 2)
     np.testing.assert_allclose(alike @ coefficients, alike.dense() @ coefficients, rtol=1e-12)
+
+
+def test_solution_on_a_device_is_the_one_by_lapack() -> None:
+    rng = np.random.default_rng(0)
+    rows, targets = rng.normal(size=(30, 4)), rng.normal(size=(30, 2))
+    kernel, diagonal = rows @ rows.T, rng.uniform(0.1, 1.0, 30)
+    # Not equal to plain "cpu": whatever is not the CPU is left to torch.
+    for here, there in zip(
+        solve(kernel, diagonal, targets),
+        solve(kernel, diagonal, targets, torch.device("cpu:0")),
+        strict=True,
+    ):
+        np.testing.assert_allclose(here, there, rtol=1e-9)
+
+
+def test_machine_is_fitted_and_refitted_where_its_buffers_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    where: list[torch.device] = []
+
+    def noted(*given: Any) -> Any:
+        where.append(given[3])
+        return solve(*given[:3])
+
+    monkeypatch.setattr("graphfilter.models.kernel_ridge.solve", noted)
+    monkeypatch.setattr("graphfilter.models.kernel.solve", noted)
+    rows, labels = sample()
+    kernel = KernelMachine(4, 3).to("meta")
+    kernel.fit(rows, labels)
+    kernel.refitted(rows, labels)
+    assert set(where) == {torch.device("meta")}
+    assert len(where) == len(RIDGES) + 1

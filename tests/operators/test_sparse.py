@@ -50,6 +50,26 @@ def test_project_and_its_gradient_equal_dense_autograd(
     )
 
 
+def test_transpose_is_made_for_the_first_gradient() -> None:
+    x = SparseFeatures(sp.csr_array([[0.0, 2.0], [1.0, 0.0]]), dtype=torch.float64)
+    weight = torch.ones(2, 1, dtype=torch.float64, requires_grad=True)
+    made = x.project(weight)
+    assert "transposed" not in vars(x)
+    made.sum().backward()
+    assert "transposed" in vars(x)
+
+
+def test_transpose_has_the_entries_of_a_column_in_the_order_of_rows() -> None:
+    matrix = sp.random_array((40, 30), density=0.2, rng=0, dtype=np.float32).tocsr()
+    order, kernel = SparseFeatures(matrix, dtype=torch.bfloat16).transposed
+    numbered = sp.csr_array((np.arange(matrix.nnz), matrix.indices, matrix.indptr), matrix.shape)
+    expected = numbered.T.tocsr()
+    np.testing.assert_array_equal(order, expected.data)
+    np.testing.assert_array_equal(kernel.matrix.offsets, expected.indptr)
+    np.testing.assert_array_equal(kernel.matrix.columns, expected.indices)
+    assert kernel.matrix.columns.dtype == torch.int32
+
+
 def test_project_gradcheck() -> None:
     x = SparseFeatures(sp.random_array((7, 5), density=0.4, rng=0).tocsr(), dtype=torch.float64)
     weight = torch.ones(5, 2, dtype=torch.float64, requires_grad=True)

@@ -112,6 +112,22 @@ def test_kernel_is_left_out_on_request(
         build(hook, tmp_path)
 
 
+@pytest.mark.parametrize("known", [True, False], ids=["GCC", "another"])
+def test_fused_operations_stay_fused_where_the_compiler_can_be_told(
+    known: bool, hook: ModuleType, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the bits depend on how many columns are computed together, as GCC 13 compiles them."""
+    log = tmp_path / "words"
+    refusal = 'case "$*" in *--param=*) exit 1;; esac\n' if not known else ""
+    script = f'#!/bin/sh\n{refusal}echo "$@" >> {log}\nexec cc "$@" -O0\n'
+    use_compiler(tmp_path / "cc", script, monkeypatch)
+    build(hook, tmp_path)
+    compiled = log.read_text().splitlines()[0]
+    assert ("--param=avoid-fma-max-bits=0" in compiled) is known
+    assert "-fopenmp" in compiled
+    assert (folder / "native.so").is_file()
+
+
 def test_kernel_of_a_compiler_without_openmp_multiplies_as_torch_does(
     hook: ModuleType, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
+import torch
 
 from graphfilter.errors import ConfigError
 from graphfilter.runtime import devices
-from graphfilter.runtime.devices import device_title, pick_device
+from graphfilter.runtime.devices import capturing, device_title, pick_device
 from graphfilter.runtime.launched import Launched
 
 
@@ -53,3 +57,22 @@ def test_each_process_of_a_machine_has_a_gpu_of_its_own(monkeypatch: pytest.Monk
     monkeypatch.setattr(devices, "launched", lambda: Launched(3, 4, 3, 4))
     with pytest.raises(ConfigError, match="one GPU per process of a machine; got 4 processes"):
         pick_device("auto")
+
+
+def test_one_thread_at_a_time_captures_on_a_gpu() -> None:
+    gpu, cpu = torch.device("cuda"), torch.device("cpu")
+    with capturing(cpu), capturing(cpu):
+        pass
+    inside: list[int] = []
+    most: list[int] = []
+
+    def work() -> None:
+        with capturing(gpu):
+            inside.append(1)
+            most.append(len(inside))
+            time.sleep(0.02)
+            inside.pop()
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda _: work(), range(3)))
+    assert most == [1, 1, 1]

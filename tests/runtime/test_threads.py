@@ -218,3 +218,17 @@ def test_compiled_code_has_threads_of_its_own_choice(two_threads) -> None:
         assert threads.compiled_threads() == 2
     with threads.threads_for(1, compiled=5):
         assert threads.compiled_threads() == 2, "no more than there are"
+
+
+def test_share_of_threads_is_that_of_one_python_thread(clean: pytest.MonkeyPatch) -> None:
+    clean.setattr(threads, "usable_cores", lambda: 16)
+    elsewhere: list[int] = []
+    with threads.share_of_threads(5):
+        other = threading.Thread(target=lambda: elsewhere.append(threads.thread_limit()))
+        other.start()
+        other.join()
+        assert threads.thread_limit() == 5
+        with threads.share_of_threads(9):
+            assert threads.thread_limit() == 5
+    assert threads.thread_limit() == 16
+    assert elsewhere == [16]

@@ -22,7 +22,7 @@ from graphfilter.models import (
     ResidualConfig,
     TreesConfig,
 )
-from graphfilter.runtime import processes
+from graphfilter.runtime import processes, thread_limit
 from graphfilter.splits import stratified
 from graphfilter.systems import (
     Prepared,
@@ -259,6 +259,23 @@ def test_networks_train_while_members_without_epochs_are_fitted(
     assert "places" in {part.system.name for part in outcome.parts}
 
 
+def test_members_that_are_fitted_at_once_divide_the_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GRAPHFILTER_THREADS", "16")
+    learned, seen = Forest.learn, []
+
+    def learn(*arguments: Any) -> None:
+        seen.append(thread_limit())
+        learned(*arguments)
+
+    monkeypatch.setattr(Forest, "learn", learn)
+    outcome = train(short())
+    n_fitted = sum(part.system.is_fitted for part in outcome.parts)
+    assert n_fitted > 1
+    assert set(seen) == {16 // n_fitted}
+
+
 @pytest.mark.usefixtures("two_threads")
 def test_answers_do_not_depend_on_what_is_fitted_beside_the_networks(
     monkeypatch: pytest.MonkeyPatch,
@@ -274,6 +291,28 @@ def test_answers_do_not_depend_on_what_is_fitted_beside_the_networks(
 def test_caller_who_ends_at_once_has_the_first_member() -> None:
     outcome = train(short(), on_epoch=lambda progress: True)
     assert [part.system.name for part in outcome.parts] == ["alike"]
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_interrupt_leaves_no_member_that_is_still_being_fitted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def learn(*arguments: Any) -> None:
+        begun.set()
+        time.sleep(0.3)
+        ended.set()
+
+    def interrupt(progress: Progress) -> None:
+        if progress.stage.startswith("features alone"):
+            begun.wait(timeout=60)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Forest, "learn", learn)
+    with pytest.raises(KeyboardInterrupt):
+        train(short(), on_epoch=interrupt)
+    assert ended.is_set()
 
 
 @pytest.mark.usefixtures("two_threads")

@@ -136,7 +136,8 @@ class _Board:
         """Record as failed what a killed process left undone."""
         if code == 0:
             return
-        why = "killed, perhaps because memory ran out" if code < 0 else "its error is printed above"
+        killed = code == -9  # As the system does where memory runs out.
+        why = "killed, perhaps because memory ran out" if killed else "its error is printed above"
         reason = f"its process ended with code {code}: {why}"
         there = {r.asked for r in self.file.records if r.ok or r.key in self.places}
         for record in blank_records(pair):

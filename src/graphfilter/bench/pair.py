@@ -13,6 +13,7 @@ from graphfilter.bench.averages import divide_name, train_average
 from graphfilter.bench.new_vertices import train_without
 from graphfilter.bench.protocol import NEW, GraphLoader, draw_split, split_index
 from graphfilter.bench.record import Record
+from graphfilter.errors import GraphFilterError
 from graphfilter.graph import Graph
 from graphfilter.metrics import score_parts
 from graphfilter.models import SideBySide
@@ -50,6 +51,8 @@ class Pair:
         Keys of the runs on record, which are skipped.
     first : int
         The seed and split of the first run.
+    only : frozenset of int
+        Seeds of the runs to make, where not all: one after another.
     """
 
     dataset: str
@@ -63,6 +66,7 @@ class Pair:
     file: str = ""
     done: frozenset[str] = frozenset()
     first: int = 0
+    only: frozenset[int] = frozenset()
 
     @property
     def system(self) -> System:
@@ -106,6 +110,17 @@ class Epoch:
 Emit = Callable[[Record | Skipped | Epoch], None]
 
 
+class LostDeviceError(GraphFilterError):
+    """A GPU that computes nothing any more for this process; a new one must make what is ``left``.
+
+    One kernel that fails takes the CUDA context of its process with it.
+    """
+
+    def __init__(self, reason: str, left: Pair) -> None:
+        super().__init__(f"{reason} Runs on record are skipped then.")
+        self.left = left
+
+
 def blank_records(pair: Pair) -> list[Record]:
     """Return what is known of a pair's runs before anything is loaded."""
     system = pair.system
@@ -124,14 +139,20 @@ def blank_records(pair: Pair) -> list[Record]:
             device=device_title(pair.device),
         )
         for run in range(pair.first, pair.first + pair.runs)
+        if not pair.only or run in pair.only
     ]
 
 
 def run_pair(pair: Pair, load: GraphLoader, emit: Emit) -> None:
     """Run what is not done yet; emit one record per run, as it ends.
 
-    Nothing but an interrupt escapes: what goes wrong in one run is recorded, and the rest of the
-    matrix continues. This is the only place with broad excepts.
+    Nothing but an interrupt and a lost GPU escapes: what goes wrong in one run is recorded, and the
+    rest of the matrix continues. This is the only place with broad excepts.
+
+    Raises
+    ------
+    LostDeviceError
+        The GPU was lost in a run, which is recorded.
     """
     system = pair.system
     records = blank_records(pair)
@@ -150,13 +171,15 @@ def run_pair(pair: Pair, load: GraphLoader, emit: Emit) -> None:
         return
     emit(Skipped(tuple(record.key for record in records if record.key in pair.done)))
     waiting = [record for record in records if record.key not in pair.done]
+    emit = _watch(emit, replace(pair, only=frozenset(record.seed for record in waiting)))
     runs: list[tuple[Record, Split]] = []
     for record in waiting:
         try:
             runs.append((record, draw_split(graph, pair.split_rule, record.split_index)))
         except Exception as error:
             emit(_failed(record, error))
-    groups = [runs] if side_by_side and runs else [[run] for run in runs]
+    at_once = side_by_side and runs and not pair.only
+    groups = [runs] if at_once else [[run] for run in runs]
     if not groups:
         return
     if system.predict is not None:
@@ -204,7 +227,7 @@ def _run_group(
     emit: Emit,
     n_seeds: int,
 ) -> None:
-    """Run a group at once; where that fails, one run after the other."""
+    """Run a group at once; where that fails, one run after the other, unless the GPU is lost."""
     failed = False
     try:
         records = _records(group, system, prepared, emit, n_seeds)
@@ -212,9 +235,7 @@ def _run_group(
         failed = True
         records = [_failed(record, error) for record, _ in group]
     # Out here, where the error no longer holds on to the tensors of the failed run.
-    if failed and torch.device(prepared.device).type == "cuda":
-        torch.cuda.empty_cache()
-    if failed and len(group) > 1:
+    if failed and len(group) > 1 and not is_lost(prepared.device):
         # Ten at once may not fit where one does, and one bad split should not spoil the others.
         for run in group:
             _run_group([run], system, prepared, emit, n_seeds)
@@ -299,6 +320,37 @@ def _failed(record: Record, error: Exception) -> Record:
     # Only the first line: torch's own errors carry its whole C++ stack.
     reason = str(error).strip().partition("\n")[0]
     return replace(record, status="failed", reason=f"{type(error).__name__}: {reason}")
+
+
+def _watch(emit: Emit, pair: Pair) -> Emit:
+    """Return what emits the same, and raises after a failed run where it has lost the GPU."""
+    left = set(pair.only)
+
+    def watching(event: Record | Skipped | Epoch) -> None:
+        if not isinstance(event, Record):
+            emit(event)
+            return
+        left.discard(event.seed)
+        if event.ok or not is_lost(pair.device):
+            emit(event)
+            return
+        reason = f"{event.reason}; the GPU is lost to this process: run again, with fewer jobs."
+        emit(replace(event, reason=reason))
+        raise LostDeviceError(reason, replace(pair, only=frozenset(left)))
+
+    return watching
+
+
+def is_lost(device: str | torch.device) -> bool:
+    """Return whether a GPU answers only with an error; free what a failed run held on it."""
+    if torch.device(device).type != "cuda":
+        return False
+    try:
+        torch.cuda.synchronize(device)
+        torch.cuda.empty_cache()
+    except RuntimeError:
+        return True
+    return False
 
 
 def _news(emit: Emit) -> Callable[[Progress], None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import threading
 from collections.abc import Callable, Generator, Sequence
@@ -13,7 +14,7 @@ from multiprocessing.process import BaseProcess
 
 import torch
 
-from graphfilter.bench.pair import Epoch, Pair, Skipped, run_pair
+from graphfilter.bench.pair import Epoch, LostDeviceError, Pair, Skipped, run_pair
 from graphfilter.bench.protocol import GraphLoader
 from graphfilter.bench.record import Record
 from graphfilter.runtime import worker_environment
@@ -29,19 +30,22 @@ def run_in_processes(
     """Run pairs, ``jobs`` at a time; what they emit is handled here, in one place.
 
     A process takes one pair after another. One that is killed (for its memory, say) takes no other
-    pair down, and another takes its place. ``on_end`` is called with each pair and 0, or the exit
+    pair down, and another takes its place, which also makes the runs that a process has left with
+    its GPU lost. ``on_end`` is called with each pair and 0, or the exit
     code of its process where that ended. Torch's threads are divided among the processes, and wait
     for each other without taking a core.
     """
-    left = list(reversed(pairs))
+    # What emits is the pair as it was given; what is sent is the same, or the runs left of it.
+    left = [(pair, pair) for pair in reversed(pairs)]
     threads = max(1, torch.get_num_threads() // jobs)
     running: dict[Connection, tuple[BaseProcess, Pair]] = {}
     try:
         while left or running:
             while left and len(running) < jobs:
                 connection, process = _start(threads)
-                running[connection] = process, left.pop()
-                _send(connection, running[connection][1])
+                pair, sent = left.pop()
+                running[connection] = process, pair
+                _send(connection, sent)
             for connection in wait(list(running)):
                 assert isinstance(connection, Connection)
                 process, pair = running[connection]
@@ -54,13 +58,17 @@ def run_in_processes(
                     del running[connection]
                     connection.close()
                     continue
+                if isinstance(event, Pair):  # What is left of it: the process ends.
+                    left += [(pair, event)] if event.only else []
+                    continue
                 if event is not DONE:
                     handle(pair, event)
                     continue
                 on_end(pair, 0)
                 if left:
-                    running[connection] = process, left.pop()
-                    _send(connection, running[connection][1])
+                    pair, sent = left.pop()
+                    running[connection] = process, pair
+                    _send(connection, sent)
                 else:
                     del running[connection]
                     connection.close()
@@ -113,7 +121,12 @@ def _work(connection: Connection) -> None:
             pair = connection.recv()
         except EOFError:
             return
-        run_pair(pair, load, connection.send)
+        try:
+            run_pair(pair, load, connection.send)
+        except LostDeviceError as error:
+            connection.send(error.left)
+            # At once: without its GPU torch may abort as it shuts down.
+            os._exit(0)
         # What this pair held on a GPU is for others too.
         gc.collect()
         if torch.cuda.is_initialized():

@@ -93,10 +93,10 @@ def says_no_memory(error: Exception) -> bool:
 
     >>> says_no_memory(ImportError("libx.so: failed to map segment from shared object"))
     True
-    >>> says_no_memory(ImportError("No module named 'x'"))
+    >>> says_no_memory(RuntimeError("CUDA error: an illegal memory access was encountered"))
     False
     """
-    signs = ("allocate", "failed to map segment", "memory")
+    signs = ("allocate", "failed to map segment", "out of memory", "enough memory")
     return any(sign in str(error).lower() for sign in signs)
 
 

@@ -62,6 +62,11 @@ def fit(
             "The fit could not be repeated once its run to start from is replaced."
         )
     group = join_processes()
+    if out is not None and not run.dry_run:
+        from graphfilter.run_folder import check_folder
+
+        # Before anything is read, which may take minutes.
+        on_first(group, lambda: check_folder(out, overwrite=run.overwrite, resume=run.resume))
     start = None if how.start_from is None else read_start(how.start_from, given)
     found = given.read() if start is None else start.read(given)
     from graphfilter.fits import plan_fit
@@ -87,7 +92,7 @@ def run_fit(
 ) -> None:
     """Fit an estimator and show its scores; of a dry run, show what that would take."""
     from graphfilter.fits import baselines_fit, plan_dry_run
-    from graphfilter.run_folder import check_folder, checkpoints, fit_folder, join_fit
+    from graphfilter.run_folder import checkpoints, fit_folder, join_fit
     from graphfilter.runtime import pick_device
 
     quiet = given.quiet
@@ -105,7 +110,6 @@ def run_fit(
         if baselines and not baselines_fit(plan):
             baselines, note = False, "the baselines do not fit in memory: left out."
             plan = replace(plan, notes=(*plan.notes, note))
-    on_first(group, lambda: check_folder(out, overwrite=run.overwrite, resume=run.resume))
     notes = [*plan.notes[len(plan.source.graph.notes) :], *note_division(group, estimator)]
     if run.resume and not checkpoints(out):
         notes.append(f"there is no checkpoint in {out}: starting from the beginning.")

@@ -30,7 +30,7 @@ from graphfilter.models.layers import Draws, Input
 from graphfilter.models.memory import Sizes, Working
 from graphfilter.models.tree_nodes import NEVER
 from graphfilter.operators import Operator
-from graphfilter.runtime import blocks
+from graphfilter.runtime import blocks, capturing
 
 # Rows that are compared with all landmarks at once.
 ROWS = 4096
@@ -108,7 +108,7 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
     _learned: _Learned | None = None
 
     def learn(self, rows: Features, targets: NDArray[Any], weight: Weight, seed: int) -> None:
-        weight = _weights(targets, weight)
+        weight, device = _weights(targets, weight), self.start.device
         chosen = np.arange(len(targets))
         if len(chosen) > self.config.most_landmarks:
             drawn = np.random.default_rng(seed).permutation(chosen)
@@ -119,17 +119,19 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
         wanted = self._wanted(targets)
         mean = weight @ wanted / len(targets)
         among = self._alike(landmarks, landmarks).dense()
-        if len(chosen) == len(targets):
-            fitted = fit_rows(among, wanted - mean, weight)
-        else:
-            kernel = self._alike(sparse, landmarks).dense()
-            fitted = fit_ridge(kernel, among, wanted - mean, weight)
+        every = len(chosen) == len(targets)
+        kernel = among if every else self._alike(sparse, landmarks).dense()
+        with capturing(device):
+            if every:
+                fitted = fit_rows(kernel, wanted - mean, weight, device)
+            else:
+                fitted = fit_ridge(kernel, among, wanted - mean, weight, device)
         sharpness = 1.0
         if targets.ndim == 1:
             sharpness = class_sharpness(mean + fitted.left_out, targets, weight)
         elif targets.dtype == np.bool_:
             sharpness = label_sharpness(mean + fitted.left_out, targets)
-        self._learned = _Learned(chosen, fitted.ridge, sharpness)
+        self._learned = _Learned(chosen, fitted.ridge, sharpness, device)
         self._keep(landmarks, fitted.coefficients, mean, targets)
 
     def refitted(
@@ -147,7 +149,7 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
         mean = weight @ wanted / len(targets)
         system = self._alike(landmarks, landmarks).dense()
         diagonal = self._learned.ridge / weight[chosen].clip(JITTER)
-        coefficients, _ = solve(system, diagonal, wanted[chosen] - mean)
+        coefficients, _ = solve(system, diagonal, wanted[chosen] - mean, self._learned.device)
         made = KernelMachine(self.n_features, self.n_classes, self.config)
         made._learned = self._learned
         made._keep(landmarks, coefficients, mean, targets)
@@ -247,11 +249,15 @@ class _Alike:
 
 @dataclass(frozen=True, eq=False)
 class _Learned:
-    """What a fit chose: which rows are landmarks, the ridge and the sharpness. Not kept on disk."""
+    """What a fit chose: which rows are landmarks, the ridge and the sharpness; where it computed.
+
+    Not kept on disk.
+    """
 
     chosen: NDArray[np.int64]
     ridge: float
     sharpness: float
+    device: torch.device
 
 
 def _weights(targets: NDArray[Any], weight: Weight) -> Array:

@@ -15,13 +15,18 @@ from torch import Tensor
 from graphfilter.errors import check_count, check_number
 from graphfilter.graph import Features, Graph
 from graphfilter.models.base import ModelConfig
+from graphfilter.models.boosting import boost
 from graphfilter.models.fitted import Weight
-from graphfilter.models.memory import GROWN, Sizes, Working
+from graphfilter.models.memory import Sizes, Working
 from graphfilter.models.tree_nodes import NEVER, TREES, TreeNodes, dense, within
+from graphfilter.operators import takes_boosting
 from graphfilter.wording import count
 
 # The most work of boosting: training vertices × columns × classes.
 MOST_BOOSTED = 2 * 10**7
+# Bytes of a training vertex and class while trees grow: logit, gradient, hessian, and the last two
+# once more in the order of a tree's rows.
+BOOSTED = 40
 
 
 @dataclass(frozen=True)
@@ -57,11 +62,13 @@ class TreesConfig(ModelConfig):
         return False
 
     def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
-        return Working(GROWN * sizes.n_train * sizes.n_classes)
+        return Working(BOOSTED * sizes.n_train * sizes.n_classes)
 
 
 class Trees(TreeNodes[TreesConfig], config=TreesConfig):
     """Boosted trees (scikit-learn's ``HistGradientBoosting…``), kept as plain tensors.
+
+    Where it was compiled, :func:`~graphfilter.models.boosting.boost` grows the same trees.
 
     Parameters
     ----------
@@ -132,14 +139,18 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
         if targets.dtype.kind in "fb" and (targets == targets[0]).all():
             return None
         kind = HistGradientBoostingRegressor if of_numbers else HistGradientBoostingClassifier
+        compiled = takes_boosting()
         model = kind(
-            max_iter=self.config.n_rounds,
+            max_iter=1 if compiled else self.config.n_rounds,
             learning_rate=self.config.step,
             l2_regularization=self.config.l2,
             early_stopping=False,
             random_state=seed,
         )
-        return model.fit(columns, targets, sample_weight=weight)
+        model.fit(columns, targets, sample_weight=weight)
+        if compiled:
+            boost(model, columns, targets, weight, self.config.n_rounds)
+        return model
 
     def _take_columns(self, models: Sequence[Any], targets: NDArray[Any]) -> None:
         """Copy the trees of one model per label or number."""

@@ -11,11 +11,19 @@ from graphfilter.operators.channels import (
 )
 from graphfilter.operators.directed import DirectedOperator as DirectedOperator
 from graphfilter.operators.dropout import Drawn as Drawn, draw as draw
-from graphfilter.operators.kernels.choice import make_kernel as make_kernel
+from graphfilter.operators.kernels.choice import (
+    make_kernel as make_kernel,
+    prepare_kernels as prepare_kernels,
+)
 from graphfilter.operators.kernels.factored_matrix import (
     FactoredMatrix as FactoredMatrix,
     as_shared as as_shared,
     made_to_be_kept as made_to_be_kept,
+)
+from graphfilter.operators.kernels.native_boosting import (
+    Grown as Grown,
+    TreeGrower as TreeGrower,
+    takes_boosting as takes_boosting,
 )
 from graphfilter.operators.kernels.native_kernel import NativeKernel as NativeKernel
 from graphfilter.operators.kernels.native_layers import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ class SparseFeatures:
     """A sparse feature matrix X (n, d) that multiplies weights: ``x.project(weight)``.
 
     Only the stored entries are ever touched: by the product, by its gradient (a product with
-    the transpose, stored with it) and by dropout.
+    the transpose, made when it is first needed) and by dropout.
 
     Parameters
     ----------
@@ -64,17 +64,22 @@ class SparseFeatures:
         draw_zeros: bool = False,
     ) -> None:
         check_sparse(matrix, "the features")
-        matrix = sp.csr_array(matrix)
-        numbered = sp.csr_array(
-            (np.arange(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape
-        )
-        transposed = numbered.T.tocsr()
         self.shape: tuple[int, int] = matrix.shape
-        self._order = torch.from_numpy(transposed.data).to(device)
-        transposed.data = matrix.data[transposed.data]
         self._draw_zeros = draw_zeros
-        self.kernel = _kernel(matrix, device, dtype)
-        self._backward = _kernel(transposed, device, dtype)
+        taken = FactoredMatrix.from_scipy(sp.csr_array(matrix), dtype=dtype)
+        self.kernel = make_kernel(taken.to(device), dtype)
+
+    @cached_property
+    @made_to_be_kept
+    def transposed(self) -> tuple[Tensor, ProductKernel]:
+        """The stored entries of X in the order of Xᵀ, and the kernel that multiplies with it."""
+        offsets, columns, values = self.tensors()
+        order = columns.argsort(stable=True)
+        ends = torch.arange(self.shape[1] + 1, dtype=columns.dtype, device=self.device)
+        starts = torch.searchsorted(columns[order], ends).to(offsets.dtype)
+        rows = torch.repeat_interleave(offsets.diff())[order].to(columns.dtype)
+        matrix = FactoredMatrix(starts, rows, self.shape[0], values[order], checked=True)
+        return order, make_kernel(matrix, self.kernel.dtype)
 
     @property
     def values(self) -> Tensor:
@@ -152,7 +157,7 @@ class SparseFeatures:
 
     def product(self, weight: Tensor, values: Tensor | None, *, transposed: bool) -> Tensor:
         """Return X W or XᵀW, outside autograd."""
-        kernel = self._backward if transposed else self.kernel
+        order, kernel = self.transposed if transposed else (None, self.kernel)
         if weight.ndim != 2:
             raise GraphError(
                 f"what features multiply must have rows and columns; got shape {weight.shape}."
@@ -162,8 +167,8 @@ class SparseFeatures:
                 f"values must have one number per stored entry ({len(self.values)}) in each row; "
                 f"got shape {tuple(values.shape)}."
             )
-        if transposed and values is not None:
-            values = values.index_select(1, self._order)
+        if order is not None and values is not None:
+            values = values.index_select(1, order)
         out = weight.new_empty(self.shape[int(transposed)], weight.shape[1])
         return kernel.multiply(weight.contiguous(), out=out, values=values)
 
@@ -198,12 +203,6 @@ class _Encoder(torch.autograd.Function):
         made: list[Kept] = ctx.made
         weights, biases = encode_gradient(made, grad.contiguous(), out, ctx.n_rows, relu=ctx.relu)
         return None, None, None, *weights, *biases
-
-
-def _kernel(matrix: sp.csr_array, device: torch.device | str, dtype: torch.dtype) -> ProductKernel:
-    taken = FactoredMatrix.from_scipy(matrix)
-    assert taken.values is not None
-    return make_kernel(replace(taken, values=taken.values.to(dtype)).to(device), dtype)
 
 
 def to_tensor(

@@ -33,6 +33,7 @@ from graphfilter.runtime.surroundings import (
 from graphfilter.runtime.threads import (
     compiled_threads as compiled_threads,
     prepare_threads as prepare_threads,
+    share_of_threads as share_of_threads,
     thread_limit as thread_limit,
     threads_for as threads_for,
     threads_worth as threads_worth,
@@ -40,7 +41,11 @@ from graphfilter.runtime.threads import (
 )
 
 if TYPE_CHECKING:
-    from graphfilter.runtime.devices import device_title as device_title, pick_device as pick_device
+    from graphfilter.runtime.devices import (
+        capturing as capturing,
+        device_title as device_title,
+        pick_device as pick_device,
+    )
     from graphfilter.runtime.processes import (
         Group as Group,
         alone as alone,
@@ -53,6 +58,7 @@ if TYPE_CHECKING:
 _WITH_TORCH = {
     "Group": "processes",
     "alone": "processes",
+    "capturing": "devices",
     "current": "processes",
     "device_title": "devices",
     "own_torch_state": "torch_state",

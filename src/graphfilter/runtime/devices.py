@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import AbstractContextManager, nullcontext
+
 import torch
 
 from graphfilter.errors import ConfigError
 from graphfilter.runtime.launched import launched
 from graphfilter.runtime.processes import current
+
+_CAPTURING = threading.Lock()
+
+
+def capturing(device: torch.device) -> AbstractContextManager[object]:
+    """Within, no other thread is inside on a GPU.
+
+    What one thread captures there must not contain what another one launches, nor meet one that
+    waits for the whole GPU, as libraries may when they are first used.
+    """
+    return _CAPTURING if device.type == "cuda" else nullcontext()
 
 
 def pick_device(device: str) -> str:

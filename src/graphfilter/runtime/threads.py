@@ -85,11 +85,25 @@ def worker_environment(threads: int) -> Generator[None]:
 def thread_limit() -> int:
     """Return the most threads to use: ``GRAPHFILTER_THREADS``, or the cores there are.
 
-    In a forked child 1: OpenMP's other threads have stayed with its parent.
+    In a forked child 1: OpenMP's other threads have stayed with its parent. At most the share of a
+    Python thread that is inside :func:`share_of_threads`.
     """
     if _forked:
         return 1
-    return _configured() if VARIABLE in os.environ else usable_cores()
+    most = _configured() if VARIABLE in os.environ else usable_cores()
+    share: int | None = getattr(_inside, "share", None)
+    return most if share is None else min(most, share)
+
+
+@contextmanager
+def share_of_threads(n_threads: int) -> Generator[None]:
+    """Within, this Python thread uses at most so many threads: others compute beside it."""
+    before: int | None = getattr(_inside, "share", None)
+    _inside.share = n_threads if before is None else min(before, n_threads)
+    try:
+        yield
+    finally:
+        _inside.share = before
 
 
 @cache

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from graphfilter.errors import ConfigError, DataFileError, ModelFileError
 from graphfilter.graph import say_arcs
@@ -46,10 +46,8 @@ from graphfilter.tables import (
 from graphfilter.version import __version__
 from graphfilter.wording import say_bytes
 
-STAGES_FILE = "stages.json"
-
-
-T = TypeVar("T")
+ASKED_FILE = "asked.json"
+T = TypeVar("T", VertexFacts, "FeatureFacts", PairFacts, EdgeFacts)
 
 
 @dataclass(frozen=True)
@@ -58,17 +56,6 @@ class FeatureFacts:
 
     arrays: dict[str, StoredArray] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Stages:
-    """What is done of a build; ``asked`` is a hash of what was asked for, and of which files."""
-
-    asked: str = ""
-    vertices: VertexFacts | None = None
-    features: FeatureFacts | None = None
-    pairs: PairFacts | None = None
-    edges: EdgeFacts | None = None
 
 
 def build_store(
@@ -185,24 +172,20 @@ class _Build:
 
     def _run(self, allow_missing: bool) -> Header:
         vertices, table = self._open_vertices()
-        facts = self._kept.stages.vertices
-        if facts is None:
-            self._report("understanding columns", 0, 1)
-            facts, encoder = understand_vertices(
-                table, vertices, self._edges, self._columns, self._encoder, self._folder,
-                self._notes,
-            )  # fmt: skip
-            self._kept.keep(vertices=facts)
+        facts = self._kept.once("vertices", VertexFacts, lambda: understand_vertices(
+            table, vertices, self._edges, self._columns, self._encoder, self._folder, self._notes,
+            self._report,
+        ))  # fmt: skip
         encoder = self._encoder or TableEncoder.from_dict(facts.encoder)
-        features = self._kept.once("features", lambda: FeatureFacts(*encode_features(
+        features = self._kept.once("features", FeatureFacts, lambda: FeatureFacts(*encode_features(
             table, encoder, vertices, self._folder, self._scratch, self._report,
         )))  # fmt: skip
-        pairs = self._kept.once("pairs", lambda: number_ends(
+        pairs = self._kept.once("pairs", PairFacts, lambda: number_ends(
             self._edges, facts.edge_roles, vertices, map_names(self._folder, facts.arrays),
             facts.roles["id"], self._scratch, allow_missing=allow_missing, report=self._report,
             n_rows=self._needs.n_edges, keep_rows=self._columns.merge == "last",
         ))  # fmt: skip
-        edges = self._kept.once("edges", lambda: sort_pairs(
+        edges = self._kept.once("edges", EdgeFacts, lambda: sort_pairs(
             pairs, facts.n_vertices, self._scratch, self._folder, directed=self._columns.directed,
             memory=self._memory, report=self._report,
             merge=choose_merge(self._columns, facts.edge_roles.weight),
@@ -261,31 +244,28 @@ class _Build:
 
 
 class Kept:
-    """The stages of a build that are done, on disk; those of another build are removed."""
+    """The stages of a build that are done, a file each; those of another build are removed.
+
+    ``asked`` is a hash of what was asked for, and of which files.
+    """
 
     def __init__(self, scratch: Path, asked: str) -> None:
-        self._file = scratch / STAGES_FILE
-        with suppress(ModelFileError, TypeError):
-            self.stages = convert(Stages, read_checked_json(self._file))
-            if self.stages.asked == asked:
+        self._scratch = scratch
+        with suppress(ModelFileError):
+            if read_checked_json(scratch / ASKED_FILE) == {"asked": asked}:
                 return
         for left in scratch.iterdir():
             shutil.rmtree(left) if left.is_dir() else left.unlink()
-        self.stages = Stages(asked)
-        write_checked_json(self._file, asdict(self.stages))
+        write_checked_json(scratch / ASKED_FILE, {"asked": asked})
 
-    def once(self, stage: str, make: Callable[[], T]) -> T:
+    def once(self, stage: str, kind: type[T], make: Callable[[], T]) -> T:
         """Return what a stage gives; it is made unless that was done before."""
-        found: T | None = getattr(self.stages, stage)
-        if found is None:
-            found = make()
-            self.keep(**{stage: found})
+        file = self._scratch / f"{stage}.json"
+        with suppress(ModelFileError, TypeError):
+            return convert(kind, read_checked_json(file))
+        found = make()
+        write_checked_json(file, asdict(found))
         return found
-
-    def keep(self, **done: Any) -> None:
-        """Remember that stages are done."""
-        self.stages = dataclasses.replace(self.stages, **done)
-        write_checked_json(self._file, asdict(self.stages))
 
 
 def _check_asked(columns: Columns, memory: int) -> None:

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from graphfilter.store.build import FeatureFacts, Kept, building
-from graphfilter.store.edges import sort_pairs
+from graphfilter.store.edges import EdgeFacts, PairFacts, sort_pairs
 from graphfilter.store.engine import check_engine
 from graphfilter.store.folder import check_folder
 from graphfilter.store.header import FORMAT, Header, write_header
@@ -36,10 +36,12 @@ def build_ogb_store(
     folder, raw = check_folder(Path(path), overwrite), OgbFolder(Path(source))
     with building(folder, overwrite) as scratch:
         kept = Kept(scratch, _hash_asked(raw))
-        features = kept.once("features", lambda: FeatureFacts(raw.write_features(folder, report)))
-        facts = kept.once("vertices", lambda: _label_facts(raw, folder))
-        pairs = kept.once("pairs", lambda: raw.write_edges(scratch, report))
-        edges = kept.once("edges", lambda: sort_pairs(
+        features = kept.once("features", FeatureFacts, lambda: FeatureFacts(
+            raw.write_features(folder, report)
+        ))  # fmt: skip
+        facts = kept.once("vertices", VertexFacts, lambda: _label_facts(raw, folder))
+        pairs = kept.once("pairs", PairFacts, lambda: raw.write_edges(scratch, report))
+        edges = kept.once("edges", EdgeFacts, lambda: sort_pairs(
             pairs, raw.n_vertices, scratch, folder, directed=False, memory=memory, report=report,
         ))  # fmt: skip
         stored = features.arrays.get("features")

@@ -128,11 +128,13 @@ def understand_vertices(
     encoder: TableEncoder | None,
     folder: Path,
     notes: list[str],
-) -> tuple[VertexFacts, TableEncoder]:
+    report: Report,
+) -> VertexFacts:
     """Settle roles, ids, labels and encoding; write ids, labels and split to ``folder``.
 
     The same functions decide as for a table in memory, in the same order, and say so in ``notes``.
     """
+    report("understanding columns", 0, 1)
     notes += [*vertices.found, *edges.found]
     own = VertexColumns(vertices, edges, columns, encoder)
     own.settle(table, notes)
@@ -167,10 +169,9 @@ def understand_vertices(
         encoder = own.fit_encoder(table, notes)
     sizes = [[len(s.train), len(s.val), len(s.test)] for s in splits]
     classes = found["classes"].tolist() if "classes" in found else []
-    facts = VertexFacts(
+    return VertexFacts(
         n_vertices, roles, edge_roles, arrays, classes, sizes, encoder.to_dict(), notes
     )
-    return facts, encoder
 
 
 def _write_ids(ids: Any, source: TableSource, folder: Path) -> dict[str, StoredArray]:

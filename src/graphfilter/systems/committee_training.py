@@ -10,13 +10,21 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from concurrent.futures import wait
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
 
 import numpy as np
 
 from graphfilter.errors import ConfigError, GraphFilterError
-from graphfilter.runtime import current, meanwhile, own_torch_state, thread_limit
+from graphfilter.runtime import (
+    current,
+    meanwhile,
+    own_torch_state,
+    share_of_threads,
+    thread_limit,
+)
 from graphfilter.systems.committee import Committee, in_turn
 from graphfilter.systems.committee_member import Member, Standing, beside
 from graphfilter.systems.committee_outcome import CommitteeOutcome, weigh_parts
@@ -144,15 +152,19 @@ class _Training:
             if system.is_fitted and not (self._watch.announce(number) and self._beside):
                 self._beside.append(number)
 
-        def fit(number: int) -> Callable[[], Standings]:
-            return lambda: self._attempt(number, lambda: self._advance(number, until))
+        at_once = max(1, min(len(self._beside), thread_limit() // 2))
+        share = thread_limit() // at_once
+
+        def fit(number: int) -> Standings:
+            with share_of_threads(share):
+                return self._attempt(number, lambda: self._advance(number, until))
 
         def train(number: int) -> Standings:
             return [] if self._present[number].is_fitted else self._advance(number, until)
 
         # What is set for the whole process here is not set back by one thread under the other.
         with warnings.catch_warnings(), own_torch_state(gradients=True):
-            fitted = meanwhile([*map(fit, self._beside)], thread_limit() // 2)
+            fitted = meanwhile([partial(fit, number) for number in self._beside], at_once)
             try:
                 found = self._of_each(train)
                 for number, future in zip(self._beside, fitted, strict=True):
@@ -160,6 +172,8 @@ class _Training:
             finally:
                 for future in fitted:
                     future.cancel()
+                # After an interrupt too: nothing may compute on behind whoever caught it.
+                wait(fitted)
         return found
 
     def _of_each(self, work: Callable[[int], Standings]) -> list[Standings]:

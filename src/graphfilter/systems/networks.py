@@ -178,7 +178,8 @@ def _fit_at_once(request: Request, split: Split, seed: int) -> Outcome:
     prepared, system, weight = request.prepared, request.system, request.class_weight
     started = time.perf_counter()
     seen = prepared.seen_as(system.view)
-    network = system.build(seen.graph, seed)
+    # What computes with torch does so where its empty buffers are; what is learned is kept here.
+    network = system.build(seen.graph, seed).to(prepared.device)
     assert isinstance(network, Fitted)
     rows = rows_of(seen)
     targets = learned_targets(prepared)[split.train]

@@ -22,7 +22,13 @@ from graphfilter.inputs import (
     find_view,
     fix_view,
 )
-from graphfilter.operators import Operator, SparseFeatures, make_operator, to_tensor
+from graphfilter.operators import (
+    Operator,
+    SparseFeatures,
+    make_operator,
+    prepare_kernels,
+    to_tensor,
+)
 from graphfilter.store import kept_hops
 from graphfilter.systems.hops import make_hops
 from graphfilter.training import CLASSIFICATION, Task
@@ -81,6 +87,7 @@ class Prepared:
         """
         if graph.features is None:
             raise GraphError(f"{graph.name} must have features to train on; it has no features.")
+        prepare_kernels(device)
         fitted = isinstance(scaling, FeatureScaler)
         scaler = scaling if fitted else FeatureScaler.fit(graph.features, scaling)
         return cls(graph, scaler, device, task, targets, known=known)

@@ -7,7 +7,6 @@ Python cannot launch as fast as they run.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 
@@ -16,6 +15,7 @@ from torch import Tensor
 
 from graphfilter.models import SideBySide
 from graphfilter.operators import Operator, SparseFeatures
+from graphfilter.runtime import capturing
 from graphfilter.training.division import Division
 from graphfilter.training.run import Run, keep_best
 from graphfilter.training.vertices import Vertices
@@ -68,6 +68,8 @@ class Epoch:
             and first.can_be_replayed(len(runs), operator, x)
         )
         self._replay = _Replay(generators, operator.device) if captured else None
+        if captured and isinstance(x, SparseFeatures):
+            _ = x.transposed  # What is captured must not be the first to ask for it.
 
     def __call__(self) -> None:
         """Train and score every run, and record the result."""
@@ -113,10 +115,6 @@ class Epoch:
         return first(operator, x, generators[0])[:, None]
 
 
-# What one thread captures must not contain what another one launches.
-_CAPTURING = threading.Lock()
-
-
 class _Replay:
     """Runs a function on a GPU: as it is at first, then captured and replayed."""
 
@@ -129,7 +127,7 @@ class _Replay:
 
     def __call__(self, function: Callable[[], Tensor]) -> Tensor:
         if self._graph is None:
-            with _CAPTURING:
+            with capturing(self._stream.device):
                 self._stream.wait_stream(torch.cuda.current_stream())
                 if not self._warm:
                     self._warm = True

@@ -13,6 +13,7 @@ from graphfilter.operators.kernels.gram_kernel import GramKernel, GramMatrix
 from graphfilter.operators.kernels.native_kernel import NativeKernel, native_library
 from graphfilter.operators.kernels.product_kernel import ProductKernel
 from graphfilter.operators.kernels.torch_kernel import TorchKernel
+from graphfilter.runtime import meanwhile
 
 
 def make_kernel(matrix: FactoredMatrix | GramMatrix, dtype: torch.dtype) -> ProductKernel:
@@ -46,14 +47,21 @@ def triton_works(device: torch.device) -> bool:
         return _runs_a_kernel(device)
 
 
+def prepare_kernels(device: str) -> None:
+    """Begin in a thread what the first product on a GPU would wait for."""
+    if torch.device(device).type == "cuda":
+        meanwhile([lambda: triton_works(torch.device(device))])
+
+
 @cache
 def _runs_a_kernel(device: torch.device) -> bool:
     # As features meet hidden columns, so that the kernel is compiled for more than this.
     one = torch.ones(1, 64, dtype=torch.float32, device=device)
     offsets = torch.tensor([0, 1], dtype=torch.int32, device=device)
     try:
-        from graphfilter.operators.kernels.triton_kernel import TritonKernel
+        from graphfilter.operators.kernels.triton_kernel import TritonKernel, make_driver
 
+        make_driver()
         matrix = FactoredMatrix(offsets, offsets[:1].clone(), 1, values=one[0, :1].clone())
         kernel = TritonKernel(matrix, torch.float32)
         kernel.multiply(one, out=torch.empty_like(one))

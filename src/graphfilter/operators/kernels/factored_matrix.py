@@ -68,17 +68,21 @@ class FactoredMatrix:
 
     @classmethod
     @made_to_be_kept
-    def from_scipy(cls, matrix: Any, *, values: bool = True) -> FactoredMatrix:
+    def from_scipy(
+        cls, matrix: Any, *, values: bool = True, dtype: torch.dtype = torch.float64
+    ) -> FactoredMatrix:
         """Take a scipy CSR matrix as A; ``values=False`` says that all its entries are 1."""
         check_sparse(matrix, "a matrix")
         index = index_type(max(matrix.nnz, *matrix.shape))
         if values and not np.isfinite(matrix.data).all():
             raise GraphError("the entries of a matrix must be finite; got NaN or infinity.")
+        plain = matrix.data.dtype == np.float32
+        data = matrix.data if plain else np.asarray(matrix.data, dtype=np.float64)
         return cls(
             torch.tensor(matrix.indptr.astype(index, copy=False)),
             torch.tensor(matrix.indices.astype(index, copy=False)),
             matrix.shape[1],
-            torch.tensor(np.asarray(matrix.data, dtype=np.float64)) if values else None,
+            torch.tensor(data, dtype=dtype) if values else None,
             checked=True,
         )
 

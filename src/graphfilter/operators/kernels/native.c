@@ -93,3 +93,4 @@ INLINE void save_half(uint16_t *to, const lanes *from) {
 #include "native_layers.h"
 #include "native_residual.h"
 #include "native_trees.h"
+#include "native_boosting.h"

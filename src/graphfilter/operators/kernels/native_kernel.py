@@ -52,6 +52,7 @@ _FUNCTIONS = {
     "residual": "cccppppppccnppppcpc",
     "residual_gradient": "cccppppnppppppppcpc",
     "leaves": "cccppppppppc",
+    "grow": "cccppppppnnppppppppc",
 }
 
 

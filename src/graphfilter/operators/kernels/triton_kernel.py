@@ -10,10 +10,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from triton.runtime import cache, driver
 
 from graphfilter.operators.kernels import triton_programs
 from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
 from graphfilter.operators.kernels.product_kernel import ProductKernel, Step, Sums
+from graphfilter.runtime import meanwhile
 
 # Jitted functions are launched by a subscript, which type checkers do not know of.
 _programs: Any = triton_programs
@@ -123,6 +125,10 @@ class TritonKernel(ProductKernel):
             "ENTRIES": warps * min(max(BYTES_AT_A_TIME // row_bytes, 4), 32),
             "num_warps": warps,
         }  # fmt: skip
+        # Programs do not read what stands for an array that is not there. Without it their
+        # arguments would have other types, and for each a C compiler makes what launches them.
+        for given in (finishing, gathering):
+            given.update({name: out for name, value in given.items() if value is None})
         # Triton launches on the current device, whatever device its arguments lie on.
         with torch.cuda.device(out.device) if out.is_cuda else nullcontext():
             self._run(programs, finishing, gathering, flags, sizes)
@@ -153,6 +159,14 @@ class TritonKernel(ProductKernel):
                 partial=partial, long_rows=pieces.rows, first_pieces=pieces.first,
                 **finishing, **flags, **sizes | {"ENTRIES": 32, "num_warps": 4},
             )  # fmt: skip
+
+
+def make_driver() -> None:
+    """Compile Triton's driver, and meanwhile hash Triton itself: its first kernel needs both."""
+    # Older versions have it elsewhere, and hash when they compile.
+    (hashed,) = meanwhile([getattr(cache, "triton_key", str)])
+    driver.active.get_current_target()
+    hashed.result()
 
 
 class _Pieces:
