@@ -106,8 +106,7 @@ STAGES: dict[str, list[Run]] = {
         *protocol(
             ("sgf-cheby-authors", "sgf-cheby-authors-1.5"), (*CITED, *WEB, "chameleon"), "row"
         ),
-        *fixed(("appnp@dropout=0.5", "appnp@alpha=0.2@dropout=0.5"), PRINTED),
-        *fixed(("jknet-dropedge@dropout=0.5",), PRINTED),
+        *fixed(("appnp@alpha=0.2@dropout=0.5", "appnp@alpha=0.5", "appnp@alpha=0.9"), PRINTED),
     ],
     # Minutes each, alone on a GPU.
     "long": [

@@ -85,9 +85,9 @@ SAME_ROW = {
     "gat-pei": "gat",
     "geom-gcn-p": "geom-gcn",
     "geom-gcn-s": "geom-gcn",
-    "appnp@dropout=0.5": "appnp",
     "appnp@alpha=0.2@dropout=0.5": "appnp",
-    "jknet-dropedge@dropout=0.5": "jknet-dropedge",
+    "appnp@alpha=0.5": "appnp",
+    "appnp@alpha=0.9": "appnp",
     "gcnii-loss": "gcnii-authors",
     "gcnii-star": "gcnii-authors",
 }
