@@ -69,8 +69,8 @@ NOTES = (
     "Chameleon, and so has ours. They test the last epoch, long after the least validation loss; "
     "on these two graphs ours is the epoch of the best validation accuracy.",
     "On every dataset: the splits of the committee's table, features scaled as the data ask; empty "
-    "where no ten runs are on record. Where the authors of a peer ran nothing, its setting is ours, "
-    "and its records call it adapted: there GloGNN fails to learn in some runs on Photo.",
+    "where no ten runs are on record. Where the authors of a peer ran nothing, its setting is "
+    "ours: with that one GloGNN fails to learn in some runs on Photo.",
 )
 
 
