@@ -16,7 +16,9 @@ from safetensors.torch import save_file
 from graphfilter import GraphClassifier, SGFClassifier, SGFRegressor
 from graphfilter.data import make_karate
 from graphfilter.errors import ModelFileError
-from graphfilter.filters.config import read_config
+from graphfilter.filters import PowerFilterConfig
+from graphfilter.filters.config import _config_of, read_config
+from graphfilter.models import FilterNetworkConfig
 from graphfilter.storage import read_checked_json, read_tensors, write_checked_json, write_tensors
 from graphfilter.systems import SYSTEMS, committees
 
@@ -122,6 +124,16 @@ def test_member_that_is_not_known_is_refused(
     write_checked_json(tmp_path / FILES[0], config)
     with pytest.raises(ModelFileError, match="do not fit together"):
         GraphClassifier.load(tmp_path)
+
+
+def test_config_that_inherits_from_another_one_does_not_hide_it() -> None:
+    class OwnConfig(FilterNetworkConfig):
+        """A user's, which nothing builds."""
+
+    config = FilterNetworkConfig(filter=PowerFilterConfig(k=3))
+    _config_of.cache_clear()
+    assert read_config(config.describe()) == config
+    assert issubclass(OwnConfig, FilterNetworkConfig)
 
 
 @pytest.mark.parametrize("system", [s for s in SYSTEMS.values() if s.model], ids=lambda s: s.name)

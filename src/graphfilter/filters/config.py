@@ -65,7 +65,8 @@ def read_config(described: Mapping[str, Any]) -> Config:
 
 @cache
 def _config_of(kind: str) -> type[Config]:
-    known = [each for each in _subclasses(Config) if getattr(each, "kind", None) == kind]
+    # Of its own: a config that inherits from another one is of no other kind.
+    known = [each for each in _subclasses(Config) if vars(each).get("kind") == kind]
     if len(known) != 1:
         raise ValueError(f"a config of unknown kind {kind!r}")
     return known[0]
