@@ -172,6 +172,38 @@ def test_uploads_are_read_or_refused_with_reasons(shared_studio, visit, tmp_path
     seen.check()
 
 
+def test_answer_that_comes_after_another_choice_changes_nothing(
+    shared_studio, visit, tmp_path: Path
+) -> None:
+    """Neither its error is shown nor its table read."""
+    for name, content in (("e.csv", EDGES), ("v.csv", VERTICES), ("bad.csv", "not a table")):
+        (tmp_path / name).write_text(content)
+    seen = visit(shared_studio.url)
+    page, held = seen.page, []
+
+    def hold_the_first(route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route("**/api/uploads", hold_the_first)
+    page.locator("#own summary").click()
+    with page.expect_request("**/api/uploads"):
+        page.locator("#edges").set_input_files(tmp_path / "bad.csv")
+    page.locator("#edges").set_input_files(tmp_path / "e.csv")
+    page.locator("#vertices").set_input_files(tmp_path / "v.csv")
+    for role in ("source", "label"):  # the columns of the tables chosen last are offered
+        page.locator(f"#{role}:not([disabled])").wait_for()
+    with page.expect_response("**/api/uploads"):
+        held[0].continue_()
+    page.wait_for_timeout(200)
+    page.locator("#upload").click()
+    page.locator("#train:not([disabled])").wait_for()
+    assert "12 vertices" in page.locator("#graph").inner_text()
+    assert page.locator(".problem:not(:empty)").count() == 0
+
+
 def test_columns_are_chosen_from_those_of_the_tables(shared_studio, visit, tmp_path: Path) -> None:
     ring = "".join(f"{i},v{i},v{(i + 1) % 12}\n" for i in range(12))
     (tmp_path / "e.csv").write_text("key,from_one,to_other\n" + ring)

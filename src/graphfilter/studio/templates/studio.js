@@ -21,6 +21,8 @@ let runs = [];
 let chosen = null;
 const hidden = new Set();
 const sent = {}; // the keys of uploads that were not read yet
+let attempts = 0; // to get a graph: only the answer to the last one counts
+let shown = null; // beside the choice of a graph, before those attempts
 const energies = new Map();
 
 const colour = (run) => RUN_COLOURS[(Number(run.key) - 1) % RUN_COLOURS.length];
@@ -69,6 +71,8 @@ function faint(note) {
 }
 
 function takeGraph(found) {
+  attempts += 1;
+  shown = null;
   graph = found;
   mend("dataset", "upload", "train", ...Object.entries(COLUMNS).flat(2));
   at("graph").replaceChildren(`${found.name}: ${found.size}.`, ...found.notes.map(faint));
@@ -77,16 +81,20 @@ function takeGraph(found) {
 }
 
 async function busy(words, work, placeOf) {
-  const before = [...at("graph").childNodes];
+  const mine = ++attempts;
+  shown ??= [...at("graph").childNodes];
   at("graph").textContent = words;
   at("train").disabled = true;
   try {
-    takeGraph(await work());
+    const found = await work();
+    if (mine === attempts) takeGraph(found);
   } catch (error) {
+    if (mine !== attempts) return;
     // What was found and guessed before the error is often its cause.
     const found = (error.notes ?? []).map(faint);
-    at("graph").replaceChildren(...(graph ? before : ["No graph yet."]), ...found);
+    at("graph").replaceChildren(...(graph ? shown : ["No graph yet."]), ...found);
     at("train").disabled = !graph;
+    shown = null;
     complain(error, error.place ?? placeOf(error.message));
   }
 }
@@ -96,7 +104,10 @@ async function send(id) {
   if (!file) throw Object.assign(new Error(`Choose the file of the ${id} first.`), { place: id });
   const response = await fetch("api/uploads", { method: "POST", body: file,
     headers: { "X-File-Name": encodeURIComponent(file.name) } });
-  sent[id] = (await read(response)).key;
+  const { key } = await read(response);
+  // Another file may have been chosen meanwhile.
+  if (at(id).files[0] === file) sent[id] = key;
+  return key;
 }
 
 // Send a table as soon as it is chosen, and offer its columns.
@@ -104,13 +115,13 @@ async function chooseTable(id) {
   mend("upload", id, ...COLUMNS[id]);
   delete sent[id];
   COLUMNS[id].forEach((role) => offer(role, []));
-  if (!at(id).files[0]) return;
+  const file = at(id).files[0];
+  if (!file) return;
   try {
-    await send(id);
-    const { columns } = await ask(`api/uploads/${sent[id]}`);
-    COLUMNS[id].forEach((role) => offer(role, columns));
+    const { columns } = await ask(`api/uploads/${await send(id)}`);
+    if (at(id).files[0] === file) COLUMNS[id].forEach((role) => offer(role, columns));
   } catch (error) {
-    complain(error, id);
+    if (at(id).files[0] === file) complain(error, id);
   }
 }
 
@@ -140,15 +151,15 @@ function tablePlace(message) {
 function upload() {
   mend("upload", ...Object.entries(COLUMNS).flat(2));
   busy("Reading the tables …", async () => {
+    const asked = {};
     for (const id of Object.keys(COLUMNS)) {
       try {
-        if (!sent[id]) await send(id);
+        asked[id] = sent[id] ?? await send(id);
       } catch (error) {
         error.place = id;
         throw error;
       }
     }
-    const asked = { ...sent };
     Object.values(COLUMNS).flat().forEach((role) => { asked[role] = at(role).value; });
     Object.keys(COLUMNS).forEach((id) => delete sent[id]); // the studio reads each once
     return ask("api/graphs", asked);
