@@ -19,7 +19,7 @@ def use():
 
 if sys.argv[1] == "keep":
     keep_freed_memory()
-for _ in range(5):  # The heap grows where small things lie between the arrays, until all fit.
+for _ in range(10):  # The heap grows where small things lie between the arrays, until all fit.
     use()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 use()
@@ -32,5 +32,4 @@ def test_memory_that_is_freed_is_used_again_without_page_faults() -> None:
     command = [sys.executable, "-c", "import sys\n" + COUNT_FAULTS, "keep"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     # 60 arrays of 1024 pages each, twenty of which are there at a time.
-    # Now and then one of them still finds no place.
-    assert int(done.stdout) < 4 * 1024
+    assert int(done.stdout) < 1024

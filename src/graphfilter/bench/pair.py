@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import torch
-
 from graphfilter.bench.averages import divide_name, train_average
 from graphfilter.bench.new_vertices import train_without
 from graphfilter.bench.protocol import NEW, GraphLoader, draw_split, split_index
@@ -17,7 +15,7 @@ from graphfilter.errors import GraphFilterError
 from graphfilter.graph import Graph
 from graphfilter.metrics import score_parts
 from graphfilter.models import SideBySide
-from graphfilter.runtime import device_title
+from graphfilter.runtime import device_title, is_lost
 from graphfilter.splits import Split
 from graphfilter.systems import (
     Committee,
@@ -339,18 +337,6 @@ def _watch(emit: Emit, pair: Pair) -> Emit:
         raise LostDeviceError(reason, replace(pair, only=frozenset(left)))
 
     return watching
-
-
-def is_lost(device: str | torch.device) -> bool:
-    """Return whether a GPU answers only with an error; free what a failed run held on it."""
-    if torch.device(device).type != "cuda":
-        return False
-    try:
-        torch.cuda.synchronize(device)
-        torch.cuda.empty_cache()
-    except RuntimeError:
-        return True
-    return False
 
 
 def _news(emit: Emit) -> Callable[[Progress], None]:

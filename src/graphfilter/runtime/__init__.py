@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from graphfilter.runtime.devices import (
         capturing as capturing,
         device_title as device_title,
+        is_lost as is_lost,
         pick_device as pick_device,
     )
     from graphfilter.runtime.processes import (
@@ -61,6 +62,7 @@ _WITH_TORCH = {
     "capturing": "devices",
     "current": "processes",
     "device_title": "devices",
+    "is_lost": "devices",
     "own_torch_state": "torch_state",
     "pick_device": "devices",
     "start": "processes",

@@ -23,6 +23,18 @@ def capturing(device: torch.device) -> AbstractContextManager[object]:
     return _CAPTURING if device.type == "cuda" else nullcontext()
 
 
+def is_lost(device: str | torch.device) -> bool:
+    """Return whether a GPU answers only with an error; free what a failed run held on it."""
+    if torch.device(device).type != "cuda":
+        return False
+    try:
+        torch.cuda.synchronize(device)
+        torch.cuda.empty_cache()
+    except RuntimeError:
+        return True
+    return False
+
+
 def pick_device(device: str) -> str:
     """Return the device to compute on; 'auto' takes a GPU where there is one."""
     n_gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
