@@ -97,7 +97,6 @@ STAGES: dict[str, list[Run]] = {
         *protocol(
             ("graphsage@monitor=roc_auc", "gcnii@monitor=roc_auc"), ("minesweeper", "tolokers")
         ),
-        *protocol(("committee@monitor=roc_auc",), BY_AUC),
     ],
     "paper": [
         *protocol(("sgf-authors@dropout=0.5",), ("photo_lcc", "computers_lcc", "pubmed"), "none"),

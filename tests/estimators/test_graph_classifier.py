@@ -50,7 +50,7 @@ def test_weights_are_shares_of_the_members(fitted: GraphClassifier) -> None:
 
 
 def test_notes_of_members_are_those_of_all_that_were_trained(fitted: GraphClassifier) -> None:
-    assert len(fitted.member_notes_) == 9
+    assert len(fitted.member_notes_) == 11
     assert sum(note.share for note in fitted.member_notes_) == pytest.approx(1)
     assert list(fitted.absent_.values()) == ["edges have neither directions nor types"]
 

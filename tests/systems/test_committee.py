@@ -18,7 +18,9 @@ from graphfilter.models import (
     Forest,
     ForestConfig,
     KernelConfig,
+    MixedConfig,
     ModelConfig,
+    NormedConfig,
     ResidualConfig,
     TreesConfig,
 )
@@ -78,9 +80,9 @@ def test_committee_answers_with_probabilities_of_all_its_members() -> None:
     outcome = train(short())
     present = [m.name for m in COMMITTEE.members_for(GRAPH, 40)]
     assert [part.system.name for part in outcome.parts] == present
-    assert len(present) == 9
+    assert len(present) == 11
     np.testing.assert_allclose(outcome.probabilities.sum(axis=1), 1)
-    assert outcome.n_epochs == 6 * 4
+    assert outcome.n_epochs == 8 * 4
     said = log_probabilities([part.probabilities for part in outcome.parts])
     np.testing.assert_allclose(outcome.pool.answer(said), outcome.probabilities, atol=1e-9)
 
@@ -99,7 +101,7 @@ def test_committee_without_members_is_that_of_the_others() -> None:
 def test_elsewhere_members_that_know_the_vertices_have_no_weight() -> None:
     outcome = train(short())
     kept = np.array([part.system.keeps_graph for part in outcome.parts])
-    assert kept.sum() == 3
+    assert kept.sum() == 4
     assert (outcome.elsewhere.weights[kept] == 0).all()
     assert outcome.elsewhere.weights.sum() > 0
 
@@ -571,7 +573,7 @@ def test_filter_stands_aside_for_channels_where_edges_have_directions() -> None:
         names = [system.name for system in COMMITTEE.members_for(graph, 40)]
         assert present in names
         assert absent not in names
-        assert len(names) == 9
+        assert len(names) == 11
 
 
 def test_members_are_absent_where_they_would_cost_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -601,6 +603,50 @@ def test_trees_see_compressed_features_where_they_are_many() -> None:
     assert (many.view, many.model) == ("compressed averages", ForestConfig())
 
 
+def test_network_with_batch_norms_is_as_deep_as_the_graph_is_wide() -> None:
+    side = 40
+    grid = [(v, v + 1) for v in range(side**2) if (v + 1) % side]
+    grid += [(v, v + side) for v in range(side * (side - 1))]
+    rng = np.random.default_rng(0)
+    features, labels = rng.random((side**2, 3)), rng.integers(0, 2, side**2)
+    wide = Graph.from_edges(grid, features=features, labels=labels)
+    depths = []
+    for graph in (GRAPH, wide):
+        (member,) = (m for m in COMMITTEE.members_for(graph, 40) if m.name == "normed")
+        assert isinstance(member.model, NormedConfig)
+        depths.append((member.model.n_layers, member.model.dropout))
+    assert depths == [(6, 0.3), (12, 0.2)]
+
+
+def test_mixed_network_knows_which_of_its_columns_are_links() -> None:
+    directed = Graph.from_edges(
+        GRAPH.edges, 80, features=GRAPH.features, labels=GRAPH.labels, directed=True
+    )
+    for graph, n_links in ((GRAPH, 80), (directed, 160)):
+        (member,) = (m for m in COMMITTEE.members_for(graph, 40) if m.name == "mixed")
+        assert isinstance(member.model, MixedConfig)
+        assert member.model.n_links == n_links
+        seen = Prepared.of(graph).seen_as(member.view).graph
+        assert seen.n_features == graph.n_features + n_links
+
+
+def test_small_graphs_choose_epochs_by_loss_unless_told_otherwise() -> None:
+    small, large = (
+        make_csbm(n, mean_degree=4, n_features=2, frequency=1.0, seed=0) for n in (1000, 1001)
+    )
+
+    def monitors(name: str, graph: Graph) -> set[str]:
+        committee = get_system(name)
+        assert isinstance(committee, Committee)
+        return {member.config.monitor for member in committee.members_for(graph, 40)}
+
+    assert monitors("committee", small) == {"loss"}
+    assert monitors("committee", large) == {"accuracy"}
+    assert monitors("committee@monitor=accuracy", small) == {"accuracy"}
+    assert monitors("committee-low", small) == {"accuracy"}
+    assert get_system("committee").describe()["loss_up_to"] == 1000
+
+
 def test_decay_shrinks_as_labels_grow() -> None:
     def decay(name: str, n_train: int) -> float:
         found = {s.name: s for s in COMMITTEE.members_for(GRAPH, n_train)}
@@ -628,11 +674,11 @@ def test_prior_favours_low_pass_members_where_labels_are_surely_low() -> None:
     for name, graph in (("low", low), ("high", high)):
         shares[name] = prior_weights(systems, graph, stratified(graph.labels, 0))
         assert shares[name].sum() == pytest.approx(1)
-    np.testing.assert_allclose(shares["high"], 1 / 9)
+    np.testing.assert_allclose(shares["high"], 1 / len(systems))
     assert shares["low"][smooth] > 0.5
     unknown = replace(low, labels=np.random.default_rng(0).integers(0, 2, 600))
     np.testing.assert_allclose(
-        prior_weights(systems, unknown, stratified(unknown.labels, 0)), 1 / 9, atol=1e-3
+        prior_weights(systems, unknown, stratified(unknown.labels, 0)), 1 / len(systems), atol=1e-3
     )
     few = stratified(low.labels, 0, (0.01, 0.01, 0.98))
     assert prior_weights(systems, low, few)[smooth] < shares["low"][smooth]
@@ -651,7 +697,7 @@ def test_prior_is_sure_by_twice_the_probability_less_one(
     monkeypatch.setattr(prior, "estimate_label_frequency", lambda *_: Estimate)
     systems = list(COMMITTEE.members_for(GRAPH, 40))
     smooth = np.array([system.name == "smooth" for system in systems])
-    wanted = np.where(smooth, 1 + prior.FAVOUR * belief, 1.0)
+    wanted = np.where(smooth, 1 + len(smooth) * belief, 1.0)
     found = prior_weights(systems, GRAPH, SPLIT)
     np.testing.assert_allclose(found, wanted / wanted.sum(), atol=1e-4)
 

@@ -69,7 +69,7 @@ def test_there_is_a_pool_for_every_share_in_which_all_may_be_heard(
         assert pool.weights.max() > 0
     knows = np.array([part.system.recognises for part in outcome.parts])
     assert {part.system.name for part in outcome.parts if part.system.recognises} == {
-        "alike", "places", "filtered-links", "trees",
+        "alike", "places", "filtered-links", "mixed", "trees",
     }  # fmt: skip
     keeps = np.array([part.system.keeps_graph for part in outcome.parts])
     assert not outcome.elsewhere.weights[keeps].any()

@@ -90,7 +90,9 @@ NAMES = [
     "only-alike",
     "only-places",
     "only-deep",
+    "only-normed",
     "only-hops",
+    "only-mixed",
     "only-trees",
 ]
 

@@ -259,7 +259,9 @@ def _channels(estimator: EstimatorState) -> list[str]:
     return list(first.channels) if isinstance(first, ChannelNetwork) else []
 
 
-_COUNTS = ("n_features", "n_members", "n_layers", "n_hops", "hidden_size", "degree")
+_COUNTS = (
+    "n_features", "n_members", "n_layers", "n_hops", "n_links", "hidden_size", "degree",
+)  # fmt: skip
 
 
 def _check_counts(settings: Mapping[str, Any], stored: int) -> None:

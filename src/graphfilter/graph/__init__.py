@@ -20,5 +20,6 @@ from graphfilter.graph.links import align_arcs as align_arcs
 from graphfilter.graph.merging import check_merge as check_merge, reduce_repeats as reduce_repeats
 from graphfilter.graph.names import holds_names as holds_names
 from graphfilter.graph.notes import say_arcs as say_arcs
+from graphfilter.graph.reach import is_wide as is_wide
 from graphfilter.graph.sparse_checks import check_sparse as check_sparse
 from graphfilter.tables import Features as Features

@@ -32,7 +32,9 @@ from graphfilter.models.memory import (
     Sizes as Sizes,
     Working as Working,
 )
+from graphfilter.models.mixed import MixedConfig, MixedNetwork
 from graphfilter.models.network import DropoutOn as DropoutOn, FilterNetwork, FilterNetworkConfig
+from graphfilter.models.normed import NormedConfig, NormedNetwork
 from graphfilter.models.peers.acm_gcn import ACMGCN, ACMGCNConfig
 from graphfilter.models.peers.ap_gcn import APGCN, APGCNConfig
 from graphfilter.models.peers.arma import ARMA, ARMAConfig
@@ -125,9 +127,13 @@ __all__ = [
     "Linear",
     "MixHop",
     "MixHopConfig",
+    "MixedConfig",
+    "MixedNetwork",
     "ModelConfig",
     "NLGNNConfig",
     "Network",
+    "NormedConfig",
+    "NormedNetwork",
     "ResidualConfig",
     "ResidualNetwork",
     "SideBySide",

@@ -66,6 +66,7 @@ class SparseFeatures:
         check_sparse(matrix, "the features")
         self.shape: tuple[int, int] = matrix.shape
         self._draw_zeros = draw_zeros
+        self._parted: dict[int, tuple[SparseFeatures, SparseFeatures]] = {}
         taken = FactoredMatrix.from_scipy(sp.csr_array(matrix), dtype=dtype)
         self.kernel = make_kernel(taken.to(device), dtype)
 
@@ -80,6 +81,21 @@ class SparseFeatures:
         rows = torch.repeat_interleave(offsets.diff())[order].to(columns.dtype)
         matrix = FactoredMatrix(starts, rows, self.shape[0], values[order], checked=True)
         return order, make_kernel(matrix, self.kernel.dtype)
+
+    def parted(self, n_last: int) -> tuple[SparseFeatures, SparseFeatures]:
+        """Return all but the last columns, and those; made once."""
+        if n_last not in self._parted:
+            columns, first = self.to_scipy().tocsc(), self.shape[1] - n_last
+            self._parted[n_last] = tuple(
+                SparseFeatures(
+                    sp.csr_array(part),
+                    device=self.device,
+                    dtype=self.kernel.dtype,
+                    draw_zeros=self._draw_zeros,
+                )
+                for part in (columns[:, :first], columns[:, first:])
+            )  # pyright: ignore[reportArgumentType]
+        return self._parted[n_last]
 
     @property
     def values(self) -> Tensor:

@@ -16,12 +16,15 @@ from graphfilter.models import (
     FilterNetworkConfig,
     ForestConfig,
     KernelConfig,
+    MixedConfig,
     ModelConfig,
+    NormedConfig,
     ResidualConfig,
     TreesConfig,
     WeightedHopsConfig,
 )
 from graphfilter.systems.committee import Committee
+from graphfilter.systems.later_systems import BY_RANK
 from graphfilter.systems.system import PAPER, System
 
 # Four times the paper's learning rate: the same validation loss in a third of the epochs.
@@ -29,6 +32,8 @@ _CONFIG = replace(PAPER, patience=120, learning_rate=0.01)
 _SLOW = replace(_CONFIG, learning_rate=PAPER.learning_rate)
 # Epochs after which networks are judged: the fewest that are fair, then twice as many each time.
 ROUNDS = (30, 60, 120, 240, 480, 960)
+# Vertices of graphs whose validation vertices are too few to judge by accuracy, or early.
+SMALL = 1000
 
 
 def _filtered(filter: FilterConfig, **options: Any) -> FilterNetworkConfig:
@@ -80,6 +85,20 @@ HOPS = _member(
     WeightedHopsConfig(),
     config=replace(_CONFIG, learning_rate=0.04, weight_decay=1e-3),
 )
+NORMED = _member(
+    "normed",
+    "network with batch norms",
+    NormedConfig(),
+    operator="augmented_adjacency",
+    config=replace(_CONFIG, weight_decay=0.0, patience_share=0.5),
+)
+MIXED = _member(
+    "mixed",
+    "low and high frequencies, features and links, mixed by each vertex",
+    MixedConfig(),
+    operator="augmented_adjacency",
+    view="unit+links",
+)
 TREES = _member(
     "trees", "trees on features and neighbours' averages", TreesConfig(), view="averages"
 )
@@ -90,11 +109,16 @@ COMMITTEE = Committee(
     "Committee of filters",
     None,
     setting="own",
-    members=(FEATURES, FILTER, CHANNELS, SMOOTH, FILTERED_LINKS, ALIKE, PLACES, DEEP, HOPS, TREES),
+    members=(
+        FEATURES, FILTER, CHANNELS, SMOOTH, FILTERED_LINKS, ALIKE, PLACES, DEEP, NORMED, HOPS,
+        MIXED, TREES,
+    ),
     rounds=ROUNDS,
-    rounds_above=1000,
+    rounds_above=SMALL,
     least_patience=40,
-)
+    loss_up_to=SMALL,
+    datasets=BY_RANK,
+)  # fmt: skip
 # With few members there is nothing to stop early: each is trained at the paper's pace.
 QUICK = replace(
     COMMITTEE,
@@ -103,6 +127,7 @@ QUICK = replace(
     members=tuple(replace(m, config=_SLOW) for m in (FEATURES, FILTER, CHANNELS, PLACES)),
     rounds=(),
     least_patience=None,
+    loss_up_to=0,
 )
 
 # Each member by itself, trained as in the committee: its decay, its seeds, its temperature.
@@ -124,7 +149,7 @@ THOROUGH = replace(
     members=(
         *(
             replace(member, model=replace(member.model, hidden_size=128))
-            if isinstance(member.model, FilterNetworkConfig | ResidualConfig)
+            if isinstance(member.model, FilterNetworkConfig | ResidualConfig | NormedConfig)
             else member
             for member in COMMITTEE.members
         ),
@@ -138,7 +163,11 @@ COMMITTEES = (COMMITTEE, QUICK, THOROUGH, *ALONE)
 # What members look at, in words.
 GROUPS: dict[str, tuple[str, ...]] = {
     "features alone": (FEATURES.name,),
-    "neighbours": (FILTER.name, CHANNELS.name, SMOOTH.name, DEEP.name, HOPS.name, WIDE.name),
-    "who is connected to whom": (FILTERED_LINKS.name, ALIKE.name, PLACES.name),
+    "neighbours": tuple(
+        member.name for member in (FILTER, CHANNELS, SMOOTH, DEEP, NORMED, HOPS, WIDE)
+    ),
+    "who is connected to whom": tuple(
+        member.name for member in (FILTERED_LINKS, ALIKE, PLACES, MIXED)
+    ),
     "trees": (TREES.name,),
 }

@@ -17,20 +17,18 @@ from graphfilter.systems.system import System
 
 # Labels below this frequency are low: those that have nothing to do with the edges are near 1.
 LOW = 0.7
-# How much more is believed of a low-pass member where labels are surely of low frequency.
-FAVOUR = 8.0
 
 
 def prior_weights(systems: Sequence[System], graph: Graph, split: Split) -> NDArray[np.float64]:
     """Return a prior share for each system: equal, but for low-pass ones where labels say so.
 
     The frequency of the labels is estimated from those that are known, without bias
-    (Proposition 3, corrected). Where it is surely low, low-pass members are believed more; where
-    it is not, or labels are too few to say, all alike.
+    (Proposition 3, corrected). Where it is surely low, a low-pass member is believed as much as
+    all others together; where it is not, or labels are too few to say, all alike.
     """
     smooth = np.array([_is_low_pass(system) for system in systems])
     belief = _low_frequency(graph, split) if smooth.any() else 0.0
-    weights = np.where(smooth, 1 + FAVOUR * belief, 1.0)
+    weights = np.where(smooth, 1 + len(systems) * belief, 1.0)
     return weights / weights.sum()
 
 
