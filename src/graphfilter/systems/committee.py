@@ -23,8 +23,8 @@ PATIENCE_OF_FEW = 9000
 # On small graphs chance in training matters, and time does not: each member is trained from
 # several seeds, so many that their vertices add up to this.
 REPEATED_VERTICES, MOST_REPEATS = 8000, 5
-# Layers of a network with batch norms on a wide graph, where as many as it has see little of it, and
-# its dropout: each layer of more drops less.
+# Layers of a network with batch norms on a wide graph, of which fewer would see little, and its
+# dropout: each layer of more drops less.
 LAYERS_OF_WIDE, DROPOUT_OF_WIDE = 12, 0.2
 
 _SHARED = ("max_epochs", "patience", "monitor")
