@@ -80,9 +80,17 @@ def test_it_serves_another_graph() -> None:
     assert made.shape == (20, 2)
 
 
-def test_it_is_left_out_where_an_epoch_would_hold_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert NormedConfig().skip_reason(GRAPH, 20) is None
+def test_it_is_left_out_where_vertices_are_too_few_or_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    few, enough = (
+        make_csbm(n, mean_degree=4, n_features=2, frequency=1.0, seed=0) for n in (499, 500)
+    )
+    assert NormedConfig().skip_reason(few, 20) == (
+        "it needs at least 500 vertices for its batch norms"
+    )
+    assert NormedConfig().skip_reason(enough, 20) is None
     monkeypatch.setattr("graphfilter.models.normed.MOST_HELD", 10)
-    assert NormedConfig().skip_reason(GRAPH, 20) == (
-        "30 vertices are too many for a network with batch norms"
+    assert NormedConfig().skip_reason(enough, 20) == (
+        "500 vertices are too many for a network with batch norms"
     )

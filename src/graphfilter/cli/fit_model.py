@@ -43,7 +43,7 @@ class TrainingOptions:
 
     model: str | None = option_field(
         None,
-        "Model: committee (up to eleven models, weighted on validation vertices), committee-low "
+        "Model: committee (up to ten models, weighted on validation vertices), committee-low "
         "(its three cheapest), committee-high (wider, more seeds), sgf (the paper's filter) or "
         "any of graphfilter bench models, also in another setting: gcnii@n_layers=8.",
         "NAME",

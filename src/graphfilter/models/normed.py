@@ -20,6 +20,8 @@ EPSILON = 1e-5
 MOMENTUM = 0.1
 # Bytes of each vertex and column that are held in each layer while it is trained.
 HELD = 28
+# Of fewer vertices a column's mean and deviation say too little (Texas, Cornell).
+LEAST_VERTICES = 500
 # The most bytes that are held: beyond, an epoch takes too long for what the network adds.
 MOST_HELD = 4 * 2**30
 
@@ -31,6 +33,8 @@ class NormedConfig(DeepConfig):
     dropout: float = 0.3
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
+        if graph.n_vertices < LEAST_VERTICES:
+            return f"it needs at least {LEAST_VERTICES} vertices for its batch norms"
         if HELD * graph.n_vertices * self.hidden_size * self.n_layers > MOST_HELD:
             return f"{graph.n_vertices:,} vertices are too many for a network with batch norms"
         return None
