@@ -417,10 +417,10 @@ def test_kernels_are_compiled_once_for_graphs_and_runs_of_several_sizes(
     steps = [Step(1.0, 0.0, 0.0)] * 3
     for n, runs in [(14, 3), (15, 4), (40, 3)]:
         matrix = matrix_of("adjacency", star_and_ring(n))
-        x = torch.zeros(matrix.shape[0], runs, 64)
+        x = torch.zeros(matrix.shape[0], runs, 64, device=WHERE)
         for against in (None, x):
             make_triton(matrix, torch.float32).apply_recurrence(
-                x.to(WHERE), torch.zeros(4, runs, device=WHERE), steps, against
+                x, torch.zeros(4, runs, device=WHERE), steps, against
             )
     names = sorted(str(name) for name, *_ in launches.seen)
     assert names == ["finish_long_rows"] * 2 + ["rows_and_pieces"] * 2

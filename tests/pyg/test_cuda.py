@@ -50,7 +50,8 @@ def test_layer_on_a_gpu_equals_plain_message_passing(
         (y * target[:, :12]).sum().backward()
         grads = [p.grad.clone() for p in (own, *conv.parameters()) if p.grad is not None]
         found.append([y.detach(), *grads])
-    tolerance = 5e-6 if dtype == torch.float32 else 1e-11
+    # The peer adds in any order, and a coefficient's gradient is a sum over all vertices.
+    tolerance = 3e-5 if dtype == torch.float32 else 1e-11
     for got, expected in zip(*found, strict=True):
         scale = max(float(expected.abs().max()), 1.0)
         assert float((got - expected).abs().max()) <= tolerance * scale
