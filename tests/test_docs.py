@@ -33,8 +33,8 @@ def test_commands_and_code_of_the_pages_run_one_after_another(
     monkeypatch.setattr(committee, "MOST_REPEATS", 1)
     monkeypatch.setattr(
         committee.Committee,
-        "_for_labels",
-        lambda self, member, _: replace(member.config, max_epochs=5),
+        "_config",
+        lambda self, member, *_: replace(member.config, max_epochs=5),
     )
     for page in PAGES:
         commands = [

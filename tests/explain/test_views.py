@@ -32,7 +32,9 @@ def explain(graph: Graph, view: str, name: str = "mlp"):
     return member, parts[0], float(np.log(p[0] / p[1]))
 
 
-@pytest.mark.parametrize("view", ["features", "unit", "averages", "links", "unit+links"])
+@pytest.mark.parametrize(
+    "view", ["features", "unit", "averages", "links", "unit+links", "features+links"]
+)
 def test_parts_of_every_view_sum_to_the_score(graph: Graph, view: str) -> None:
     member, parts, score = explain(graph, view)
     assert parts.score == pytest.approx(score, abs=1e-4)

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError
 from graphfilter.graph import Graph
+from graphfilter.inputs import Known
 from graphfilter.inputs.singular import MOST_PLACES, basis_of
 from graphfilter.inputs.views import (
     VIEWS,
@@ -72,6 +73,20 @@ def test_own_gaps_are_shown_to_trees_and_filled_in_for_neighbours(scale: float) 
 def test_averages_are_left_out_where_columns_are_many() -> None:
     assert PATH.features is not None
     assert averages(PATH, PATH.features, most_columns=5).shape == (4, 2 + 1 + 2)
+
+
+def test_features_and_links_are_as_they_are_known_vertices_by_their_old_numbers() -> None:
+    features = np.arange(8, dtype=np.float32).reshape(4, 2)
+    made = dense(fix_view(PATH, "features+links", {})(features))
+    np.testing.assert_array_equal(made, np.hstack([features, PATH.adjacency.toarray()]))
+    known = Known(np.array([2, 0, -1, 1]), 3)
+    grown = dense(fix_view(PATH, "features+links", {}, known)(features))
+    expected = np.zeros((4, 3))
+    for v, u in PATH.edges.tolist():
+        for one, other in ((v, u), (u, v)):
+            if known.numbers[other] >= 0:
+                expected[one, known.numbers[other]] = 1
+    np.testing.assert_array_equal(grown, np.hstack([features, expected]))
 
 
 def test_links_say_who_is_connected_to_whom_in_one_step_and_two() -> None:

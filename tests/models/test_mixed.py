@@ -27,7 +27,8 @@ def layer_of(
     layer: torch.nn.Module, hidden: torch.Tensor, links: torch.Tensor | None
 ) -> torch.Tensor:
     """Return one layer vertex by vertex, as its equation reads."""
-    dense = augmented_adjacency(GRAPH) @ torch.eye(30)
+    dense = torch.eye(30) + LINKS
+    dense = dense / dense.sum(1, keepdim=True)
     low, high, own = (hidden @ part for part in layer.weight.chunk(3, dim=1))  # pyright: ignore
     channels = [dense @ low, high - dense @ high, own]
     if links is not None:

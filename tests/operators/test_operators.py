@@ -67,6 +67,27 @@ def test_operator_is_symmetric_with_its_spectrum_in_its_interval(
     assert operator.radius >= np.abs(eigenvalues).max() - 1e-12
 
 
+@pytest.mark.parametrize("kind", ["adjacency", "augmented_adjacency"])
+def test_averages_are_those_of_neighbours(kind: str, small_graph: Graph) -> None:
+    """Of a vertex alone, where it has none."""
+    operator = make_operator(kind, small_graph, dtype=torch.float64)
+    isolated = np.diag((small_graph.degrees == 0).astype(float))
+    added = np.eye(operator.n) if kind == "augmented_adjacency" else isolated
+    counted = small_graph.adjacency.toarray() + added
+    x = random_columns(operator.n, 6).requires_grad_()
+    expected = torch.tensor(counted / counted.sum(axis=1, keepdims=True)) @ x
+    for shape in [(-1, 6), (-1, 2, 3)]:
+        made = operator.average(x.view(shape))
+        torch.testing.assert_close(made.reshape(-1, 6), expected, atol=1e-12, rtol=0)
+    assert torch.autograd.gradcheck(operator.average, (x,))
+
+
+def test_operators_without_scales_average_as_they_multiply(small_graph: Graph) -> None:
+    operator = Operator(small_graph.adjacency, (-9.0, 9.0), "plain", dtype=torch.float64)
+    x = random_columns(operator.n, 2)
+    torch.testing.assert_close(operator.average(x), operator @ x)
+
+
 def test_adjacency_is_identity_minus_laplacian(small_graph: Graph) -> None:
     total = adjacency(small_graph).matrix + laplacian(small_graph).matrix
     np.testing.assert_allclose(total.toarray(), np.eye(small_graph.n_vertices), atol=1e-15)

@@ -213,7 +213,8 @@ def test_committee_on_record_is_todays() -> None:
     records = read_target_records(RESULTS, "committee")
     for name in ("committee", "committee-low"):
         own = [r for r in records if r.model == name]
-        assert all(r.network == get_system(name).describe() for r in own)
+        todays = {d: get_system(name).for_dataset(d).describe() for d in committee_table.DATASETS}
+        assert all(r.network == todays[r.dataset] for r in own)
         counts = Counter((r.dataset, r.split_rule) for r in own)
         assert counts == dict.fromkeys(committee_table.DATASETS.items(), 10)
 

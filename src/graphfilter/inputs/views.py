@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from graphfilter.errors import check_name
 from graphfilter.graph import Graph, index_type
 from graphfilter.inputs.known import Known, averaging
-from graphfilter.inputs.links import link_features
+from graphfilter.inputs.links import halves, link_features
 from graphfilter.inputs.places import find_positions, fix_positions
 from graphfilter.inputs.singular import basis_of
 from graphfilter.tables import Features, with_gaps
@@ -207,6 +207,11 @@ def _unit_and_links(graph: Graph, _: Found, known: Known | None) -> Make:
     return lambda features: beside(unit_rows(features), links)
 
 
+def _features_and_links(graph: Graph, _: Found, known: Known | None) -> Make:
+    links = sp.csr_array(sp.hstack(halves(graph, known)), dtype=np.float32)
+    return lambda features: beside(features, links)
+
+
 def _averages(graph: Graph, found: Found, known: Known | None) -> Make:
     return lambda features: averages(graph, features, found=found, known=known)
 
@@ -230,4 +235,5 @@ VIEWS: dict[str, View] = {
     "places": View(fix_positions, find_positions, keeps_graph=True, recognises=True),
     "links": View(_two_steps, keeps_graph=True, reads_features=False),
     "unit+links": View(_unit_and_links, keeps_graph=True, recognises=True),
+    "features+links": View(_features_and_links, keeps_graph=True, recognises=True),
 }

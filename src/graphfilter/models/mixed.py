@@ -35,6 +35,7 @@ class MixedConfig(ModelConfig):
 
     may_be_zero: ClassVar[tuple[str, ...]] = ("n_links",)
 
+    dropout: float = 0.2
     hidden_size: int = 64
     n_links: int = 0
 
@@ -66,13 +67,14 @@ class MixedNetwork(SizedNetwork[MixedConfig], SideBySide[MixedConfig], config=Mi
     r"""Two layers, in each of which every vertex weighs four channels for itself.
 
     .. math:: H' = \sum_c \mathrm{diag}(\alpha_c) H_c, \qquad
-              H_L = \mathrm{relu}(P H W_L), \; H_H = \mathrm{relu}((I - P) H W_H), \;
+              H_L = \mathrm{relu}(M H W_L), \; H_H = \mathrm{relu}((I - M) H W_H), \;
               H_I = \mathrm{relu}(H W_I), \; H_S = \mathrm{relu}(A W_S)
 
     with :math:`\alpha = \mathrm{softmax}(\sigma([H_c w_c]_c) V / C)` for each vertex over its C
-    channels. The form of ACM-GCN+ (Luan et al. 2022) on any operator; the links A are columns
-    beside the features, so that the network serves a graph that has grown. Without them there are
-    three channels, and the sum is multiplied by 3.
+    channels; M takes averages (:meth:`~graphfilter.operators.Operator.average`). The form of
+    ACM-GCN+ (Luan et al. 2022); the links A are columns beside the features, so that the network
+    serves a graph that has grown. Without them there are three channels, and the sum is multiplied
+    by 3.
 
     Shapes
     ------
@@ -118,7 +120,7 @@ class MixedNetwork(SizedNetwork[MixedConfig], SideBySide[MixedConfig], config=Mi
         """Apply R layers to the columns of each, or to features that all share."""
         made = linear_side_by_side(_weights(layers, "weight"), x, self.rate, generators)
         width = made.shape[2] // 3
-        spread = operator @ made[:, :, : 2 * width].contiguous()
+        spread = operator.average(made[:, :, : 2 * width])
         low, high, own = (
             spread[:, :, :width],
             made[:, :, width : 2 * width],

@@ -157,6 +157,18 @@ class Operator:
         flat = x.reshape(self.n, -1)
         return _Product.apply(flat, self).reshape(x.shape)
 
+    def average(self, x: Tensor) -> Tensor:
+        """Return the averages that P = S A S is similar to, S P S⁻¹ x; differentiable.
+
+        Of the augmented adjacency the mean of each vertex and its neighbours, of the adjacency that
+        of its neighbours. Other operators have no such scales, and give P x.
+        """
+        scale = self.factors()[0].scale
+        if scale is None:
+            return self @ x
+        scale = scale.to(x.dtype).view(-1, *(1,) * (x.ndim - 1))
+        return scale * (self @ (x / scale))
+
     def multiply(self, x: Tensor, *, out: Tensor, scale: float = 1.0, keep: float = 0.0) -> Tensor:
         """Write ``scale * (self @ x) + keep * out`` to ``out``, outside autograd.
 

@@ -97,7 +97,7 @@ MIXED = _member(
     "low and high frequencies, features and links, mixed by each vertex",
     MixedConfig(),
     operator="augmented_adjacency",
-    view="unit+links",
+    view="features+links",
 )
 TREES = _member(
     "trees", "trees on features and neighbours' averages", TreesConfig(), view="averages"

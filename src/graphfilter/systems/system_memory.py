@@ -89,7 +89,7 @@ def _features(system: System, sizes: Sizes) -> int:
     values = own or n * d
     if system.view == "unit":
         return plain + (SPARSE_VALUE * own if own else 12 * n * d)
-    if system.view == "unit+links":
+    if system.view in ("unit+links", "features+links"):
         return plain + SPARSE_VALUE * (values + sizes.n_entries)
     if system.view in (AVERAGES, COMPRESSED_AVERAGES):
         if system.view == COMPRESSED_AVERAGES and d > MOST_AVERAGED:
