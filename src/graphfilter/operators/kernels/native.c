@@ -16,6 +16,7 @@
 #define LANES 16
 
 typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef double exact_lanes __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 typedef uint32_t bits __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef uint16_t halves __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
 
@@ -57,7 +58,7 @@ INLINE Matrix make_matrix(const int32_t *offsets, const int32_t *columns, const 
 }
 
 /* Raised with every change of what the functions below take. */
-int graphfilter_interface(void) { return 7; }
+int graphfilter_interface(void) { return 8; }
 
 /* Sums of products are kept in single precision over this many rows, then in double. */
 #define ROWS_AT_A_TIME 64
