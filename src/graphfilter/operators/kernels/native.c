@@ -95,3 +95,4 @@ INLINE void save_half(uint16_t *to, const lanes *from) {
 #include "native_residual.h"
 #include "native_trees.h"
 #include "native_boosting.h"
+#include "native_draws.h"

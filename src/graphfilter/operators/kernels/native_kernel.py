@@ -52,6 +52,7 @@ _FUNCTIONS = {
     "residual_gradient": "cccppppnppppppppcpc",
     "leaves": "cccppppppppc",
     "grow": "cccppppppnnppppppppc",
+    "draw": "pcp",
 }
 
 
