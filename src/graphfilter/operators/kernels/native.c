@@ -18,6 +18,7 @@
 typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef double exact_lanes __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 typedef uint32_t bits __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef int32_t whole_lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef uint16_t halves __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
 
 /* Only glibc, which <stdint.h> has announced, chooses among clones when a library is loaded.
@@ -74,7 +75,7 @@ INLINE void save_half(uint16_t *to, const lanes *from) {
     const bits all = *(const bits *)from;
     const bits rounded = (all + 0x7fff + ((all >> 16) & 1)) >> 16;
     /* What is not a number stays so, whatever its lower half. */
-    const bits strange = (bits)((all & 0x7fffffff) > 0x7f800000);
+    const bits strange = (bits)((whole_lanes)(0x7f800000 - (all & 0x7fffffff)) >> 31);
     const bits kept = (rounded & ~strange) | (((all >> 16) | 0x40) & strange);
     *(halves *)to = __builtin_convertvector(kept, halves);
 }

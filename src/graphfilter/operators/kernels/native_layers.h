@@ -4,8 +4,20 @@
    Dropout is given as the random numbers themselves, 16 bits per entry: an entry is kept where its
    number lies below `below`, and multiplied by `scale`. */
 
-typedef int32_t whole_lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef int16_t short_lanes __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
+
+/* Return all bits where a number is below zero, or -0; what is not a number is not below. By whole
+   numbers: a comparison of vectors this wide is taken apart by GCC, one number at a time. */
+INLINE void find_negative(const lanes *x, whole_lanes *found) {
+    const bits own = *(const bits *)x;
+    *found = (whole_lanes)(own & (own + 0x7fffff)) >> 31;
+}
+
+/* Return all bits where a number has any: of what relu makes, all but zero. */
+INLINE void find_nonzero(const lanes *x, whole_lanes *found) {
+    const whole_lanes own = *(const whole_lanes *)x;
+    *found = ~(~own & (own - 1)) >> 31;
+}
 
 /* Arrays on the stack: a vector that crosses a line of the cache is read twice. */
 #define IN_LINES __attribute__((aligned(4 * LANES)))
@@ -29,8 +41,11 @@ INLINE void encode_block(Kept k, int64_t row, const float *weight, int64_t width
     }
     for (int v = 0; v < wide; v++) {
         total[v] += ((const lanes *)(bias + at))[v];
-        /* Not a number is not below zero, and stays. */
-        if (relu) total[v] = (lanes)((whole_lanes)total[v] & ~(total[v] < 0));
+        if (relu) {
+            whole_lanes negative;
+            find_negative(total + v, &negative);
+            total[v] = (lanes)((whole_lanes)total[v] & ~negative);
+        }
         ((lanes *)(out + at))[v] = total[v];
     }
 }
@@ -103,8 +118,9 @@ INLINE void spread_block(Kept k, int64_t n, const float *grad, const float *out,
         for (int v = 0; v < wide; v++) {
             own[v] = ((const lanes *)(grad + row * stride + at))[v];
             if (out) {
-                const lanes made = ((const lanes *)(out + row * stride + at))[v];
-                own[v] = (lanes)((whole_lanes)own[v] & ~(made <= 0));
+                whole_lanes passed;
+                find_nonzero((const lanes *)(out + row * stride + at) + v, &passed);
+                own[v] = (lanes)((whole_lanes)own[v] & passed);
             }
             sums[v] += own[v];
         }
@@ -157,7 +173,7 @@ void graphfilter_encode_gradient(int64_t n, int64_t width, const int32_t *offset
 INLINE void drop_lanes(lanes *x, const int16_t *draws, int32_t below, float scale) {
     if (!draws) return;
     const whole_lanes numbers = __builtin_convertvector(*(const short_lanes *)draws, whole_lanes);
-    *x = (lanes)((whole_lanes)(*x * scale) & (numbers < below));
+    *x = (lanes)((whole_lanes)(*x * scale) & (numbers - below) >> 31);
 }
 
 FOR_EVERY_CPU
@@ -272,7 +288,9 @@ void graphfilter_head_gradient(int64_t width, int64_t n_out, const float *x, int
 INLINE void exponentials(lanes *numbers, float most) {
     const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to a whole number. */
     lanes x = *numbers - most;
-    const whole_lanes low = x < -87.0f;
+    const lanes above = x + 87.0f;
+    whole_lanes low;
+    find_negative(&above, &low);
     x = (lanes)((whole_lanes)x & ~low);
     const lanes turns = (x * 1.44269504f + magic) - magic;
     const lanes rest = (x - turns * 0.693359375f) + turns * 2.12194440e-4f;

@@ -162,12 +162,14 @@ static void layer_of_rows(const Layers *layers, const Forward *forward, int64_t 
                         f.draws ? f.draws + run * f.draws_of_run + row * width : 0;
                     for (int64_t i = 0; i < width; i += LANES) {
                         lanes own = *(const lanes *)(made + (r - tile) * width + i);
-                        /* Not a number is not below zero, and stays. */
-                        own = (lanes)((whole_lanes)own & ~(own < 0));
+                        whole_lanes found;
+                        find_negative(&own, &found);
+                        own = (lanes)((whole_lanes)own & ~found);
                         drop_lanes(&own, draws ? draws + i : 0, f.below, l.scale);
+                        find_nonzero(&own, &found);
                         if (f.active)
                             *(byte_lanes *)(f.active + place + i) =
-                                __builtin_convertvector(own != 0, byte_lanes);
+                                __builtin_convertvector(found, byte_lanes);
                         *(lanes *)(f.hidden + place + i) += own;
                     }
                     const float inverse = norm_row(f.hidden + place, width, f.next + place);
