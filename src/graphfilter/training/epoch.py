@@ -88,8 +88,8 @@ class Epoch:
         self._set_training(True)
         losses = self._losses()
         self._optimizer.zero_grad(set_to_none=True)
-        # That of their sum.
-        losses.backward(torch.ones_like(losses))
+        # Of their sum: given a gradient, torch would import its compiler.
+        losses.sum().backward()
         self._optimizer.step()
         self._set_training(False)
         with torch.no_grad():
