@@ -16,7 +16,6 @@ INLINE uint32_t twisted(uint32_t one, uint32_t two, uint32_t other) {
     return other ^ (mixed >> 1) ^ (-(two & 1) & 0x9908b0dfu);
 }
 
-FOR_EVERY_CPU
 static void twist(uint32_t *s) {
     for (int i = 0; i < N_STATE - SHIFT; i++) s[i] = twisted(s[i], s[i + 1], s[i + SHIFT]);
     for (int i = N_STATE - SHIFT; i < N_STATE - 1; i++)
@@ -24,7 +23,6 @@ static void twist(uint32_t *s) {
     s[N_STATE - 1] = twisted(s[N_STATE - 1], s[0], s[SHIFT - 1]);
 }
 
-FOR_EVERY_CPU
 static void temper(const uint32_t *s, uint32_t *made) {
     for (int i = 0; i < N_STATE; i++) {
         uint32_t y = s[i];
@@ -36,7 +34,7 @@ static void temper(const uint32_t *s, uint32_t *made) {
 }
 
 /* Fill n words as torch's random_ does with all 64 bits, and move the generator's state on. */
-void graphfilter_draw(Twister *twister, int64_t n, uint64_t *words) {
+void EXPORT(graphfilter_draw)(Twister *twister, int64_t n, uint64_t *words) {
     uint32_t s[N_STATE], made[N_STATE];
     int64_t next = (int64_t)twister->next, left = twister->left - 1;
     for (int i = 0; i < N_STATE; i++) s[i] = (uint32_t)twister->state[i];

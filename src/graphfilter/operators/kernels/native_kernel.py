@@ -25,7 +25,9 @@ LIBRARY = Path(__file__).with_name("native.so")
 
 # The number that native.c gives for what its functions take.
 INTERFACE = 8
-# Columns are padded to a multiple of this: one vector register, one line of a cache.
+# The endings of functions for each level of vector instructions that a processor may have.
+LEVELS = ("", "_avx2", "_avx512")
+# Columns are padded to a multiple of this: one line of a cache.
 LANES = 16
 # Columns walk in blocks where there are at least so many terms, and so many entries per row.
 TERMS_WORTH_A_BLOCK, ENTRIES_WORTH_A_BLOCK = 4, 5
@@ -66,14 +68,23 @@ def native_library() -> ctypes.CDLL | None:
         library = ctypes.CDLL(str(LIBRARY))
         if library.graphfilter_interface() != INTERFACE:
             return None
+        level = library.graphfilter_level()
     except (OSError, AttributeError):
         return None
-    for name, kinds in _FUNCTIONS.items():
-        # One that was added since the library was built is done without.
-        if function := getattr(library, f"graphfilter_{name}", None):
-            function.argtypes = [_ARGUMENTS[kind] for kind in kinds]
-            function.restype = None
+    choose_level(library, level)
     return library
+
+
+def choose_level(library: ctypes.CDLL, level: int) -> None:
+    """Let functions be those for this level of vector instructions, or of the next one there is."""
+    for name, kinds in _FUNCTIONS.items():
+        for ending in LEVELS[level::-1]:
+            # One that was added since the library was built is done without.
+            if function := getattr(library, f"graphfilter_{name}{ending}", None):
+                function.argtypes = [_ARGUMENTS[kind] for kind in kinds]
+                function.restype = None
+                setattr(library, f"graphfilter_{name}", function)
+                break
 
 
 class NativeKernel(TorchKernel):

@@ -72,7 +72,7 @@ INLINE void NAME(block_of_rows)(Matrix m, NAME(Term) t, int64_t first, int64_t l
     const int64_t stride = plain ? wide * LANES : t.current.stride;
     const int paired = summed == 2, compared = t.x.at != 0;
     const float skip = t.skip / t.scale, keep = t.keep / t.scale;
-    lanes weights[4], weights_before[4], dots[4], dots_before[4];
+    lanes weights[MOST], weights_before[MOST], dots[MOST], dots_before[MOST];
     if (plain) m.ahead = 0;
     for (int v = 0; v < wide; v++) {
         weights[v] = weights_before[v] = dots[v] = dots_before[v] = (lanes){0};
@@ -81,7 +81,7 @@ INLINE void NAME(block_of_rows)(Matrix m, NAME(Term) t, int64_t first, int64_t l
         if (paired) weights_before[v] = ((const lanes *)(t.weights_of_current + at))[v];
     }
     for (int64_t row = first; row < last; row++) {
-        lanes made[4], current[4], other[4];
+        lanes made[MOST], current[MOST], other[MOST];
         if (compared) NAME(load_all)(t.x, row, at, wide, other);
         for (int v = 0; v < wide; v++) {
             made[v] = (lanes){0};
@@ -92,7 +92,7 @@ INLINE void NAME(block_of_rows)(Matrix m, NAME(Term) t, int64_t first, int64_t l
         if (!plain && skip != 0)
             for (int v = 0; v < wide; v++) made[v] += skip * current[v];
         if (!plain && keep != 0) {
-            lanes old[4];
+            lanes old[MOST];
             NAME(load_all)(t.old, row, at, wide, old);
             for (int v = 0; v < wide; v++) made[v] += keep * old[v];
         }
@@ -125,7 +125,6 @@ INLINE void NAME(block_of_rows)(Matrix m, NAME(Term) t, int64_t first, int64_t l
 
 /* A function for each kind of term and width: together they would not fit the registers. */
 #define TERM(name, wide, summed, plain)                                                          \
-    FOR_EVERY_CPU                                                                                \
     static void NAME(name)(const Matrix *m, const NAME(Term) *t, int64_t first, int64_t last,    \
                            int64_t at) {                                                         \
         for (int64_t row = first; row < last; row += ROWS_AT_A_TIME) {                           \
@@ -134,7 +133,9 @@ INLINE void NAME(block_of_rows)(Matrix m, NAME(Term) t, int64_t first, int64_t l
         }                                                                                        \
     }
 #define WIDTHS(name, summed, plain) \
-    TERM(name##_1, 1, summed, plain) TERM(name##_2, 2, summed, plain) TERM(name##_4, 4, summed, plain)
+    TERM(name##_1, PIECES, summed, plain)      \
+    TERM(name##_2, 2 * PIECES, summed, plain)  \
+    TERM(name##_4, 4 * PIECES, summed, plain)
 #define NAMES(name) {NAME(name##_1), NAME(name##_2), NAME(name##_4)}
 WIDTHS(any, 0, 0)
 WIDTHS(any_one, 1, 0)
@@ -150,9 +151,9 @@ static void NAME(term_of_rows)(const Matrix *m, const NAME(Term) *t, int64_t fir
                                                     {NAMES(plain), NAMES(plain_one), NAMES(plain_two)}};
     const int repeated = t->skip == 0 && t->keep == 0 && !m->ahead;
     const int summed = t->sums ? t->weights_of_current ? 2 : 1 : 0;
-    for (int64_t at = 0, size; at < stride; at += LANES << size) {
-        size = stride - at >= 4 * LANES ? 2 : stride - at >= 2 * LANES;
-        const int plain = repeated && LANES << size == t->current.stride;
+    for (int64_t at = 0, size; at < stride; at += COLUMNS << size) {
+        size = stride - at >= 4 * COLUMNS ? 2 : stride - at >= 2 * COLUMNS;
+        const int plain = repeated && COLUMNS << size == t->current.stride;
         kinds[plain][summed][size](m, t, first, last, at);
     }
 }
@@ -172,29 +173,33 @@ static void NAME(copy_columns)(const STORED *from, int64_t from_stride, STORED *
 
 /* Begin a sum in rows of `stride` with x times weights; or in `sums`, with the products of x and
    `against`, if any. */
-FOR_EVERY_CPU
 static void NAME(begin_sums)(const NAME(Columns) *x, const NAME(Columns) *against,
                              const float *weights, STORED *to, float *sums, int64_t to_stride,
                              double *dots, int64_t width, int64_t first, int64_t last) {
-    for (int64_t at = 0; at < width; at += LANES) {
-        lanes products = {0}, own, other;
+    for (int64_t at = 0; at < width; at += COLUMNS) {
+        lanes products[PIECES], own, other;
+        for (int v = 0; v < PIECES; v++) products[v] = (lanes){0};
         for (int64_t row = first; row < last; row++) {
-            NAME(load)(x->at + row * x->stride + at, &own);
-            if (against->at) {
-                NAME(load)(against->at + row * against->stride + at, &other);
-                products += own * other;
+            for (int v = 0; v < PIECES; v++) {
+                const int64_t place = at + v * LANES;
+                NAME(load)(x->at + row * x->stride + place, &own);
+                if (against->at) {
+                    NAME(load)(against->at + row * against->stride + place, &other);
+                    products[v] += own * other;
+                }
+                own *= *(const lanes *)(weights + place);
+                if (sums) *(lanes *)(sums + row * to_stride + place) = own;
+                else NAME(save)(to + row * to_stride + place, &own);
             }
-            own *= *(const lanes *)(weights + at);
-            if (sums) *(lanes *)(sums + row * to_stride + at) = own;
-            else NAME(save)(to + row * to_stride + at, &own);
             if (!against->at || (row + 1 < last && (row + 1 - first) % ROWS_AT_A_TIME)) continue;
-            *(exact_lanes *)(dots + at) += __builtin_convertvector(products, exact_lanes);
-            products = (lanes){0};
+            for (int v = 0; v < PIECES; v++) {
+                ((exact_lanes *)(dots + at))[v] += __builtin_convertvector(products[v], exact_lanes);
+                products[v] = (lanes){0};
+            }
         }
     }
 }
 
-FOR_EVERY_CPU
 static void NAME(copy_sums)(const float *from, int64_t from_stride, STORED *to, int64_t to_stride,
                             int64_t width, int64_t first, int64_t last) {
     for (int64_t row = first; row < last; row++)
@@ -224,7 +229,7 @@ static void NAME(walk_block)(const NAME(Walk) *w, int64_t at, STORED *room, floa
                              Team *team) {
     const int64_t n = w->n, padded = w->padded, all = w->n_columns, degree = w->degree;
     const int64_t width = all - at < w->block ? all - at : w->block;
-    const int64_t padding = (LANES - width % LANES) % LANES, stride = width + padding;
+    const int64_t padding = (COLUMNS - width % COLUMNS) % COLUMNS, stride = width + padding;
     const Matrix m = make_matrix(w->offsets, w->columns, w->values, n, stride * sizeof(STORED));
     STORED *one = room, *two = one + n * stride, *own = two + n * stride, *other = own + n * stride;
     /* From the last term to the first, where nothing asks for the terms themselves. */
@@ -304,17 +309,17 @@ static void NAME(walk_block)(const NAME(Walk) *w, int64_t at, STORED *room, floa
    before the end; otherwise all threads walk together and share the rows.
 
    x, against, total: (n, n_columns); weights: (degree + 1, padded), padded being the next multiple of
-   LANES; steps: (degree, 3), the scale, skip and keep of each term; room: (n_rooms, 4, n, block),
+   COLUMNS; steps: (degree, 3), the scale, skip and keep of each term; room: (n_rooms, 4, n, block),
    or (n_rooms, 2, n, block) where columns need no padding; sums: (n_rooms, n, block), or nothing
    where those are floats in total itself, or there are none; cuts: (n_chunks + 1), the rows of each chunk;
    dots: (n_chunks, degree + 1, padded), zeros, or nothing where there is no `against`. */
-void NAME(graphfilter_walk)(int64_t n_columns, int64_t block, int64_t degree,
-                            const int32_t *offsets, const int32_t *columns, const float *values,
-                            const STORED *x, const STORED *against, const float *weights,
-                            const double *steps, STORED *total, STORED *room, float *sums,
-                            double *dots, int64_t n_chunks, const int64_t *cuts, int64_t n_threads,
-                            int64_t n_rooms) {
-    const int64_t n = cuts[n_chunks], padded = (n_columns + LANES - 1) / LANES * LANES;
+void EXPORT(NAME(graphfilter_walk))(int64_t n_columns, int64_t block, int64_t degree,
+                                    const int32_t *offsets, const int32_t *columns,
+                                    const float *values, const STORED *x, const STORED *against,
+                                    const float *weights, const double *steps, STORED *total,
+                                    STORED *room, float *sums, double *dots, int64_t n_chunks,
+                                    const int64_t *cuts, int64_t n_threads, int64_t n_rooms) {
+    const int64_t n = cuts[n_chunks], padded = (n_columns + COLUMNS - 1) / COLUMNS * COLUMNS;
     const NAME(Walk) w = {n, n_columns, padded, block, degree, offsets, columns, values, weights,
                           x, against, steps, total, dots, cuts};
     const int64_t arrays = padded == n_columns ? 2 : 4;
@@ -338,7 +343,7 @@ void NAME(graphfilter_walk)(int64_t n_columns, int64_t block, int64_t degree,
 INLINE void NAME(product_block)(Matrix m, const STORED *x, STORED *out, int64_t row,
                                 int64_t stride, int64_t at, float scale, float keep,
                                 const int wide) {
-    lanes made[4], before;
+    lanes made[MOST], before;
     STORED *to = out + row * stride + at;
     NAME(gather)(m, row, x + at, stride, wide, made);
     for (int v = 0; v < wide; v++) {
@@ -351,27 +356,26 @@ INLINE void NAME(product_block)(Matrix m, const STORED *x, STORED *out, int64_t 
     }
 }
 
-FOR_EVERY_CPU
 static void NAME(product_of_rows)(const Matrix *matrix, const STORED *x, STORED *out,
                                   int64_t first, int64_t last, int64_t width, int64_t stride,
                                   float scale, float keep) {
     const Matrix m = *matrix;
     for (int64_t row = first; row < last; row++) {
         int64_t at = 0;
-        for (; at + 4 * LANES <= width; at += 4 * LANES)
-            NAME(product_block)(m, x, out, row, stride, at, scale, keep, 4);
-        for (; at + 2 * LANES <= width; at += 2 * LANES)
-            NAME(product_block)(m, x, out, row, stride, at, scale, keep, 2);
-        for (; at < width; at += LANES)
-            NAME(product_block)(m, x, out, row, stride, at, scale, keep, 1);
+        for (; at + 4 * COLUMNS <= width; at += 4 * COLUMNS)
+            NAME(product_block)(m, x, out, row, stride, at, scale, keep, 4 * PIECES);
+        for (; at + 2 * COLUMNS <= width; at += 2 * COLUMNS)
+            NAME(product_block)(m, x, out, row, stride, at, scale, keep, 2 * PIECES);
+        for (; at < width; at += COLUMNS)
+            NAME(product_block)(m, x, out, row, stride, at, scale, keep, PIECES);
     }
 }
 
 /* out <- scale M x + keep out, in `width` columns of rows of `stride`. */
-void NAME(graphfilter_multiply)(int64_t width, int64_t stride, const int32_t *offsets,
-                                const int32_t *columns, const float *values, const STORED *x,
-                                STORED *out, double scale, double keep, int64_t n_chunks,
-                                const int64_t *cuts, int64_t n_threads) {
+void EXPORT(NAME(graphfilter_multiply))(int64_t width, int64_t stride, const int32_t *offsets,
+                                        const int32_t *columns, const float *values,
+                                        const STORED *x, STORED *out, double scale, double keep,
+                                        int64_t n_chunks, const int64_t *cuts, int64_t n_threads) {
     const Matrix m =
         make_matrix(offsets, columns, values, cuts[n_chunks], stride * sizeof(STORED));
     Shares shares;
