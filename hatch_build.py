@@ -7,6 +7,7 @@ makes it an error where it cannot be built, for the wheels that are to have it.
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -22,6 +23,10 @@ KERNELS = Path("src", "graphfilter", "operators", "kernels")
 # What a compiler may not know, most first. GCC 13 takes apart some chains of fused operations and
 # not others: told not to, it gives the same bits however many columns are computed together.
 FLAGS = (("-fopenmp", "--param=avoid-fma-max-bits=0"), ("-fopenmp",), ())
+# Levels of x86 for which it is compiled once more; graphfilter_level of native.c looks for them.
+AVX2 = ("-mavx2", "-mfma")
+AVX512 = (*AVX2, "-mavx512f", "-mavx512vl", "-mavx512bw", "-mavx512dq")
+LEVELS: dict[str, tuple[str, ...]] = {"_avx2": AVX2, "_avx512": AVX512}
 
 
 class NativeKernelHook(BuildHookInterface):
@@ -63,30 +68,44 @@ def build_native(folder: Path) -> None:
     """Compile ``native.c`` in its folder: with OpenMP, but linked with none.
 
     The symbols are found when it is loaded, in the library that torch brings. A compiler that has
-    no OpenMP, as Apple's, makes it for one thread.
+    no OpenMP, as Apple's, makes it for one thread; one that is not for x86 makes no other levels.
     """
     if sys.platform == "win32":
         raise OSError("not on Windows yet")
     compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         raise OSError("there is no C compiler")
+    choices = list(itertools.product(FLAGS, (LEVELS, {})))
     with tempfile.TemporaryDirectory() as place:
-        made, linked = Path(place, "native.o"), Path(place, "native.so")
-        for flags in FLAGS:
+        linked = Path(place, "native.so")
+        for flags, levels in choices:
             try:
-                _compile(compiler, folder / "native.c", made, linked, *flags)
+                _compile(compiler, folder / "native.c", linked, flags, levels)
                 break
             except subprocess.CalledProcessError:
-                if flags == FLAGS[-1]:
+                if (flags, levels) == choices[-1]:
                     raise
         # Atomically, also where another process has the old one loaded.
         shutil.copy(linked, folder / "native.tmp")
         (folder / "native.tmp").replace(folder / "native.so")
 
 
-def _compile(compiler: str, source: Path, made: Path, linked: Path, *flags: str) -> None:
-    _run(compiler, "-O3", "-fPIC", *flags, "-c", str(source), "-o", str(made))
-    _run(compiler, "-shared", str(made), "-o", str(linked), "-lm")
+def _compile(
+    compiler: str,
+    source: Path,
+    linked: Path,
+    flags: tuple[str, ...],
+    levels: dict[str, tuple[str, ...]],
+) -> None:
+    """Compile the source for every processor, and for each level with its ending; link them."""
+    made = list[str]()
+    # Those that a compiler may not know come first: it then says so at once.
+    for level, instructions in {**levels, "": ()}.items():
+        made.append(str(linked.with_name(f"native{level}.o")))
+        named = [f"-DLEVEL={level}"] if level else []
+        words = ("-O3", "-fPIC", *flags, *instructions, *named)
+        _run(compiler, *words, "-c", str(source), "-o", made[-1])
+    _run(compiler, "-shared", *made, "-o", str(linked), "-lm")
 
 
 def _run(compiler: str, *words: str) -> None:

@@ -262,7 +262,7 @@ def test_threads_walk_with_columns_of_their_own_where_a_cache_holds_them(monkeyp
         monkeypatch.setattr(native_kernel, "processor_caches", lambda c=caches: c)
         assert kernel._division(64, 16, 4) == division
         assert kernel._division(16, 16, 4) == (16, 2, 1), "one block is not divided"
-        assert kernel._division(64, 1, 4) == (64, 2, 1), "copying takes as long as the walk"
+        assert kernel._division(64, 1, 4) == (64, 2, 1), "few terms"
 
 
 @NOT_BUILT
@@ -279,12 +279,12 @@ def test_columns_walk_in_blocks_where_a_cache_holds_those_and_not_all(monkeypatc
     monkeypatch.setattr(native_kernel, "processor_caches", lambda: caches)
     assert block_width(2_000, 40_000, 64, 16) == 64, "all fit a core's own cache"
     assert block_width(20_000, 400_000, 64, 16) == 32
-    assert block_width(20_000, 110_000, 64, 16) == 64, "all are near, and a row is gathered 5 times"
+    assert block_width(20_000, 110_000, 64, 16) == 32
     assert block_width(60_000, 330_000, 64, 16) == 32
     assert block_width(100_000, 2_100_000, 64, 16) == 16
     assert block_width(100_000, 2_100_000, 16, 16) == 16
     assert block_width(100_000, 200_000, 64, 16) == 64, "a row is gathered twice"
-    assert block_width(100_000, 2_100_000, 64, 1) == 64, "copying takes as long as the walk"
+    assert block_width(100_000, 2_100_000, 64, 1) == 64, "few terms"
     assert block_width(10_000_000, 210_000_000, 64, 16) == 64, "no block fits"
 
 

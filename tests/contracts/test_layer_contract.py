@@ -133,10 +133,11 @@ def test_head_equals_its_closed_form(
 
 
 @NOT_BUILT
-def test_compiled_layers_keep_what_is_not_a_number() -> None:
+@pytest.mark.parametrize("strange", [torch.nan, -torch.nan])
+def test_compiled_layers_keep_what_is_not_a_number(strange: float) -> None:
     layer, x = layers(1, 30, 16), SparseFeatures(MATRIX)
     with torch.no_grad():
-        layer[0].weight.fill_(torch.nan)
+        layer[0].weight.fill_(strange)
     rows = np.flatnonzero(np.diff(MATRIX.indptr))
     assert linear_side_by_side(layer, x, 0.0, [None], relu=True)[rows].isnan().all()
 

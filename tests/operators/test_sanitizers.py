@@ -21,7 +21,7 @@ SOURCE = Path(native_kernel.__file__).with_name("native.c")
 SANITIZE = "-fsanitize=address,undefined"
 # For this processor alone, not optimised, with line numbers alone: compiled in a tenth of the time.
 FLAGS = [
-    "-O0", "-g1", "-march=native", "-DFOR_EVERY_CPU=", "-fPIC", "-fopenmp",
+    "-O0", "-g1", "-march=native", "-fPIC", "-fopenmp",
     SANITIZE, "-fno-sanitize-recover=all",
 ]  # fmt: skip
 

@@ -85,18 +85,22 @@ class Epoch:
 
     def _epoch(self) -> Tensor:
         """Return the curves of this epoch, and the filter's scalars after it: (·, R)."""
-        for module in self._modules:
-            module.training = True
+        self._set_training(True)
         losses = self._losses()
         self._optimizer.zero_grad(set_to_none=True)
+        # Of their sum: given a gradient, torch would import its compiler.
         losses.sum().backward()
         self._optimizer.step()
-        for module in self._modules:
-            module.training = False
+        self._set_training(False)
         with torch.no_grad():
             scores = self._scored.scores(self._logits([None] * len(self._models)), self._monitor)
             scalars = torch.stack([run.scalars() for run in self._runs], dim=1)
             return torch.cat([losses.detach()[None].double(), scores, scalars.double()])
+
+    def _set_training(self, mode: bool) -> None:
+        for module in self._modules:
+            # As module.training, without asking whether that is a weight.
+            vars(module)["training"] = mode
 
     def _losses(self) -> Tensor:
         """Return the training loss of each run: (R,)."""

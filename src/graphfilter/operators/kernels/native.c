@@ -5,27 +5,46 @@
    inner products with another array, in one call: every row is finished (scaled, added up,
    multiplied) while it is in registers, and nothing returns to Python between the terms.
 
-   Rows have `stride` floats, a multiple of LANES. The library is compiled with OpenMP but
+   Rows have `stride` floats, a multiple of COLUMNS. The library is compiled with OpenMP but
    not linked with it: the symbols are those of the library torch has loaded, so that both share one
-   pool of threads. Compiled without OpenMP, one thread does the same work, chunk by chunk. */
+   pool of threads. Compiled without OpenMP, one thread does the same work, chunk by chunk.
+
+   hatch_build.py compiles this file once for every processor of a kind, and for x86 once more for each
+   level of vector instructions, with LEVEL as the ending of names; native_kernel.py chooses. */
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
+/* What rows are padded to: one line of a cache. */
+#define COLUMNS 16
+#define LINE 64
+
+/* The numbers of one vector register. Not more: GCC keeps vectors that are wider in memory, and fills
+   some one number at a time: a walk takes 4 to 20 times as long. */
+#if defined(__AVX512F__)
 #define LANES 16
+#elif defined(__AVX2__)
+#define LANES 8
+#else
+#define LANES 4
+#endif
+/* Vectors of COLUMNS, and the most that are computed together. */
+#define PIECES (COLUMNS / LANES)
+#define MOST (4 * PIECES)
 
 typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef double exact_lanes __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 typedef uint32_t bits __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef int32_t whole_lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef uint16_t halves __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
 
-/* Only glibc, which <stdint.h> has announced, chooses among clones when a library is loaded.
-   -DFOR_EVERY_CPU= compiles one, for the processor that the compiler is told of. */
-#if defined(FOR_EVERY_CPU)
-#elif defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
-#define FOR_EVERY_CPU __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#define WITH_ENDING(name, ending) name##ending
+#define WITH_LEVEL(name, level) WITH_ENDING(name, level)
+#ifdef LEVEL
+#define EXPORT(name) WITH_LEVEL(name, LEVEL)
 #else
-#define FOR_EVERY_CPU
+#define EXPORT(name) name
 #endif
 #define INLINE static inline __attribute__((always_inline))
 
@@ -49,15 +68,11 @@ typedef struct {
    processor looks ahead by itself: those of arrays of more than FAR bytes. Near ones come in time. */
 #define AHEAD 32
 #define FAR (6 << 20)
-#define LINE 64
 
 INLINE Matrix make_matrix(const int32_t *offsets, const int32_t *columns, const float *values,
                           int64_t n, int64_t row_bytes) {
     return (Matrix){offsets, columns, values, offsets[n], n * row_bytes > FAR ? AHEAD : 0};
 }
-
-/* Raised with every change of what the functions below take. */
-int graphfilter_interface(void) { return 7; }
 
 /* Sums of products are kept in single precision over this many rows, then in double. */
 #define ROWS_AT_A_TIME 64
@@ -73,7 +88,7 @@ INLINE void save_half(uint16_t *to, const lanes *from) {
     const bits all = *(const bits *)from;
     const bits rounded = (all + 0x7fff + ((all >> 16) & 1)) >> 16;
     /* What is not a number stays so, whatever its lower half. */
-    const bits strange = (bits)((all & 0x7fffffff) > 0x7f800000);
+    const bits strange = (bits)((whole_lanes)(0x7f800000 - (all & 0x7fffffff)) >> 31);
     const bits kept = (rounded & ~strange) | (((all >> 16) | 0x40) & strange);
     *(halves *)to = __builtin_convertvector(kept, halves);
 }
@@ -92,5 +107,25 @@ INLINE void save_half(uint16_t *to, const lanes *from) {
 
 #include "native_layers.h"
 #include "native_residual.h"
+#include "native_draws.h"
+
+#ifndef LEVEL
 #include "native_trees.h"
 #include "native_boosting.h"
+
+/* Raised with every change of what the functions take. */
+int graphfilter_interface(void) { return 8; }
+
+/* The highest level that this processor has, of those in hatch_build.py: 0 is that of all. */
+int graphfilter_level(void) {
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 0;
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")
+               ? 2
+               : 1;
+#else
+    return 0;
+#endif
+}
+#endif

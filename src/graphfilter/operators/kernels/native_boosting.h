@@ -3,8 +3,8 @@
    The trees of one round, one per class, grow side by side: a tree splits the leaf that gains most,
    the smaller half's histograms are summed, the other's are the difference, and the best cut of both
    is looked for while they are in the first cache. Sums, comparisons and ties are those of
-   scikit-learn's HistGradientBoosting, in its order, and so are the trees. That is why nothing here
-   is FOR_EVERY_CPU: a fused multiplication and addition rounds once less. */
+   scikit-learn's HistGradientBoosting, in its order, and so are the trees. That is why there is
+   no other LEVEL of this: a fused multiplication and addition rounds once less. */
 
 #define MOST_LEAVES 31
 #define MOST_NODES (2 * MOST_LEAVES - 1)

@@ -24,12 +24,13 @@ from graphfilter.runtime import processor_caches, threads_worth
 LIBRARY = Path(__file__).with_name("native.so")
 
 # The number that native.c gives for what its functions take.
-INTERFACE = 7
-# Columns are padded to a multiple of this: one vector register, one line of a cache.
+INTERFACE = 8
+# The endings of functions for each level of vector instructions that a processor may have.
+LEVELS = ("", "_avx2", "_avx512")
+# Columns are padded to a multiple of this: one line of a cache.
 LANES = 16
-# Columns walk in blocks where there are at least so many terms, and so many entries per row: more
-# where all columns take little of the last cache.
-TERMS_WORTH_A_COPY, ENTRIES_WORTH_A_BLOCK, ENTRIES_IN_LITTLE, LITTLE = 4, 5, 10, 1 / 6
+# Columns walk in blocks where there are at least so many terms, and so many entries per row.
+TERMS_WORTH_A_BLOCK, ENTRIES_WORTH_A_BLOCK = 4, 5
 # Rows are cut into chunks of so many entries, four per row included, and at most so many chunks.
 CHUNK, MOST_CHUNKS = 2**13, 64
 # Whether rows are gathered from nearby, within so many rows, is seen of so many entries.
@@ -53,6 +54,7 @@ _FUNCTIONS = {
     "residual_gradient": "cccppppnppppppppcpc",
     "leaves": "cccppppppppc",
     "grow": "cccppppppnnppppppppc",
+    "draw": "pcp",
 }
 
 
@@ -66,14 +68,23 @@ def native_library() -> ctypes.CDLL | None:
         library = ctypes.CDLL(str(LIBRARY))
         if library.graphfilter_interface() != INTERFACE:
             return None
+        level = library.graphfilter_level()
     except (OSError, AttributeError):
         return None
-    for name, kinds in _FUNCTIONS.items():
-        # One that was added since the library was built is done without.
-        if function := getattr(library, f"graphfilter_{name}", None):
-            function.argtypes = [_ARGUMENTS[kind] for kind in kinds]
-            function.restype = None
+    choose_level(library, level)
     return library
+
+
+def choose_level(library: ctypes.CDLL, level: int) -> None:
+    """Let functions be those for this level of vector instructions, or of the next one there is."""
+    for name, kinds in _FUNCTIONS.items():
+        for ending in LEVELS[level::-1]:
+            # One that was added since the library was built is done without.
+            if function := getattr(library, f"graphfilter_{name}{ending}", None):
+                function.argtypes = [_ARGUMENTS[kind] for kind in kinds]
+                function.restype = None
+                setattr(library, f"graphfilter_{name}", function)
+                break
 
 
 class NativeKernel(TorchKernel):
@@ -113,19 +124,18 @@ class NativeKernel(TorchKernel):
     def _apply_recurrence(
         self, x: Tensor, weights: Tensor, steps: Sequence[Step], against: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
-        if not steps or not self.takes(x):
+        if not steps or not self.takes(x) or not all(step.scale for step in steps):
             return super()._apply_recurrence(x, weights, steps, against)
         n, groups, width = x.shape
         n_columns = groups * width
         padding = -n_columns % LANES
         in_all = n_columns + padding
         block, threads, rooms = self._division(in_all, len(steps), x.element_size())
-        # Arrays of their own for terms, input and sums, unless all columns walk as they lie.
-        together = block == n_columns
         total = x.new_empty(n, n_columns)
-        room = x.new_empty(rooms, 2 if together else 4, n * block)
+        # Two terms; columns that are padded have arrays of their own for input and sums, too.
+        room = x.new_empty(rooms, 4 if padding else 2, n * block)
         sums = None
-        if not together or self.dtype != torch.float32:
+        if self.dtype != torch.float32 or (padding and against is not None):
             sums = x.new_empty(rooms, n, block, dtype=torch.float32)
         by_column = weights.repeat_interleave(width, 1)
         if padding:
@@ -156,7 +166,7 @@ class NativeKernel(TorchKernel):
         threads = threads_worth(self.work * n_columns * n_terms)
         own = min(block, -(-n_columns // (threads * LANES)) * LANES)
         in_cache = threads * own * n * n_bytes <= processor_caches().last // 2
-        enough = n_columns > (threads - 1) * own and n_terms >= TERMS_WORTH_A_COPY
+        enough = n_columns > (threads - 1) * own and n_terms >= TERMS_WORTH_A_BLOCK
         if threads > 1 and in_cache and enough:
             return own, threads, threads
         if block < n_columns and self._gathers_nearby:
@@ -216,13 +226,10 @@ def block_width(n: int, n_entries: int, n_columns: int, n_terms: int, n_bytes: i
     """Return the number of columns to process together, so that a cache holds the gathered rows.
 
     Columns are independent in a recurrence, so its bits do not depend on this. A block
-    reads the matrix once more and copies its columns, which pays only where rows are gathered
-    often and fit then.
+    reads the matrix once more, which pays only where rows are gathered often and fit then.
     """
     caches, column = processor_caches(), n_bytes * n
-    little = n_columns * column <= LITTLE * caches.last
-    enough = ENTRIES_IN_LITTLE if little else ENTRIES_WORTH_A_BLOCK
-    often = n_terms >= TERMS_WORTH_A_COPY and n_entries >= enough * n
+    often = n_terms >= TERMS_WORTH_A_BLOCK and n_entries >= ENTRIES_WORTH_A_BLOCK * n
     fit_anyway = n_columns * column <= caches.own
     # The rest of the last cache is for the other arrays, which are streamed, and other processes.
     if not often or fit_anyway or LANES * column > caches.last // 2:

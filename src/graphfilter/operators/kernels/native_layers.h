@@ -4,11 +4,23 @@
    Dropout is given as the random numbers themselves, 16 bits per entry: an entry is kept where its
    number lies below `below`, and multiplied by `scale`. */
 
-typedef int32_t whole_lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef int16_t short_lanes __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
 
+/* Return all bits where a number is below zero, or -0; what is not a number is not below. By whole
+   numbers: a comparison of vectors this wide is taken apart by GCC, one number at a time. */
+INLINE void find_negative(const lanes *x, whole_lanes *found) {
+    const bits own = *(const bits *)x;
+    *found = (whole_lanes)(own & (own + 0x7fffff)) >> 31;
+}
+
+/* Return all bits where a number has any: of what relu makes, all but zero. */
+INLINE void find_nonzero(const lanes *x, whole_lanes *found) {
+    const whole_lanes own = *(const whole_lanes *)x;
+    *found = ~(~own & (own - 1)) >> 31;
+}
+
 /* Arrays on the stack: a vector that crosses a line of the cache is read twice. */
-#define IN_LINES __attribute__((aligned(4 * LANES)))
+#define IN_LINES __attribute__((aligned(LINE)))
 
 /* Float sums are moved to double ones after this many rows. */
 #define ROWS_IN_FLOAT 64
@@ -21,7 +33,7 @@ typedef struct {
 
 INLINE void encode_block(Kept k, int64_t row, const float *weight, int64_t width, const float *bias,
                          float *out, int64_t at, int relu, const int wide) {
-    lanes total[4];
+    lanes total[MOST];
     for (int v = 0; v < wide; v++) total[v] = (lanes){0};
     for (int32_t e = k.offsets[row]; e < k.ends[row]; e++) {
         const lanes *from = (const lanes *)(weight + k.columns[e] * width + at);
@@ -29,22 +41,25 @@ INLINE void encode_block(Kept k, int64_t row, const float *weight, int64_t width
     }
     for (int v = 0; v < wide; v++) {
         total[v] += ((const lanes *)(bias + at))[v];
-        /* Not a number is not below zero, and stays. */
-        if (relu) total[v] = (lanes)((whole_lanes)total[v] & ~(total[v] < 0));
+        if (relu) {
+            whole_lanes negative;
+            find_negative(total + v, &negative);
+            total[v] = (lanes)((whole_lanes)total[v] & ~negative);
+        }
         ((lanes *)(out + at))[v] = total[v];
     }
 }
 
-FOR_EVERY_CPU
 static void encode_rows(const Kept *kept, int64_t first, int64_t last, const float *weight,
                         int64_t width, const float *bias, int relu, float *out, int64_t stride) {
     const Kept k = *kept;
     for (int64_t row = first; row < last; row++) {
         float *to = out + row * stride;
         int64_t at = 0;
-        for (; at + 4 * LANES <= width; at += 4 * LANES)
-            encode_block(k, row, weight, width, bias, to, at, relu, 4);
-        for (; at < width; at += LANES) encode_block(k, row, weight, width, bias, to, at, relu, 1);
+        for (; at + 4 * COLUMNS <= width; at += 4 * COLUMNS)
+            encode_block(k, row, weight, width, bias, to, at, relu, 4 * PIECES);
+        for (; at < width; at += COLUMNS)
+            encode_block(k, row, weight, width, bias, to, at, relu, PIECES);
     }
 }
 
@@ -70,12 +85,12 @@ static void keep_entries(int64_t first, int64_t last, const int32_t *offsets,
 
    With `draws`, one number per entry or, where X has d > 0 columns, per cell, dropout is on X: what it
    keeps is written to ends, kept_columns and kept_values, which the gradient reads. */
-void graphfilter_encode(int64_t width, const int32_t *offsets, const int32_t *columns,
-                        const float *values, const int16_t *draws, int64_t d, int64_t below,
-                        double scale, int32_t *ends, int32_t *kept_columns, float *kept_values,
-                        const float *weight, const float *bias, int64_t relu, float *out,
-                        int64_t stride, int64_t n_chunks, const int64_t *cuts,
-                        int64_t n_threads) {
+void EXPORT(graphfilter_encode)(int64_t width, const int32_t *offsets, const int32_t *columns,
+                                const float *values, const int16_t *draws, int64_t d, int64_t below,
+                                double scale, int32_t *ends, int32_t *kept_columns,
+                                float *kept_values, const float *weight, const float *bias,
+                                int64_t relu, float *out, int64_t stride, int64_t n_chunks,
+                                const int64_t *cuts, int64_t n_threads) {
     const Kept k = draws ? (Kept){offsets, ends, kept_columns, kept_values}
                          : (Kept){offsets, offsets + 1, columns, values};
     Shares shares;
@@ -95,16 +110,17 @@ void graphfilter_encode(int64_t width, const int32_t *offsets, const int32_t *co
 INLINE void spread_block(Kept k, int64_t n, const float *grad, const float *out, int64_t stride,
                          float *weight_grad, int64_t width, float *bias_grad, int64_t at,
                          const int wide) {
-    lanes sums[4];
-    double totals[4 * LANES] = {0};
+    lanes sums[MOST];
+    double totals[MOST * LANES] = {0};
     for (int v = 0; v < wide; v++) sums[v] = (lanes){0};
     for (int64_t row = 0; row < n; row++) {
-        lanes own[4];
+        lanes own[MOST];
         for (int v = 0; v < wide; v++) {
             own[v] = ((const lanes *)(grad + row * stride + at))[v];
             if (out) {
-                const lanes made = ((const lanes *)(out + row * stride + at))[v];
-                own[v] = (lanes)((whole_lanes)own[v] & ~(made <= 0));
+                whole_lanes passed;
+                find_nonzero((const lanes *)(out + row * stride + at) + v, &passed);
+                own[v] = (lanes)((whole_lanes)own[v] & passed);
             }
             sums[v] += own[v];
         }
@@ -121,54 +137,53 @@ INLINE void spread_block(Kept k, int64_t n, const float *grad, const float *out,
     for (int i = 0; i < wide * LANES; i++) bias_grad[at + i] = (float)totals[i];
 }
 
-FOR_EVERY_CPU
 static void spread_columns(const Kept *kept, int64_t n, const float *grad, const float *out,
                            int64_t stride, float *weight_grad, int64_t width, float *bias_grad,
                            int64_t first, int64_t last) {
     int64_t at = first;
-    for (; at + 4 * LANES <= last; at += 4 * LANES)
-        spread_block(*kept, n, grad, out, stride, weight_grad, width, bias_grad, at, 4);
-    for (; at + 2 * LANES <= last; at += 2 * LANES)
-        spread_block(*kept, n, grad, out, stride, weight_grad, width, bias_grad, at, 2);
-    for (; at < last; at += LANES)
-        spread_block(*kept, n, grad, out, stride, weight_grad, width, bias_grad, at, 1);
+    for (; at + 4 * COLUMNS <= last; at += 4 * COLUMNS)
+        spread_block(*kept, n, grad, out, stride, weight_grad, width, bias_grad, at, 4 * PIECES);
+    for (; at + 2 * COLUMNS <= last; at += 2 * COLUMNS)
+        spread_block(*kept, n, grad, out, stride, weight_grad, width, bias_grad, at, 2 * PIECES);
+    for (; at < last; at += COLUMNS)
+        spread_block(*kept, n, grad, out, stride, weight_grad, width, bias_grad, at, PIECES);
 }
 
 /* The gradient of graphfilter_encode at W, which starts as zeros, and at b.
 
    Threads divide the columns, and each adds up rows in their order: the bits do not depend on them. */
-void graphfilter_encode_gradient(int64_t n, int64_t width, const int32_t *offsets,
-                                 const int32_t *ends, const int32_t *columns, const float *values,
-                                 const float *grad, const float *out, int64_t stride,
-                                 float *weight_grad, float *bias_grad, int64_t n_threads) {
+void EXPORT(graphfilter_encode_gradient)(int64_t n, int64_t width, const int32_t *offsets,
+                                         const int32_t *ends, const int32_t *columns,
+                                         const float *values, const float *grad, const float *out,
+                                         int64_t stride, float *weight_grad, float *bias_grad,
+                                         int64_t n_threads) {
     const Kept k = {offsets, ends, columns, values};
-    const int64_t blocks = width / LANES;
+    const int64_t blocks = width / COLUMNS;
 #pragma omp parallel num_threads(n_threads)
     for (int64_t p = omp_get_thread_num(); p < n_threads; p += omp_get_num_threads())
         spread_columns(&k, n, grad, out, stride, weight_grad, width, bias_grad,
-                       blocks * p / n_threads * LANES, blocks * (p + 1) / n_threads * LANES);
+                       blocks * p / n_threads * COLUMNS, blocks * (p + 1) / n_threads * COLUMNS);
 }
 
 /* The widest rows that a head takes, and the most columns that it makes. */
 #define WIDEST_ROW 512
-#define MOST_OUTPUTS LANES
+#define MOST_OUTPUTS COLUMNS
 
 /* Apply dropout to LANES numbers; without draws they stay as they are. */
 INLINE void drop_lanes(lanes *x, const int16_t *draws, int32_t below, float scale) {
     if (!draws) return;
     const whole_lanes numbers = __builtin_convertvector(*(const short_lanes *)draws, whole_lanes);
-    *x = (lanes)((whole_lanes)(*x * scale) & (numbers < below));
+    *x = (lanes)((whole_lanes)(*x * scale) & (numbers - below) >> 31);
 }
 
-FOR_EVERY_CPU
 static void head_rows(int64_t first, int64_t last, int64_t width, int64_t n_out, const float *x,
                       int64_t x_stride, const int16_t *draws, int32_t below, float scale,
                       const float *weight, const float *bias, float *out, int64_t out_stride) {
-    float wide_weight[WIDEST_ROW * LANES] IN_LINES, rows[4][WIDEST_ROW] IN_LINES;
-    float wide_bias[LANES] IN_LINES = {0};
-    memset(wide_weight, 0, sizeof(float) * width * LANES);
+    float wide_weight[WIDEST_ROW * COLUMNS] IN_LINES, rows[4][WIDEST_ROW] IN_LINES;
+    float wide_bias[COLUMNS] IN_LINES = {0};
+    memset(wide_weight, 0, sizeof(float) * width * COLUMNS);
     for (int64_t i = 0; i < width; i++)
-        memcpy(wide_weight + i * LANES, weight + i * n_out, sizeof(float) * n_out);
+        memcpy(wide_weight + i * COLUMNS, weight + i * n_out, sizeof(float) * n_out);
     memcpy(wide_bias, bias, sizeof(float) * n_out);
     for (int64_t row = first; row < last; row += 4) {
         const int64_t n = last - row < 4 ? last - row : 4;
@@ -180,24 +195,28 @@ static void head_rows(int64_t first, int64_t last, int64_t width, int64_t n_out,
                 *own = *(const lanes *)(x + from * x_stride + i);
                 drop_lanes(own, draws ? draws + from * width + i : 0, below, scale);
             }
-        lanes made[4];
-        for (int r = 0; r < 4; r++) made[r] = (lanes){0};
+        lanes made[4][PIECES];
+        for (int r = 0; r < 4; r++)
+            for (int v = 0; v < PIECES; v++) made[r][v] = (lanes){0};
         for (int64_t i = 0; i < width; i++) {
-            const lanes own = *(const lanes *)(wide_weight + i * LANES);
-            for (int r = 0; r < 4; r++) made[r] += rows[r][i] * own;
+            const lanes *own = (const lanes *)(wide_weight + i * COLUMNS);
+            for (int v = 0; v < PIECES; v++)
+                for (int r = 0; r < 4; r++) made[r][v] += rows[r][i] * own[v];
         }
-        for (int64_t r = 0; r < n; r++) {
-            made[r] += *(const lanes *)wide_bias;
-            memcpy(out + (row + r) * out_stride, &made[r], sizeof(float) * n_out);
+        for (int r = 0; r < 4; r++) {
+            if (r >= n) break;
+            for (int v = 0; v < PIECES; v++) made[r][v] += ((const lanes *)wide_bias)[v];
+            memcpy(out + (row + r) * out_stride, made[r], sizeof(float) * n_out);
         }
     }
 }
 
-/* out <- x W + b with dropout on x: rows of `width` (a multiple of LANES) give rows of n_out. */
-void graphfilter_head(int64_t width, int64_t n_out, const float *x, int64_t x_stride,
-                      const int16_t *draws, int64_t below, double scale, const float *weight,
-                      const float *bias, float *out, int64_t out_stride, int64_t n_chunks,
-                      const int64_t *cuts, int64_t n_threads) {
+/* out <- x W + b with dropout on x: rows of `width` (a multiple of COLUMNS) give rows of n_out. */
+void EXPORT(graphfilter_head)(int64_t width, int64_t n_out, const float *x, int64_t x_stride,
+                              const int16_t *draws, int64_t below, double scale,
+                              const float *weight, const float *bias, float *out,
+                              int64_t out_stride, int64_t n_chunks, const int64_t *cuts,
+                              int64_t n_threads) {
     Shares shares;
     make_shares(&shares, n_chunks, n_threads);
 #pragma omp parallel num_threads(n_threads)
@@ -209,7 +228,6 @@ void graphfilter_head(int64_t width, int64_t n_out, const float *x, int64_t x_st
     }
 }
 
-FOR_EVERY_CPU
 static void head_gradient_rows(int64_t first, int64_t last, int64_t width, int64_t n_out,
                                const float *x, int64_t x_stride, const int16_t *draws,
                                int32_t below, float scale, const float *weight, const float *grad,
@@ -248,11 +266,11 @@ static void head_gradient_rows(int64_t first, int64_t last, int64_t width, int64
 /* The gradient of graphfilter_head at x, in rows like those of x, and at W and b.
 
    sums: (n_chunks, n_out * width + n_out), zeros; those of Wᵀ, then of b, of each chunk of rows. */
-void graphfilter_head_gradient(int64_t width, int64_t n_out, const float *x, int64_t x_stride,
-                               const int16_t *draws, int64_t below, double scale,
-                               const float *weight, const float *grad, int64_t grad_stride,
-                               float *x_grad, double *sums, int64_t n_chunks,
-                               const int64_t *cuts, int64_t n_threads) {
+void EXPORT(graphfilter_head_gradient)(int64_t width, int64_t n_out, const float *x,
+                                       int64_t x_stride, const int16_t *draws, int64_t below,
+                                       double scale, const float *weight, const float *grad,
+                                       int64_t grad_stride, float *x_grad, double *sums,
+                                       int64_t n_chunks, const int64_t *cuts, int64_t n_threads) {
     Shares shares;
     make_shares(&shares, n_chunks, n_threads);
 #pragma omp parallel num_threads(n_threads)
@@ -272,7 +290,9 @@ void graphfilter_head_gradient(int64_t width, int64_t n_out, const float *x, int
 INLINE void exponentials(lanes *numbers, float most) {
     const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to a whole number. */
     lanes x = *numbers - most;
-    const whole_lanes low = x < -87.0f;
+    const lanes above = x + 87.0f;
+    whole_lanes low;
+    find_negative(&above, &low);
     x = (lanes)((whole_lanes)x & ~low);
     const lanes turns = (x * 1.44269504f + magic) - magic;
     const lanes rest = (x - turns * 0.693359375f) + turns * 2.12194440e-4f;
@@ -291,11 +311,10 @@ INLINE void exponentials(lanes *numbers, float most) {
    rows, classes: (m,); weights: (n_sets, m, n_runs); sums: (n_sets, 2, n_runs), zeros: of losses, and
    of the weights of right answers. With `grad` (n, n_runs, n_classes), zeros, the gradient of each
    run's sum of the first set, multiplied by factors[run], is written there. */
-FOR_EVERY_CPU
-void graphfilter_cross_entropy(int64_t m, int64_t n_runs, int64_t n_classes, int64_t n_sets,
-                               const int64_t *rows, const int64_t *classes, const float *logits,
-                               const float *weights, double *sums, const float *factors,
-                               float *grad) {
+void EXPORT(graphfilter_cross_entropy)(int64_t m, int64_t n_runs, int64_t n_classes, int64_t n_sets,
+                                       const int64_t *rows, const int64_t *classes,
+                                       const float *logits, const float *weights, double *sums,
+                                       const float *factors, float *grad) {
     float own[MOST_CLASSES] IN_LINES;
     const int64_t padded = (n_classes + LANES - 1) / LANES * LANES;
     for (int64_t j = 0; j < m; j++)

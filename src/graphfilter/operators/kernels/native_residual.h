@@ -19,21 +19,14 @@ typedef struct {
     int64_t n, n_runs, width, n_layers, n_chunks;
     const int64_t *cuts;
     float scale;
-    /* Vectors of a row that are multiplied together: as many as there are registers for. */
-    int wide;
 } Layers;
 
-static int vectors_at_a_time(void) {
-#if defined(__x86_64__) && defined(__GNUC__)
-    return __builtin_cpu_supports("avx512f") ? 4 : 1;
-#else
-    return 1;
-#endif
-}
+/* Columns of a row that are multiplied together: as many as there are registers for. */
+#define TOGETHER (LANES == 16 ? 4 * COLUMNS : COLUMNS)
 
 /* made <- made + rows W, of TILE rows and `wide` vectors of W's rows, which have `width` floats. */
 INLINE void multiply_tile(const float *rows, int64_t stride, int64_t depth, const float *weight,
-                          int64_t width, const int wide, lanes made[TILE][4]) {
+                          int64_t width, const int wide, lanes made[TILE][MOST]) {
     for (int64_t k = 0; k < depth; k++) {
         const lanes *own = (const lanes *)(weight + k * width);
         for (int v = 0; v < wide; v++)
@@ -43,7 +36,7 @@ INLINE void multiply_tile(const float *rows, int64_t stride, int64_t depth, cons
 
 INLINE void multiply_into(const float *rows, int64_t stride, int64_t depth, const float *weight,
                           const float *bias, int64_t width, float *out, const int wide) {
-    lanes made[TILE][4];
+    lanes made[TILE][MOST];
     for (int v = 0; v < wide; v++)
         for (int r = 0; r < TILE; r++)
             made[r][v] = bias ? ((const lanes *)bias)[v] : (lanes){0};
@@ -57,28 +50,34 @@ INLINE void multiply_rows(const Layers *l, const float *rows, int64_t depth, con
                           const float *bias, float *out) {
     const int64_t width = l->width;
     int64_t at = 0;
-    if (l->wide == 4)
-        for (; at + 4 * LANES <= width; at += 4 * LANES)
-            multiply_into(rows, depth, depth, weight + at, bias ? bias + at : 0, width, out + at, 4);
-    for (; at < width; at += LANES)
-        multiply_into(rows, depth, depth, weight + at, bias ? bias + at : 0, width, out + at, 1);
+    for (; at + TOGETHER <= width; at += TOGETHER)
+        multiply_into(rows, depth, depth, weight + at, bias ? bias + at : 0, width, out + at,
+                      TOGETHER / LANES);
+    for (; at < width; at += COLUMNS)
+        multiply_into(rows, depth, depth, weight + at, bias ? bias + at : 0, width, out + at,
+                      PIECES);
 }
 
-INLINE float sum_of_lanes(lanes x) {
+/* The sum of COLUMNS numbers, one after the other. */
+INLINE float sum_of_lanes(const lanes *x) {
     float total = 0;
-    for (int i = 0; i < LANES; i++) total += x[i];
+    for (int v = 0; v < PIECES; v++)
+        for (int i = 0; i < LANES; i++) total += x[v][i];
     return total;
 }
 
 /* to <- x with mean 0 and deviation 1; return what it was divided by, inverted. */
 INLINE float norm_row(const float *x, int64_t width, float *to) {
-    lanes sums = {0}, squares = {0};
-    for (int64_t i = 0; i < width; i += LANES) sums += *(const lanes *)(x + i);
+    lanes sums[PIECES], squares[PIECES];
+    for (int v = 0; v < PIECES; v++) sums[v] = squares[v] = (lanes){0};
+    for (int64_t i = 0; i < width; i += COLUMNS)
+        for (int v = 0; v < PIECES; v++) sums[v] += ((const lanes *)(x + i))[v];
     const float mean = sum_of_lanes(sums) / width;
-    for (int64_t i = 0; i < width; i += LANES) {
-        const lanes apart = *(const lanes *)(x + i) - mean;
-        squares += apart * apart;
-    }
+    for (int64_t i = 0; i < width; i += COLUMNS)
+        for (int v = 0; v < PIECES; v++) {
+            const lanes apart = ((const lanes *)(x + i))[v] - mean;
+            squares[v] += apart * apart;
+        }
     const float inverse = 1 / sqrtf(sum_of_lanes(squares) / width + NORM_EPSILON);
     for (int64_t i = 0; i < width; i += LANES)
         *(lanes *)(to + i) = (*(const lanes *)(x + i) - mean) * inverse;
@@ -88,11 +87,14 @@ INLINE float norm_row(const float *x, int64_t width, float *to) {
 /* total <- total + the gradient at a row that was normed: `own` is that at `normed`. */
 INLINE void norm_gradient(const float *own, const float *normed, float inverse, int64_t width,
                           float *total) {
-    lanes sums = {0}, products = {0};
-    for (int64_t i = 0; i < width; i += LANES) {
-        sums += *(const lanes *)(own + i);
-        products += *(const lanes *)(own + i) * *(const lanes *)(normed + i);
-    }
+    lanes sums[PIECES], products[PIECES];
+    for (int v = 0; v < PIECES; v++) sums[v] = products[v] = (lanes){0};
+    for (int64_t i = 0; i < width; i += COLUMNS)
+        for (int v = 0; v < PIECES; v++) {
+            const lanes given = ((const lanes *)(own + i))[v];
+            sums[v] += given;
+            products[v] += given * ((const lanes *)(normed + i))[v];
+        }
     const float mean = sum_of_lanes(sums) / width, along = sum_of_lanes(products) / width;
     for (int64_t i = 0; i < width; i += LANES)
         *(lanes *)(total + i) +=
@@ -102,15 +104,15 @@ INLINE void norm_gradient(const float *own, const float *normed, float inverse, 
 /* to <- a row of the matrix times x, `width` columns of rows of `stride`. */
 INLINE void gather_row(Matrix m, int64_t row, const float *x, int64_t stride, int64_t width,
                        float *to) {
-    lanes made[4];
+    lanes made[MOST];
     int64_t at = 0;
-    for (; at + 4 * LANES <= width; at += 4 * LANES) {
-        gather_float(m, row, x + at, stride, 4, made);
-        for (int v = 0; v < 4; v++) ((lanes *)(to + at))[v] = made[v];
+    for (; at + 4 * COLUMNS <= width; at += 4 * COLUMNS) {
+        gather_float(m, row, x + at, stride, 4 * PIECES, made);
+        for (int v = 0; v < 4 * PIECES; v++) ((lanes *)(to + at))[v] = made[v];
     }
-    for (; at < width; at += LANES) {
-        gather_float(m, row, x + at, stride, 1, made);
-        *(lanes *)(to + at) = made[0];
+    for (; at < width; at += COLUMNS) {
+        gather_float(m, row, x + at, stride, PIECES, made);
+        for (int v = 0; v < PIECES; v++) ((lanes *)(to + at))[v] = made[v];
     }
 }
 
@@ -142,7 +144,6 @@ typedef struct {
     int32_t below;
 } Forward;
 
-FOR_EVERY_CPU
 static void layer_of_rows(const Layers *layers, const Forward *forward, int64_t first,
                           int64_t last) {
     float rows[ROWS_IN_BLOCK * 2 * WIDEST_LAYER] IN_LINES, made[TILE * WIDEST_LAYER] IN_LINES;
@@ -162,12 +163,14 @@ static void layer_of_rows(const Layers *layers, const Forward *forward, int64_t 
                         f.draws ? f.draws + run * f.draws_of_run + row * width : 0;
                     for (int64_t i = 0; i < width; i += LANES) {
                         lanes own = *(const lanes *)(made + (r - tile) * width + i);
-                        /* Not a number is not below zero, and stays. */
-                        own = (lanes)((whole_lanes)own & ~(own < 0));
+                        whole_lanes found;
+                        find_negative(&own, &found);
+                        own = (lanes)((whole_lanes)own & ~found);
                         drop_lanes(&own, draws ? draws + i : 0, f.below, l.scale);
+                        find_nonzero(&own, &found);
                         if (f.active)
                             *(byte_lanes *)(f.active + place + i) =
-                                __builtin_convertvector(own != 0, byte_lanes);
+                                __builtin_convertvector(found, byte_lanes);
                         *(lanes *)(f.hidden + place + i) += own;
                     }
                     const float inverse = norm_row(f.hidden + place, width, f.next + place);
@@ -178,7 +181,6 @@ static void layer_of_rows(const Layers *layers, const Forward *forward, int64_t 
     }
 }
 
-FOR_EVERY_CPU
 static void norm_of_rows(const Layers *l, const float *hidden, float *normed, float *inverses,
                          int64_t first, int64_t last) {
     for (int64_t at = first * l->n_runs; at < last * l->n_runs; at++) {
@@ -193,16 +195,16 @@ static void norm_of_rows(const Layers *l, const float *hidden, float *normed, fl
    which the first are (n_layers, n, width), or nothing. With `active` (n_layers, n, R, width) what the
    gradient reads is kept: that, normed (n_layers + 1, n, R, width) and inverses (n_layers + 1, n, R);
    otherwise normed is (2, n, R, width) and layers take turns. The last is the result. */
-void graphfilter_residual(int64_t n_runs, int64_t width, int64_t n_layers, const int32_t *offsets,
-                          const int32_t *columns, const float *values, const float *weights,
-                          const float *biases, const int16_t *draws, int64_t draws_of_run,
-                          int64_t below, double scale, float *hidden, float *normed,
-                          float *inverses, int8_t *active, int64_t n_chunks, const int64_t *cuts,
-                          int64_t n_threads) {
+void EXPORT(graphfilter_residual)(int64_t n_runs, int64_t width, int64_t n_layers,
+                                  const int32_t *offsets, const int32_t *columns,
+                                  const float *values, const float *weights, const float *biases,
+                                  const int16_t *draws, int64_t draws_of_run, int64_t below,
+                                  double scale, float *hidden, float *normed, float *inverses,
+                                  int8_t *active, int64_t n_chunks, const int64_t *cuts,
+                                  int64_t n_threads) {
     const int64_t n = cuts[n_chunks], size = n * n_runs * width;
     const Layers l = {make_matrix(offsets, columns, values, n, n_runs * width * sizeof(float)),
-                      n, n_runs, width, n_layers, n_chunks, cuts, (float)scale,
-                      vectors_at_a_time()};
+                      n, n_runs, width, n_layers, n_chunks, cuts, (float)scale};
     Shares shares;
     make_shares(&shares, n_chunks, n_threads);
 #pragma omp parallel num_threads(n_threads)
@@ -248,7 +250,7 @@ INLINE void spread_row(const float *grad, const int8_t *active, float scale, int
 /* sums <- sums + Nᵀ rows, TILE rows of it and `wide` vectors. */
 INLINE void add_products(const float *normed, int64_t stride, const float *rows, int64_t depth,
                          int64_t n_rows, float *sums, const int wide) {
-    lanes made[TILE][4];
+    lanes made[TILE][MOST];
     for (int i = 0; i < TILE; i++)
         for (int v = 0; v < wide; v++) made[i][v] = ((const lanes *)(sums + i * depth))[v];
     for (int64_t r = 0; r < n_rows; r++) {
@@ -260,7 +262,6 @@ INLINE void add_products(const float *normed, int64_t stride, const float *rows,
         for (int v = 0; v < wide; v++) ((lanes *)(sums + i * depth))[v] = made[i][v];
 }
 
-FOR_EVERY_CPU
 static void gradient_of_rows(const Layers *layers, const Backward *backward, int64_t first,
                              int64_t last, float *sums) {
     float rows[ROWS_IN_BLOCK * 2 * WIDEST_LAYER] IN_LINES, made[TILE * WIDEST_LAYER] IN_LINES;
@@ -276,13 +277,12 @@ static void gradient_of_rows(const Layers *layers, const Backward *backward, int
             see_rows(&l, b.spread, block, n_rows, run, rows);
             for (int64_t i = 0; i < width; i += TILE) {
                 int64_t at = 0;
-                if (l.wide == 4)
-                    for (; at + 4 * LANES <= depth; at += 4 * LANES)
-                        add_products(normed + i, stride, rows + at, depth, n_rows,
-                                     own_sums + i * depth + at, 4);
-                for (; at < depth; at += LANES)
+                for (; at + TOGETHER <= depth; at += TOGETHER)
                     add_products(normed + i, stride, rows + at, depth, n_rows,
-                                 own_sums + i * depth + at, 1);
+                                 own_sums + i * depth + at, TOGETHER / LANES);
+                for (; at < depth; at += COLUMNS)
+                    add_products(normed + i, stride, rows + at, depth, n_rows,
+                                 own_sums + i * depth + at, PIECES);
             }
             for (int64_t r = 0; r < n_rows; r++)
                 for (int64_t i = 0; i < width; i += LANES)
@@ -305,7 +305,6 @@ static void gradient_of_rows(const Layers *layers, const Backward *backward, int
 }
 
 /* The gradient at the last normed rows becomes that at H, and what the last layer added. */
-FOR_EVERY_CPU
 static void gradient_of_last(const Layers *l, const float *given, const float *normed,
                              const float *inverses, const int8_t *active, float *grad,
                              float *spread, int64_t first, int64_t last) {
@@ -318,7 +317,6 @@ static void gradient_of_last(const Layers *l, const float *given, const float *n
 }
 
 /* Add up one of n_chunks parts of what the chunks found of a layer. */
-FOR_EVERY_CPU
 static void add_chunks(const Layers *l, const float *sums, float *total, int64_t part) {
     const int64_t size = l->n_runs * (l->width + 1) * 2 * l->width, blocks = size / LANES;
     const int64_t last = blocks * (part + 1) / l->n_chunks;
@@ -337,18 +335,18 @@ static void add_chunks(const Layers *l, const float *sums, float *total, int64_t
    `hidden`; spread: (2, n, R, width) and sums: (2, n_chunks, R, width + 1, 2 * width), to work in;
    totals: (n_layers, R, width + 1, 2 * width), of Nᵀ times the gradient at the products and times what
    the matrix makes of that, side by side; the last row has the biases'. */
-void graphfilter_residual_gradient(int64_t n_runs, int64_t width, int64_t n_layers,
-                                   const int32_t *offsets, const int32_t *columns,
-                                   const float *values, const float *mirrors, double scale,
-                                   const float *given, const float *normed, const float *inverses,
-                                   const int8_t *active, float *grad, float *spread, float *sums,
-                                   float *totals, int64_t n_chunks, const int64_t *cuts,
-                                   int64_t n_threads) {
+void EXPORT(graphfilter_residual_gradient)(int64_t n_runs, int64_t width, int64_t n_layers,
+                                           const int32_t *offsets, const int32_t *columns,
+                                           const float *values, const float *mirrors, double scale,
+                                           const float *given, const float *normed,
+                                           const float *inverses, const int8_t *active, float *grad,
+                                           float *spread, float *sums, float *totals,
+                                           int64_t n_chunks, const int64_t *cuts,
+                                           int64_t n_threads) {
     const int64_t n = cuts[n_chunks], size = n * n_runs * width;
     const int64_t found = n_runs * (width + 1) * 2 * width;
     const Layers l = {make_matrix(offsets, columns, values, n, n_runs * width * sizeof(float)),
-                      n, n_runs, width, n_layers, n_chunks, cuts, (float)scale,
-                      vectors_at_a_time()};
+                      n, n_runs, width, n_layers, n_chunks, cuts, (float)scale};
     Shares shares;
     make_shares(&shares, n_chunks, n_threads);
 #pragma omp parallel num_threads(n_threads)
