@@ -8,7 +8,7 @@ from torch import nn
 
 from graphfilter.data import make_csbm
 from graphfilter.models import NormedConfig, NormedNetwork
-from graphfilter.models.normed import MOMENTUM, _Norm  # pyright: ignore[reportPrivateUsage]
+from graphfilter.models.normed import MOMENTUM, _Layer  # pyright: ignore[reportPrivateUsage]
 from graphfilter.operators import augmented_adjacency, to_tensor
 
 GRAPH = make_csbm(30, mean_degree=4, n_features=5, frequency=0.6, seed=0)
@@ -49,9 +49,17 @@ def test_it_is_its_equation_in_training_and_after_it() -> None:
         torch.testing.assert_close(model(operator, X), made, rtol=1e-4, atol=1e-5)
 
 
-def test_gradient_of_the_norm_is_that_of_its_equation() -> None:
-    x = torch.randn(7, 2, 3, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda x: _Norm.apply(x)[0], (x,))
+@pytest.mark.parametrize("dropped", [False, True])
+def test_gradient_of_a_layer_is_that_of_its_equation(dropped: bool) -> None:
+    generator = torch.Generator().manual_seed(0)
+    x, gains, shifts = (
+        torch.randn(*shape, dtype=torch.float64, generator=generator).requires_grad_()
+        for shape in [(7, 2, 3), (2, 3), (2, 3)]
+    )
+    kept = torch.rand(7, 2, 3, generator=generator) < 0.5 if dropped else None
+    assert torch.autograd.gradcheck(
+        lambda *given: _Layer.apply(*given, kept)[0], (x, gains, shifts)
+    )
 
 
 def test_predictions_do_not_change_the_running_averages() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from graphfilter.models import HopNetwork, Network, SideBySide
+from graphfilter.models import HopNetwork, Network, NormedNetwork, SideBySide
 from graphfilter.operators import NativeKernel, Operator, SparseFeatures
 
 # Vertices of runs side by side on a CPU: more wait for memory, fewer for Python.
@@ -39,6 +39,10 @@ def multiplications(
     if isinstance(first := models[0], HopNetwork):
         return first.config.batch_size * (first.config.n_hops + 1) * first.n_features * width // 16
     runs = int(min(runs_in_a_cohort(operator), len(models)))
+    if isinstance(first, NormedNetwork):
+        # Its layers are torch's products, each with a dozen passes over the rows.
+        columns = first.config.hidden_size
+        return runs * operator.n * first.n_parts * columns**2 // 4
     # A dense product does sixteen multiplications at a time.
     inputs = x.numel() // 16 if isinstance(x, Tensor) else 0
     rows = operator.n * width // 16
