@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import scipy.sparse as sp
 import torch
@@ -23,25 +25,22 @@ def make(n_links: int, seed: int = 0, dropout: float = 0.0) -> MixedNetwork:
     return MixedNetwork(5 + n_links, 2, config, generator=generator)
 
 
-def layer_of(
-    layer: torch.nn.Module, hidden: torch.Tensor, links: torch.Tensor | None
-) -> torch.Tensor:
+def layer_of(layer: Any, hidden: torch.Tensor, links: torch.Tensor | None) -> torch.Tensor:
     """Return one layer vertex by vertex, as its equation reads."""
-    dense = torch.eye(30) + LINKS
-    dense = dense / dense.sum(1, keepdim=True)
-    low, high, own = (hidden @ part for part in layer.weight.chunk(3, dim=1))  # pyright: ignore
-    channels = [dense @ low, high - dense @ high, own]
+    mean = torch.eye(30) + LINKS
+    mean = mean / mean.sum(1, keepdim=True)
+    low, high, own = (hidden @ part for part in layer.weight.chunk(3, dim=1))
+    channels = [mean @ low, high - mean @ high, own]
     if links is not None:
-        channels.append(links @ layer.links)  # pyright: ignore
+        channels.append(links @ layer.links)
     channels = [torch.relu(channel) for channel in channels]
     rows = []
     for v in range(30):
-        seen = torch.stack(
-            [torch.sigmoid(c[v] @ s) for c, s in zip(channels, layer.scores, strict=True)]
-        )  # pyright: ignore
-        alpha = torch.softmax(seen @ layer.mix / len(channels), dim=0)  # pyright: ignore
-        rows.append(sum(a * c[v] for a, c in zip(alpha, channels, strict=True)))
-    return torch.stack(rows) * (3.0 if links is None else 1.0)  # pyright: ignore
+        pairs = zip(channels, layer.scores, strict=True)
+        seen = torch.stack([torch.sigmoid(channel[v] @ score) for channel, score in pairs])
+        alpha = torch.softmax(seen @ layer.mix / len(channels), dim=0)
+        rows.append(alpha @ torch.stack([channel[v] for channel in channels]))
+    return torch.stack(rows) * (3.0 if links is None else 1.0)
 
 
 @pytest.mark.parametrize("linked", [False, True])

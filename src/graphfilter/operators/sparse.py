@@ -86,16 +86,16 @@ class SparseFeatures:
         """Return all but the last columns, and those; made once."""
         if n_last not in self._parted:
             columns, first = self.to_scipy().tocsc(), self.shape[1] - n_last
-            self._parted[n_last] = tuple(
-                SparseFeatures(
-                    sp.csr_array(part),
-                    device=self.device,
-                    dtype=self.kernel.dtype,
-                    draw_zeros=self._draw_zeros,
-                )
-                for part in (columns[:, :first], columns[:, first:])
-            )  # pyright: ignore[reportArgumentType]
+            self._parted[n_last] = self._like(columns[:, :first]), self._like(columns[:, first:])
         return self._parted[n_last]
+
+    def _like(self, matrix: sp.csc_array) -> SparseFeatures:
+        return SparseFeatures(
+            sp.csr_array(matrix),
+            device=self.device,
+            dtype=self.kernel.dtype,
+            draw_zeros=self._draw_zeros,
+        )
 
     @property
     def values(self) -> Tensor:
