@@ -314,7 +314,7 @@ def test_fit_stopped_by_a_signal_says_so_last(
     result = graphfilter("fit", *tables, "--label", "kind", "--out", tmp_path / "run")
     assert result.code == code
     lines = result.err.splitlines()
-    assert lines[-2].startswith("training: features alone (4 of 9): epoch 1/")
+    assert lines[-2].startswith("training: features alone (4 of 10): epoch 1/")
     assert lines[-1].startswith(f"error: {word}; finished work is saved.")
 
 
