@@ -187,6 +187,24 @@ def test_recurrence(
 
 
 @NOT_BUILT
+@pytest.mark.parametrize("basis", STEPS)
+def test_a_compiled_walk_loses_no_more_digits_than_torch(basis: str) -> None:
+    """Of 32 terms in float32, against float64; summed from its last term Chebyshev's would."""
+    matrix = matrix_of("laplacian" if basis == "shifted" else "adjacency", make_karate())
+    exact = TorchKernel(matrix, torch.float64)
+    kernels = [make(matrix, torch.float32) for make in (NativeKernel, TorchKernel)]
+    steps = [STEPS[basis].step_of(k) for k in range(32)]
+    errors = []
+    for seed in range(20):
+        x, weights = (columns(*size, seed=seed).float() for size in ((34, 1, 16), (33, 1)))
+        expected, _ = exact.apply_recurrence(x.double(), weights.double(), steps)
+        found = [kernel.apply_recurrence(x, weights, steps)[0] for kernel in kernels]
+        errors.append([float((got - expected).abs().max()) for got in found])
+    own, peer = np.median(errors, axis=0)
+    assert own <= 1.3 * peer
+
+
+@NOT_BUILT
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads_share_the_rows_of_the_compiled_kernel(threads: int, monkeypatch) -> None:
     """However the rows are divided, and with a hub that is most of the work."""

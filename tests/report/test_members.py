@@ -53,7 +53,8 @@ def test_view_has_the_numbers_of_the_committee() -> None:
         (kind.share for kind in view.kinds), reverse=True
     )
     assert sum(kind.share for kind in view.kinds) == pytest.approx(1)
-    assert {kind.title for kind in view.kinds} == set(GROUPS)
+    # The graph is too small for the network that is told labels.
+    assert {kind.title for kind in view.kinds} == set(GROUPS) - {"labels of neighbours"}
     by_name = {note.name: note for note in clf.member_notes_}
     trees = next(kind for kind in view.kinds if kind.title == "trees")
     expected = (by_name["trees"].predicted[scored] == labels[scored]).mean()

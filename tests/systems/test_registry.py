@@ -90,7 +90,7 @@ NAMES = [
     "only-alike",
     "only-places",
     "only-deep",
-    "only-normed",
+    "only-told",
     "only-hops",
     "only-mixed",
     "only-trees",

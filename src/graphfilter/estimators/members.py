@@ -73,6 +73,7 @@ class FittedMember:
         """Return the member as it counts on another graph than the fitted one."""
         return replace(
             self,
+            network=self.network.recognising(np.zeros(0, dtype=np.int64)),
             weight=self.weight_elsewhere,
             temperature=self.temperature_elsewhere,
             coefficients=self.coefficients_elsewhere,

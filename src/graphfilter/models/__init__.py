@@ -61,6 +61,7 @@ from graphfilter.models.peers.linkx import LINKX, LINKXConfig
 from graphfilter.models.peers.mixhop import MixHop, MixHopConfig
 from graphfilter.models.peers.nlgnn import NLGNN, NLGNNConfig
 from graphfilter.models.residual import ResidualConfig, ResidualNetwork
+from graphfilter.models.told import ToldConfig, ToldNetwork
 from graphfilter.models.trees import Trees, TreesConfig
 from graphfilter.models.weighted_hops import WeightedHops, WeightedHopsConfig
 
@@ -138,6 +139,8 @@ __all__ = [
     "ResidualNetwork",
     "SideBySide",
     "SizedNetwork",
+    "ToldConfig",
+    "ToldNetwork",
     "TrainingOutput",
     "Trees",
     "TreesConfig",

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from graphfilter.errors import check_count, check_number, check_share
@@ -26,6 +28,8 @@ class ModelConfig(Config):
     ----------
     keeps_graph : bool
         Whether the network is built on one graph, and serves no other.
+    recognises : bool
+        Whether it matters to the network which vertices of a graph the fitted one had.
     fitted : bool
         Whether it is a :class:`Fitted` one, which is not trained by gradients.
     network : type
@@ -47,6 +51,7 @@ class ModelConfig(Config):
     """
 
     keeps_graph: ClassVar[bool] = False
+    recognises: ClassVar[bool] = False
     fitted: ClassVar[bool] = False
     network: ClassVar[type[Network[Any]]]
     may_be_zero: ClassVar[tuple[str, ...]] = ()
@@ -172,6 +177,22 @@ class Network(nn.Module, ABC, Generic[ConfigT]):
         """Return the logits of a training step, and the network's own loss terms if it has any."""
         return TrainingOutput(self(operator, x, generator))
 
+    def tell(self, targets: Tensor, rows: Tensor) -> None:
+        """Take what is known of some vertices, if the network makes use of it.
+
+        Shapes
+        ------
+        targets : (n, T);  rows : (m,), the vertices it may know
+        """
+
+    def recognising(self, numbers: NDArray[np.int64]) -> Self:
+        """Return the network for a graph whose vertices had these numbers in the fitted one.
+
+        New ones have -1; without numbers nothing is known of any. The network itself where it makes
+        no use of that.
+        """
+        return self
+
     def undecayed_parameters(self) -> list[nn.Parameter]:
         """Return the weights that weight decay leaves alone, where its authors decay few layers."""
         return []
@@ -296,6 +317,13 @@ class SideBySide(Network[ConfigT]):
         cls, models: Sequence[Any], operator: Operator, x: Input, generators: Generators
     ) -> Tensor:
         """Return the logits of all of them (n, R, n_classes); each draws from its generator."""
+
+    @classmethod
+    def training_side_by_side(
+        cls, models: Sequence[Any], operator: Operator, x: Input, generators: Generators
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return the logits of a training step, and what multiplies the loss of vertices (n, R)."""
+        return cls.forward_side_by_side(models, operator, x, generators), None
 
     def can_be_replayed(self, n_runs: int, operator: Operator, x: Input) -> bool:
         """Return whether so many at once can be captured and replayed on a GPU."""

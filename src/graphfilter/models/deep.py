@@ -53,8 +53,21 @@ class DeepNetwork(SizedNetwork[DeepT], SideBySide[DeepT]):
     def forward_side_by_side(
         cls, models: Sequence[Any], operator: Operator, x: Input, generators: Generators
     ) -> Tensor:
+        return cls.logits(models, operator, x, generators)
+
+    @classmethod
+    def logits(
+        cls,
+        models: Sequence[Any],
+        operator: Operator,
+        x: Input,
+        generators: Generators,
+        added: Tensor | None = None,
+    ) -> Tensor:
+        """Return the logits (n, R, n_classes); ``added`` (n, R, width) joins encoded columns."""
         rate = models[0].rate
         hidden = linear_side_by_side([m.encoder for m in models], x, rate, generators, relu=True)
+        hidden = hidden if added is None else hidden + added
         weights = torch.stack([model.weights for model in models], dim=1)
         hidden = cls.apply_layers(models, operator, hidden, weights, generators)
         return linear_side_by_side([m.head for m in models], hidden, rate, generators)

@@ -52,7 +52,11 @@ PRINTED = (
     Printed("gcn-tuned", "squirrel_filtered", Accuracy(45.01), LUO, "auto"),
     Printed("gcn-blocks", "minesweeper", Accuracy(89.75), PLATONOV, "auto"),
     Printed("sage-blocks", "minesweeper", Accuracy(93.51), PLATONOV, "auto"),
-    Printed("gat-sep", "minesweeper", Accuracy(93.91), PLATONOV, "auto"),
+    Printed("gcn-blocks", "tolokers", Accuracy(83.64, 0.67), PLATONOV, "auto"),
+    Printed("gcn-blocks", "chameleon_filtered", Accuracy(40.89, 4.12), PLATONOV, "auto"),
+    Printed("sage-blocks", "chameleon_filtered", Accuracy(37.77, 4.14), PLATONOV, "auto"),
+    Printed("gat-blocks", "chameleon_filtered", Accuracy(39.21, 3.08), PLATONOV, "auto"),
+    Printed("gat-sep", "chameleon_filtered", Accuracy(39.26, 2.50), PLATONOV, "auto"),
 )
 COMPONENTS = ("photo_lcc", "computers_lcc")
 QUICK = (Printed("fsgnn", "texas", Accuracy(87.30), FSGNN),)

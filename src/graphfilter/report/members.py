@@ -103,7 +103,7 @@ def describe_needs(kinds: Sequence[KindRow], by: type[Yardstick] | Yardstick) ->
     start = "Mostly" if first.share > 0.5 else "Above all"
     told = [f"{start} {first.title}"]
     for kind in others:
-        verb = "add" if kind.title in ("neighbours", "trees", "features alone") else "adds"
+        verb = "adds" if kind.title.startswith("who ") else "add"
         points = 0.0 if kind.adds is None else kind.adds
         if not kind.clear:
             told.append(f"{kind.title} {verb} nothing clear")

@@ -23,9 +23,9 @@ PATIENCE_OF_FEW = 9000
 # On small graphs chance in training matters, and time does not: each member is trained from
 # several seeds, so many that their vertices add up to this.
 REPEATED_VERTICES, MOST_REPEATS = 8000, 5
-# Layers of a network with batch norms on a wide graph, of which fewer would see little, and its
-# dropout: each layer of more drops less.
-LAYERS_OF_WIDE, DROPOUT_OF_WIDE = 12, 0.2
+# A graph is wide where so many steps do not lead far. Layers of a network with batch norms there,
+# of which fewer would see little, and its dropout: each layer of more drops less.
+STEPS, LAYERS_OF_WIDE, DROPOUT_OF_WIDE = 6, 12, 0.2
 
 _SHARED = ("max_epochs", "patience", "monitor")
 
@@ -139,7 +139,7 @@ def _adapted(member: System, graph: Graph) -> System:
     is as deep as the graph is wide, and knows how many of its columns are links.
     """
     model = member.model
-    if isinstance(model, NormedConfig) and is_wide(graph, model.n_layers):
+    if isinstance(model, NormedConfig) and is_wide(graph, STEPS):
         deeper = replace(model, n_layers=LAYERS_OF_WIDE, dropout=DROPOUT_OF_WIDE)
         return replace(member, model=deeper)
     if isinstance(model, MixedConfig):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphfilter.splits import Split, held_folds
 from graphfilter.systems.committee_part import Part
-from graphfilter.systems.growth import SHARES, outputs_for_new
+from graphfilter.systems.growth import SHARES, outputs_elsewhere, outputs_for_new
 from graphfilter.systems.networks import Outcome
 from graphfilter.systems.pooling import Pool, drawn
 from graphfilter.systems.pools import pooling_of
@@ -127,6 +127,7 @@ def weigh_parts(
     growing = () if not any(part.system.recognises for part in parts) else SHARES
     folds = [some_of(np.setdiff1d(split.val, held)) for held in held_folds(split.val, seed)]
     movable = np.array([not part.system.keeps_graph for part in parts])
+    elsewhere = pooling.read(outputs_elsewhere(prepared, parts, weighed.val))
     leading = parts[int(pool.shares.argmax())].runs[0]
     return CommitteeOutcome(
         committee,
@@ -137,7 +138,7 @@ def weigh_parts(
         min(run.side_by_side for part in parts for run in part.runs),
         tuple(parts),
         pool,
-        weigh(movable) if movable.any() else pool,
+        weigh(movable, elsewhere) if movable.any() else pool,
         tuple(
             weigh(
                 everyone,

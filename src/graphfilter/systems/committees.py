@@ -20,6 +20,7 @@ from graphfilter.models import (
     ModelConfig,
     NormedConfig,
     ResidualConfig,
+    ToldConfig,
     TreesConfig,
     WeightedHopsConfig,
 )
@@ -85,10 +86,10 @@ HOPS = _member(
     WeightedHopsConfig(),
     config=replace(_CONFIG, learning_rate=0.04, weight_decay=1e-3),
 )
-NORMED = _member(
-    "normed",
-    "network with batch norms",
-    NormedConfig(),
+TOLD = _member(
+    "told",
+    "network that is told known labels",
+    ToldConfig(),
     operator="augmented_adjacency",
     config=replace(_CONFIG, weight_decay=0.0, patience_share=0.5),
 )
@@ -110,7 +111,7 @@ COMMITTEE = Committee(
     None,
     setting="own",
     members=(
-        FEATURES, FILTER, CHANNELS, SMOOTH, FILTERED_LINKS, ALIKE, PLACES, DEEP, NORMED, HOPS,
+        FEATURES, FILTER, CHANNELS, SMOOTH, FILTERED_LINKS, ALIKE, PLACES, DEEP, TOLD, HOPS,
         MIXED, TREES,
     ),
     rounds=ROUNDS,
@@ -163,9 +164,8 @@ COMMITTEES = (COMMITTEE, QUICK, THOROUGH, *ALONE)
 # What members look at, in words.
 GROUPS: dict[str, tuple[str, ...]] = {
     "features alone": (FEATURES.name,),
-    "neighbours": tuple(
-        member.name for member in (FILTER, CHANNELS, SMOOTH, DEEP, NORMED, HOPS, WIDE)
-    ),
+    "neighbours": tuple(member.name for member in (FILTER, CHANNELS, SMOOTH, DEEP, HOPS, WIDE)),
+    "labels of neighbours": (TOLD.name,),
     "who is connected to whom": tuple(
         member.name for member in (FILTERED_LINKS, ALIKE, PLACES, MIXED)
     ),

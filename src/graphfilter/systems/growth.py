@@ -60,6 +60,22 @@ def outputs_for_new(
     return found
 
 
+def outputs_elsewhere(
+    prepared: Prepared, parts: Sequence[Part], val: NDArray[np.int64]
+) -> list[NDArray[np.float64]]:
+    """Return the outputs of each part for some vertices (m, C) of a graph that is new to it.
+
+    Of members that are told labels these are what they say without any.
+    """
+    nothing, together = np.zeros(0, dtype=np.int64), pooling_of(prepared.task).together
+    found = [part.probabilities[val] for part in parts]
+    for i, part in enumerate(parts):
+        if part.system.model is not None and part.system.model.recognises:
+            networks = [run.network.recognising(nothing) for run in part.runs]
+            found[i] = together(predict_networks(prepared, part.system, networks, rows=val))
+    return found
+
+
 def _fitted_to(
     partly: Prepared,
     system: System,

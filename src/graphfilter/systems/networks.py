@@ -93,6 +93,7 @@ class NetworkTraining:
         self._operator = prepared.operator(system.operator)
         with own_torch_state(gradients=True):
             self._networks = [system.build(seen.graph, seed).to(device) for seed in request.seeds]
+            _tell(prepared, self._networks, request.splits)
             config, start = system.config, request.start
             n_begun = 0 if start is None else start.begin(prepared, system, self._networks)
             if n_begun == len(self._networks):
@@ -165,6 +166,19 @@ class NetworkTraining:
             )
             for network, result, predicted in zip(networks, results, probabilities, strict=True)
         ]
+
+
+def _tell(prepared: Prepared, networks: Sequence[Network[Any]], splits: Sequence[Split]) -> None:
+    """Tell networks what is known of their training vertices, where they make use of it."""
+    if not networks[0].config.recognises:
+        return
+    if prepared.targets is None:
+        targets = np.arange(prepared.graph.n_classes) == prepared.labels[:, None]
+    else:
+        targets = prepared.targets
+    known = torch.tensor(targets, dtype=torch.float32, device=prepared.device)
+    for network, split in zip(networks, splits, strict=True):
+        network.tell(known, torch.tensor(split.train, device=prepared.device))
 
 
 def fit_at_once(request: Request) -> list[Outcome]:

@@ -160,6 +160,8 @@ class _Ready:
         kept = networks[0].kept_view() if isinstance(networks[0], Fitted) else None
         seen = prepared.seen_as(system.view, kept)
         operator = seen.operator(system.operator)
+        if prepared.known is not None:
+            networks = [network.recognising(prepared.known.numbers) for network in networks]
         x = inputs_of(seen, system) if first is None else seen.rows(slice(first))
         work = multiplications(networks, operator, x)
         if seen.task is REGRESSION and isinstance(x, Tensor):

@@ -85,7 +85,8 @@ def _carry(old: Network[Any], new: Network[Any], columns: NDArray[np.int64] | No
     before, state = old.state_dict(), new.state_dict()
     if before.keys() != state.keys():
         return False
-    carried = dict(before)
+    # What it was told belongs to a graph; it is not learned.
+    carried = before | {name: value for name, value in state.items() if name == "told"}
     if columns is not None:
         found = [name for name, value in before.items() if _rows(value) == len(columns)]
         if len(found) != 1:  # Which of them reads the columns is not clear.

@@ -90,8 +90,9 @@ class System:
     @property
     def recognises(self) -> bool:
         """Whether it matters to its networks which vertices of a graph the fitted one had."""
-        kept = self.model is not None and self.model.keeps_graph
-        return not kept and VIEWS[self.view].recognises
+        if self.model is None or self.model.keeps_graph:
+            return False
+        return self.model.recognises or VIEWS[self.view].recognises
 
     def build(self, graph: Graph, seed: int) -> Network[Any]:
         """Make the untrained network for a graph, its weights drawn from ``seed``."""

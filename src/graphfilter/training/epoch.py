@@ -106,7 +106,8 @@ class Epoch:
         """Return the training loss of each run: (R,)."""
         first = self._models[0]
         if isinstance(first, SideBySide):
-            return self._train.mean_loss(self._logits(self._generators))
+            given = self._models, self._operator, self._x, self._generators
+            return self._train.mean_loss(*first.training_side_by_side(*given))
         output = first.training_output(self._operator, self._x, self._generators[0])
         losses = self._train.mean_loss(output.logits[:, None], output.vertex_weight)
         return losses if output.penalty is None else losses + output.penalty

@@ -106,6 +106,8 @@ class Run:
         if isinstance(model, HopNetwork):
             self.n_steps = Batches.of(model, split.train).n_steps
         train, val = labels[self.train], labels[self.val]
+        # One that is told labels knows those it is trained on: others show what it has learned.
+        self.judged_by = 3 if model.config.recognises and len(self.val) else 1
         self.chance = task.chance(train, class_weight)
         self.monitored_chance = task.monitored_chance(monitor, train, val, class_weight)
         self.best_score = self.best_tie_break = -math.inf
@@ -133,7 +135,7 @@ class Run:
         Clearly: by a tenth of what there is to learn.
         """
         clear = self.chance + 0.1 * (1 - self.chance)
-        better = np.array(self.history[self.curves[1]]) > clear
+        better = np.array(self.history[self.curves[self.judged_by]]) > clear
         return len(better) - int(better.argmax()) if better.any() else 0
 
     def update(self, scores: NDArray[np.float64], scalars: NDArray[np.float64]) -> bool:
@@ -143,12 +145,12 @@ class Run:
         """
         for name, value in zip(self.curves, scores.tolist(), strict=True):
             self.history[name].append(value)
-        loss, train_score, val_loss, val_score, *monitored = scores.tolist()
+        loss, _, val_loss, val_score, *monitored = scores.tolist()
         self.filter_history.append(scalars)
         if not math.isfinite(loss) or (len(self.val) and not math.isfinite(val_loss)):
             self.stopped = "diverged"
             return False
-        self.learning = self.learning or train_score > self.chance
+        self.learning = self.learning or bool(scores[self.judged_by] > self.chance)
         if monitored:
             # A ranking of rare classes is learned long before any vertex is predicted as one.
             self.learning = self.learning or monitored[0] > self.monitored_chance

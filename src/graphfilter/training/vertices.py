@@ -57,7 +57,7 @@ class Vertices:
     def mean_loss(self, logits: Tensor, vertex_weight: Tensor | None = None) -> Tensor:
         """Return the mean loss on the first part, by run: logits (n, R, C) give (R,).
 
-        ``vertex_weight`` (n,) multiplies the loss of every vertex.
+        ``vertex_weight`` (n,), or (n, R), multiplies the loss of every vertex.
         """
         compiled = self._compiled
         if compiled is not None and vertex_weight is None and compiled.takes(logits):
@@ -65,7 +65,8 @@ class Vertices:
         losses = self._task.losses(logits.index_select(0, self._rows), self._aligned)
         weighted = self._weights[0] * losses
         if vertex_weight is not None:
-            weighted = weighted * vertex_weight[self._rows, None]
+            own = vertex_weight.index_select(0, self._rows)
+            weighted = weighted * (own if own.ndim == 2 else own[:, None])
         return weighted.sum(0) / self._sums[0].to(logits.dtype)
 
     def scores(self, logits: Tensor, monitor: str) -> Tensor:

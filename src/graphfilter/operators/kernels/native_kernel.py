@@ -24,7 +24,7 @@ from graphfilter.runtime import processor_caches, threads_worth
 LIBRARY = Path(__file__).with_name("native.so")
 
 # The number that native.c gives for what its functions take.
-INTERFACE = 8
+INTERFACE = 9
 # The endings of functions for each level of vector instructions that a processor may have.
 LEVELS = ("", "_avx2", "_avx512")
 # Columns are padded to a multiple of this: one line of a cache.
@@ -41,8 +41,8 @@ STORED = {torch.float32: "float", torch.bfloat16: "half"}
 # What the functions of native.c take: pointers, counts and numbers.
 _ARGUMENTS = {"p": ctypes.c_void_p, "c": ctypes.c_int64, "n": ctypes.c_double}
 _FUNCTIONS = {
-    "walk_float": "cccpppppppppppcpcc",
-    "walk_half": "cccpppppppppppcpcc",
+    "walk_float": "cccpppppppppppcpccc",
+    "walk_half": "cccpppppppppppcpccc",
     "multiply_float": "ccpppppnncpc",
     "multiply_half": "ccpppppnncpc",
     "encode": "cppppccnpppppcpccpc",
@@ -134,8 +134,11 @@ class NativeKernel(TorchKernel):
         total = x.new_empty(n, n_columns)
         # Two terms; columns that are padded have arrays of their own for input and sums, too.
         room = x.new_empty(rooms, 4 if padding else 2, n * block)
+        exact = self.dtype == torch.float32
+        # As Horner has it, which reads and writes less; with a keep it would lose digits.
+        nested = exact and against is None and not any(step.keep for step in steps)
         sums = None
-        if self.dtype != torch.float32 or (padding and against is not None):
+        if not exact or (padding and not nested):
             sums = x.new_empty(rooms, n, block, dtype=torch.float32)
         by_column = weights.repeat_interleave(width, 1)
         if padding:
@@ -148,7 +151,7 @@ class NativeKernel(TorchKernel):
             n_columns, block, len(steps), *(part.data_ptr() for part in self.csr_parts),
             x.data_ptr(), _pointer(against), by_column.data_ptr(), ctypes.addressof(factors),
             total.data_ptr(), room.data_ptr(), _pointer(sums), _pointer(dots), *self.chunks,
-            threads, rooms,
+            threads, rooms, nested,
         )  # fmt: skip
         if dots is None:
             return total, None

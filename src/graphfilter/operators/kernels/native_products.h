@@ -213,7 +213,7 @@ static void NAME(copy_sums)(const float *from, int64_t from_stride, STORED *to, 
 
 /* A whole recurrence; see graphfilter_walk. */
 typedef struct {
-    int64_t n, n_columns, padded, block, degree;
+    int64_t n, n_columns, padded, block, degree, nested;
     const int32_t *offsets, *columns;
     const float *values, *weights;
     const STORED *x, *against;
@@ -232,8 +232,7 @@ static void NAME(walk_block)(const NAME(Walk) *w, int64_t at, STORED *room, floa
     const int64_t padding = (COLUMNS - width % COLUMNS) % COLUMNS, stride = width + padding;
     const Matrix m = make_matrix(w->offsets, w->columns, w->values, n, stride * sizeof(STORED));
     STORED *one = room, *two = one + n * stride, *own = two + n * stride, *other = own + n * stride;
-    /* From the last term to the first, where nothing asks for the terms themselves. */
-    const int nested = !w->against && sizeof(STORED) == sizeof(float), own_sums = sums != 0;
+    const int nested = w->nested != 0, own_sums = sums != 0;
     NAME(Columns) x = {w->x + at, all}, against = {w->against ? w->against + at : 0, all};
     if (padding) {
         EACH_CHUNK(p, team) {
@@ -264,8 +263,7 @@ static void NAME(walk_block)(const NAME(Walk) *w, int64_t at, STORED *room, floa
                         .scale = (float)w->steps[3 * k],
                         .skip = (float)w->steps[3 * k + 1]};
         if (nested) {
-            /* b_k = w_k x + (scale_k M + skip_k) b_(k+1) + keep_(k+1) b_(k+2) */
-            t.keep = i == 0 ? 0 : (float)w->steps[3 * (k + 1) + 2];
+            /* b_k = w_k x + (scale_k M + skip_k) b_(k+1), which keeps nothing older. */
             t.x = x;
             t.weights = w->weights + k * padded + at;
             if (k == 0 && !padding) t.out = w->total + at, t.out_stride = all;
@@ -308,6 +306,10 @@ static void NAME(walk_block)(const NAME(Walk) *w, int64_t at, STORED *room, floa
    Each thread walks with blocks of its own where there are `n_rooms` > 1 for them, and nobody waits
    before the end; otherwise all threads walk together and share the rows.
 
+   With `nested` the sum is made from its last term to its first, as Horner has it: of floats, without
+   `against`, and where no term has a keep. With one the terms of such a sum can be larger than what it
+   comes to, and it would lose digits.
+
    x, against, total: (n, n_columns); weights: (degree + 1, padded), padded being the next multiple of
    COLUMNS; steps: (degree, 3), the scale, skip and keep of each term; room: (n_rooms, 4, n, block),
    or (n_rooms, 2, n, block) where columns need no padding; sums: (n_rooms, n, block), or nothing
@@ -318,10 +320,11 @@ void EXPORT(NAME(graphfilter_walk))(int64_t n_columns, int64_t block, int64_t de
                                     const float *values, const STORED *x, const STORED *against,
                                     const float *weights, const double *steps, STORED *total,
                                     STORED *room, float *sums, double *dots, int64_t n_chunks,
-                                    const int64_t *cuts, int64_t n_threads, int64_t n_rooms) {
+                                    const int64_t *cuts, int64_t n_threads, int64_t n_rooms,
+                                    int64_t nested) {
     const int64_t n = cuts[n_chunks], padded = (n_columns + COLUMNS - 1) / COLUMNS * COLUMNS;
-    const NAME(Walk) w = {n, n_columns, padded, block, degree, offsets, columns, values, weights,
-                          x, against, steps, total, dots, cuts};
+    const NAME(Walk) w = {n, n_columns, padded, block, degree, nested, offsets, columns, values,
+                          weights, x, against, steps, total, dots, cuts};
     const int64_t arrays = padded == n_columns ? 2 : 4;
     Shares shares;
     make_shares(&shares, n_rooms > 1 ? (n_columns + block - 1) / block : n_chunks, n_threads);
