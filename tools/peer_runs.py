@@ -38,6 +38,11 @@ LARGE = ("photo", "computers", "pubmed")
 CITED = ("cora", "citeseer")
 WIKI = ("chameleon", "squirrel", "actor")
 PRINTED = (*CITED, "pubmed", "chameleon", "wisconsin", "cornell_geomgcn", "texas")
+# Less decay; and, in GCNII's comparison, the size and rate of all networks there.
+JKNETS = (
+    "jknet-dropedge@weight_decay=5e-6",
+    "jknet-dropedge@hidden_size=64@learning_rate=0.01@n_layers=4",
+)
 MADE = ("bipartite_paper", "bipartite_sparse")
 # System, dataset, split rule and scaling.
 Run = tuple[str, str, str, str]
@@ -106,6 +111,7 @@ STAGES: dict[str, list[Run]] = {
             ("sgf-cheby-authors", "sgf-cheby-authors-1.5"), (*CITED, *WEB, "chameleon"), "row"
         ),
         *fixed(("appnp@alpha=0.2@dropout=0.5", "appnp@alpha=0.5", "appnp@alpha=0.9"), PRINTED),
+        *fixed(JKNETS, PRINTED),
     ],
     # Minutes each, alone on a GPU.
     "long": [

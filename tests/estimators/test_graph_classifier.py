@@ -128,12 +128,12 @@ def test_unknown_effort_is_refused() -> None:
         GraphClassifier(effort="extreme").fit(graph=GRAPH)
 
 
-def test_high_effort_trains_wider_networks_from_several_seeds() -> None:
+def test_high_effort_trains_wider_networks() -> None:
     fitted = GraphClassifier(effort="high", max_epochs=2, random_state=0, device="cpu")
     fitted.fit(graph=GRAPH)
     notes = {note.name: note for note in fitted.member_notes_}
     assert "wide" in notes
-    assert notes["features"].epochs == 3 * 2
+    assert notes["features"].epochs == 5 * 2
 
 
 def test_no_seconds_still_give_an_answer_and_negative_ones_are_refused() -> None:
@@ -207,7 +207,7 @@ def test_trees_keep_the_basis_of_features_that_were_too_many(tmp_path: Path) -> 
     wide = GRAPH.replace(features=mixed + 0.1 * rng.normal(size=(60, 800)))
     fitted = GraphClassifier(max_epochs=2, random_state=0, device="cpu").fit(graph=wide)
     assert "trees" in {note.name for note in fitted.member_notes_}
-    (trees,) = [m for m in fitted.fitted_members_ if m.system.name == "trees"]
+    trees = next(m for m in fitted.fitted_members_ if m.system.name == "trees")
     assert (trees.system.view, trees.columns) == ("compressed averages", 59 * 4 + 1)
     fitted.save(tmp_path / "model")
     loaded = GraphClassifier.load(tmp_path / "model")

@@ -12,8 +12,9 @@ import torch
 
 import graphfilter as gf
 from graphfilter.errors import ConfigError
+from graphfilter.models import ToldConfig, ToldNetwork
 from graphfilter.splits import Split
-from graphfilter.systems import Prepared, Start, get_system
+from graphfilter.systems import Prepared, Start, System, get_system
 
 N, N_OLD = 240, 180
 
@@ -182,3 +183,17 @@ def test_further_seeds_begin_with_the_networks_after_the_first(graph: gf.Graph) 
     start = Start([(other, other.build(graph, 0)), *((system, network) for network in networks)])
     assert start.after(system, 2).of(system) == networks[2:]
     assert len(start.after(system, 2).of(other)) == 1
+
+
+def test_network_that_starts_from_another_keeps_what_it_was_told_itself(graph: gf.Graph) -> None:
+    system = System("told", "told", ToldConfig(n_layers=2, hidden_size=4))
+    old, new = (system.build(graph, seed) for seed in (0, 1))
+    assert isinstance(old, ToldNetwork)
+    assert isinstance(new, ToldNetwork)
+    one_hot = torch.nn.functional.one_hot(torch.tensor(graph.labels), 2)
+    old.tell(one_hot, torch.arange(0, 100))
+    new.tell(one_hot, torch.arange(50, 200))
+    told = new.told.clone()
+    assert Start([(system, old)]).begin(Prepared.of(graph), system, [new]) == 1
+    assert torch.equal(new.told, told)
+    assert torch.equal(new.of_labels, old.of_labels)

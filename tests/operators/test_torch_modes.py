@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 import pytest
 import scipy.sparse as sp
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from graphfilter.data import make_csbm
 from graphfilter.filters import StackedFilter
@@ -93,3 +95,29 @@ def test_gradients_are_the_same_with_float64_by_default() -> None:
             gradients.append(torch.autograd.grad(y.square().sum(), [x, *filter_.parameters()]))
     for a, b in zip(*gradients, strict=True):
         assert torch.equal(a, b)
+
+
+class Made(TorchDispatchMode):
+    """Records the type of every tensor that is made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dtypes: set[torch.dtype] = set()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        if isinstance(made, Tensor):
+            self.dtypes.add(made.dtype)
+        return made
+
+
+@pytest.mark.parametrize("width", [5, 16])
+def test_scratch_memory_is_of_the_type_of_the_columns(width: int) -> None:
+    """Compiled code counts in floats, whatever torch's default type."""
+    operator, x, weights = augmented_adjacency(GRAPH), normal(60, width), normal(4, 1)
+    basis = Basis.chebyshev(-1.0, 1.0)
+    apply_polynomial(operator, basis, weights, x)
+    with default_dtype(), Made() as made:
+        apply_polynomial(operator, basis, weights, x)
+    assert torch.float32 in made.dtypes
+    assert torch.float64 not in made.dtypes

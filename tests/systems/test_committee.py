@@ -49,14 +49,14 @@ SPLIT = stratified(GRAPH.labels, 0)
 
 
 def short(name: str = "committee") -> Committee:
-    """The committee for few epochs, its trees for few rounds, on one seed per member."""
+    """The committee for few epochs, its trees for few rounds, on one seed per member, no folds."""
     system = get_system(name).with_(max_epochs=4)
     assert isinstance(system, Committee)
     members = tuple(
         replace(m, model=TreesConfig(n_rounds=3)) if isinstance(m.model, TreesConfig) else m
         for m in system.members
     )
-    return replace(system, members=members)
+    return replace(system, members=members, folds_up_to=0)
 
 
 @pytest.fixture(autouse=True)

@@ -8,10 +8,18 @@ from hypothesis import given, settings, strategies as st
 
 from graphfilter.data import make_csbm
 from graphfilter.inputs import Known
+from graphfilter.models import ToldConfig
 from graphfilter.splits import stratified
-from graphfilter.systems import Prepared, get_system, predict_networks, train_system
+from graphfilter.systems import Prepared, System, get_system, predict_networks, train_system
 from graphfilter.systems.committee_outcome import CommitteeOutcome
-from graphfilter.systems.growth import SHARES, outputs_for_new, parts_taken_out
+from graphfilter.systems.committee_part import Part
+from graphfilter.systems.growth import (
+    SHARES,
+    outputs_elsewhere,
+    outputs_for_new,
+    parts_taken_out,
+)
+from graphfilter.training import CLASSIFICATION, TrainConfig
 
 GRAPH = make_csbm(60, mean_degree=6, n_features=5, frequency=0.3, seed=2)
 SPLIT = stratified(GRAPH.labels, 0)
@@ -49,7 +57,8 @@ def outcome() -> CommitteeOutcome:
 def test_members_say_the_same_of_new_vertices_unless_they_know_them_by_their_links(
     outcome: CommitteeOutcome,
 ) -> None:
-    said = outputs_for_new(Prepared.of(GRAPH), outcome.parts, SPLIT, 0.7, 0)
+    prepared = Prepared.of(GRAPH)
+    said = outputs_for_new(prepared, outcome.parts, SPLIT.val, 0.7, 0, train=SPLIT.train)
     for part, own in zip(outcome.parts, said, strict=True):
         seen = part.probabilities[SPLIT.val]
         assert own.shape == seen.shape
@@ -93,3 +102,17 @@ def test_committee_whose_members_know_no_vertices_has_no_such_pools() -> None:
     (found,) = train_system(Prepared.of(GRAPH), system, [SPLIT], [0])
     assert isinstance(found, CommitteeOutcome)
     assert found.growing == ()
+
+
+def test_on_another_graph_a_member_that_is_told_labels_is_weighed_without_any() -> None:
+    prepared, config = Prepared.of(GRAPH), TrainConfig(max_epochs=5)
+    system = System("told", "told", ToldConfig(n_layers=2, hidden_size=4), config=config)
+    runs = train_system(prepared, system, [SPLIT], [0])
+    part = Part.of(system, runs, CLASSIFICATION)
+    assert part is not None
+    (said,) = outputs_elsewhere(prepared, [part], SPLIT.val)
+    # As on a graph with other vertices in the places of these.
+    nobody = runs[0].network.recognising(np.full(60, -1))
+    (untold,) = predict_networks(prepared, system, [nobody], rows=SPLIT.val)
+    np.testing.assert_allclose(said, untold, atol=1e-6)
+    assert np.abs(said - part.probabilities[SPLIT.val]).max() > 1e-3

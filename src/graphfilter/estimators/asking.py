@@ -28,6 +28,7 @@ from graphfilter.estimators.state import EstimatorState
 from graphfilter.graph import Graph, links_checksum
 from graphfilter.inputs import Known
 from graphfilter.runtime import pick_device
+from graphfilter.splits import NO_FOLD
 from graphfilter.systems import Prepared
 
 # The id of every vertex.
@@ -86,13 +87,15 @@ class AskedEstimator(EstimatorState):
             return held.copy() if rows is None else held[rows]
         if only is not None and rows is not None:
             prepared = self.prepare(target, known)
-            return outputs_of(self, prepared, self.members_of(prepared), rows)
+            members = self.members_of(prepared)
+            return outputs_of(self, prepared, members, self.held_in(prepared), rows)
         return self.ask(target).outputs(slice(None) if rows is None else rows)
 
     def ask(self, target: Graph, folder: Path | None = None) -> MemberAnswers:
         """Ask the members about a graph; large answers go to files, where a folder is given."""
         prepared = self.prepare(target)
-        return MemberAnswers.of(self, prepared, self.members_of(prepared), folder)
+        members, held = self.members_of(prepared), self.held_in(prepared)
+        return MemberAnswers.of(self, prepared, members, held, folder)
 
     def members_of(self, prepared: Prepared) -> list[FittedMember]:
         """Return the members that answer for a graph, with their weights.
@@ -120,6 +123,19 @@ class AskedEstimator(EstimatorState):
                 "on; it cannot predict another graph."
             )
         return used
+
+    def held_in(self, prepared: Prepared) -> NDArray[np.int8] | None:
+        """Return the fold that each vertex was held out in by the fit; None where that is nothing.
+
+        As fitted vertices are known again: by their place in the same graph, or by their ids.
+        """
+        if self.held_ is None:
+            return None
+        if prepared.known is not None:
+            numbers = prepared.known.numbers
+            return np.where(numbers >= 0, self.held_[numbers], NO_FOLD).astype(np.int8)
+        same = len(self.held_) == prepared.graph.n_vertices
+        return self.held_ if same and self._is_fitted_graph(prepared.graph) else None
 
     def prepare(self, target: Graph, known: Known | None = None) -> Prepared:
         """Return a graph ready for prediction; the fitted one has been made ready by ``fit``.

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from graphfilter.errors import GraphError, check_count
 from graphfilter.estimators.asking import AskedEstimator
+from graphfilter.estimators.members import FittedMember, held_factor
 from graphfilter.explain import Explanation, LastColumns, Member, explain_vertices, member_of
 from graphfilter.graph import Graph
 from graphfilter.runtime import own_torch_state
+from graphfilter.splits import NO_FOLD
 from graphfilter.systems import Prepared
 
 # Among more names, finding the nearest takes too long.
@@ -50,22 +52,32 @@ def explain_graph(
         )
 
     with own_torch_state(gradients=False):
-        members, shares = members_of(classifier, prepared), prepared.shares
-        if shares is None:
-            return explain(members, range(len(vertices)))
-        # Where a part of the graph is known, members count differently for every vertex.
-        own = [fitted.at(shares[list(vertices)]) for fitted in classifier.members_of(prepared)]
-        return [
-            explain(
-                [
-                    replace(member, weight=float(weights[i]), temperature=1.0)
-                    for member, weights in zip(members, own, strict=True)
-                    if weights[i] > 0
-                ],
-                [i],
-            )[0]
-            for i in range(len(vertices))
-        ]
+        members, fitted = members_of(classifier, prepared), classifier.members_of(prepared)
+        shares, held = prepared.shares, classifier.held_in(prepared)
+        # Members count differently for vertices that were held out in another fold, and for every
+        # vertex where a part of the graph is known.
+        groups: dict[tuple[int, int], list[int]] = {}
+        for i, vertex in enumerate(vertices):
+            fold = NO_FOLD if held is None else int(held[vertex])
+            groups.setdefault((-1 if shares is None else i, fold), []).append(i)
+        found: dict[int, Explanation] = {}
+        for (_, fold), own in groups.items():
+            known = None if shares is None else shares[[vertices[own[0]]]]
+            counted = [
+                _counted(member, one, known, fold)
+                for member, one in zip(members, fitted, strict=True)
+            ]
+            found |= zip(own, explain([m for m in counted if m.weight > 0], own), strict=True)
+        return [found[i] for i in range(len(vertices))]
+
+
+def _counted(
+    member: Member, fitted: FittedMember, known: NDArray[np.float64] | None, fold: int
+) -> Member:
+    """Return a member as it counts for a vertex: by what share is known, and where it was held."""
+    if known is not None:
+        member = replace(member, weight=float(fitted.at(known)[0]), temperature=1.0)
+    return replace(member, weight=member.weight * held_factor(fitted, fold))
 
 
 def members_of(estimator: AskedEstimator, prepared: Prepared) -> list[Member]:

@@ -13,9 +13,10 @@ from graphfilter.errors import check_count, check_name
 from graphfilter.estimators.asking import AskedEstimator
 from graphfilter.estimators.explaining import find_vertex, members_of
 from graphfilter.estimators.inputs import take_target
-from graphfilter.estimators.members import FittedMember
+from graphfilter.estimators.members import FittedMember, held_factor
 from graphfilter.explain import Contributions, Explanation, explain_members, name_parts
 from graphfilter.runtime import own_torch_state
+from graphfilter.splits import NO_FOLD
 from graphfilter.systems import Prepared
 from graphfilter.training import TargetScale
 from graphfilter.wording import number
@@ -58,16 +59,18 @@ def explain_output(
     graph = prepared.graph.replace(labels=None)
     with own_torch_state(gradients=False):
         members, fitted = members_of(estimator, prepared), estimator.members_of(prepared)
+        held = estimator.held_in(prepared)
         for vertex, name in zip(vertices, wanted, strict=True):
             if name is None:
                 column = 0 if scales else int(outputs[vertex].argmax())
             else:
                 column = names.index(check_name("output", str(name), names))
+            fold = NO_FOLD if held is None else int(held[vertex])
             weights = _weights(fitted, prepared, vertex, column)
             own = [
-                replace(member, weight=weight, temperature=1.0)
-                for member, weight in zip(members, weights, strict=True)
-                if weight > 0
+                replace(member, weight=weight * held_factor(one, fold), temperature=1.0)
+                for member, one, weight in zip(members, fitted, weights, strict=True)
+                if weight * held_factor(one, fold) > 0
             ]
             answer = float(outputs[vertex, column])
             sign, words = 1.0, _words_of_number(names[column], answer)

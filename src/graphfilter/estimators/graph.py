@@ -54,7 +54,7 @@ EFFORTS = {"full": "committee", "low": "committee-low", "high": "committee-high"
 class OfCommittee(VertexEstimator):
     """What an estimator that is a committee does, whatever it learns."""
 
-    # Number of whole committees; on small graphs each member is trained from several seeds.
+    # Number of whole committees; on small graphs each member has several networks.
     n_members = 1
 
     effort: str = "full"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from graphfilter.conformal import sets_at
 from graphfilter.errors import GraphFilterError
-from graphfilter.estimators.members import FittedMember, combine
+from graphfilter.estimators.members import FittedMember, combine, unseen
 from graphfilter.estimators.promises import Folded, check_promise, fold_outputs
 from graphfilter.estimators.state import EstimatorState
 from graphfilter.graph import Graph
@@ -42,6 +42,8 @@ class MemberAnswers:
         What each says.
     shares : array (n,) or None
         How much is known of each vertex, where the graph is partly known.
+    held : array (n,) or None
+        The fold that each vertex was held out in, where some were.
     """
 
     estimator: EstimatorState
@@ -49,6 +51,7 @@ class MemberAnswers:
     members: Sequence[FittedMember]
     by_member: Sequence[Any]
     shares: Array | None
+    held: NDArray[np.int8] | None = None
 
     @classmethod
     def of(
@@ -56,6 +59,7 @@ class MemberAnswers:
         estimator: EstimatorState,
         prepared: Prepared,
         members: Sequence[FittedMember],
+        held: NDArray[np.int8] | None,
         folder: Path | None = None,
     ) -> MemberAnswers:
         """Ask every member; where a folder is given, what is large is written to files in it."""
@@ -70,7 +74,7 @@ class MemberAnswers:
             network = member.network_on(prepared.device)
             predict_into(prepared, member.system, network, rows.append, folder)
             by_member.append(rows)
-        return cls(estimator, prepared.graph, members, by_member, prepared.shares)
+        return cls(estimator, prepared.graph, members, by_member, prepared.shares, held)
 
     def outputs(self, rows: Rows = ALL) -> Array:
         """Return their combined outputs (m, C), in the units of y."""
@@ -106,7 +110,8 @@ class MemberAnswers:
         return promise.p_values(self.folds()[0], self.graph)
 
     def _of(self, rows: Rows) -> list[Array]:
-        return [rows_of[rows] for rows_of in self.by_member]
+        held = None if self.held is None else self.held[rows]
+        return unseen([rows_of[rows] for rows_of in self.by_member], self.members, held)
 
     def _shares(self, rows: Rows) -> Array | None:
         return None if self.shares is None else self.shares[rows]
@@ -116,13 +121,15 @@ def outputs_of(
     estimator: EstimatorState,
     prepared: Prepared,
     members: Sequence[FittedMember],
+    held: NDArray[np.int8] | None,
     rows: NDArray[np.int64],
 ) -> Array:
     """Return the combined outputs of members for a few vertices (m, C), in the units of y.
 
     Models whose answer depends on one row alone do not read those of the others.
     """
-    outputs = [member.answer(prepared, rows) for member in members]
+    answers = [member.answer(prepared, rows) for member in members]
+    outputs = unseen(answers, members, None if held is None else held[rows])
     shares = None if prepared.shares is None else prepared.shares[rows]
     return _put_together(estimator, members, outputs, shares)
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.models import Network
+from graphfilter.splits import N_FOLDS, NO_FOLD
 from graphfilter.systems import (
     SHARES,
     CommitteeOutcome,
@@ -20,6 +21,7 @@ from graphfilter.systems import (
     learned_filters,
     pooling_of,
     predict_networks,
+    without_own_labels,
 )
 from graphfilter.training import FitResult, Task
 
@@ -53,6 +55,9 @@ class FittedMember:
     growing : array (S,) or (S, T), optional
         Of a committee that knows vertices: the same in the pools for graphs of which the shares
         ``KNOWN_SHARES`` are known.
+    held_fold : int, optional
+        Of a committee whose networks each held a fold of the labelled vertices out: which one.
+        Those of one kind follow each other, in the order of their folds.
     """
 
     system: System
@@ -68,6 +73,7 @@ class FittedMember:
     coefficients_elsewhere: NDArray[np.float64] | None = None
     folds: NDArray[np.float64] | None = None
     growing: NDArray[np.float64] | None = None
+    held_fold: int | None = None
 
     def elsewhere(self) -> FittedMember:
         """Return the member as it counts on another graph than the fitted one."""
@@ -162,10 +168,11 @@ def _of_committee(
                     by_output_there,
                     folds,
                     growing,
+                    None if part.held is None else fold,
                 ),
                 run.probabilities,
             )
-            for run in part.runs
+            for fold, run in enumerate(part.runs)
         ]
     return members
 
@@ -195,6 +202,42 @@ def combine(
     if not task.one_class:
         return np.einsum("m,mnc->nc", weights / weights.sum(), np.stack(answers))
     return _pooled(answers, [member.weight / member.temperature for member in members], task)
+
+
+def unseen(
+    answers: Sequence[NDArray[np.float64]],
+    members: Sequence[FittedMember],
+    held: NDArray[np.int8] | None,
+) -> list[NDArray[np.float64]]:
+    """Return the answers of members with those of the network that has not seen a vertex's label.
+
+    ``held`` (n,) is the fold that each vertex was held out in: then the answer is that of its
+    network, in the place of all of its kind.
+    """
+    made, at = list(answers), 0
+    while held is not None and at < len(members):
+        of_kind = 1 if members[at].held_fold is None else N_FOLDS
+        if of_kind > 1:
+            made[at : at + of_kind] = without_own_labels(answers[at : at + of_kind], held)
+        at += of_kind
+    return made
+
+
+def describe_held(held: NDArray[np.int8]) -> str:
+    """Say that labelled vertices are answered for by networks that have not seen their labels."""
+    n_labelled = int((held != NO_FOLD).sum())
+    return (
+        f"each network held a fifth of the {n_labelled:,} training and validation vertices out and "
+        "learned from the others; each of these vertices is answered for by the networks that have "
+        "not seen its label."
+    )
+
+
+def held_factor(member: FittedMember, fold: int) -> int:
+    """Return how often a member counts for a vertex that was held out in a fold; -1 in none."""
+    if member.held_fold is None or fold == NO_FOLD:
+        return 1
+    return N_FOLDS if member.held_fold == fold else 0
 
 
 def combine_folds(

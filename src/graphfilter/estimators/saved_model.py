@@ -17,6 +17,7 @@ from torch import Tensor
 from graphfilter.estimators.members import KNOWN_SHARES
 from graphfilter.inputs import SCALINGS, FeatureScaler
 from graphfilter.models import Fitted, Network
+from graphfilter.splits import N_FOLDS, NO_FOLD
 from graphfilter.storage import convert
 from graphfilter.systems import TEMPERATURES, System
 from graphfilter.tables import TableEncoder
@@ -49,6 +50,7 @@ class SavedMember:
     temperature_elsewhere: float = 1.0
     share: float = 0.0
     columns: int | None = None
+    held_fold: int | None = None
     name: str = ""
     title: str = ""
     operator: str = ""
@@ -186,6 +188,22 @@ class SavedConfig:
         return found
 
 
+def read_held(tensors: Mapping[str, Tensor], members: Sequence[SavedMember]) -> np.ndarray | None:
+    """Return the fold that each fitted vertex was held out in; None where there were no folds."""
+    folds = [member.held_fold for member in members]
+    if "held" not in tensors:
+        if any(fold is not None for fold in folds):
+            raise ValueError("members with folds, but the folds of vertices are missing")
+        return None
+    held = tensors["held"].numpy()
+    right = held.dtype == np.int8 and held.ndim == 1 and len(held) > 0
+    if not right or held.min() < NO_FOLD or held.max() >= N_FOLDS:
+        raise ValueError("the folds of the vertices are damaged")
+    if folds != [*range(N_FOLDS)] * (len(folds) // N_FOLDS):
+        raise ValueError("each kind of member must have one of every fold")
+    return held
+
+
 def scale_tensors(scales: Sequence[TargetScale]) -> dict[str, Tensor]:
     """Return the numbers of scales as :meth:`SavedConfig.target` reads them."""
     numbers = [(s.mean, s.deviation, s.low, s.high) for s in scales]
@@ -195,7 +213,7 @@ def scale_tensors(scales: Sequence[TargetScale]) -> dict[str, Tensor]:
 
 def check_names(tensors: Mapping[str, Tensor], n_members: int) -> None:
     """Raise where a tensor belongs to nothing."""
-    parts = ("scaler", "target", "pool", "promise", "known")
+    parts = ("scaler", "target", "pool", "promise", "known", "held")
     known = {*parts, *(f"member{i}" for i in range(n_members))}
     if others := sorted(set(tensors) - {n for n in tensors if n.partition(".")[0] in known}):
         raise ValueError(f"{others[0]!r} belongs to no member")

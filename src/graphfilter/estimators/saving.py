@@ -22,6 +22,7 @@ from graphfilter.estimators.saved_model import (
     SavedMember,
     check_member,
     check_names,
+    read_held,
     scale_tensors,
 )
 from graphfilter.estimators.state import EstimatorState
@@ -73,6 +74,8 @@ def save_estimator(
     if estimator.task_ is REGRESSION:
         tensors |= scale_tensors(estimator.target_scales_)
     tensors |= _pool_tensors(estimator.fitted_members_)
+    if estimator.held_ is not None:
+        tensors["held"] = torch.tensor(estimator.held_)
     for i, member in enumerate(estimator.members_):
         tensors |= {f"member{i}.{k}": v for k, v in member.state_dict().items()}
     checksum = write_tensors(
@@ -179,6 +182,7 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
                 own,
                 network,
                 columns=described.columns or 0,
+                held_fold=described.held_fold,
                 **{name: getattr(described, name) for name in _NUMBERS},
                 **{name: values[i] for name, values in pools.items()},
             )
@@ -187,6 +191,10 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
     estimator.known_ = KnownVertices.from_arrays(_arrays(tensors, "known."))
     if estimator.known_ is not None and "growing" not in pools:
         raise ValueError("ids of vertices, but no weights of members that know them")
+    estimator.held_ = read_held(tensors, saved.members)
+    held, known = estimator.held_, estimator.known_
+    if held is not None and known is not None and len(held) != len(known.ids):
+        raise ValueError("the folds are of other vertices than the ids")
     estimator.links_checksum_ = saved.links
     estimator.chosen_ = {}
     estimator.set_members(members)
@@ -227,7 +235,8 @@ def _plain_member(member: FittedMember, system: System) -> dict[str, Any]:
         return numbers
     own = member.system
     is_ = {"name": own.name, "title": own.title, "operator": own.operator, "view": own.view}
-    return {**is_, "model": own.describe(), "columns": member.columns, **numbers}
+    folds = {} if member.held_fold is None else {"held_fold": member.held_fold}
+    return {**is_, "model": own.describe(), "columns": member.columns, **folds, **numbers}
 
 
 def _member_system(system: System, described: SavedMember) -> System:

@@ -16,7 +16,7 @@ from graphfilter.estimators.state import EstimatorState
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph
 from graphfilter.models import Fitted
-from graphfilter.splits import Split, stratified
+from graphfilter.splits import NO_FOLD, Split, stratified
 from graphfilter.systems import Committee, Start, System
 from graphfilter.wording import count, listed_names
 
@@ -102,10 +102,17 @@ class Earlier:
     def start(self, graph: Graph) -> Start:
         """Return the networks to begin with on a graph."""
         networks = [(m.system, m.network) for m in self.estimator.fitted_members_]
+        held_before = self.estimator.held_
         if self.ids is None:
-            return Start(networks)
+            # Networks that held other vertices out each have learned from those that validate now.
+            return Start(networks if held_before is None else ())
         number = {str(name): i for i, name in enumerate(ids_of(graph))}
-        return Start(networks, np.array([number.get(str(id), -1) for id in self.ids], dtype=int))
+        places = np.array([number.get(str(id), -1) for id in self.ids], dtype=int)
+        if held_before is None:
+            return Start(networks, places)
+        held = np.full(graph.n_vertices, NO_FOLD, dtype=np.int8)
+        held[places[places >= 0]] = held_before[places >= 0]
+        return Start(networks, places, held)
 
     def parts_of(self, graph: Graph) -> NDArray[np.str_] | None:
         """Return the part that each vertex of a graph had; '' of new ones, None if not known."""

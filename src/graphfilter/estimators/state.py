@@ -62,6 +62,8 @@ class EstimatorState(CommonParameters):
     target_scales_: tuple[TargetScale, ...]
     # The vertices of the fit, where members know them by their ids.
     known_: KnownVertices | None = None
+    # The fold of labelled vertices that each was in, where each network held one out.
+    held_: NDArray[np.int8] | None = None
 
     @abstractmethod
     def build_system(self, **chosen: Any) -> System:

@@ -44,7 +44,8 @@ def suggest_labels(
     rng = np.random.default_rng((seed, 4))
     others, doubt = draw_some(np.arange(graph.n_vertices), rng), None
     if estimator.task_ is not REGRESSION:
-        p = outputs_of(estimator, prepared, estimator.members_of(prepared), others)
+        members, held = estimator.members_of(prepared), estimator.held_in(prepared)
+        p = outputs_of(estimator, prepared, members, held, others)
         # A label that a vertex may have is a question of two answers.
         one_class = estimator.task_.one_class
         doubt = 1 - (p.max(axis=1) if one_class else np.maximum(p, 1 - p).mean(axis=1))

@@ -18,7 +18,7 @@ from graphfilter.errors import (
 from graphfilter.estimators.inputs import draw_seed, take_split, take_training
 from graphfilter.estimators.learning import LearningEstimator, Trained
 from graphfilter.estimators.member_answers import MemberAnswers
-from graphfilter.estimators.members import FittedMember, fitted_members
+from graphfilter.estimators.members import FittedMember, describe_held, fitted_members
 from graphfilter.estimators.promises import make_promise
 from graphfilter.estimators.recognition import KnownVertices
 from graphfilter.estimators.starting import Earlier
@@ -26,7 +26,7 @@ from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph, links_checksum
 from graphfilter.runtime import pick_device
 from graphfilter.splits import Split, set_aside, stratified
-from graphfilter.systems import Prepared
+from graphfilter.systems import Committee, CommitteeOutcome, Prepared, Start
 from graphfilter.training import OnEpoch, logged_progress
 
 
@@ -165,6 +165,11 @@ class VertexEstimator(LearningEstimator):
             prepared = dataclasses.replace(prepared, targets=target.learned(scales))
         chosen = self.choose(target, split)
         start = None if earlier is None else earlier.start(fitted)
+        if start is not None and start.held is not None:
+            system = self.build_system(**chosen)
+            assert isinstance(system, Committee)
+            # Without folds, earlier networks have learned from vertices that validate now.
+            start = start if system.folding(prepared, split, start) else Start(())
         weights = self.class_weights(target, split)
         self.notes_ = ()
         watching = self.watching(on_epoch)
@@ -230,6 +235,10 @@ class VertexEstimator(LearningEstimator):
         self.set_members(members)
         knows = prepared.past is prepared and any(member.knows_vertices for member in members)
         self.known_ = KnownVertices.of(self.graph_, prepared.scaler) if knows else None
+        held = [outcome.held for outcome in outcomes if isinstance(outcome, CommitteeOutcome)]
+        self.held_ = held[0] if held else None  # The same in all: it depends on the split alone.
+        if self.held_ is not None:
+            self.notes_ = (*self.notes_, describe_held(self.held_))
         self.take_outcomes(outcomes)
         self.filter_results_ = [self.results_[i] for i in self.drawn_members_]
         self.history_ = (self.filter_results_ or self.results_)[0].history

@@ -22,8 +22,15 @@ from graphfilter.fits.fit import Fit
 from graphfilter.fits.plan import Plan
 from graphfilter.fits.promise import calibration_share
 from graphfilter.fits.repeats import repeat_fit
-from graphfilter.systems import get_system
-from graphfilter.training import OnEpoch, shared
+from graphfilter.splits import N_FOLDS, Folding
+from graphfilter.systems import (
+    get_system,
+    pooling_of,
+    repeated_seed,
+    train_system,
+    without_own_labels,
+)
+from graphfilter.training import ASKED, OnEpoch, shared
 
 # APPNP is low-pass on every graph. SGC squares the adjacency, so that the highest frequency
 # passes as well as the lowest: it is shown beside, and does not answer whether low-pass will do.
@@ -85,20 +92,22 @@ def train_baselines(
     """Train MLP, APPNP and SGC as the model of a fit was trained.
 
     The split, the scaling of the features, the class weights, the most epochs, the patience, the
-    score that chooses the best epoch, the number of networks that are averaged and the rule of the
-    decision are the model's; each system has its usual learning rate and decay. Several processes
-    divide them. Where ``on_epoch`` stops them none is returned: one cut short would be no fair
-    comparison.
+    score that chooses the best epoch, the number of networks that are averaged, the folds that they
+    hold out and the rule of the decision are the model's; each system has its usual learning rate
+    and decay. Several processes divide them. Where ``on_epoch`` stops them none is returned: one
+    cut short would be no fair comparison.
     """
     plan, fitted = fit.plan, fit.estimator
     others = [_baseline(fitted, name) for name in BASELINES]
 
     def work(number: int) -> tuple[NDArray[np.float64], float] | None:
+        if fitted.held_ is not None:
+            return _train_in_folds(fit, others[number], fitted.held_, on_epoch)
         other = others[number].fit_prepared(
             fitted.prepared_, fitted.graph_, plan.target, plan.split, seed=plan.seed,
             on_epoch=on_epoch,
         )  # fmt: skip
-        if any(result.stopped == "asked" for result in other.results_):
+        if any(result.stopped == ASKED for result in other.results_):
             return None
         return other.outputs_, other.seconds_
 
@@ -115,6 +124,30 @@ def train_baselines(
         for name, other, answered in zip(BASELINES, others, made, strict=True)
         if answered is not None
     )
+
+
+def _train_in_folds(
+    fit: Fit, other: VertexEstimator, held: NDArray[np.int8], on_epoch: OnEpoch | None
+) -> tuple[NDArray[np.float64], float] | None:
+    """Return the outputs of a baseline whose networks hold out the folds of the model's.
+
+    None where ``on_epoch`` stopped it.
+    """
+    plan, fitted = fit.plan, fit.estimator
+    system = other.build_system(**other.choose(plan.target, plan.split))
+    outcomes = train_system(
+        fitted.prepared_,
+        system,
+        Folding.again(held, plan.split).splits,
+        [repeated_seed(plan.seed, fold) for fold in range(N_FOLDS)],
+        class_weight=fitted.class_weights_,
+        on_epoch=on_epoch,
+    )
+    if any(outcome.result.stopped == ASKED for outcome in outcomes):
+        return None
+    answers = without_own_labels([outcome.probabilities for outcome in outcomes], held)
+    outputs = fitted.in_units(pooling_of(fit.task).together(answers))
+    return outputs, sum(outcome.seconds for outcome in outcomes)
 
 
 def _make_fit(

@@ -23,7 +23,7 @@ SPLIT_RULE = "fixed"
 FSGNN = "Maurya et al. 2021, README of sunilkmaurya/FSGNN, 3 hops"
 ACM = "Luan et al. 2022, ACM-GCN+"
 GLO = "Li et al. 2022, Table 2"
-LUO = "Luo et al. 2024"
+LUO = "Luo et al. 2024, README of LUOyk1999/tunedGNN"
 PLATONOV = "Platonov et al. 2023"
 
 
@@ -48,8 +48,13 @@ PRINTED = (
     Printed("glognn", "squirrel", Accuracy(57.54, 1.39), GLO),
     Printed("glognn@monitor=loss", "chameleon", Accuracy(69.78, 2.42), GLO),
     Printed("glognn@delta=1.0@monitor=loss", "squirrel", Accuracy(57.54, 1.39), GLO),
-    Printed("gcn-tuned", "minesweeper", Accuracy(97.86), LUO, "auto"),
-    Printed("gcn-tuned", "squirrel_filtered", Accuracy(45.01), LUO, "auto"),
+    Printed("gcn-tuned", "minesweeper", Accuracy(97.86, 0.24), LUO, "auto"),
+    Printed("gcn-tuned", "squirrel_filtered", Accuracy(45.01, 1.63), LUO, "auto"),
+    Printed("sage-tuned", "squirrel_filtered", Accuracy(40.78, 1.47), LUO, "auto"),
+    Printed("gat-tuned", "squirrel_filtered", Accuracy(41.73, 2.07), LUO, "auto"),
+    Printed("gcn-tuned", "chameleon_filtered", Accuracy(46.29, 3.40), LUO, "auto"),
+    Printed("sage-tuned", "chameleon_filtered", Accuracy(44.81, 4.74), LUO, "auto"),
+    Printed("gat-tuned", "chameleon_filtered", Accuracy(44.13, 4.17), LUO, "auto"),
     Printed("gcn-blocks", "minesweeper", Accuracy(89.75), PLATONOV, "auto"),
     Printed("sage-blocks", "minesweeper", Accuracy(93.51), PLATONOV, "auto"),
     Printed("gcn-blocks", "tolokers", Accuracy(83.64, 0.67), PLATONOV, "auto"),

@@ -88,6 +88,8 @@ SAME_ROW = {
     "appnp@alpha=0.2@dropout=0.5": "appnp",
     "appnp@alpha=0.5": "appnp",
     "appnp@alpha=0.9": "appnp",
+    "jknet-dropedge@weight_decay=5e-6": "jknet-dropedge",
+    "jknet-dropedge@hidden_size=64@learning_rate=0.01@n_layers=4": "jknet-dropedge",
     "gcnii-loss": "gcnii-authors",
     "gcnii-star": "gcnii-authors",
 }

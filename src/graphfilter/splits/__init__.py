@@ -1,7 +1,13 @@
 """Which vertices are trained, validated and tested on: Split, and the rules that draw one."""
 
 from graphfilter.splits.by_use import by_group, by_time
-from graphfilter.splits.folds import held_folds as held_folds, set_aside as set_aside
+from graphfilter.splits.folds import (
+    N_FOLDS as N_FOLDS,
+    NO_FOLD as NO_FOLD,
+    Folding as Folding,
+    held_folds as held_folds,
+    set_aside as set_aside,
+)
 from graphfilter.splits.rules import Split, few, fraction, per_class, stratified
 from graphfilter.splits.vertices import check_vertices
 

@@ -17,6 +17,9 @@ from graphfilter.splits.vertices import check_vertices
 
 Index = NDArray[np.int64]
 
+# How the rules begin by which chance alone divides.
+RANDOM = ("stratified", "fraction", "few", "per_class")
+
 
 @dataclass(frozen=True, eq=False, init=False)
 class Split:
@@ -57,6 +60,14 @@ class Split:
                     f"the parts of a split must be disjoint; {a} and {b} share {len(shared)}, the "
                     f"first of them vertex {shared[0]}."
                 )
+
+    @property
+    def is_random(self) -> bool:
+        """Whether chance alone divided training and validation vertices, which may change places.
+
+        Not those that somebody gave, nor those divided by time or by group.
+        """
+        return self.rule.startswith(RANDOM)
 
     def part_of(self, n_vertices: int) -> NDArray[np.str_]:
         """Name each vertex's part: train, val, test, or '' for none."""

@@ -11,6 +11,7 @@ from graphfilter.systems.committee import (
     repeats as repeats,
 )
 from graphfilter.systems.committee_outcome import CommitteeOutcome as CommitteeOutcome
+from graphfilter.systems.committee_part import without_own_labels as without_own_labels
 from graphfilter.systems.committees import COMMITTEE as COMMITTEE, GROUPS as GROUPS
 from graphfilter.systems.costs import Cost as Cost, estimate_cost as estimate_cost
 from graphfilter.systems.growth import SHARES as SHARES

@@ -12,6 +12,9 @@ from graphfilter.errors import check_name
 from graphfilter.graph import Graph, is_wide
 from graphfilter.inputs import AVERAGES, COMPRESSED_AVERAGES, MOST_AVERAGED
 from graphfilter.models import ForestConfig, MixedConfig, NormedConfig
+from graphfilter.splits import N_FOLDS, Folding, Split
+from graphfilter.systems.prepared import Prepared
+from graphfilter.systems.start import Start
 from graphfilter.systems.system import System
 from graphfilter.training import TrainConfig
 
@@ -26,6 +29,9 @@ REPEATED_VERTICES, MOST_REPEATS = 8000, 5
 # A graph is wide where so many steps do not lead far. Layers of a network with batch norms there,
 # of which fewer would see little, and its dropout: each layer of more drops less.
 STEPS, LAYERS_OF_WIDE, DROPOUT_OF_WIDE = 6, 12, 0.2
+
+# Labelled vertices per fold, on average, below which there are no folds.
+LEAST_IN_FOLD = 2
 
 _SHARED = ("max_epochs", "patience", "monitor")
 
@@ -53,6 +59,9 @@ class Committee(System):
     loss_up_to : int
         On graphs of no more vertices the best epoch is the one of the least validation loss: the
         accuracy of forty vertices has forty values.
+    folds_up_to : int
+        On graphs of no more vertices the networks of a member learn from other vertices each: see
+        :meth:`folding`.
     """
 
     members: tuple[System, ...] = ()
@@ -61,6 +70,7 @@ class Committee(System):
     least_patience: int | None = None
     least_repeats: int = 1
     loss_up_to: int = 0
+    folds_up_to: int = 0
 
     @property
     def trained(self) -> bool:
@@ -82,7 +92,8 @@ class Committee(System):
         if self.rounds:
             own = {"rounds": list(self.rounds), "rounds_above": self.rounds_above}
         own |= {} if self.least_patience is None else {"least_patience": self.least_patience}
-        own |= {"loss_up_to": self.loss_up_to} if self.loss_up_to else {}
+        for name in ("loss_up_to", "folds_up_to"):
+            own |= {name: getattr(self, name)} if getattr(self, name) else {}
         return {"kind": "Committee", **own, **members}
 
     def describe_training(self) -> dict[str, Any]:
@@ -95,6 +106,31 @@ class Committee(System):
             for member in self.members
             if self.absence(member, graph, n_train) is None
         )
+
+    def folding(self, prepared: Prepared, split: Split, start: Start | None) -> Folding | None:
+        """Return the folds that each member has a network for; None where all learn from the same.
+
+        Labels are few on a small graph. Each network holds one fold of the training and validation
+        vertices out, validates on it and learns from the others, so that every label is learned
+        from, and every labelled vertex is answered for by a network that has not seen its label.
+        By these answers members are weighed.
+
+        Only where chance alone divided them: vertices of one group, or moment, are alike. Without
+        edges rows are not vertices that could be known again. Networks that begin with earlier
+        weights hold out what the earlier ones did.
+        """
+        graph = prepared.graph
+        small = graph.n_edges > 0 and graph.n_vertices <= self.folds_up_to
+        n_labels = len(split.train) + len(split.val)
+        if not small or prepared.past is not prepared or not len(split.val):
+            return None
+        kept = None if start is None else start.held
+        if n_labels < LEAST_IN_FOLD * N_FOLDS or (kept is None and start is not None):
+            return None
+        if kept is None and not split.is_random:
+            return None
+        of_classes = prepared.targets is None
+        return Folding.of(split, prepared.labels if of_classes else 0 * prepared.labels, kept)
 
     def absence(self, member: System, graph: Graph, n_train: int) -> str | None:
         """Return why a member is not trained on a graph; None where it is."""

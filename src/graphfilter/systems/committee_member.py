@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from graphfilter.splits import N_FOLDS, Folding, Split
 from graphfilter.systems.committee import repeated_seed, repeats
-from graphfilter.systems.committee_part import Part
+from graphfilter.systems.committee_part import Part, without_own_labels
 from graphfilter.systems.networks import NetworkTraining, Outcome, fit_at_once
 from graphfilter.systems.pools import pooling_of
 from graphfilter.systems.request import Request
@@ -57,13 +58,24 @@ class Member:
     at_once : bool
         Whether all seeds train from the start. Otherwise, on a CPU, the first does, and one more
         where the member is worth it: see :meth:`join`.
+    foldings : sequence of Folding, optional
+        Of each split, where every seed learns from other vertices.
     """
 
-    def __init__(self, request: Request, least_repeats: int = 1, *, at_once: bool = True) -> None:
-        self.system, self._request = request.system, request
+    def __init__(
+        self,
+        request: Request,
+        least_repeats: int = 1,
+        *,
+        at_once: bool = True,
+        foldings: Sequence[Folding] | None = None,
+    ) -> None:
+        self.system, self._request, self._foldings = request.system, request, foldings
         prepared = request.prepared
         self._n_seeds = self._n_first = repeats(self.system, prepared.graph, least_repeats)
-        if not at_once and prepared.device == "cpu":
+        if foldings is not None:
+            self._n_seeds = self._n_first = N_FOLDS
+        elif not at_once and prepared.device == "cpu":
             self._n_first = 1
             self._n_seeds = min(self._n_seeds, max(MOST_IN_TURN, least_repeats))
         every = self._of_seeds(range(len(request.splits)), range(self._n_first))
@@ -115,7 +127,7 @@ class Member:
             # Seeds that a caller has ended early know less than the first.
             if others is not None and s in self._joined and others.ended_by_themselves:
                 runs += others.outcomes()[self._joined[s]]
-            found.append(Part.of(self.system, runs, self._request.prepared.task))
+            found.append(Part.of(self.system, runs, self._request.prepared.task, self._held(s)))
         return found
 
     def standings(self) -> list[Standing | None]:
@@ -125,7 +137,10 @@ class Member:
         found: list[Standing | None] = []
         for s, split in enumerate(self._request.splits):
             own = self._own(s)
-            outputs = pooling.together([outcome.probabilities[split.val] for outcome in every[own]])
+            held = self._held(s)
+            held = None if held is None else held[split.val]
+            answers = [outcome.probabilities[split.val] for outcome in every[own]]
+            outputs = pooling.together(without_own_labels(answers, held))
             if not np.isfinite(outputs).all():
                 found.append(None)
                 continue
@@ -137,18 +152,26 @@ class Member:
             found.append(Standing(outputs, epoch, is_open, fair))
         return found
 
+    def _held(self, split: int) -> NDArray[np.int8] | None:
+        return None if self._foldings is None else self._foldings[split].held
+
     def _own(self, split: int) -> slice:
         return slice(split * self._n_first, (split + 1) * self._n_first)
 
     def _outcomes(self) -> list[Outcome]:
         return self._fitted if self._networks is None else self._networks.outcomes()
 
+    def _split(self, split: int, repeat: int) -> Split:
+        if self._foldings is None:
+            return self._request.splits[split]
+        return self._foldings[split].splits[repeat]
+
     def _of_seeds(self, splits: Sequence[int], seeds: range) -> Request:
         """Return what is asked for of some splits and repetitions."""
         given, first = self._request, not seeds.start
         return replace(
             given,
-            splits=[given.splits[s] for s in splits for _ in seeds],
+            splits=[self._split(s, r) for s in splits for r in seeds],
             seeds=[repeated_seed(given.seeds[s], r) for s in splits for r in seeds],
             checkpoint=given.checkpoint
             if first or given.checkpoint is None

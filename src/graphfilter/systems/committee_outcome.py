@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,11 @@ class CommitteeOutcome(Outcome):
     failed: dict[str, str] = field(default_factory=dict)
 
     @property
+    def held(self) -> NDArray[np.int8] | None:
+        """The fold that each vertex was held out in; None where all learn from the same ones."""
+        return self.parts[0].held
+
+    @property
     def n_epochs(self) -> int:
         return sum(part.n_epochs for part in self.parts)
 
@@ -94,12 +99,18 @@ def weigh_parts(
     class_weight: NDArray[np.float64] | None,
     failed: dict[str, str],
 ) -> CommitteeOutcome:
-    """Weigh members on the validation vertices of a split."""
+    """Weigh members on the validation vertices of a split.
+
+    Where every labelled vertex is answered for without its label, they are weighed on all.
+    """
 
     def some_of(vertices: NDArray[np.int64]) -> NDArray[np.int64]:
         return vertices[drawn(len(vertices), MOST_WEIGHED, np.random.default_rng((seed, 6)))]
 
-    weighed = replace(split, val=some_of(split.val))
+    labelled, folded = split.val, parts[0].held is not None
+    if folded:
+        labelled = np.sort(np.concatenate([split.train, split.val]))
+    weighed = some_of(labelled)
     pooling = pooling_of(prepared.task)
     truth = prepared.labels if prepared.targets is None else prepared.targets.astype(np.float64)
     logits = pooling.read([part.probabilities for part in parts])
@@ -110,7 +121,7 @@ def weigh_parts(
 
     def fit(
         used: NDArray[np.bool_],
-        val: NDArray[np.int64] = weighed.val,
+        val: NDArray[np.int64] = weighed,
         outputs: NDArray[np.float64] | None = None,
     ) -> Pool:
         own = (logits[:, val] if outputs is None else outputs)[used]
@@ -125,9 +136,9 @@ def weigh_parts(
     pool = weigh(everyone)
     used = pool.shares > 0
     growing = () if not any(part.system.recognises for part in parts) else SHARES
-    folds = [some_of(np.setdiff1d(split.val, held)) for held in held_folds(split.val, seed)]
+    folds = [some_of(np.setdiff1d(labelled, held)) for held in held_folds(split.val, seed)]
     movable = np.array([not part.system.keeps_graph for part in parts])
-    elsewhere = pooling.read(outputs_elsewhere(prepared, parts, weighed.val))
+    elsewhere = pooling.read(outputs_elsewhere(prepared, parts, weighed))
     leading = parts[int(pool.shares.argmax())].runs[0]
     return CommitteeOutcome(
         committee,
@@ -142,7 +153,17 @@ def weigh_parts(
         tuple(
             weigh(
                 everyone,
-                pooling.read(outputs_for_new(prepared, parts, weighed, share, seed, class_weight)),
+                pooling.read(
+                    outputs_for_new(
+                        prepared,
+                        parts,
+                        weighed,
+                        share,
+                        seed,
+                        train=split.train,
+                        class_weight=class_weight,
+                    )
+                ),
             )
             for share in growing
         ),

@@ -25,6 +25,7 @@ from graphfilter.runtime import (
     share_of_threads,
     thread_limit,
 )
+from graphfilter.splits import Folding
 from graphfilter.systems.committee import Committee, in_turn
 from graphfilter.systems.committee_member import Member, Standing, beside
 from graphfilter.systems.committee_outcome import CommitteeOutcome, weigh_parts
@@ -72,7 +73,15 @@ def train_committee(request: Request) -> list[CommitteeOutcome]:
     # What a member adds is measured for classes only.
     judged = prepared.targets is None and prepared.graph.n_vertices > committee.rounds_above
     rounds = committee.rounds if judged else ()
-    training = _Training(request, present, committee.least_repeats, at_once=not rounds)
+    folded = [] if rounds else [committee.folding(prepared, s, request.start) for s in splits]
+    foldings = [folding for folding in folded if folding is not None]
+    training = _Training(
+        request,
+        present,
+        committee.least_repeats,
+        at_once=not rounds,
+        foldings=foldings if len(foldings) == len(splits) else None,
+    )
     most = max(system.config.max_epochs for system in present)
     for until in (*takewhile(lambda epochs: epochs < most, rounds), most):
         training.advance(until)
@@ -114,9 +123,15 @@ class _Training:
     """The members of this process while they are trained, and where those of all stand."""
 
     def __init__(
-        self, request: Request, present: Sequence[System], least_repeats: int, *, at_once: bool
+        self,
+        request: Request,
+        present: Sequence[System],
+        least_repeats: int,
+        *,
+        at_once: bool,
+        foldings: Sequence[Folding] | None,
     ) -> None:
-        self._request, self._present = request, present
+        self._request, self._present, self._foldings = request, present, foldings
         self._least_repeats, self._at_once = least_repeats, at_once
         self._prepared, self._splits = request.prepared, request.splits
         self._class_weight, self._on_epoch = request.class_weight, request.on_epoch
@@ -257,7 +272,9 @@ class _Training:
             if not announced and self._watch.announce(number) and others:
                 return []
             own = replace(self._request, system=system, checkpoint=file)
-            self._members[number] = Member(own, self._least_repeats, at_once=self._at_once)
+            self._members[number] = Member(
+                own, self._least_repeats, at_once=self._at_once, foldings=self._foldings
+            )
         member = self._members[number]
         if not (self._watch.stopped and self._has_answer(number)):
             member.advance(until, self._watch.of(number))

@@ -118,6 +118,7 @@ COMMITTEE = Committee(
     rounds_above=SMALL,
     least_patience=40,
     loss_up_to=SMALL,
+    folds_up_to=SMALL,
     datasets=BY_RANK,
 )  # fmt: skip
 # With few members there is nothing to stop early: each is trained at the paper's pace.

@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 
 from graphfilter.inputs import Known
 from graphfilter.models import Fitted, Network
-from graphfilter.splits import Split
 from graphfilter.systems.committee_part import Part
 from graphfilter.systems.networks import learned_targets, rows_of
-from graphfilter.systems.pools import pooling_of
 from graphfilter.systems.predicting import predict_networks
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System
@@ -32,31 +30,34 @@ SHARES = (0.9, 0.7, 0.5)
 def outputs_for_new(
     prepared: Prepared,
     parts: Sequence[Part],
-    split: Split,
+    val: NDArray[np.int64],
     share: float,
     seed: int,
+    *,
+    train: NDArray[np.int64],
     class_weight: NDArray[np.float64] | None = None,
 ) -> list[NDArray[np.float64]]:
     """Return the outputs of each part for validation vertices (n_val, C) that are new to it.
 
     Of members whose columns are no vertices these are their usual outputs.
     """
-    found = [part.probabilities[split.val].copy() for part in parts]
-    if not len(split.val):
+    found = [part.probabilities[val].copy() for part in parts]
+    if not len(val):
         return found
-    together = pooling_of(prepared.task).together
     place = np.full(prepared.graph.n_vertices, -1)
-    place[split.val] = np.arange(len(split.val))
-    for asked, new in parts_taken_out(prepared.graph.n_vertices, split.val, share, seed):
+    place[val] = np.arange(len(val))
+    for asked, new in parts_taken_out(prepared.graph.n_vertices, val, share, seed):
         partly = prepared.knowing(Known.all_but(prepared.graph.n_vertices, new))
         for outputs, part in zip(found, parts, strict=True):
             if part.system.recognises:
                 networks = [
-                    _fitted_to(partly, part.system, run.network, split, class_weight)
-                    for run in part.runs
+                    _fitted_to(
+                        partly, part.system, run.network, part.learned_from(k, train), class_weight
+                    )
+                    for k, run in enumerate(part.runs)
                 ]
                 answers = predict_networks(partly, part.system, networks, rows=asked)
-                outputs[place[asked]] = together(answers)
+                outputs[place[asked]] = part.together(answers, asked, prepared.task)
     return found
 
 
@@ -67,12 +68,13 @@ def outputs_elsewhere(
 
     Of members that are told labels these are what they say without any.
     """
-    nothing, together = np.zeros(0, dtype=np.int64), pooling_of(prepared.task).together
+    nothing = np.zeros(0, dtype=np.int64)
     found = [part.probabilities[val] for part in parts]
     for i, part in enumerate(parts):
         if part.system.model is not None and part.system.model.recognises:
             networks = [run.network.recognising(nothing) for run in part.runs]
-            found[i] = together(predict_networks(prepared, part.system, networks, rows=val))
+            answers = predict_networks(prepared, part.system, networks, rows=val)
+            found[i] = part.together(answers, val, prepared.task)
     return found
 
 
@@ -80,7 +82,7 @@ def _fitted_to(
     partly: Prepared,
     system: System,
     network: Network[Any],
-    split: Split,
+    train: NDArray[np.int64],
     class_weight: NDArray[np.float64] | None,
 ) -> Network[Any]:
     """Return a member as if it had been fitted to the part of the graph that is known.
@@ -90,10 +92,10 @@ def _fitted_to(
     """
     if not isinstance(network, Fitted):
         return network
-    targets = learned_targets(partly)[split.train]
+    targets = learned_targets(partly)[train]
     weight = None if class_weight is None else class_weight[targets]
     rows = rows_of(partly.seen_as(system.view, network.kept_view()))
-    return network.refitted(rows[split.train], targets, weight)
+    return network.refitted(rows[train], targets, weight)
 
 
 def parts_taken_out(

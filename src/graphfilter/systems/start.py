@@ -32,10 +32,14 @@ class Start:
     places : int array (n_earlier,) or None
         The number that each vertex of the earlier graph has now, -1 where it is gone. None where
         that is not known: networks whose columns are vertices then start again.
+    held : int8 array (n,) or None
+        Of earlier networks that each held a fold of their vertices out: the fold of each vertex of
+        the graph as it is now, -1 of those that none has held.
     """
 
     networks: Sequence[tuple[System, Network[Any]]]
     places: NDArray[np.int64] | None = None
+    held: NDArray[np.int8] | None = None
 
     def begin(self, prepared: Prepared, system: System, networks: Sequence[Network[Any]]) -> int:
         """Give networks of a system the weights of the earlier ones; return how many have some."""
