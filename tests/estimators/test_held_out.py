@@ -25,6 +25,7 @@ SMALL: dict[str, Any] = {"effort": "low", "max_epochs": 8, "random_state": 0, "d
 
 @pytest.fixture(scope="module")
 def fitted() -> GraphClassifier:
+    assert GRAPH.labels is not None
     labels = np.where(np.arange(80) % 5 == 0, -1, GRAPH.labels)
     return GraphClassifier(**SMALL).fit(GRAPH.features, labels, graph=GRAPH)
 
@@ -84,7 +85,7 @@ def test_other_vertices_are_answered_for_by_all(fitted: GraphClassifier) -> None
 def test_saved_model_holds_the_same_vertices_out(fitted: GraphClassifier, tmp_path: Path) -> None:
     fitted.save(tmp_path / "model")
     loaded = GraphClassifier.load(tmp_path / "model")
-    np.testing.assert_array_equal(loaded.held_, fitted.held_)
+    np.testing.assert_array_equal(held_of(loaded), held_of(fitted))
     np.testing.assert_array_equal(loaded.predict_proba(graph=GRAPH), fitted.predict_proba())
     few = loaded.answers(graph=GRAPH, only=np.array([3, 40, 5]))
     np.testing.assert_allclose(few, fitted.predict_proba()[[3, 40, 5]], atol=1e-6)
@@ -125,6 +126,26 @@ def test_number_is_explained_by_who_has_not_seen_it() -> None:
     vertex = int(found.split_.train[0])
     explained = found.explain(f"v{vertex}")
     assert explained.score == pytest.approx(found.predict()[vertex], rel=1e-3, abs=1e-3)
+
+
+def test_note_says_who_answers_for_labelled_vertices(fitted: GraphClassifier) -> None:
+    (note,) = [note for note in fitted.notes_ if "held a fifth of the 64" in note]
+    assert note.endswith("have not seen its label.")
+
+
+def test_what_is_trained_on_the_past_has_no_folds() -> None:
+    """Its networks answer for a later graph: validation vertices must not be among the learned."""
+    rng = np.random.default_rng(0)
+    edges, times = rng.integers(0, 60, size=(300, 2)), np.arange(300)
+    noise = rng.normal(size=(60, 30)).astype(np.float32)
+    graph = Graph.from_edges(
+        edges, 60, features=noise, labels=np.arange(60) % 2, times=times
+    ).as_of(200)
+    found = GraphClassifier(effort="low", max_epochs=60, random_state=0, device="cpu")
+    found.fit(graph=graph)
+    assert found.held_ is None
+    right = found.predict_proba().argmax(axis=1) == graph.labels
+    assert right[found.split_.train].mean() > right[found.split_.val].mean() + 0.1
 
 
 def test_split_that_was_given_has_no_folds() -> None:

@@ -237,9 +237,9 @@ class VertexEstimator(LearningEstimator):
         self.known_ = KnownVertices.of(self.graph_, prepared.scaler) if knows else None
         held = [outcome.held for outcome in outcomes if isinstance(outcome, CommitteeOutcome)]
         self.held_ = held[0] if held else None  # The same in all: it depends on the split alone.
+        self.take_outcomes(outcomes)
         if self.held_ is not None:
             self.notes_ = (*self.notes_, describe_held(self.held_))
-        self.take_outcomes(outcomes)
         self.filter_results_ = [self.results_[i] for i in self.drawn_members_]
         self.history_ = (self.filter_results_ or self.results_)[0].history
 

@@ -47,8 +47,9 @@ class ToldNetwork(NormedNetwork, config=ToldConfig):
 
     Attributes
     ----------
-    told : Tensor (n, n_classes + 1)
-        What is known of each vertex of the graph; without rows where nothing is.
+    told : Tensor (n, n_classes + 2)
+        What is known of each vertex of the graph, that it is, and whether it is in the second half
+        of those that are; without rows where nothing is.
 
     Examples
     --------
@@ -71,12 +72,14 @@ class ToldNetwork(NormedNetwork, config=ToldConfig):
         super().make_layers(n_features, n_classes, generator)
         shape = n_classes + 1, self.config.hidden_size
         self.of_labels = nn.Parameter(torch.empty(shape).uniform_(-1, 1, generator=generator))
-        self.register_buffer("told", torch.zeros(0, n_classes + 1, dtype=torch.float16))
+        self.register_buffer("told", torch.zeros(0, n_classes + 2, dtype=torch.float16))
 
     def tell(self, targets: Tensor, rows: Tensor) -> None:
         told = torch.zeros(len(targets), self.told.shape[1], device=self.told.device)
-        told[rows, :-1] = targets[rows].to(told)
-        told[rows, -1] = 1
+        told[rows, :-2] = targets[rows].to(told)
+        told[rows, -2] = 1
+        # The halves go with the vertices, into whatever order and graph.
+        told[rows, -1] = (torch.arange(len(rows), device=rows.device) % 2).to(told)
         self.told = told.to(self.told.dtype)
 
     def recognising(self, numbers: NDArray[np.int64]) -> Self:
@@ -99,10 +102,9 @@ class ToldNetwork(NormedNetwork, config=ToldConfig):
         told = _told([self], operator)
         if self.training or told is None:
             return super().forward(operator, x, generator)
-        known = told[:, 0, -1] > 0
-        second = known.cumsum(0) % 2 == 0
+        known, second = (self.told[:, -2:] > 0).T
         answers = self.knowing([self], operator, x, [generator], told)[:, 0]
-        for half in (known & second, known & ~second):
+        for half in (second, known & ~second):
             others = told.masked_fill(half[:, None, None], 0)
             without = self.knowing([self], operator, x, [generator], others)[:, 0]
             answers = torch.where(half[:, None], without, answers)
@@ -152,7 +154,7 @@ def _told(models: Sequence[ToldNetwork], operator: Operator) -> Tensor | None:
             f"this network was told the labels of {len(told[0]):,} vertices, and the graph has "
             f"{operator.n:,}; use `recognising` to say which of them are the same."
         )
-    return torch.stack(told, dim=1).to(models[0].of_labels.dtype)
+    return torch.stack(told, dim=1)[..., :-1].to(models[0].of_labels.dtype)
 
 
 def _hide(n: int, generators: Generators, device: torch.device) -> tuple[Tensor, Tensor]:

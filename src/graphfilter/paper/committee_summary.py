@@ -67,7 +67,8 @@ def summarise(folder: Path) -> str:
         + _worse(words, ours, best)
         + f" {_above(ours, best)}",
         "Without the copies of vertices in Chameleon and Squirrel, which leak labels into the test "
-        f"part, ({listed(_code(FILTERED))}, their own splits) the committee has {listed([_mean(ours[d]) for d in FILTERED])}, the "
+        f"part, ({listed(_code(FILTERED))}, their own splits) the committee has "
+        f"{listed([_mean(ours[d]) for d in FILTERED])}, the "
         f"best other {listed([_mean(best[d]) for d in FILTERED])}. Compared with its own best "
         f"member, picked on test, it is better on {kept['better']}, level on {kept['level']} and "
         f"worse on {kept['worse']} of the {len(DATASETS)} datasets.",

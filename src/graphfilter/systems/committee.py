@@ -120,7 +120,9 @@ class Committee(System):
         weights hold out what the earlier ones did.
         """
         graph = prepared.graph
-        small = graph.n_edges > 0 and graph.n_vertices <= self.folds_up_to
+        # They take the place of seeds.
+        repeated = min(MOST_REPEATS, REPEATED_VERTICES // max(graph.n_vertices, 1)) >= N_FOLDS
+        small = repeated and graph.n_edges > 0 and graph.n_vertices <= self.folds_up_to
         n_labels = len(split.train) + len(split.val)
         if not small or prepared.past is not prepared or not len(split.val):
             return None

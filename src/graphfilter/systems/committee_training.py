@@ -73,7 +73,9 @@ def train_committee(request: Request) -> list[CommitteeOutcome]:
     # What a member adds is measured for classes only.
     judged = prepared.targets is None and prepared.graph.n_vertices > committee.rounds_above
     rounds = committee.rounds if judged else ()
-    folded = [] if rounds else [committee.folding(prepared, s, request.start) for s in splits]
+    # In a later state of the graph nobody knows who has seen the label of a vertex.
+    none = rounds or request.of_past
+    folded = [] if none else [committee.folding(prepared, s, request.start) for s in splits]
     foldings = [folding for folding in folded if folding is not None]
     training = _Training(
         request,

@@ -69,8 +69,9 @@ def train_system(
     """
     check_leaves_its_past(prepared, system)
     request = Request(
-        prepared.past, system, splits, seeds, class_weight, on_epoch, checkpoint, resume, start
-    )
+        prepared.past, system, splits, seeds, class_weight, on_epoch, checkpoint, resume, start,
+        of_past=prepared.past is not prepared,
+    )  # fmt: skip
 
     def work(_: int = 0) -> Sequence[Outcome]:
         of_many = isinstance(system, Committee)

@@ -21,7 +21,8 @@ class Request:
     """A system to be trained on a prepared graph, once per split and seed.
 
     ``class_weight`` is an array (n_classes,); ``on_epoch``, ``checkpoint`` and ``resume`` are as
-    for :func:`graphfilter.training.train`. ``start`` holds weights to begin with.
+    for :func:`graphfilter.training.train`. ``start`` holds weights to begin with. ``of_past`` says
+    that the prepared graph is the past of the one that is answered for.
     """
 
     prepared: Prepared
@@ -33,3 +34,4 @@ class Request:
     checkpoint: str | Path | None = None
     resume: bool = False
     start: Start | None = None
+    of_past: bool = False
