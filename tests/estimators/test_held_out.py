@@ -94,7 +94,7 @@ def test_saved_model_holds_the_same_vertices_out(fitted: GraphClassifier, tmp_pa
 def test_known_vertices_of_a_grown_graph_are_answered_for_unseen(before: GraphClassifier) -> None:
     there, held = before.predict_proba(graph=GRAPH), held_of(before)
     for vertex in np.flatnonzero(held != NO_FOLD)[:4].tolist():
-        expected = by_hand(before, GRAPH, vertex, held[vertex])
+        expected = by_hand(before, GRAPH, vertex, int(held[vertex]))
         np.testing.assert_allclose(there[vertex], expected, atol=1e-6)
     prepared = before.prepare(GRAPH)
     found = before.held_in(prepared)
