@@ -12,7 +12,7 @@ import pytest
 from graphfilter.data import make_csbm
 from graphfilter.graph import Graph
 from graphfilter.models import TreesConfig
-from graphfilter.splits import N_FOLDS, NO_FOLD, Split, by_group, by_time, stratified
+from graphfilter.splits import EARLIER, N_FOLDS, NO_FOLD, Split, by_group, by_time, stratified
 from graphfilter.systems import (
     Prepared,
     Start,
@@ -161,8 +161,10 @@ def test_weights_begun_with_decide_which_vertices_are_held_out() -> None:
     assert system.folding(prepared, SPLIT, Start(())) is None
     kept = np.full(80, NO_FOLD, dtype=np.int8)
     kept[SPLIT.train[:10]] = 4
-    given = Split(SPLIT.train, SPLIT.val, SPLIT.test)
-    found = system.folding(prepared, given, Start((), held=kept))
+    parts = SPLIT.train, SPLIT.val, SPLIT.test
+    start, given = Start((), held=kept), Split(*parts)
+    assert system.folding(prepared, given, start) is None
+    found = system.folding(prepared, Split(*parts, rule=f"{EARLIER}; others drawn"), start)
     assert found is not None
     assert (found.held[SPLIT.train[:10]] == 4).all()
 

@@ -16,7 +16,7 @@ from graphfilter.estimators.state import EstimatorState
 from graphfilter.estimators.targets import Target
 from graphfilter.graph import Graph
 from graphfilter.models import Fitted
-from graphfilter.splits import NO_FOLD, Split, stratified
+from graphfilter.splits import EARLIER, NO_FOLD, Split, stratified
 from graphfilter.systems import Committee, Start, System
 from graphfilter.wording import count, listed_names
 
@@ -143,7 +143,7 @@ class Earlier:
             np.concatenate([np.flatnonzero(known & (parts == part)), own])
             for part, own in zip(PARTS, (drawn.train, drawn.val, drawn.test), strict=True)
         )
-        return Split(*map(np.sort, whole), rule=f"parts of the earlier fit; others {drawn.rule}")
+        return Split(*map(np.sort, whole), rule=f"{EARLIER}; others {drawn.rule}")
 
     def check_split(self, split: Split, graph: Graph) -> None:
         """Raise where vertices that the weights were chosen on are to judge them."""

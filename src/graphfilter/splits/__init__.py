@@ -8,7 +8,14 @@ from graphfilter.splits.folds import (
     held_folds as held_folds,
     set_aside as set_aside,
 )
-from graphfilter.splits.rules import Split, few, fraction, per_class, stratified
+from graphfilter.splits.rules import (
+    EARLIER as EARLIER,
+    Split,
+    few,
+    fraction,
+    per_class,
+    stratified,
+)
 from graphfilter.splits.vertices import check_vertices
 
 __all__ = [

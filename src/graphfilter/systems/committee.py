@@ -12,7 +12,7 @@ from graphfilter.errors import check_name
 from graphfilter.graph import Graph, is_wide
 from graphfilter.inputs import AVERAGES, COMPRESSED_AVERAGES, MOST_AVERAGED
 from graphfilter.models import ForestConfig, MixedConfig, NormedConfig
-from graphfilter.splits import N_FOLDS, Folding, Split
+from graphfilter.splits import EARLIER, N_FOLDS, Folding, Split
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.start import Start
 from graphfilter.systems.system import System
@@ -126,10 +126,14 @@ class Committee(System):
         n_labels = len(split.train) + len(split.val)
         if not small or prepared.past is not prepared or not len(split.val):
             return None
-        kept = None if start is None else start.held
-        if n_labels < LEAST_IN_FOLD * N_FOLDS or (kept is None and start is not None):
+        if n_labels < LEAST_IN_FOLD * N_FOLDS:
             return None
-        if kept is None and not split.is_random:
+        kept = None if start is None else start.held
+        if start is None:
+            by_chance = split.is_random
+        else:  # Those who were held out were divided by chance, and so are others then.
+            by_chance = kept is not None and (split.is_random or split.rule.startswith(EARLIER))
+        if not by_chance:
             return None
         of_classes = prepared.targets is None
         return Folding.of(split, prepared.labels if of_classes else 0 * prepared.labels, kept)
