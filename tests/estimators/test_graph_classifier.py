@@ -207,7 +207,7 @@ def test_trees_keep_the_basis_of_features_that_were_too_many(tmp_path: Path) -> 
     wide = GRAPH.replace(features=mixed + 0.1 * rng.normal(size=(60, 800)))
     fitted = GraphClassifier(max_epochs=2, random_state=0, device="cpu").fit(graph=wide)
     assert "trees" in {note.name for note in fitted.member_notes_}
-    trees = next(m for m in fitted.fitted_members_ if m.system.name == "trees")
+    (trees,) = [m for m in fitted.fitted_members_ if m.system.name == "trees"]
     assert (trees.system.view, trees.columns) == ("compressed averages", 59 * 4 + 1)
     fitted.save(tmp_path / "model")
     loaded = GraphClassifier.load(tmp_path / "model")
