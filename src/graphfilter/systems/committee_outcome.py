@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.splits import Split, held_folds
+from graphfilter.splits import NO_FOLD, Split, held_folds
 from graphfilter.systems.committee_part import Part
 from graphfilter.systems.growth import SHARES, outputs_elsewhere, outputs_for_new
 from graphfilter.systems.networks import Outcome
@@ -107,9 +107,8 @@ def weigh_parts(
     def some_of(vertices: NDArray[np.int64]) -> NDArray[np.int64]:
         return vertices[drawn(len(vertices), MOST_WEIGHED, np.random.default_rng((seed, 6)))]
 
-    labelled, folded = split.val, parts[0].held is not None
-    if folded:
-        labelled = np.sort(np.concatenate([split.train, split.val]))
+    held_out = parts[0].held
+    labelled = split.val if held_out is None else np.flatnonzero(held_out != NO_FOLD)
     weighed = some_of(labelled)
     pooling = pooling_of(prepared.task)
     truth = prepared.labels if prepared.targets is None else prepared.targets.astype(np.float64)
@@ -136,6 +135,8 @@ def weigh_parts(
     pool = weigh(everyone)
     used = pool.shares > 0
     growing = () if not any(part.system.recognises for part in parts) else SHARES
+    learned: dict[str, Any] = {"train": split.train, "class_weight": class_weight}
+    of_new = (outputs_for_new(prepared, parts, weighed, s, seed, **learned) for s in growing)
     folds = [some_of(np.setdiff1d(labelled, held)) for held in held_folds(split.val, seed)]
     movable = np.array([not part.system.keeps_graph for part in parts])
     elsewhere = pooling.read(outputs_elsewhere(prepared, parts, weighed))
@@ -150,23 +151,7 @@ def weigh_parts(
         tuple(parts),
         pool,
         weigh(movable, elsewhere) if movable.any() else pool,
-        tuple(
-            weigh(
-                everyone,
-                pooling.read(
-                    outputs_for_new(
-                        prepared,
-                        parts,
-                        weighed,
-                        share,
-                        seed,
-                        train=split.train,
-                        class_weight=class_weight,
-                    )
-                ),
-            )
-            for share in growing
-        ),
+        tuple(weigh(everyone, pooling.read(outputs)) for outputs in of_new),
         weigh,
         logits,
         tuple(fit(used, others) for others in folds),
