@@ -226,7 +226,7 @@ FAULTS = (
           "variance = deviation**2 * n / (n - 1)", "variance = deviation**2", METRICS),
     # Eight that an audit planted and the suite passed.
     Fault("weights of a committee are fitted on training vertices", "systems/committee_outcome.py",
-          "labelled, folded = split.val,", "labelled, folded = split.train,", COMMITTEE),
+          "labelled = split.val if", "labelled = split.train if", COMMITTEE),
     Fault("classes are sorted as text when loaded", "estimators/saved_model.py",
           "np.array(self.names, dtype", "np.array(sorted(self.names, key=str), dtype", SAVING),
     Fault("the two highest bins of the calibration are one", "metrics/scores.py",
@@ -351,7 +351,7 @@ FAULTS = (
           "outputs = without_own_labels([run.probabilities for run in learned], held)",
           "outputs = [run.probabilities for run in learned]", FOLDS),
     Fault("members with folds are weighed on validation vertices alone",
-          "systems/committee_outcome.py", "    if folded:", "    if False:", FOLDS),
+          "systems/committee_outcome.py", "if held_out is None else", "if True else", FOLDS),
     Fault("a kernel that is fitted again learns from the fold it held out",
           "systems/committee_part.py",
           "(self.held != NO_FOLD) & (self.held != run)", "self.held != NO_FOLD",
