@@ -238,7 +238,7 @@ FAULTS = (
     Fault("the scaling of a ranked system is chosen on test vertices", "paper/committee_table.py",
           '_mean_score(runs, "val")), "test")', '_mean_score(runs, "test")), "test")',
           ("tests/paper/test_committee_table.py",)),
-    Fault("the second cut of time ignores the first", "splits/by_use.py",
+    Fault("the second cut of time ignores the first", "splits/rules.py",
           "_nearest(changes[changes > first], wanted[1])", "_nearest(changes, wanted[1])", SPLITS),
     Fault("averages of more steps come first", "inputs/views.py",
           "found.append(columns)", "found.insert(0, columns)", VIEWS),
@@ -316,7 +316,7 @@ FAULTS = (
           "base = float((average @ direction)[vertex])", ("tests/explain",)),
     Fault("of a run recorded twice the failed one counts", "bench/summary.py",
           "elif record.asked not in went_well:", "else:", SUMMARY),
-    Fault("groups may be split between parts", "splits/by_use.py",
+    Fault("groups may be split between parts", "splits/rules.py",
           "shares, np.random.default_rng(seed))[member]",
           "shares, np.random.default_rng(seed))[np.roll(member, 1)]", SPLITS),
     # Of networks that are told labels, and of folds: written before looking at the tests.

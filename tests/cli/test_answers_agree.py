@@ -16,8 +16,7 @@ from sklearn.metrics import accuracy_score, average_precision_score, r2_score
 from tests.analyst_tables import AnalystTables, make_churn, make_fraud, make_revenue
 
 from graphfilter.tables.formats import TABLES
-from graphfilter.tables.text_format import TextOptions
-from graphfilter.tables.text_table import TextTable
+from graphfilter.tables.text_files import TextOptions, TextTable
 from graphfilter.wording import number
 
 QUICK = ("--model", "sgf", "--layers", 4, "--epochs", 60, "--quiet")

@@ -12,7 +12,7 @@ import pytest
 
 from graphfilter.data import make_csbm
 from graphfilter.errors import DataFileError
-from graphfilter.tables.named_columns import read_groups, read_times
+from graphfilter.tables.labels import read_groups, read_times
 
 QUICK = ("--epochs", 5, "--no-baselines", "--quiet", "--model", "sgf")
 

@@ -25,7 +25,7 @@ from graphfilter.models import FilterNetwork
 from graphfilter.operators import augmented_adjacency
 from graphfilter.splits import stratified
 from graphfilter.storage import read_json, write_json
-from graphfilter.tables.encoding import TableEncoder
+from graphfilter.tables.encoder import TableEncoder
 from graphfilter.training import TrainConfig, train
 
 VERTICES = (

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from graphfilter.data import readers
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
-from graphfilter.graph.edge_kinds import MOST_KINDS, EdgeKinds
+from graphfilter.graph.edge_attributes import MOST_KINDS, EdgeKinds
 
 
 def kinds_of(graph: Graph) -> EdgeKinds:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from graphfilter import SGFClassifier
 from graphfilter.errors import GraphError
 from graphfilter.graph import Graph
-from graphfilter.graph.sparse_checks import check_sparse
+from graphfilter.graph.attributes import check_sparse
 
 N = 6
 RING = sp.csr_array(np.roll(np.eye(N), 1, axis=1) + np.roll(np.eye(N), -1, axis=1))

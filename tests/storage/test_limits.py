@@ -19,8 +19,8 @@ from graphfilter.data import read_tables, readers
 from graphfilter.data.safe_pickle import loads
 from graphfilter.errors import ConfigError, DataFileError
 from graphfilter.storage.limits import SMALL_BYTES, VARIABLE, Budget
-from graphfilter.tables.parquet_table import ParquetTable
-from graphfilter.tables.text_format import TextOptions
+from graphfilter.tables.parquet_files import ParquetTable
+from graphfilter.tables.text_files import TextOptions
 
 PAIR = np.array([[0, 1]])
 

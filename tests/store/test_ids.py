@@ -18,7 +18,7 @@ from graphfilter.errors import DataFileError
 from graphfilter.store import ends, ids
 from graphfilter.store.ids import IdIndex
 from graphfilter.store.names import map_names, write_text
-from graphfilter.tables.hashes import hash_text
+from graphfilter.tables.cells import hash_text
 
 ODD_ONES = ["a", "a\0", "\0", "", "b" * 8, "b" * 9, "Zoë", "7", "007", " 7", "c" * 512]
 LONG_ONES = ["c" * 600, "c" * 599 + "d", "c" * 512 + "d", "c" * 513]

@@ -13,7 +13,7 @@ from tests.analyst_tables import AnalystTables, make_churn, make_fraud, make_rev
 from graphfilter.data import Columns, build_store, open_store, read_tables
 from graphfilter.errors import DataFileError
 from graphfilter.graph import Graph
-from graphfilter.tables.encoding import TableEncoder
+from graphfilter.tables.encoder import TableEncoder
 
 FRAUD = make_fraud(n_accounts=60, n_devices=30)
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
 from graphfilter.errors import DataFileError, ModelFileError
-from graphfilter.tables.encoding import TableEncoder
+from graphfilter.tables.encoder import TableEncoder
 
 PATH = "v.csv"
 

@@ -14,7 +14,7 @@ import pytest
 import graphfilter as gf
 from graphfilter.errors import ConfigError, DataFileError, GraphError
 from graphfilter.graph import Graph
-from graphfilter.graph.names import number_names
+from graphfilter.graph.attributes import number_names
 
 VERTICES: dict[str, list[Any]] = {
     "key": [10, 20, 30],

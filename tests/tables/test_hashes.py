@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from graphfilter.tables import hashes as text_hashes
-from graphfilter.tables.hashes import all_differ, hash_text
+from graphfilter.tables import cells as text_hashes
+from graphfilter.tables.cells import all_differ, hash_text
 
 LONG = ["c" * 512, "c" * 600, "c" * 599 + "d", "c" * 512 + "d", "c" * 513]
 TEXTS = ["a", "a\0", "\0", "", "b" * 8, "b" * 9, "Zoë", "7", "007", " 7", *LONG]

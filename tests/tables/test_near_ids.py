@@ -13,7 +13,7 @@ import graphfilter as gf
 from graphfilter.errors import DataFileError
 from graphfilter.tables import note_near_ids
 from graphfilter.tables.cells import clean_ids
-from graphfilter.tables.frames import FrameTable
+from graphfilter.tables.formats import FrameTable
 
 TABLE = FrameTable({"id": []}, "the vertices")
 WIDTHLESS = "\u200b\u200c\u200d\u2060\ufeff\u00ad"

@@ -15,7 +15,7 @@ from graphfilter.errors import ConfigError, DataFileError
 from graphfilter.graph import Graph
 from graphfilter.tables.dates import find_spelling, read_seconds
 from graphfilter.tables.numbers import find_decimal_signs, parse_numbers
-from graphfilter.tables.text_format import find_delimiter, find_encoding
+from graphfilter.tables.text_files import find_delimiter, find_encoding
 
 VERTICES = "id,label,age\na,x,1\nb,y,2\nc,,3\n"
 EDGES = "source,target\na,b\nb,c\n"

@@ -18,7 +18,7 @@ from graphfilter.errors import DataFileError, GraphError, GraphFilterError
 from graphfilter.graph import Graph
 from graphfilter.splits import Split
 from graphfilter.tables.labels import UNLABELLED, encode_labels
-from graphfilter.tables.parquet_footer import read_chunks
+from graphfilter.tables.parquet_files import read_chunks
 from graphfilter.tables.source import MOST_COLUMNS, check_width, reading_table
 
 VERTICES = "id,label,age\na,x,1\nb,y,2\nc,,3\n"
@@ -386,7 +386,7 @@ def test_files_that_are_no_tables_are_errors(tmp_path: Path) -> None:
 def test_lines_are_counted_over_many_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphfilter.tables.text_table.BLOCK_BYTES", 64)
+    monkeypatch.setattr("graphfilter.tables.text_files.BLOCK_BYTES", 64)
     rows = ["a,b,1"] * 100
     graph = read(tmp_path, "\n".join(["source,target,weight", *rows]))
     assert graph.edge_weights is not None

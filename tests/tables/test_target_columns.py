@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graphfilter.errors import DataFileError
-from graphfilter.tables.named_columns import read_label_columns, read_number_column
+from graphfilter.tables.labels import read_label_columns, read_number_column
 
 
 def write(folder: Path, text: str) -> Path:

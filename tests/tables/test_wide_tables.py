@@ -18,8 +18,8 @@ import pytest
 import graphfilter as gf
 from graphfilter.storage import Budget
 from graphfilter.store.vertices import ColumnsOnDisk
-from graphfilter.tables import ParquetTable, TextOptions, dates, parquet_table
-from graphfilter.tables.encoding import TableEncoder
+from graphfilter.tables import ParquetTable, TextOptions, dates, parquet_files
+from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.numbers import find_decimal_signs, parse_numbers
 from graphfilter.tables.suggestions import Cells, suggest
 
@@ -97,7 +97,7 @@ def test_column_takes_a_few_hundred_calls(cells: list[str], most: int, tmp_path:
 def test_columns_of_parquet_are_looked_for_in_a_set(tmp_path: Path) -> None:
     pq.write_table(table(200), tmp_path / "t.parquet")
     names = Names(pq.read_schema(tmp_path / "t.parquet").names)
-    parquet_table._open(tmp_path / "t.parquet", names)
+    parquet_files._open(tmp_path / "t.parquet", names)
     assert names.n_compared <= len(names)
 
 
@@ -111,7 +111,7 @@ def test_checked_table_lists_its_names_a_few_times(tmp_path: Path) -> None:
             return whole.column_names
 
     watched: Any = Watched(columns=whole.columns, validate=whole.validate)
-    found = parquet_table._plain(watched, Budget(tmp_path))
+    found = parquet_files._plain(watched, Budget(tmp_path))
     assert found.equals(whole)
     assert len(asked) <= 3
 

@@ -1,17 +1,22 @@
-"""What is known of the vertices, checked and converted to the form a Graph keeps it in."""
+"""What users give beside the edges, checked and converted to the form a Graph keeps it in.
+
+Edges between names are numbered, so that everything else counts vertices from 0. scipy builds a
+sparse matrix from any three arrays and believes them: a wrong index is read or written outside of
+memory by its next conversion or product. So every matrix of a user is checked before that.
+"""
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphfilter.errors import GraphError
-from graphfilter.graph.edges import as_array, check_real
-from graphfilter.graph.sparse_checks import check_sparse
+from graphfilter.errors import GraphError, did_you_mean
+from graphfilter.graph.edges import as_array, check_real, on_host
 from graphfilter.runtime import memory_of_process
 from graphfilter.splits import Split
 from graphfilter.storage import VERTEX_BYTES
@@ -145,3 +150,130 @@ def _length(what: str, values: Any) -> int:
         return values.shape[0] if hasattr(values, "shape") else len(values)
     except (TypeError, IndexError):
         raise GraphError(f"{what} must have one entry per vertex; got {values!r}.") from None
+
+
+def holds_names(edges: Any) -> bool:
+    """Return whether these are pairs of names, not of numbers or anything else."""
+    return _as_named_pairs(edges) is not None
+
+
+def number_names(
+    edges: Any, vertex_names: Sequence[Any] | None, *, others_known: bool
+) -> tuple[Any, Sequence[Any] | None]:
+    """Turn pairs of names into pairs of numbers; leave numbers alone.
+
+    Parameters
+    ----------
+    edges : array-like
+    vertex_names : sequence or None
+        The vertices in order. Without them, they are the names in the edges, sorted.
+    others_known : bool
+        Whether features, labels or a number of vertices are given, which say nothing of names.
+
+    Returns
+    -------
+    pairs, vertex_names
+
+    Examples
+    --------
+    >>> number_names([("b", "a"), ("c", "a")], None, others_known=False)
+    (array([[1, 0],
+           [2, 0]]), ['a', 'b', 'c'])
+    """
+    pairs = _as_named_pairs(edges)
+    if pairs is None:
+        return edges, vertex_names
+    if vertex_names is None:
+        if others_known:
+            raise GraphError(
+                "edges between names must come with vertex_names, the name of each row of the "
+                "features or labels; got none. An estimator takes them from the index of X, a "
+                "pandas DataFrame."
+            )
+        vertex_names = sorted(dict.fromkeys(name for pair in pairs for name in pair), key=str)
+    number = {name: i for i, name in enumerate(vertex_names)}
+    missing = next((name for pair in pairs for name in pair if name not in number), None)
+    if missing is not None:
+        hint = did_you_mean(str(missing), map(str, vertex_names))
+        raise GraphError(f"an edge names {missing!r}, which must be one of vertex_names{hint}")
+    return np.array([[number[u], number[v]] for u, v in pairs], dtype=np.int64), vertex_names
+
+
+def _as_named_pairs(edges: Any) -> list[tuple[Any, Any]] | None:
+    """Return pairs that hold a name; None for anything else."""
+    array: NDArray[Any] | None = None
+    if hasattr(edges, "__array__") or hasattr(edges, "detach"):
+        array = np.asarray(on_host(edges))
+        if array.dtype.kind not in "UOT":
+            return None
+        edges = array.T if array.ndim == 2 and array.shape[1] != 2 == array.shape[0] else array
+        edges = edges.tolist()
+    if not isinstance(edges, Sequence) or isinstance(edges, str):
+        return None
+    pairs = [tuple(pair) for pair in edges if isinstance(pair, Sequence) and len(pair) == 2]
+    if len(pairs) < len(edges) or not any(isinstance(end, str) for pair in pairs for end in pair):
+        return None
+    return pairs  # pyright: ignore[reportReturnType]
+
+
+def check_sparse(matrix: Any, what: str) -> None:
+    """Raise unless the structure of a scipy sparse matrix lies within its shape.
+
+    ``what`` names the matrix in the message. Anything that is not sparse passes. One pass over
+    the indices; nothing is copied or changed.
+    """
+    if not sp.issparse(matrix):
+        return
+    if len(matrix.shape) != 2:
+        raise GraphError(f"{what} must be a table of rows and columns; got shape {matrix.shape}.")
+    if matrix.format in ("csr", "csc", "bsr"):
+        _check_compressed(matrix, what)
+    elif matrix.format == "coo":
+        entries = len(matrix.data)
+        for index, size in zip(matrix.coords, matrix.shape, strict=True):
+            _check_index(index, entries, size, what)
+    elif matrix.format == "lil":
+        # Lists of Python numbers, which its conversion to CSR copies without a look at them.
+        for row, values in zip(matrix.rows, matrix.data, strict=True):
+            _check_index(np.asarray(row, dtype=np.int64), len(values), matrix.shape[1], what)
+
+
+def _check_compressed(matrix: Any, what: str) -> None:
+    sizes = matrix.shape
+    if matrix.format == "bsr":
+        block = matrix.data.shape[1:]
+        if len(block) != 2 or 0 in block or sizes[0] % block[0] or sizes[1] % block[1]:
+            raise _damaged(what, f"it has blocks of shape {block} in a matrix {sizes}")
+        sizes = sizes[0] // block[0], sizes[1] // block[1]
+    n_rows, n_columns = reversed(sizes) if matrix.format == "csc" else sizes
+    indptr = matrix.indptr
+    if indptr.ndim != 1 or len(indptr) != n_rows + 1 or indptr.dtype.kind not in "iu":
+        raise _damaged(what, f"its indptr has shape {indptr.shape}, not ({n_rows + 1},)")
+    entries = int(indptr[-1])
+    # Not by differences: those of damaged numbers may overflow.
+    if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
+        raise _damaged(what, "its indptr does not rise from 0")
+    # Room after the last entry is allowed by scipy, but read by its conversions.
+    if not entries == len(matrix.indices) == len(matrix.data):
+        raise _damaged(
+            what,
+            f"its indptr ends at {entries}, with {len(matrix.indices)} indices and "
+            f"{len(matrix.data)} values",
+        )
+    _check_index(matrix.indices, entries, n_columns, what)
+
+
+def _check_index(index: NDArray[Any], length: int, size: int, what: str) -> None:
+    if index.shape != (length,) or index.dtype.kind not in "iu":
+        raise _damaged(what, f"it has {index.size} indices for {length} values")
+    if length and (index.min() < 0 or index.max() >= size):
+        raise _damaged(
+            what, f"its indices must lie in 0..{size - 1}; got {index.min()}..{index.max()}"
+        )
+
+
+def _damaged(what: str, problem: str) -> GraphError:
+    return GraphError(
+        f"{what} must be a valid scipy sparse matrix; {problem}. Build it again from its "
+        "entries, or remove unused space with .prune()."
+    )

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphfilter.errors import DirectionsDroppedWarning, GraphError
+from graphfilter.graph.attributes import check_sparse
 from graphfilter.graph.edges import on_host
-from graphfilter.graph.sparse_checks import check_sparse
 from graphfilter.splits import Split
 
 

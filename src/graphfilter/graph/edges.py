@@ -1,4 +1,7 @@
-"""From pairs of vertices, as users have them, to a clean symmetric adjacency in CSR form."""
+"""From pairs of vertices, as users have them, to a clean symmetric adjacency in CSR form.
+
+Repeated edges become one; which way the edges go is kept beside the adjacency, as arcs.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from graphfilter.errors import GraphError
-from graphfilter.graph.merging import SAID, merge_edges
+from graphfilter.errors import GraphError, check_name
 from graphfilter.wording import count
 
 
@@ -76,8 +78,8 @@ def build_csr(
     """Make a symmetric CSR without loops or repeats.
 
     Where the edges are ``directed``, the two directions of one edge are two arcs: neither is a
-    repeat, and neither weight is lost (:mod:`graphfilter.graph.links` keeps both). ``merge`` says
-    what repeats weigh together: see :mod:`graphfilter.graph.merging`.
+    repeat, and neither weight is lost (:mod:`graphfilter.graph.edges` keeps both). ``merge`` says
+    what repeats weigh together: see :mod:`graphfilter.graph.edges`.
 
     Returns
     -------
@@ -221,3 +223,137 @@ def _count_unequal(one_way: sp.csr_array, reverse: sp.csr_array) -> int:
     """Count the edges that were given in both directions with different weights."""
     in_both = one_way.astype(bool).multiply(reverse.astype(bool))
     return int(abs(one_way - reverse).multiply(in_both).astype(bool).sum()) // 2
+
+
+# What the rows of one edge weigh together, whichever way they go. Of "larger", those of one
+# direction add up, and the larger of the two directions holds.
+MERGES = ("larger", "sum", "mean", "max", "last")
+SAID = {
+    "larger": "those of one direction were added up",
+    "sum": "their weights were added up (to change this: `merge`)",
+    "mean": "the mean of their weights was taken (to change this: `merge`)",
+    "max": "the largest of their weights was kept (to change this: `merge`)",
+    "last": "the weight of the last was kept (to change this: `merge`)",
+}
+
+
+def check_merge(merge: str, *, weighted: bool) -> str:
+    """Raise unless repeats can be merged like this."""
+    check_name("merge", merge, MERGES)
+    if not weighted and merge not in ("larger", "sum"):
+        raise GraphError(
+            f"merge={merge!r} is about weights of edges; there are none. Name their column with "
+            "`weight`, or count repeats with `merge='sum'`."
+        )
+    return merge
+
+
+def merge_edges(
+    u: NDArray[Any], v: NDArray[Any], weights: NDArray[Any], n: int, merge: str
+) -> tuple[sp.csr_array, int, int]:
+    """Return the symmetric adjacency in float64, and two counts.
+
+    A table that lists every edge in both directions, with equal sums, lists it twice by
+    convention: those are not added up.
+
+    Returns
+    -------
+    adjacency : csr_array (n, n)
+    n_one_way : int
+        Different pairs of a source and a target.
+    n_unequal : int
+        Edges that weigh differently in the two directions.
+
+    Examples
+    --------
+    >>> u, v = np.array([0, 1, 0]), np.array([1, 0, 1])
+    >>> for merge in ("sum", "mean", "max", "last"):
+    ...     print(merge, merge_edges(u, v, np.array([1.0, 6.0, 2.0]), 2, merge)[0][0, 1])
+    sum 9.0
+    mean 3.0
+    max 6.0
+    last 2.0
+    """
+    low, high = np.minimum(u, v).astype(np.int64), np.maximum(u, v)
+    key = (low * n + high) * 2 + (u > v)
+    order = np.argsort(key, kind="stable")
+    key, values = key[order], weights[order].astype(np.float64)
+    first = _starts(key)
+    counts = np.diff(np.append(first, len(key)))
+    rows = order[first + counts - 1] if len(first) else order
+    one_way = reduce_repeats(values, first, counts, merge)
+    pair = key[first] >> 1
+    edge = _starts(pair)
+    n_ways = np.diff(np.append(edge, len(pair)))
+    both = edge[n_ways == 2]
+    n_unequal = int(np.count_nonzero(one_way[both] != one_way[both + 1]))
+    if merge == "last":
+        later = edge + (n_ways == 2) * (rows[edge + n_ways - 1] > rows[edge])
+        merged = one_way[later]
+    elif merge == "mean":
+        total = np.add.reduceat(one_way * counts, edge) if len(edge) else one_way
+        merged = total / np.add.reduceat(counts, edge) if len(edge) else total
+    else:
+        merged = reduce_repeats(one_way, edge, n_ways, merge)
+    if merge == "sum" and len(both) == len(edge) and not n_unequal:
+        merged = merged / 2
+    ends = np.stack(np.divmod(pair[edge], n))
+    place = np.concatenate([ends, ends[::-1]], axis=1)
+    adjacency = sp.coo_array((np.tile(merged, 2), (place[0], place[1])), shape=(n, n)).tocsr()
+    return adjacency, len(one_way), n_unequal
+
+
+def reduce_repeats(
+    values: NDArray[Any], first: NDArray[Any], counts: NDArray[Any], merge: str
+) -> NDArray[np.float64]:
+    """Merge values that stand side by side, those of one edge from each ``first`` on."""
+    if not len(first):
+        return np.zeros(0)
+    if merge == "last":
+        return values[first + counts - 1]
+    if merge == "max":
+        return np.maximum.reduceat(values, first)
+    total = np.add.reduceat(values, first)
+    return total / counts if merge == "mean" else total
+
+
+def _starts(sorted_keys: NDArray[Any]) -> NDArray[np.int64]:
+    """Return where each different key begins."""
+    if not len(sorted_keys):
+        return np.zeros(0, dtype=np.int64)
+    return np.flatnonzero(np.concatenate([[True], sorted_keys[1:] != sorted_keys[:-1]]))
+
+
+def align_arcs(
+    pairs: NDArray[Any],
+    weights: NDArray[np.float32] | None,
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    merge: str = "larger",
+) -> NDArray[np.float32]:
+    """Return the weight of the arc (row → column) for every entry of a symmetric CSR, 0 for none.
+
+    Parameters
+    ----------
+    pairs, weights, merge : arrays (m, 2), (m,) or None, and str
+        As :func:`~graphfilter.graph.edges.build_csr` took them to make the CSR.
+    """
+    n = len(indptr) - 1
+    keep = pairs[:, 0] != pairs[:, 1]
+    if weights is not None:
+        keep &= weights > 0
+    values = np.ones(len(pairs)) if weights is None else weights.astype(np.float64)
+    ends = pairs[keep].astype(np.int64)
+    # One number per arc: those of the CSR are sorted, as its rows are.
+    rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(indptr))
+    place = np.searchsorted(rows * n + indices, ends[:, 0] * n + ends[:, 1])
+    sums = np.bincount(place, weights=values[keep], minlength=len(indices))
+    if weights is None:
+        sums = sums > 0
+    elif merge == "mean":
+        sums = sums / np.maximum(np.bincount(place, minlength=len(indices)), 1)
+    elif merge == "max":
+        np.maximum.at(sums := np.zeros(len(indices)), place, values[keep])
+    elif merge == "last":
+        sums[place] = values[keep]
+    return sums.astype(np.float32)[: len(indices)]

@@ -10,9 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from graphfilter.errors import GraphError
-from graphfilter.graph.arrays import GraphArrays
-from graphfilter.graph.attributes import check_changes, count_vertices
-from graphfilter.graph.checksum import checksum_of
+from graphfilter.graph.arrays import (
+    GraphArrays,
+    checksum_of,
+    induced_subgraph,
+    largest_component,
+    say_links,
+)
+from graphfilter.graph.attributes import check_changes, count_vertices, number_names
 from graphfilter.graph.conversions import (
     check_direction,
     parts_of,
@@ -21,14 +26,8 @@ from graphfilter.graph.conversions import (
     parts_of_scipy,
     warn_of_directions,
 )
-from graphfilter.graph.edge_kinds import EdgeKinds
-from graphfilter.graph.edges import as_pairs, build_csr, check_weights
-from graphfilter.graph.history import EdgeHistory
-from graphfilter.graph.links import align_arcs
-from graphfilter.graph.merging import check_merge
-from graphfilter.graph.names import number_names
-from graphfilter.graph.notes import say_links
-from graphfilter.graph.subgraphs import induced_subgraph, largest_component
+from graphfilter.graph.edge_attributes import EdgeHistory, EdgeKinds
+from graphfilter.graph.edges import align_arcs, as_pairs, build_csr, check_merge, check_weights
 from graphfilter.splits import Split
 from graphfilter.tables import GraphParts, read_frames, telling
 from graphfilter.wording import count
@@ -340,6 +339,6 @@ class Graph(GraphArrays):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        from graphfilter.graph.card import graph_card
+        from graphfilter.graph.arrays import graph_card
 
         return graph_card(self)

@@ -1,6 +1,5 @@
 """Which vertices are trained, validated and tested on: Split, and the rules that draw one."""
 
-from graphfilter.splits.by_use import by_group, by_time
 from graphfilter.splits.folds import (
     N_FOLDS as N_FOLDS,
     NO_FOLD as NO_FOLD,
@@ -11,12 +10,14 @@ from graphfilter.splits.folds import (
 from graphfilter.splits.rules import (
     EARLIER as EARLIER,
     Split,
+    by_group,
+    by_time,
+    check_vertices,
     few,
     fraction,
     per_class,
     stratified,
 )
-from graphfilter.splits.vertices import check_vertices
 
 __all__ = [
     "Split",

@@ -110,10 +110,11 @@ def build_store(
     _check_asked(columns, memory)
     folder = check_folder(Path(path), overwrite)
     check_not_same(edges, vertices, columns)
-    tables = open_tables(edges, vertices, text)
-    for table in tables:
-        if table is not None:
-            table.cleans_ids = columns.clean_ids
+    edge_table, vertex_table = open_tables(edges, vertices, text)
+    tables = (
+        edge_table.cleaning(columns.clean_ids),
+        (None if vertex_table is None else vertex_table.cleaning(columns.clean_ids)),
+    )
     needs = estimate_build(*tables, folder)
     needs.check(folder)
     with building(folder, overwrite) as scratch:

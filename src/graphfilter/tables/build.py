@@ -1,8 +1,12 @@
-"""What a table of edges and a table of vertices say of a graph, in files or in memory."""
+"""What a table of edges and a table of vertices say of a graph, in files or in memory.
+
+:class:`VertexColumns` decides what the columns of the vertices are, the same way in memory and on
+disk; :func:`read_parts` reads both tables by it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -10,26 +14,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import GraphFilterError
+from graphfilter.errors import DataFileError, GraphFilterError, check_name
 from graphfilter.splits import Split
-from graphfilter.tables.cells import distinct, index_in, is_text
-from graphfilter.tables.columns import Columns, choose_merge
-from graphfilter.tables.edges import Elsewhere, read_edges
-from graphfilter.tables.encoded import Features
-from graphfilter.tables.encoding import TableEncoder
-from graphfilter.tables.labels import UNLABELLED
-from graphfilter.tables.mismatch import note_near_ids
-from graphfilter.tables.roles import choose_edge_roles
-from graphfilter.tables.source import TableSource, reading_table
-from graphfilter.tables.times import Times
-from graphfilter.tables.unused import say_unused
-from graphfilter.tables.vertices import (
-    VertexColumns,
-    check_named,
-    check_rows,
-    read_attributes,
-    repeated_id,
+from graphfilter.tables.cells import distinct, index_in, is_text, missing_column
+from graphfilter.tables.columns import Features
+from graphfilter.tables.dates import Times
+from graphfilter.tables.edges import Elsewhere, note_near_ids, read_edges
+from graphfilter.tables.encoder import TableEncoder
+from graphfilter.tables.formats import FrameTable
+from graphfilter.tables.labels import UNLABELLED, encode_labels, read_labels, read_split
+from graphfilter.tables.roles import (
+    Columns,
+    choose_edge_roles,
+    choose_merge,
+    guess_id,
+    guess_vertex_roles,
+    is_index,
+    say_guesses,
 )
+from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
+from graphfilter.tables.suggestions import say_unused, suggest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -108,7 +112,7 @@ def read_parts(
     """Read what two tables say of a graph; edges may name vertices that are known elsewhere."""
     import pyarrow as pa
 
-    edges.cleans_ids = vertices.cleans_ids = columns.clean_ids
+    edges, vertices = (table.cleaning(columns.clean_ids) for table in (edges, vertices))
     unlabelled = unlabelled or columns.unlabelled or UNLABELLED
     notes = [*vertices.found, *edges.found]
     with telling(notes):
@@ -207,3 +211,151 @@ def _encode(
     matrix, found_notes = encoder.encode(table, source)
     notes += found_notes
     return matrix if encoder.columns else None, encoder
+
+
+class VertexColumns:
+    """The columns of a table of vertices: first by name, then checked against its cells.
+
+    Attributes
+    ----------
+    remembered : dict of str
+        The roles of the table that an encoder was fitted to; empty without one.
+    needed : set of str
+        The columns that are told, guessed by name or asked for as features.
+    all_free : bool
+        Whether every column that has no role is a feature.
+    roles : dict of str
+        The column of each role, once they are settled.
+    """
+
+    def __init__(
+        self,
+        source: TableSource,
+        edges: TableSource,
+        columns: Columns,
+        encoder: TableEncoder | None,
+    ) -> None:
+        self._source, self._edges, self._columns = source, edges, columns
+        self.remembered = {} if encoder is None else dict(encoder.roles)
+        self._asked = _asked_features(source, columns, encoder)
+        self._not_free = self._asked.union(columns.drop)
+        self._told, self._guesses = guess_vertex_roles(
+            source, columns, self.remembered, self._not_free
+        )
+        by_name = {*self._told.values(), *(guess.column for guess in self._guesses)}
+        self.needed = by_name | self._asked
+        self.all_free = not columns.features and encoder is None
+        self.roles: dict[str, str] = {}
+
+    def settle(self, table: Any, notes: list[str]) -> None:
+        """Settle the roles by the cells of a table, which may be on disk."""
+        source, guesses = self._source, self._guesses
+        if "id" not in self._told:
+            by_name = next((guess for guess in guesses if guess.role == "id"), None)
+            guesses = [guess for guess in guesses if guess.role != "id"]
+            taken = {*self._not_free, *self._told.values(), *(guess.column for guess in guesses)}
+            free = [name for name in source.usable_names if name not in taken]
+            if not free:
+                raise DataFileError(source, "no column is left for the id. Add an id column.")
+            found = guess_id(source, table, self._edges, self._columns, by_name, free)
+            guesses = [found, *guesses]
+        self.roles = {**self._told, **{guess.role: guess.column for guess in guesses}}
+        notes += say_guesses(source.name, guesses)
+        if self.all_free:
+            taken = {*self.roles.values(), *self._columns.drop}
+            names = table.column_names
+            self._asked |= {name for name in names if name not in taken and not is_index(name)}
+
+    def fit_encoder(self, table: Any, notes: list[str]) -> TableEncoder:
+        """Fit an encoder to the features."""
+        columns, source = self._columns, self._source
+        encoder = TableEncoder.fit(
+            table.select([name for name in table.column_names if name in self._asked]), source,
+            columns.categorical, columns.features, kinds=dict(columns.kinds),
+            decimal=source.decimal, hint=source.decimal_hint, vertex_kind=columns.vertex_kind,
+        )  # fmt: skip
+        notes += encoder.notes
+        labelled = "label" in self.roles or bool(columns.predicted)
+        notes += suggest(table, encoder, source, labelled=labelled)
+        return encoder
+
+
+def _asked_features(table: TableSource, columns: Columns, encoder: TableEncoder | None) -> set[str]:
+    """Return the columns that are asked for as features; they must be there."""
+    asked = {*columns.features, *columns.categorical, *(name for name, _ in columns.kinds)}
+    asked |= {columns.vertex_kind} if columns.vertex_kind is not None else set()
+    if encoder is not None:
+        asked = {column.name for column in encoder.columns} | {encoder.vertex_kind} - {""}
+    names = table.names
+    for name in sorted(asked.union(columns.drop).difference(names)):
+        raise missing_column(table, name, names)
+    return asked
+
+
+def check_rows(n_rows: int, source: TableSource) -> None:
+    """Raise where a table of vertices has no row."""
+    if n_rows == 0:
+        raise DataFileError(source, "a table of vertices must have at least one row; got none.")
+
+
+def check_named(ids: pa.ChunkedArray, source: TableSource) -> None:
+    """Raise where a vertex has no id."""
+    if (row := ids.index("").as_py()) >= 0:
+        raise at_row(source, row, "the vertex id is empty. Give every vertex an id of its own.")
+
+
+def repeated_id(source: TableSource, row: int, first: int, word: str) -> DataFileError:
+    """Return the error about an id that stands in two rows."""
+    place, number = place_of_row(source, first)
+    problem = f"vertex id {word!r} is also on {place} {number}"
+    return at_row(source, row, f"{problem}. Keep one, or name another column with `id`.")
+
+
+def read_attributes(
+    table: Any,
+    source: TableSource,
+    roles: Mapping[str, str],
+    unlabelled: Sequence[str],
+    notes: list[str],
+    *,
+    check: bool,
+) -> dict[str, Any]:
+    """Read labels and split."""
+    read: dict[str, Any] = {}
+    with reading_table(source):
+        if "label" in roles:
+            column = table[roles["label"]]
+            codes, classes, found_notes = read_labels(
+                column, roles["label"], unlabelled, check=check
+            )
+            if source.is_typed and not is_text(column.type):
+                codes, classes = encode_labels(column.to_pylist(), unlabelled=unlabelled)
+            read["labels"], read["classes"] = codes, classes
+            notes += found_notes
+        if "split" in roles:
+            read["splits"] = read_split(table[roles["split"]], source)
+    return read
+
+
+_COLUMNS = ("weight", "split", "edge_kind", "vertex_kind", "merge", "edge_time")
+_SETTINGS = ("unlabelled", "allow_missing", "directed")
+
+
+def read_frames(
+    vertices: Any, edges: Any, roles: Mapping[str, str | None], options: Mapping[str, Any]
+) -> GraphParts:
+    """Read what two frames say of a graph; see :meth:`graphfilter.graph.Graph.from_frames`."""
+    rest = dict(options)
+    columns: dict[str, Any] = {**roles}
+    for name in _COLUMNS:
+        columns[name] = rest.pop(name, None)
+    for name in ("features", "categorical", "drop"):
+        columns[name] = tuple(rest.pop(name, ()))
+    columns["clean_ids"] = bool(rest.pop("clean_ids", False))
+    columns["kinds"] = tuple(rest.pop("kinds", {}).items())
+    settings = {key: rest.pop(key) for key in _SETTINGS if key in rest}
+    if rest:
+        known = (*_COLUMNS, "features", "categorical", "drop", "kinds", "clean_ids", *_SETTINGS)
+        check_name("option of from_frames", next(iter(rest)), known)
+    tables = FrameTable(edges, "edges"), FrameTable(vertices, "vertices")
+    return read_parts(*tables, Columns(**columns), **settings)

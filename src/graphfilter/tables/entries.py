@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from graphfilter.errors import DataFileError
 from graphfilter.tables import dates, words
 from graphfilter.tables.cells import as_mask, as_text, index_in, is_usable, value_type
-from graphfilter.tables.checked import read_numbers
-from graphfilter.tables.encoded import EncodedColumn
-from graphfilter.tables.fitting import read_list
+from graphfilter.tables.columns import EncodedColumn, read_list
 from graphfilter.tables.numbers import (
     NUMBERS_PER_WORD,
     find_decimal_signs,
     parse_numbers,
+    read_numbers,
 )
 from graphfilter.tables.source import at_row
 from graphfilter.wording import count, listed_names

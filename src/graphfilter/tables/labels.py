@@ -17,13 +17,24 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphfilter.errors import GraphError
+from graphfilter.errors import DataFileError, GraphError
+from graphfilter.splits import Split
+from graphfilter.tables.cells import as_text, distinct, drop_nan, missing_column
+from graphfilter.tables.dates import parse_times
+from graphfilter.tables.formats import open_table
+from graphfilter.tables.numbers import MISSING_WORDS, guess_decimal, not_a_number, parse_numbers
+from graphfilter.tables.source import TableSource, at_row, reading_table
+from graphfilter.tables.words import read_truths
+from graphfilter.wording import count
 
 UNLABELLED = ("", "na", "n/a", "nan", "null", "none", "?", "-1", "-1.0")
 
@@ -233,3 +244,161 @@ def _find(number: Mapping[Any, int], value: Any) -> int:
         word = value.strip()
         value = word if word in number else _plain(word)
     return number.get(value, -1)
+
+
+_PARTS = {"train": 0, "val": 1, "valid": 1, "validation": 1, "test": 2, "": -1}
+# More classes than this are looked at: numbers with a fraction, whole numbers and words.
+MOST_FRACTIONS = 10
+MOST_CLASSES = 50
+# A class of words has so many vertices on average, one of whole numbers so many.
+LEAST_WORDS = 2
+LEAST_WHOLE = 5
+
+
+def read_labels(
+    column: Any, name: str, unlabelled: Sequence[str], *, check: bool
+) -> tuple[NDArray[np.int64], NDArray[Any], list[str]]:
+    """Number the classes (see :mod:`graphfilter.tables.labels`); note what is unlabelled."""
+    words, rows = distinct(as_text(drop_nan(column)))
+    codes, classes = encode_distinct(words, unlabelled)
+    n_rows = np.bincount(rows, minlength=len(words))
+    if check:
+        _check_classes(classes, int(n_rows[codes >= 0].sum()), name)
+    missing: Counter[str] = Counter()
+    for word, code, n in zip(words, codes.tolist(), n_rows.tolist(), strict=True):
+        if code < 0:
+            missing[repr(word.strip()) if word.strip() else "empty"] += n
+    counts = ", ".join(f"{n:,} {word}" for word, n in missing.most_common(10))
+    notes = [f"column {name!r}: {counts} read as unlabelled."] if counts else []
+    return codes[rows], classes, notes
+
+
+def read_split(column: Any, where: str | PathLike[str]) -> tuple[Split, ...]:
+    """Read train, val, test or nothing per vertex."""
+    words, codes = distinct(as_text(column, trim=True))
+    part = np.array([_PARTS.get(word.lower(), -2) for word in words])[codes]
+    if (part == -2).any():
+        row = int((part == -2).argmax())
+        got = f"got {words[codes[row]]!r}"
+        raise at_row(where, row, f"the split must be train, val, test or empty; {got}.")
+    split = Split(part == 0, part == 1, part == 2, rule="given")
+    return (split,) if (part >= 0).any() else ()
+
+
+def _check_classes(classes: NDArray[Any], n_labelled: int, name: str) -> None:
+    """Refuse a column that measures or names instead of classifying."""
+    n = len(classes)
+    numbers = [_number(word) for word in classes]
+    if all(number is not None for number in numbers):
+        fractions = any(number % 1 for number in numbers if number is not None)
+        bad = n > MOST_FRACTIONS if fractions else n > MOST_CLASSES and n_labelled < LEAST_WHOLE * n
+    else:
+        bad = n > MOST_CLASSES and n_labelled < LEAST_WORDS * n
+    if bad:
+        what = "numbers" if None not in numbers else "words"
+        itself = "Predict the number itself (`number`), divide"
+        if what == "words":
+            amounts = all(any(map(str.isdigit, str(word))) for word in classes)
+            itself = (
+                "Predict them with `number` if they are quantities, divide" if amounts else "Divide"
+            )
+        raise GraphError(
+            f"the label {name!r} must be a few classes; got {n:,} different {what} on "
+            f"{count(n_labelled, 'labelled vertex', 'labelled vertices')}, such as {classes[0]!r}. "
+            f"{itself} it into classes (low, middle, high), or name another column with `label`."
+        )
+
+
+def _number(word: Any) -> float | None:
+    try:
+        number = float(str(word).replace(",", "."))
+    except ValueError:
+        return None
+    return number if np.isfinite(number) else None
+
+
+# The largest number to be learned: squares of such numbers can still be summed.
+LARGEST_TARGET = 1e150
+
+
+def read_number_column(
+    path: Path | TableSource, name: str, *, to_learn: bool = True
+) -> NDArray[np.float64]:
+    """Read a column of numbers, one per vertex; NaN where there is none.
+
+    ``to_learn`` demands two different numbers.
+    """
+    table, (column,) = _read(path, [name])
+    with reading_table(table):
+        decimal = guess_decimal(column, table.decimal, table.decimal_hint)
+        read = parse_numbers(column, decimal)
+        if read.is_word.any():
+            row = int(read.is_word.argmax())
+            remedy = "Leave the cell empty where the number is unknown; for classes use `label`."
+            raise not_a_number(column, table, name, row, remedy)
+        if np.isinf(read.values).any():
+            row = int(np.isinf(read.values).argmax())
+            raise at_row(table, row, f"column {name!r} must hold finite numbers; got infinity.")
+        if (np.abs(read.values) > LARGEST_TARGET).any():
+            row = int((np.abs(read.values) > LARGEST_TARGET).argmax())
+            raise at_row(
+                table, row,
+                f"column {name!r} must hold numbers up to {LARGEST_TARGET:g}, whose squares can be "
+                f"added up; got {read.values[row]:g}. Divide them all by a number, or take their "
+                "logarithms.",
+            )  # fmt: skip
+        known = read.values[~np.isnan(read.values)]
+        if to_learn and len(np.unique(known)) < 2:
+            raise DataFileError(
+                table, f"column {name!r} must hold at least two different numbers to learn from."
+            )
+    return read.values
+
+
+def read_label_columns(path: Path | TableSource, names: Sequence[str]) -> NDArray[np.float64]:
+    """Read columns of yes and no (1 and 0, true and false, x and empty): (n, L).
+
+    An empty cell beside others is a no; a vertex whose cells are all empty is unknown: NaN.
+    """
+    table, columns = _read(path, names)
+    found: list[NDArray[np.float64]] = []
+    for name, column in zip(names, columns, strict=True):
+        with reading_table(table):
+            values, other = read_truths(column)
+        if other.any():
+            row = int(other.argmax())
+            got = str(column[row].as_py())[:80]
+            raise at_row(
+                table, row,
+                f"column {name!r} must hold 1 and 0, or yes and no, for whether a vertex has the "
+                f"label; got {got!r}. For several classes in one column use `label`.",
+            )  # fmt: skip
+        found.append(values)
+    labels = np.stack(found, axis=1)
+    unknown = np.isnan(labels).all(axis=1, keepdims=True)
+    return np.where(np.isnan(labels) & ~unknown, 0.0, labels)
+
+
+def read_times(path: Path | TableSource, name: str) -> NDArray[np.float64]:
+    """Read a column of dates, times or numbers as numbers that grow with time; NaN for none."""
+    table, (column,) = _read(path, [name])
+    return parse_times(column, table, name).values
+
+
+def read_groups(path: Path | TableSource, name: str) -> NDArray[np.int64]:
+    """Read a column of any kind as numbers of its different values; -1 where there is none."""
+    table, (column,) = _read(path, [name])
+    with reading_table(table):
+        words, codes = distinct(as_text(column, trim=True))
+        missing = np.array([word.lower() in MISSING_WORDS for word in words], dtype=bool)
+        return np.where(missing[codes], -1, codes).astype(np.int64)
+
+
+def _read(path: Path | TableSource, names: Sequence[str]) -> tuple[TableSource, list[Any]]:
+    table = open_table(path)
+    for name in names:
+        if name not in table.names:
+            raise missing_column(table, name, table.names)
+    with reading_table(table):
+        read = table.read(list(names))
+    return table, [read.column(name) for name in names]

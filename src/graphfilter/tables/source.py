@@ -9,10 +9,11 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from copy import copy
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from graphfilter.errors import DataFileError, GraphError
 from graphfilter.tables.cells import as_ids, clean_ids
@@ -98,6 +99,14 @@ class TableSource(ABC):
     def usable_names(self) -> list[str]:
         """The columns that share their name with no other; those cannot be told apart."""
         return [name for name, n in Counter(self.names).items() if n == 1]
+
+    def cleaning(self, cleans_ids: bool) -> Self:
+        """Return the table, as one that cleans its ids or does not."""
+        if cleans_ids == self.cleans_ids:
+            return self
+        table = copy(self)
+        table.cleans_ids = cleans_ids
+        return table
 
     def as_ids(self, column: Any) -> Any:
         """Turn a column into ids, as text."""

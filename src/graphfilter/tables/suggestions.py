@@ -1,8 +1,4 @@
-"""Which columns could be the label, or the vertex type, where none was named.
-
-Blanks are the best sign of a label: it is what is not known of every vertex. Those that another
-column explains (devices have no balance) are none; such a column names the vertex type.
-"""
+"""What a user may have missed: a column that could be the label, the vertex type, or of use."""
 
 from __future__ import annotations
 
@@ -13,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.tables.cells import as_text, distinct
-from graphfilter.tables.encoding import TableEncoder
-from graphfilter.tables.label_columns import MOST_CLASSES, MOST_FRACTIONS
+from graphfilter.tables import dates
+from graphfilter.tables.cells import as_text, distinct, is_usable, value_type
+from graphfilter.tables.encoder import MOST_KINDS, TableEncoder
+from graphfilter.tables.labels import MOST_CLASSES, MOST_FRACTIONS
+from graphfilter.tables.numbers import NUMBERS_PER_WORD, guess_decimal, parse_numbers
+from graphfilter.tables.roles import EdgeRoles, is_index
 from graphfilter.tables.source import TableSource
-from graphfilter.tables.vertex_kinds import MOST_KINDS
 from graphfilter.tables.words import is_missing
 from graphfilter.wording import count, listed_names
 
@@ -154,3 +152,46 @@ def _described(cells: Cells) -> str:
     n = int(cells.blank.sum())
     empty = f", empty on {n:,} of {count(len(cells.blank), 'row')}" if n else ""
     return f"{cells.name!r} ({what}{empty})"
+
+
+_MOST_OFFERED = 5
+
+
+def say_unused(table: TableSource, roles: EdgeRoles, *, without: Collection[str] = ()) -> list[str]:
+    """Name the columns that are not used, each with the argument that would use it.
+
+    ``without`` are arguments that are not offered.
+    """
+    if not roles.header:
+        return []
+    names = table.usable_names
+    left = [name for name in names if name not in roles.names and not is_index(name)]
+    if not left:
+        return []
+    sample = table.peek()
+    columns_left = []
+    for name in left[:_MOST_OFFERED]:
+        option = _option_for(sample[name], table, roles)
+        offered = option and option not in without
+        columns_left.append(f"{name!r} (`{option}={name!r}`)" if offered else repr(name))
+    rest = left[_MOST_OFFERED:]
+    more = f", {listed_names(rest)}" if rest else ""
+    return [f"{table.name}: not used: {', '.join(columns_left)}{more}."]
+
+
+def _option_for(column: Any, table: TableSource, roles: EdgeRoles) -> str:
+    """Return the argument that would use a column, '' where none would."""
+    kind = value_type(column)
+    if dates.is_date_type(kind):
+        return "" if roles.time else "edge_time"
+    if not is_usable(kind) or not len(column):
+        return ""
+    read = parse_numbers(column, guess_decimal(column, table.decimal, table.decimal_hint))
+    known = read.values[~np.isnan(read.values)]
+    if len(known) > NUMBERS_PER_WORD * read.is_word.sum():
+        return "" if roles.weight or (known < 0).any() else "weight"
+    words = dates.known_words(column)
+    if dates.find_spelling(words, day_first=table.decimal_hint == ",") is not None:
+        return "" if roles.time else "edge_time"
+    n_words = len(as_text(column, trim=True).unique())
+    return "edge_kind" if n_words <= MOST_KINDS and not roles.kind else ""

@@ -6,6 +6,7 @@ that a new table is encoded as the table the model was trained on.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -13,16 +14,45 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
-from graphfilter.errors import ConfigError, DataFileError, ModelFileError, check_name
-from graphfilter.tables.cells import is_text, missing_column, value_type
-from graphfilter.tables.encoded import KINDS, EncodedColumn, Features
+from graphfilter.errors import ConfigError, DataFileError, GraphError, ModelFileError, check_name
+from graphfilter.tables import dates, words
+from graphfilter.tables.cells import (
+    as_text,
+    distinct,
+    is_text,
+    is_usable,
+    missing_column,
+    value_type,
+)
+from graphfilter.tables.columns import (
+    KINDS,
+    Context,
+    EncodedColumn,
+    Features,
+    fill_of,
+    fit_boolean,
+    fit_category,
+    fit_codes,
+    fit_date,
+    fit_list,
+    fit_number,
+    fit_text,
+    fit_truths,
+    fit_words,
+    otherwise,
+)
 from graphfilter.tables.entries import Entries, encode_column
-from graphfilter.tables.fitting import Context
-from graphfilter.tables.numbers import find_decimal_signs
+from graphfilter.tables.numbers import (
+    NUMBERS_PER_WORD,
+    are_codes,
+    find_decimal_signs,
+    not_a_number,
+    parse_numbers,
+)
 from graphfilter.tables.source import reading_table
-from graphfilter.tables.understand import understand
-from graphfilter.tables.vertex_kinds import VertexKinds
+from graphfilter.tables.words import find_blanks
 from graphfilter.wording import count, listed_names
 
 if TYPE_CHECKING:
@@ -200,3 +230,114 @@ class TableEncoder:
             AttributeError, KeyError, TypeError, ValueError, OverflowError, ConfigError
         ) as error:  # fmt: skip
             raise ModelFileError(f"the saved table encoder is damaged ({error!r}).") from None
+
+
+_ID_NAME = re.compile(r"(?i)(^|[\s_.-])(id|ids|uuid|guid|key|nr|no|nummer|number|index)\.?$")
+_CAMEL_ID = re.compile(r"[a-z](Id|ID|Nr|No)$")
+
+
+def understand(column: Any, name: str, about: Context) -> tuple[EncodedColumn | None, str]:
+    """Decide on one column; the note is '' where there is nothing to say."""
+    import pyarrow.types as is_type
+
+    told, kind = about.kinds.get(name), value_type(column)
+    if told == "drop":
+        return None, ""
+    if is_type.is_list(kind) or is_type.is_large_list(kind) or is_type.is_fixed_size_list(kind):
+        return fit_list(column, name)
+    if told is None and dates.is_date_type(kind):
+        told = "date"
+    if not (is_usable(kind) or dates.is_date_type(kind)):
+        return None, f"column {name!r} left out: {kind} is neither a number nor a word."
+    if told is not None:
+        fitted, note = _FIT[told](column, name, about)
+        return None if fitted is None else replace(fitted, told=name in about.kinds), note
+    if is_type.is_boolean(kind):
+        return EncodedColumn(name, "boolean", **fill_of(words.read_truths(column)[0])), ""
+    if is_text(kind) and (found := fit_truths(column, name)) is not None:
+        return found
+    if is_text(kind) and are_codes(column):
+        return fit_codes(column, name, about)
+    read = parse_numbers(column, about.decimal_of(name))
+    n_words, n_numbers = int(read.is_word.sum()), int((~np.isnan(read.values)).sum())
+    if n_words + n_numbers == 0:
+        return None, f"column {name!r} left out: it is empty."
+    if n_numbers > NUMBERS_PER_WORD * n_words:
+        if note := _looks_like_an_id(read.values, name):
+            return None, note
+        return fit_number(column, name, about, read)
+    if (found := fit_date(column, name, about))[0] is not None:
+        return found
+    if n_numbers > n_words:
+        remedy = (
+            f"Fix it, or pass `kinds={((name, 'number'),)}` (other words are then missing values), "
+            f"`categorical={(name,)}`, or `drop={(name,)}`."
+        )
+        raise not_a_number(column, about.where, name, int(read.is_word.argmax()), remedy)
+    return fit_words(column, name, about)
+
+
+_FIT: dict[str, Any] = {
+    "number": fit_number,
+    "boolean": fit_boolean,
+    "category": fit_category,
+    "date": fit_date,
+    "text": fit_text,
+}
+
+
+def _looks_like_an_id(values: NDArray[np.float64], name: str) -> str:
+    """Say why a column of numbers is left out, '' where it is not: a number for each row."""
+    named = name.startswith("Unnamed: ") or _ID_NAME.search(name) or _CAMEL_ID.search(name)
+    if not named or len(values) <= words.FEW_ROWS:
+        return ""
+    if np.isnan(values).any() or (values != np.floor(values)).any():
+        return ""
+    if len(np.unique(values)) < len(values):
+        return ""
+    return (
+        f"column {name!r} left out: a different number in each row looks like an identifier "
+        f"({otherwise(name, 'number')})."
+    )
+
+
+# More than this is a column of other content.
+MOST_KINDS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class VertexKinds:
+    """The type of each vertex of a table.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> kinds = VertexKinds.of(pa.chunked_array([["account", "device", "account"]]))
+    >>> cells, owners = kinds.own(pa.chunked_array([["17.50", "", "3.00"]]))
+    >>> cells.to_pylist(), owners
+    (['17.50', '3.00'], ('account',))
+    """
+
+    names: list[str]
+    codes: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, column: Any) -> VertexKinds:
+        names, codes = distinct(as_text(column, trim=True))
+        if len(names) > MOST_KINDS:
+            raise GraphError(
+                f"vertices must have at most {MOST_KINDS} types; got {count(len(names), 'type')}, "
+                f"such as {names[0]!r}. Name another column with `vertex_kind`."
+            )
+        return cls(names, codes)
+
+    def own(self, column: Any) -> tuple[Any, tuple[str, ...]]:
+        """Return the cells of the kinds that have a column, and these; () where all or none do."""
+        import pyarrow as pa
+
+        known = self.codes[~find_blanks(column)]
+        has = np.bincount(known, minlength=len(self.names)) > 0
+        if has.all() or not has.any():
+            return column, ()
+        owners = tuple(name for name, own in zip(self.names, has.tolist(), strict=True) if own)
+        return column.filter(pa.array(has[self.codes])), tuple(sorted(owners))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from graphfilter.errors import DataFileError
 from graphfilter.storage import EDGE_BYTES, PARSE_ERRORS, Budget, reading
 from graphfilter.tables.source import HeldTable
-from graphfilter.tables.text_format import TextOptions
+from graphfilter.tables.text_files import TextOptions
 from graphfilter.wording import count, listed_names
 
 if TYPE_CHECKING:
