@@ -20,7 +20,7 @@ import numpy as np
 import resumable
 from graphfilter import Graph, GraphClassifier, load_dataset
 from graphfilter.data import make_csbm
-from graphfilter.fits.promise import calibration_share
+from graphfilter.fits.calibration import calibration_share
 from graphfilter.metrics import chance_of_coverage
 from graphfilter.paper.committee_table import DATASETS
 from graphfilter.splits import stratified

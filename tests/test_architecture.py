@@ -46,8 +46,8 @@ ROOMS = [
     "explain",
     "estimators",
     "fits",
-    "bench",
     "report",
+    "bench",
     "paper",
     "run_folder",
     "web",
@@ -342,8 +342,8 @@ def test_import_walk_sees_imports_of_every_kind(imports: list[Import]) -> None:
 COMMANDS = {
     "paper.records",
     "paper.reproduction_page",
-    "report.benchmark_page",
-    "run_folder.command",
+    "bench.benchmark_page",
+    "run_folder.fit",
     "studio.graph_store",
 }
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from graphfilter.bench import read_records
-from graphfilter.report.benchmark_page import write_benchmark
-from graphfilter.report.learned_filters import learned_filters
+from graphfilter.bench.benchmark_page import write_benchmark
+from graphfilter.bench.learned_filters import learned_filters
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 

@@ -19,7 +19,7 @@ from graphfilter import (
 from graphfilter.data import make_karate
 from graphfilter.estimators import VertexEstimator
 from graphfilter.fits import Source, plan_fit
-from graphfilter.run_folder.command import repeat_command
+from graphfilter.run_folder.fit import repeat_command
 from graphfilter.studio.run_setting import RunSetting
 
 KARATE = ("--dataset", "karate")

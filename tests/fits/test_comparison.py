@@ -8,7 +8,7 @@ from sklearn.metrics import average_precision_score
 from tests.fits.made import made_fit, one_hot
 
 from graphfilter.fits import BASELINES, compare
-from graphfilter.fits.yardstick import Accuracy, MeanCost, Ranking
+from graphfilter.fits.comparison import Accuracy, MeanCost, Ranking
 from graphfilter.metrics import Costs, Decision
 from graphfilter.report.conclusion import conclude
 

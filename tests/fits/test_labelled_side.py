@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphfilter.fits.labelled_side import LEAST_EVIDENCE, labelled_side
+from graphfilter.fits.plan import LEAST_EVIDENCE, labelled_side
 from graphfilter.graph import Graph
 
 

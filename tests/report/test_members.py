@@ -6,7 +6,7 @@ import pytest
 from graphfilter import GraphClassifier, SGFClassifier
 from graphfilter.data import make_csbm
 from graphfilter.fits import Source, compare, plan_fit, train_fit
-from graphfilter.fits.yardstick import Accuracy
+from graphfilter.fits.comparison import Accuracy
 from graphfilter.report.members import KindRow, describe_needs, view_members
 from graphfilter.systems.committees import GROUPS
 

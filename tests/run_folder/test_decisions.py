@@ -13,8 +13,7 @@ from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm, write_tables
 from graphfilter.errors import ConfigError
 from graphfilter.fits import FitRequest, Source, plan_fit
-from graphfilter.fits.decision import plan_decision
-from graphfilter.fits.fit import DEFAULT
+from graphfilter.fits.decision import DEFAULT, plan_decision
 from graphfilter.graph import Graph
 from graphfilter.metrics.thresholds import Costs, Decision
 from graphfilter.run_folder import explain_run, fit_folder, load_run

@@ -10,7 +10,7 @@ import pytest
 
 from graphfilter import Graph
 from graphfilter.run_folder import tables
-from graphfilter.run_folder.parts import parts_in_run
+from graphfilter.run_folder.loading import parts_in_run
 
 NAMES = ["a", "=b", "c", "new", "-e"]
 

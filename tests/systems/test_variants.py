@@ -10,7 +10,7 @@ from graphfilter import SystemClassifier
 from graphfilter.bench import read_records, run_benchmark, summarise
 from graphfilter.data import make_karate
 from graphfilter.errors import ConfigError
-from graphfilter.report.benchmark_page import commands, write_benchmark
+from graphfilter.bench.benchmark_page import commands, write_benchmark
 from graphfilter.systems import SYSTEMS, find_system, get_system
 
 

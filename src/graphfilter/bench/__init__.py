@@ -7,6 +7,18 @@ A new split rule goes into ``protocol``.
 
 from graphfilter.bench.averages import divide_name as divide_name
 from graphfilter.bench.benchmark import run_benchmark as run_benchmark
+from graphfilter.bench.benchmark_page import (
+    TEMPLATES as TEMPLATES,
+    TimeTable as TimeTable,
+    made_with as made_with,
+    page_of as page_of,
+    time_table as time_table,
+    write_benchmark as write_benchmark,
+)
+from graphfilter.bench.learned_filters import (
+    LearnedFilter as LearnedFilter,
+    learned_filters as learned_filters,
+)
 from graphfilter.bench.line_table import (
     holds_benchmarks as holds_benchmarks,
     read_line_table as read_line_table,
@@ -22,6 +34,7 @@ from graphfilter.bench.protocol import (
     dataset_name as dataset_name,
     draw_split as draw_split,
 )
+from graphfilter.bench.ranking import Axis as Axis, listed as listed
 from graphfilter.bench.record import (
     A_RECORD as A_RECORD,
     Record as Record,
@@ -36,16 +49,11 @@ from graphfilter.bench.search import (
     search as search,
 )
 from graphfilter.bench.summary import (
-    CellSummary as CellSummary,
-    Summary as Summary,
     summarise as summarise,
 )
 from graphfilter.bench.summary_table import (
     CUT as CUT,
-    legend as legend,
     make_table as make_table,
-    mean_and_deviation as mean_and_deviation,
-    title as title,
 )
 from graphfilter.bench.tables import (
     Block as Block,

@@ -107,7 +107,7 @@ def bench(given: FitOptions, how: BenchOptions, context: typer.Context) -> None:
 def _run(given: FitOptions, how: BenchOptions, out: Path) -> list[Record]:
     """Run what is not on record, write the report and show the table; return the records."""
     from graphfilter.bench import read_records, run_benchmark
-    from graphfilter.report import page_of, write_benchmark
+    from graphfilter.bench import page_of, write_benchmark
     from graphfilter.systems import SYSTEMS
 
     max_epochs = limit_epochs(how.max_epochs, quick=how.quick)
@@ -178,7 +178,7 @@ def report(
 
     Example:  graphfilter bench report records.jsonl
     """
-    from graphfilter.report import page_of, write_benchmark
+    from graphfilter.bench import page_of, write_benchmark
 
     page = page_of(records) if out is None else out
     write_benchmark(page, read_benchmark(records, quiet), name=records.name, metric=metric)

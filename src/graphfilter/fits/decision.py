@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, check_name
-from graphfilter.fits.asked import FitRequest
-from graphfilter.fits.fit import DEFAULT
-from graphfilter.fits.plan import Plan
+from graphfilter.fits.plan import FitRequest, Plan
 from graphfilter.metrics import (
     DECISION_METRICS,
     Costs,
@@ -22,6 +20,9 @@ from graphfilter.metrics import (
     looked_for,
     score_decision,
 )
+
+# The metric of a decision that nobody requested: the more probable class is answered.
+DEFAULT = "default"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphfilter.fits.comparison import number
 from graphfilter.fits.observed import (
     ANSWERS,
     DEGREE,
@@ -20,7 +21,6 @@ from graphfilter.fits.observed import (
     signals_and_losses,
 )
 from graphfilter.fits.reference import Reference
-from graphfilter.fits.yardstick import number
 from graphfilter.graph import Graph
 from graphfilter.metrics import SIGNIFICANCE, ColumnSummary, Expected, Moved, holm
 from graphfilter.training import REGRESSION, Task

@@ -1,21 +1,50 @@
-"""``metrics.json``: how well a fit did, and what its filter learned."""
+"""What directions and edge types contribute to an answer."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
-from graphfilter.estimators import MemberNote, OfCommittee
-from graphfilter.fits.channels import ChannelMetrics, measure_channels
+from graphfilter.estimators import CHANNELS, MemberNote, OfCommittee, VertexEstimator
 from graphfilter.fits.comparison import Comparison
 from graphfilter.fits.decision import measure_decision
-from graphfilter.fits.fit import Fit
+from graphfilter.fits.training import Fit
+from graphfilter.models import ChannelNetwork
 from graphfilter.runtime import current
 from graphfilter.spectral import Diagnosis
 from graphfilter.training import FitResult
+
+
+class ChannelMetrics(TypedDict):
+    """One channel in ``metrics.json``: its share in the answer, and each member's filter."""
+
+    name: str
+    share: float
+    theta: list[list[float]]
+
+
+def measure_channels(estimator: VertexEstimator) -> list[ChannelMetrics]:
+    """Return what each channel contributes to the fitted graph's answer; nothing without any."""
+    members = [m for m in estimator.members_ if isinstance(m, ChannelNetwork)]
+    if not members:
+        return []
+    prepared = estimator.prepared_
+    operator = prepared.operator(CHANNELS)
+    # Copies: the estimator's own stay where they are.
+    there = [deepcopy(m).eval().to(operator.device) for m in members]
+    shares = [m.contributions(operator, prepared.x) for m in there]
+    return [
+        {
+            "name": name,
+            "share": float(np.mean([share[name] for share in shares])),
+            "theta": [m.learned_filters()[name].coefficients().detach().tolist() for m in members],
+        }
+        for name in members[0].channels
+    ]
 
 
 class MemberMetrics(TypedDict):

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.fits.fit import PARTS, Fit
 from graphfilter.fits.observed import (
     ANSWERS,
     DEGREE,
@@ -20,6 +19,7 @@ from graphfilter.fits.observed import (
     sample,
     signals_and_losses,
 )
+from graphfilter.fits.training import PARTS, Fit
 from graphfilter.metrics import ColumnSummary, LossBins
 from graphfilter.training import REGRESSION
 

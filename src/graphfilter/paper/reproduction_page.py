@@ -10,7 +10,17 @@ from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
-from graphfilter.bench import Record
+from graphfilter.bench import (
+    TEMPLATES,
+    Axis,
+    LearnedFilter,
+    Record,
+    TimeTable,
+    learned_filters,
+    listed,
+    made_with,
+    time_table,
+)
 from graphfilter.errors import DataFileError, GraphFilterError
 from graphfilter.metrics import mean_interval
 from graphfilter.paper.comparison import NOISE, ComparedAccuracy
@@ -20,17 +30,7 @@ from graphfilter.paper.records import read_json_lines, read_target_records
 from graphfilter.paper.tables import VERDICTS, Block, Rendered
 from graphfilter.paper.target import Target
 from graphfilter.paper.targets import TARGETS
-from graphfilter.report import (
-    Axis,
-    LearnedFilter,
-    TimeTable,
-    learned_filters,
-    listed,
-    made_with,
-    render_page,
-    time_table,
-    write_page,
-)
+from graphfilter.report import render_page, write_page
 from graphfilter.storage import find_lines
 from graphfilter.systems import get_system
 from graphfilter.wording import count
@@ -91,6 +91,7 @@ def render_reproduction(
     full = [target.rendered for target in shown if target.rendered and not target.quick]
     return render_page(
         "reproduction.html.j2",
+        folder=TEMPLATES,
         shown=shown,
         size=count(len(shown), "table or figure", "tables and figures"),
         headline=headline(full) if full or not shown else QUICK_WARNING,

@@ -6,19 +6,13 @@ of them has a file of its own (``conclusion``, ``sentences``, ``ranking``, ``cla
 parts of ``plot``, ``html`` holds what the pages share.
 """
 
-from graphfilter.report.benchmark_page import (
-    TimeTable as TimeTable,
-    made_with as made_with,
-    page_of as page_of,
-    time_table as time_table,
-    write_benchmark as write_benchmark,
-)
 from graphfilter.report.channel_picture import draw_channels as draw_channels
 from graphfilter.report.conclusion import Conclusion as Conclusion, conclude as conclude
 from graphfilter.report.curves import (
     FREQUENCIES as FREQUENCIES,
     describe_shape as describe_shape,
     mean_response as mean_response,
+    response_at as response_at,
     stacked_response as stacked_response,
 )
 from graphfilter.report.figures import (
@@ -35,16 +29,11 @@ from graphfilter.report.html import (
     render_page as render_page,
     write_page as write_page,
 )
-from graphfilter.report.learned_filters import (
-    LearnedFilter as LearnedFilter,
-    learned_filters as learned_filters,
-)
-from graphfilter.report.numbers import Axis as Axis, plain as plain, spread_out as spread_out
+from graphfilter.report.numbers import percent as percent, plain as plain, spread_out as spread_out
 from graphfilter.report.prediction_page import (
     PredictionPage as PredictionPage,
     write_prediction as write_prediction,
 )
-from graphfilter.report.ranking import listed as listed
 from graphfilter.report.run_page import (
     Page as Page,
     describe_size as describe_size,

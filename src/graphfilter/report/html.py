@@ -38,13 +38,15 @@ def make_environment(*folders: Path) -> Environment:
     return environment
 
 
-def render_page(template: str, **content: Any) -> str:
+def render_page(template: str, *, folder: Path = TEMPLATES, **content: Any) -> str:
     """Return a page that holds all it needs and asks the network for nothing.
+
+    ``folder`` holds the template; it may extend those of this room.
 
     Everything that came from the user is escaped: in the HTML by jinja2, in the embedded JSON by
     its ``tojson``, which leaves no ``<`` that could end the script.
     """
-    return make_environment().get_template(template).render(**content)
+    return make_environment(folder).get_template(template).render(**content)
 
 
 def write_page(path: str | PathLike[str], page: str) -> None:

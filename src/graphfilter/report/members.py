@@ -94,7 +94,7 @@ def _said(fit: Fit, predicted: NDArray[Any], second: NDArray[np.float64] | None)
 def describe_needs(kinds: Sequence[KindRow], by: type[Yardstick] | Yardstick) -> str:
     """Say in one sentence what the answers rest on; what may be chance is nothing.
 
-    >>> from graphfilter.fits.yardstick import Accuracy
+    >>> from graphfilter.fits.comparison import Accuracy
     >>> rows = [KindRow("features alone", 0.7, 0.1), KindRow("neighbours", 0.3, 0.021, clear=True)]
     >>> describe_needs(rows, Accuracy)
     'Mostly features alone; neighbours add 2.1 points.'

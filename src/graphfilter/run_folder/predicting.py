@@ -1,8 +1,9 @@
-"""Predictions of a run for a graph: outputs, the part of each vertex in the run, coverage."""
+"""Predicting a graph with a run: outputs, the part of each vertex in the run, coverage, scores."""
 
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -12,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.conformal import check_coverage, fewest_for
-from graphfilter.errors import ChangedVerticesWarning
+from graphfilter.errors import ChangedVerticesWarning, GraphError
 from graphfilter.estimators import (
     ALL,
     MemberAnswers,
     Rows,
+    Target,
     VertexEstimator,
     VertexRegressor,
     check_promise,
@@ -28,15 +30,53 @@ from graphfilter.fits import (
     find_drift,
     promise_columns,
     with_answers,
+    with_features,
 )
 from graphfilter.graph import Graph
-from graphfilter.run_folder.description import RunDescription
-from graphfilter.run_folder.parts import NEW, UNKNOWN, parts_in_run
+from graphfilter.inputs import Known
+from graphfilter.report import PredictionPage, describe_size, write_prediction
+from graphfilter.run_folder.loading import NEW, UNKNOWN, RunDescription, parts_in_run
 from graphfilter.run_folder.tables import prediction_columns, write_rows
-from graphfilter.run_folder.using import as_fitted
 from graphfilter.runtime import blocks
 from graphfilter.training import REGRESSION
-from graphfilter.wording import count, listed, number
+from graphfilter.version import __version__
+from graphfilter.wording import count, listed, listed_names, number
+
+
+def predict_graph(
+    estimator: VertexEstimator,
+    run: RunDescription,
+    graph: Graph,
+    only: NDArray[np.int64] | None = None,
+    known: Known | None = None,
+) -> NDArray[np.float64]:
+    """Return the outputs of the model of a run for another graph (n, C): probabilities, or numbers.
+
+    ``only`` are the vertices to answer for; all unless given. ``known`` are those that were there
+    in the fit; found by their ids unless given.
+    """
+    target = as_fitted(estimator, run, graph)
+    return estimator.answers(graph=target, only=only, known=known)
+
+
+def as_fitted(estimator: VertexEstimator, run: RunDescription, graph: Graph) -> Graph:
+    """Return a graph with features as the model was fitted with, or raise."""
+    if not run.vertex_features:
+        if with_features(graph)[0].checksum() != run.data_checksum:
+            raise GraphError(
+                "this model was fitted without vertex features, on the identity of each "
+                "vertex: it can predict only the graph it was fitted on."
+            )
+        graph, _ = with_features(graph)
+    if graph.features is None:
+        raise GraphError("the vertices have no features, but the model was fitted with some.")
+    if graph.n_features != estimator.n_features_in_:
+        raise GraphError(
+            f"the model was fitted on {estimator.n_features_in_} features; "
+            f"this graph has {graph.n_features}."
+        )
+    return graph
+
 
 # Vertices whose probabilities are in memory together.
 GROUP = 1 << 15
@@ -248,3 +288,122 @@ def _every_answer(
         for rows in blocks(n, GROUP)
     ]
     return np.concatenate(found)
+
+
+# What the model has learned from, and what chose its epochs and weights.
+TRAIN, VAL = "train", "val"
+
+
+def describe_answers(prediction: Prediction, target: Target | None = None) -> list[str]:
+    """Compare answers with what a graph, or a ``target``, knows; none where nothing is known.
+
+    A graph that grew since the run was made holds vertices the run was trained or validated on.
+    The model knows them, so they are counted apart.
+    """
+    graph, task, parts = prediction.graph, prediction.estimator.task_, prediction.parts
+    answers = prediction.answers
+    if not task.one_class:
+        return [] if target is None else _say_scores(prediction, answers, target)
+    if graph.labels is None or not (graph.labels >= 0).any():
+        return []
+    known = graph.labels >= 0
+    truth = np.array([str(name) for name in graph.classes], dtype=object)[graph.labels[known]]
+    names = np.array(prediction.names, dtype=object)
+    right = names[answers[known]] == truth
+    return [*_say_accuracy(right, parts[known]), *_say_new_classes(truth, names)]
+
+
+def _say_scores(prediction: Prediction, answers: NDArray[Any], target: Target) -> list[str]:
+    task, known = prediction.estimator.task_, target.codes >= 0
+    new = np.flatnonzero(known & prediction.unseen)
+    if not len(new):
+        if not known.any():
+            return []
+        return [
+            "All vertices with a known value were used for training or validation: none is "
+            "left to score."
+        ]
+    assert target.values is not None
+    scores = task.measure(prediction.outputs(new), target.values[new], answers[new])
+    where = f"{count(len(new), 'vertex', 'vertices')} with a known value and not used for training"
+    shown = list(task.metrics.items())[:2]
+    told = [
+        f"{metric.name} {f'{scores[key]:.3f}' if key != 'rmse' else number(scores[key])}"
+        for key, metric in shown
+        if key in scores
+    ]
+    return [f"On the {where}: {', '.join(told)}."]
+
+
+def _say_accuracy(right: NDArray[np.bool_], parts: NDArray[np.str_]) -> list[str]:
+    others = ~np.isin(parts, (TRAIN, VAL))
+
+    def of(*words: str) -> list[str]:
+        return [
+            f"on the {n:,} {PART_TITLES[part]}: {right[parts == part].mean():.1%}"
+            for part in words
+            if (n := int((parts == part).sum()))
+        ]
+
+    known = of(TRAIN, VAL)
+    if not others.any():
+        labelled = count(len(right), "labelled vertex was", "labelled vertices were")
+        return [
+            f"The {labelled} used for training or validation: no other label is left to "
+            "measure accuracy on."
+        ]
+    labelled = count(int(others.sum()), "labelled vertex", "labelled vertices")
+    where = f"{labelled} not used for training" if known else labelled
+    # Vertices that are new, beside others: those are what the model is asked for.
+    beside = [*(of(NEW) if (parts[others] != NEW).any() else ()), *known]
+    beside = f" ({', '.join(beside)})" if beside else ""
+    return [f"Accuracy on the {where}: {right[others].mean():.1%}{beside}."]
+
+
+def _say_new_classes(truth: NDArray[Any], names: NDArray[Any]) -> list[str]:
+    counts = Counter(word for word in truth.tolist() if word not in set(names.tolist()))
+    if not counts:
+        return []
+    classes = [name for name, _ in counts.most_common()]
+    many = count(len(classes), "class was", "classes were")
+    n = count(counts.total(), "vertex", "vertices")
+    return [f"{many} never seen in training ({listed_names(classes)}): {n} cannot be right."]
+
+
+def write_prediction_report(
+    path: str | PathLike[str],
+    prediction: Prediction,
+    drift: Drift | None,
+    *,
+    folder: str | Path,
+    out: str | Path,
+    used: str,
+    known: list[str],
+) -> None:
+    """Write the page of a prediction.
+
+    Parameters
+    ----------
+    folder, out : path
+        The run, and where the answers are.
+    used : str
+        The graph that was used, in words.
+    known : list of str
+        How right the answers are, where that is known.
+    """
+    run, task = prediction.run, prediction.estimator.task_
+    names = ", ".join(prediction.names[:20])
+    what = {"classification": "classes", "multilabel": "labels"}.get(task.name, "numbers")
+    made = [
+        ("Answers", str(out)),
+        ("Run", str(folder)),
+        ("Model", prediction.estimator.system_.title),
+        (what.capitalize(), names + (", ..." if len(prediction.names) > 20 else "")),
+        ("Fitted by", run.command or "no command"),
+        ("Predicted by", f"graphfilter {__version__}"),
+    ]
+    page = PredictionPage(
+        prediction.whole.name, describe_size(prediction.whole), drift, prediction.count_parts(),
+        prediction.describe_parts(), used, known, prediction.describe_promise(), made,
+    )  # fmt: skip
+    write_prediction(path, page)

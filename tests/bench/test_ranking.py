@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graphfilter.bench import Record, summarise
-from graphfilter.report.ranking import headline, rank_systems
+from graphfilter.bench.ranking import headline, rank_systems
 
 
 def make_record(model: str, run: int, accuracy: float, dataset: str = "karate") -> Record:

@@ -12,12 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from graphfilter.bench import Record, Summary, legend, mean_and_deviation, summarise, title
-from graphfilter.data import DATASETS
-from graphfilter.metrics import METRICS
-from graphfilter.report.html import render_page, write_page
-from graphfilter.report.learned_filters import LearnedFilter, learned_filters
-from graphfilter.report.ranking import (
+from graphfilter.bench.learned_filters import LearnedFilter, learned_filters
+from graphfilter.bench.ranking import (
     Ranking,
     by_mean,
     formatter,
@@ -25,9 +21,16 @@ from graphfilter.report.ranking import (
     rank_systems,
     system_title,
 )
+from graphfilter.bench.record import Record
+from graphfilter.bench.summary import Summary, summarise
+from graphfilter.bench.summary_table import legend, mean_and_deviation, title
+from graphfilter.data import DATASETS
+from graphfilter.metrics import METRICS
+from graphfilter.report import render_page, write_page
 from graphfilter.systems import find_system
 from graphfilter.wording import count
 
+TEMPLATES = Path(__file__).parent / "templates"
 SPLITS = {
     "stratified": "60/20/20 of every class, drawn again for each run",
     "per_class": "the same number of training vertices per class, drawn again for each run",
@@ -90,6 +93,7 @@ def render_benchmark(
     models = list(dict.fromkeys(record.model for record in records))
     return render_page(
         "benchmark.html.j2",
+        folder=TEMPLATES,
         name=name,
         size=", ".join((
             count(len(models), "system"),

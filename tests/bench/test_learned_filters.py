@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from graphfilter.bench import Record
+from graphfilter.bench.learned_filters import HEIGHT, WIDTH, learned_filters, recorded_response
 from graphfilter.report.curves import FREQUENCIES
-from graphfilter.report.learned_filters import HEIGHT, WIDTH, learned_filters, recorded_response
 
 ALPHA = np.linspace(0.2, 0.9, 16).tolist()
 BETA = np.linspace(-0.3, 0.8, 16).tolist()

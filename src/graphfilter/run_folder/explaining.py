@@ -1,11 +1,11 @@
-"""Using a finished run on a graph: predicting and explaining its vertices."""
+"""Explaining the vertices of a run, and suggesting which to label next."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphfilter.errors import ConfigError, GraphError
 from graphfilter.estimators import (
@@ -15,47 +15,15 @@ from graphfilter.estimators import (
     explain_graph,
     explain_output,
     find_vertex,
+    suggest_labels,
 )
-from graphfilter.explain import Explanation
+from graphfilter.explain import Explanation, Suggestion
 from graphfilter.fits import answers_of, with_features
 from graphfilter.graph import Graph
-from graphfilter.inputs import Known
-from graphfilter.run_folder.description import RunDescription
-
-
-def predict_graph(
-    estimator: VertexEstimator,
-    run: RunDescription,
-    graph: Graph,
-    only: NDArray[np.int64] | None = None,
-    known: Known | None = None,
-) -> NDArray[np.float64]:
-    """Return the outputs of the model of a run for another graph (n, C): probabilities, or numbers.
-
-    ``only`` are the vertices to answer for; all unless given. ``known`` are those that were there
-    in the fit; found by their ids unless given.
-    """
-    target = as_fitted(estimator, run, graph)
-    return estimator.answers(graph=target, only=only, known=known)
-
-
-def as_fitted(estimator: VertexEstimator, run: RunDescription, graph: Graph) -> Graph:
-    """Return a graph with features as the model was fitted with, or raise."""
-    if not run.vertex_features:
-        if with_features(graph)[0].checksum() != run.data_checksum:
-            raise GraphError(
-                "this model was fitted without vertex features, on the identity of each "
-                "vertex: it can predict only the graph it was fitted on."
-            )
-        graph, _ = with_features(graph)
-    if graph.features is None:
-        raise GraphError("the vertices have no features, but the model was fitted with some.")
-    if graph.n_features != estimator.n_features_in_:
-        raise GraphError(
-            f"the model was fitted on {estimator.n_features_in_} features; "
-            f"this graph has {graph.n_features}."
-        )
-    return graph
+from graphfilter.run_folder.layout import PREDICTIONS_FILE
+from graphfilter.run_folder.loading import NEW, UNKNOWN, RunDescription, parts_in_run
+from graphfilter.run_folder.predicting import as_fitted, predict_graph
+from graphfilter.wording import count
 
 
 def explain_run(
@@ -104,3 +72,29 @@ def explain_run(
         against=[other] * len(numbers), most=most,
     )  # fmt: skip
     return found, notes
+
+
+# The parts of a run that a model learned from.
+LEARNED = ("train", "val")
+
+
+def suggest_run(
+    folder: Path, estimator: VertexEstimator, run: RunDescription, graph: Graph, n: int
+) -> list[Suggestion]:
+    """Return the vertices without a label whose label would teach the model of a run most."""
+    target = as_fitted(estimator, run, graph)
+    parts = parts_in_run(folder, graph)
+    if (parts == UNKNOWN).any():
+        raise GraphError(
+            f"{PREDICTIONS_FILE} of the run must be as fit wrote it: it says which vertices have "
+            "a label. Fit again."
+        )
+    if n_new := int((parts == NEW).sum()):
+        raise GraphError(
+            f"the graph must be the one of the run; {count(n_new, 'vertex is', 'vertices are')} "
+            "not in it. Fit again with them, and no label."
+        )
+    labelled, unlabelled = np.isin(parts, LEARNED), parts == "unlabelled"
+    return suggest_labels(
+        estimator, target, np.flatnonzero(labelled), np.flatnonzero(unlabelled), n, run.seed
+    )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from graphfilter.bench import Record, run_benchmark
-from graphfilter.report.benchmark_page import commands, page_of, render_benchmark, time_table
+from graphfilter.bench.benchmark_page import commands, page_of, render_benchmark, time_table
 
 HOSTILE = '</script><script>hacked=1</script><img src=x onerror="hacked=1">'
 

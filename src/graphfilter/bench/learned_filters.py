@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from graphfilter.bench import Record
+from graphfilter.bench.ranking import system_title
+from graphfilter.bench.record import Record
 from graphfilter.filters import Filter
 from graphfilter.models import FilterNetworkConfig
-from graphfilter.report.curves import FREQUENCIES, describe_shape, response_at
-from graphfilter.report.ranking import system_title
+from graphfilter.report import FREQUENCIES, describe_shape, response_at
 from graphfilter.spectral import Density
 from graphfilter.systems import find_system
 
