@@ -17,7 +17,7 @@ export KMP_BLOCKTIME ?= 0
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage fuzz soak lint format bench bench-gpu docs docs-dynamics docs-picture clean
+.PHONY: help demo test coverage fuzz lint format bench bench-gpu docs docs-dynamics docs-picture clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,11 +31,8 @@ test: $(STAMP)  ## Run the tests
 coverage: $(STAMP)  ## Run the tests and print the share of lines they reach
 	$(BIN)/$(PYTEST) --cov --cov-report=term
 
-# Minutes of fuzzing or of a soak; the next call continues where this one ends.
-MINUTES ?= 30
-fuzz: $(STAMP)  ## Look for inputs that break it: a thousand per property, damaged files for half an hour
+fuzz: $(STAMP)  ## Look for inputs that break it: a thousand random examples per property
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/$(PYTEST) -m 'hypothesis or fuzz' tests
-	$(BIN)/python -m tests.fuzz.run --budget 100000 --jobs $(shell nproc) --minutes $(MINUTES)
 
 .PHONY: test-oldest test-newest
 test-oldest:  ## Test with the oldest supported version of every dependency (TESTS=tests/graph: some)
@@ -51,19 +48,12 @@ test-newest:  ## Test with the newest versions there are
 	.venv-newest/$(SCRIPTS)/$(PYTEST) $(TESTS)
 
 .PHONY: test-gpu test-data
-test-gpu: $(STAMP)  ## Run the tests that need a CUDA GPU, and write a line to docs/benchmark-history.md
-	$(BIN)/python benchmarks/suite_runs.py gpu
+# In one process: several would share one GPU's memory, and datasets are read once.
+test-gpu: $(STAMP)  ## Run the tests that need a CUDA GPU
+	$(BIN)/python -m pytest -q -m gpu tests
 
-test-data: $(STAMP)  ## The same of the tests that need the real datasets (GRAPHFILTER_DATA)
-	$(BIN)/python benchmarks/suite_runs.py data
-
-.PHONY: mutation
-mutation: $(STAMP)  ## Apply deliberate faults to a copy, and report which of them the tests notice
-	$(BIN)/python tools/mutation.py
-
-soak: $(STAMP)  ## Run for long and kill often: nothing may grow, be lost or abort; for half an hour
-	nice -n 10 $(BIN)/python -m tests.soak --fits 1000 --requests 10000 --kills 200 --builds 500 \
-		--minutes $(MINUTES)
+test-data: $(STAMP)  ## Run the tests that need the real datasets (GRAPHFILTER_DATA)
+	$(BIN)/python -m pytest -q -m data tests
 
 lint: $(STAMP)  ## Check style (ruff) and types (pyright)
 	$(BIN)/ruff check .
@@ -85,10 +75,6 @@ bench: $(STAMP)  ## Measure time and memory on the CPU beside peers, and write d
 		$(BIN)/python benchmarks/$$name.py --out $(RESULTS)/$$name-cpu.json || exit 1; done
 	$(BIN)/python benchmarks/default_fit.py --out $(RESULTS)/default_fit-cpu.json
 	$(BIN)/python benchmarks/write_docs.py
-
-.PHONY: bench-history
-bench-history: $(STAMP)  ## Measure this commit beside a peer, append it and draw docs/benchmark-history.md
-	$(BIN)/python benchmarks/history.py
 
 bench-gpu: $(STAMP)  ## The same on a CUDA GPU, and full-batch training at the size of papers100M
 	for name in epoch pyg_conv layer memory growth huge default_fit gpu_start; do \

@@ -64,7 +64,6 @@ LONGEST = (
     "test_targets.py",
     "test_system_contract.py",
     "test_committee.py",
-    "test_fuzz.py",
     "test_graph_regressor.py",
     "test_filter_contract.py",
     "test_sgf_classifier.py",
@@ -98,7 +97,7 @@ def shared_by(file: str) -> str:
     if file.startswith("tests/browser/"):
         return "the browser"
     content = (Path(__file__).parents[1] / file).read_text(encoding="utf-8")
-    forks = any(name in content for name in ("tests.processes", "tests.soak"))
+    forks = "tests.processes" in content
     return "the fork server" if forks or file.startswith("tests/serving/") else file
 
 

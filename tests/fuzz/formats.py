@@ -1,38 +1,76 @@
-"""Every format that the package reads: a good file to start from, and how it is read."""
+"""The formats that the package reads: a good file to start from, and how it is read."""
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import hashlib
+import io
+import json
+import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import torch
 from tests import samples
-from tests.fuzz.built import BUILT
-from tests.fuzz.requests import REQUESTS
-from tests.fuzz.samples import Format, check_graph
-from tests.fuzz.signed import SIGNED, tiny
 
 from graphfilter.bench.record import Record, read_records
-from graphfilter.data import read_tables, readers
-from graphfilter.filters import StackedFilter
+from graphfilter.cli import _run as run_command
+from graphfilter.data import make_csbm, open_store, read_tables, readers, write_store
+from graphfilter.errors import ModelFileError
+from graphfilter.estimators import SGFClassifier
 from graphfilter.graph import Graph
-from graphfilter.models import FilterNetwork
-from graphfilter.operators import augmented_adjacency
-from graphfilter.splits import stratified
-from graphfilter.storage import read_json, write_json
+from graphfilter.run_folder.layout import REFERENCE_FILE
+from graphfilter.storage import read_checked_json, write_checked_json
+from graphfilter.storage.json_files import CHECKSUM
 from graphfilter.tables.encoder import TableEncoder
-from graphfilter.training import TrainConfig, train
 
+
+@dataclass(frozen=True)
+class Format:
+    """How a sample is written into a folder, and read from it again.
+
+    Where the files carry checksums, ``sign`` makes those of a damaged folder true again, and what
+    is read is an answer (bytes or numbers): of damage that is not signed it must be the sample's.
+    """
+
+    write: Callable[[Path], Any]
+    read: Callable[[Path], Any]
+    sign: Callable[[Path], None] | None = None
+    slow: bool = False
+
+
+SMALL = samples.make_sample(24)
 VERTICES = (
     "id,label,split,age,colour\na,x,train,1.5,red\nb,y,val,2,blue\nc,NA,,3,red\nd,x,test,4,\n"
 )
 EDGES = "source,target,weight\na,b,1\nb,c,0.5\nc,d,2\n"
-SMALL = samples.make_sample(24)
+MESSY = (
+    "sep=;\r\nNr;Eintritt;Umsatz;Rabatt;Aktiv;Text;Klasse\r\n"
+    "a;01.02.2024;1.234,50 €;12,5 %;ja;der Kunde zahlt spät;x\r\n"
+    "b;03.02.2024;;5 %;nein;der Kunde zahlt nie;y\r\nc;k.A.;999,00 €;0 %;ja;;?\r\n"
+)
+
+
+def check_graph(graph: Graph) -> None:
+    """Raise unless a graph that was read is sound."""
+    assert graph.indptr[0] == 0
+    assert graph.indptr[-1] == len(graph.indices)
+    assert (np.diff(graph.indptr) >= 0).all()
+    assert not len(graph.indices) or 0 <= graph.indices.min() <= graph.indices.max()
+    assert not len(graph.indices) or graph.indices.max() < graph.n_vertices
+    assert graph.labels is None or -1 <= graph.labels.min() <= graph.labels.max() < graph.n_classes
+    assert graph.features is None or graph.features.shape[0] == graph.n_vertices
+    names = (*(graph.vertex_names or ()), *graph.classes.tolist(), graph.name, *graph.notes)
+    assert all(name.encode() is not None for name in names if isinstance(name, str))
+    for split in graph.splits:
+        split.check(graph.n_vertices)
 
 
 def graph_format(
@@ -47,40 +85,14 @@ def graph_format(
     return Format(lambda folder: write(folder, sample), read_in)
 
 
-def write_csv(folder: Path) -> None:
-    (folder / "vertices.csv").write_text(VERTICES)
-    (folder / "edges.csv").write_text(EDGES)
+def table_format(**files: bytes) -> Format:
+    """Make the entry of two tables that are text."""
 
+    def write(folder: Path) -> None:
+        for name, content in files.items():
+            (folder / name.replace("_", ".")).write_bytes(content)
 
-def write_csv_gz(folder: Path) -> None:
-    (folder / "vertices.csv.gz").write_bytes(gzip.compress(VERTICES.encode()))
-    (folder / "edges.csv.gz").write_bytes(gzip.compress(EDGES.encode()))
-
-
-MESSY = (
-    "sep=;\r\nNr;Eintritt;Umsatz;Rabatt;Aktiv;Text;Klasse\r\n"
-    "a;01.02.2024;1.234,50 €;12,5 %;ja;der Kunde zahlt spät;x\r\n"
-    "b;03.02.2024;;5 %;nein;der Kunde zahlt nie;y\r\nc;k.A.;999,00 €;0 %;ja;;?\r\n"
-)
-
-
-def write_messy(folder: Path) -> None:
-    (folder / "vertices.csv").write_bytes(MESSY.encode("cp1252"))
-    (folder / "edges.txt").write_bytes("von\tnach\r\na\tb\r\nb\tc\r\n".encode("utf-16"))
-
-
-def write_excel(folder: Path) -> None:
-    import openpyxl
-
-    for name, rows in {
-        "vertices": [["id", "label", "age", "day"], ["a", "x", 1.5, datetime(2024, 2, 1)], ["b"]],
-        "edges": [["source", "target", "weight"], ["a", "b", 1]],
-    }.items():
-        book = openpyxl.Workbook()
-        sheet: Any = book.active
-        for row in rows:
-            sheet.append(row)
-        book.save(folder / f"{name}.xlsx")
+    return Format(write, read_two_tables)
 
 
 def write_parquet(folder: Path) -> None:
@@ -88,8 +100,7 @@ def write_parquet(folder: Path) -> None:
     vertices |= {"day": [datetime(2024, 2, day) for day in (1, 2, 3)], "vector": [[1.0, 2.0]] * 3}
     pq.write_table(pa.table(vertices), folder / "vertices.parquet", compression="none")
     edges = {"source": ["a", "b"], "target": ["b", "c"], "weight": [1.0, 0.5]}
-    options: dict[str, Any] = {"use_dictionary": False, "compression": "snappy"}
-    pq.write_table(pa.table(edges), folder / "edges.parquet", **options)
+    pq.write_table(pa.table(edges), folder / "edges.parquet", compression="snappy")
 
 
 def read_two_tables(folder: Path) -> None:
@@ -100,71 +111,16 @@ def read_two_tables(folder: Path) -> None:
     assert TableEncoder.from_dict(encoder.to_dict()) == encoder
 
 
-def write_encoder(folder: Path) -> None:
-    """The part of a run folder's config.json that says how tables are encoded."""
-    columns = {
-        "age": ["1,5 €", "", "2", "3"], "colour": ["red", "blue", "red", "blue"],
-        "day": ["1.2.2024", "2.2.2024 12:00", "", ""], "yes": ["ja", "nein", "ja", "nein"],
-        "note": ["pays late", "pays in time", "calls late", "calls in time"],
-        "list": [[1.0], [2.0], [3.0], [4.0]],
-    }  # fmt: skip
-    encoder = TableEncoder.fit(pa.table(columns), "t.csv", kinds={"note": "text"})
-    write_json(folder / "encoder.json", encoder.to_dict())
-
-
-def read_encoder(folder: Path) -> None:
-    encoder = TableEncoder.from_dict(read_json(folder / "encoder.json"))
-    assert len(encoder.feature_names) < 1000
-    columns = {"age": ["1,5 €", ""], "colour": ["red", "x"], "day": ["1.2.2024", "k.A."]}
-    columns |= {"note": ["pays too late", ""], "list": [[1.0], [2.0]], "yes": ["ja", "nein"]}
-    encoder.transform(pa.table(columns), "t.csv")
-
-
-def resume(folder: Path, **options: Any) -> None:
-    """Train one run on from the checkpoint in this folder, where there is one."""
-    graph = tiny()
-    network = FilterNetwork(
-        4, 2, StackedFilter(2), hidden_size=4, generator=torch.Generator().manual_seed(0)
-    )
-    train(
-        [network],
-        augmented_adjacency(graph),
-        torch.tensor(graph.features),
-        torch.tensor(graph.labels),
-        [stratified(graph.labels, 0)],
-        TrainConfig(max_epochs=4),
-        seeds=[0],
-        checkpoint=folder / "checkpoint.safetensors",
-        resume=True,
-        **options,
-    )
-
-
-class Interrupted(Exception):  # noqa: N818 - not an error
-    pass
-
-
-def write_checkpoint(folder: Path) -> None:
-    def interrupt(progress: Any) -> None:
-        if progress.epoch == 2:
-            raise Interrupted
-
-    try:
-        resume(folder, on_epoch=interrupt)
-    except Interrupted:
-        assert (folder / "checkpoint.safetensors").is_file()
-
-
-def write_lines(folder: Path) -> None:
-    """A few records, as they are and gzipped."""
+def write_records(folder: Path) -> None:
+    """Write a few records, plain and gzipped."""
     part = {"n_vertices": 4, "accuracy": 0.5, "macro_f1": 0.5, "log_loss": None}
-    lines = "".join(
-        Record(
-            "cora", "sgf", "stratified", 0, seed, "row", {"lr": 0.01, "patience": 9}, "cpu",
-            scores={"train": part, "val": part, "test": part}, filter={"alpha": [0.5, 1.0]},
-        ).to_json() + "\n"
+    scores = {"train": part, "val": part, "test": part}
+    setting = {"lr": 0.01, "patience": 9}
+    made = [
+        Record("cora", "sgf", "stratified", 0, seed, "row", setting, "cpu", scores=scores)
         for seed in range(3)
-    ).encode()  # fmt: skip
+    ]
+    lines = "".join(record.to_json() + "\n" for record in made).encode()
     (folder / "records.jsonl").write_bytes(lines)
     (folder / "packed.jsonl.gz").write_bytes(gzip.compress(lines))
 
@@ -176,16 +132,95 @@ def read_lines(folder: Path) -> None:
             assert Record.from_json(line).to_json() == line
 
 
+def tiny() -> Graph:
+    return make_csbm(n_vertices=24, frequency=0.4, mean_degree=4, n_features=4)
+
+
+@cache
+def fitted() -> SGFClassifier:
+    graph = tiny()
+    model = SGFClassifier(n_layers=2, hidden_size=4, n_members=2, max_epochs=2, random_state=0)
+    return model.fit(graph.features, graph.labels, graph=graph)
+
+
+def read_model(folder: Path) -> Any:
+    return SGFClassifier.load(folder).predict_proba(tiny().features, graph=tiny())
+
+
+def command(*words: object) -> None:
+    sink = io.StringIO()
+    with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
+        code = run_command([*map(str, words), "--quiet"])
+    if code:
+        raise ModelFileError("the command ended with an error.")
+
+
+RUN_FILES = ("config.json", "model.safetensors", REFERENCE_FILE)
+
+
+def write_run(folder: Path) -> None:
+    short = ("--model", "sgf", "--layers", 2, "--hidden", 4, "--epochs", 2, "--no-baselines")
+    with tempfile.TemporaryDirectory() as made:
+        command("fit", "--dataset", "karate", *short, "--out", Path(made) / "run")
+        for name in RUN_FILES:
+            (folder / name).write_bytes((Path(made) / "run" / name).read_bytes())
+
+
+def read_run(folder: Path) -> bytes:
+    with tempfile.TemporaryDirectory() as out:
+        command("predict", folder, "--dataset", "karate", "--out", Path(out) / "p.csv")
+        return (Path(out) / "p.csv").read_bytes()
+
+
+def sign_run(folder: Path) -> None:
+    """Write the checksums that the tensor files state into the config."""
+
+    def stated(name: str) -> str:
+        content = (folder / name).read_bytes()
+        head = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        return json.loads(head["__metadata__"]["graphfilter"])[CHECKSUM]
+
+    config = read_checked_json(folder / "config.json")
+    if "run" in config:
+        config["run"]["reference_sha256"] = stated(REFERENCE_FILE)
+    config["model_sha256"] = stated("model.safetensors")
+    write_checked_json(folder / "config.json", config)
+
+
+def write_named_store(folder: Path) -> None:
+    write_store(tiny().replace(vertex_names=[f"v{i}" for i in range(23)] + [7]), folder / "s")
+
+
+def read_store(folder: Path) -> bytes:
+    graph = open_store(folder / "s")
+    names = json.dumps([list(graph.vertex_names or ()), graph.classes.tolist()]).encode()
+    parts = [np.asarray(a) for a in (graph.indptr, graph.indices, graph.features, graph.labels)]
+    assert all(np.isfinite(part).all() for part in parts)
+    return b"".join([names, *(np.ascontiguousarray(part).tobytes() for part in parts)])
+
+
+def sign_store(folder: Path) -> None:
+    """Write the checksum of every array into the header."""
+    header = folder / "s" / "store.json"
+    content = read_checked_json(header)
+    for stored in content["arrays"].values():
+        file = header.parent / stored["file"]
+        if file.parent == header.parent and file.is_file():
+            stored["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
+    write_checked_json(header, content)
+
+
 FORMATS = {
     "npz": graph_format(samples.write_npz, readers.read_npz),
     "matrix_market": graph_format(samples.write_matrix_market, readers.read_matrix_market),
     "graphml": graph_format(samples.write_graphml, readers.read_networkx),
     "gml": graph_format(samples.write_gml, readers.read_networkx),
     "edge_list": graph_format(samples.write_edge_list, readers.read_edge_list),
-    "csv": Format(write_csv, read_two_tables),
-    "messy": Format(write_messy, read_two_tables),
-    "excel": Format(write_excel, read_two_tables),
-    "csv_gz": Format(write_csv_gz, read_two_tables),
+    "csv": table_format(vertices_csv=VERTICES.encode(), edges_csv=EDGES.encode()),
+    "messy": table_format(
+        vertices_csv=MESSY.encode("cp1252"),
+        edges_txt="von\tnach\r\na\tb\r\nb\tc\r\n".encode("utf-16"),
+    ),
     "parquet": Format(write_parquet, read_two_tables),
     "planetoid": graph_format(
         samples.write_planetoid,
@@ -199,10 +234,8 @@ FORMATS = {
     "gnn_benchmark": graph_format(samples.write_gnn_benchmark, readers.read_gnn_benchmark),
     "graphdata": graph_format(samples.write_graphdata, readers.read_graphdata),
     "sgf": graph_format(samples.write_sgf, lambda folder: readers.read_sgf(folder, "tiny")),
-    **SIGNED,
-    **BUILT,
-    **REQUESTS,
-    "encoder": Format(write_encoder, read_encoder),
-    "checkpoint": Format(write_checkpoint, resume),
-    "records": Format(write_lines, read_lines),
+    "records": Format(write_records, read_lines),
+    "store": Format(write_named_store, read_store, sign_store),
+    "model": Format(lambda folder: fitted().save(folder), read_model, sign_run, slow=True),
+    "run": Format(write_run, read_run, sign_run, slow=True),
 }

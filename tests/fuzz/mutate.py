@@ -129,30 +129,18 @@ def _mutate_tensors(path: Path, random: Random) -> None:
     tensors, metadata = read_tensors(path)
     name = random.choice(sorted(tensors))
     tensor = tensors[name]
-    how = random.randrange(8)
+    how = random.randrange(6)
     if how == 0:
         del tensors[name]
     elif how == 1:
         tensors[random.choice((name + "x", "", "run0.", "member0.x", "adam.step"))] = tensor
     elif how == 2:
-        kinds = (
-            torch.float64,
-            torch.float16,
-            torch.int64,
-            torch.bool,
-            torch.uint8,
-            torch.complex64,
-        )
-        tensors[name] = tensor.to(random.choice(kinds))
+        tensors[name] = tensor.to(random.choice((torch.float64, torch.int64, torch.bool)))
     elif how == 3:
         shape = random.choice(([0], [1], [3], [1, 1], [2, 3, 4], [tensor.numel()], [1000, 100]))
         tensors[name] = torch.zeros(shape, dtype=tensor.dtype)
-    elif how == 4:
-        tensors[name] = tensor.clone().reshape(-1)[: random.randrange(tensor.numel() + 1)]
-    elif how == 5 and tensor.is_floating_point():
+    elif how == 4 and tensor.is_floating_point():
         tensors[name] = torch.full_like(tensor, random.choice((torch.nan, torch.inf, 1e38, 0.0)))
-    elif how == 6:
-        tensors[name] = tensors[random.choice(sorted(tensors))]
     else:
         key = random.choice(sorted(metadata))
         metadata[key] = random.choice([v for v in VALUES if v == v and v != float("inf")])

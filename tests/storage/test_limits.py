@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.fuzz.memory import PeakMemory
+from tests.peak_memory import PeakMemory
 
 from graphfilter.data import read_tables, readers
 from graphfilter.data.safe_pickle import loads
