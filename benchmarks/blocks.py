@@ -29,7 +29,7 @@ from graphfilter.models import FilterNetwork
 from graphfilter.operators import Operator
 from graphfilter.runtime.memory import VARIABLE
 from graphfilter.splits import Split
-from graphfilter.training import Progress, TrainConfig, train
+from graphfilter.training import Callback, Progress, TrainConfig, train
 from graphs import make_graph
 from harness import Record, apart, main, markdown, option_parser, show_ratio, stage, three_digits
 
@@ -96,7 +96,7 @@ def measure(folder: str, limit: str, degree: int) -> Record:
 
     (result,) = train(
         [network], operator, x, labels, [split], TrainConfig(max_epochs=EPOCHS), seeds=[0],
-        on_epoch=watch,
+        callback=Callback(watch),
     )  # fmt: skip
     return {
         "n_blocks": max(len(network.blocks(1, operator, x)), 1),

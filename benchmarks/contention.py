@@ -31,7 +31,7 @@ from graphfilter.data import load_dataset
 from graphfilter.splits import stratified
 from graphfilter.systems import Prepared, get_system
 from graphfilter.systems.pipeline import train_system
-from graphfilter.training import Progress
+from graphfilter.training import Callback, Progress
 from harness import (
     Record,
     Tick,
@@ -103,7 +103,7 @@ def work(names: Sequence[str], epochs: int) -> tuple[float, float]:
             return progress.epoch >= n_epochs
 
         for prepared, splits in given:
-            train_system(prepared, system, splits, range(len(splits)), on_epoch=stop)
+            train_system(prepared, system, splits, range(len(splits)), callback=Callback(stop))
 
     train_for(1)
     started, used = time.perf_counter(), time.process_time()

@@ -43,7 +43,7 @@ from graphfilter.errors import GraphFilterError
 from graphfilter.models.peers.pyg import pyg_nn
 from graphfilter.splits import Split, stratified
 from graphfilter.systems import Prepared, get_system, train_system
-from graphfilter.training import Progress
+from graphfilter.training import Callback, Progress
 from harness import Record, apart, main, markdown, option_parser, stage, three_digits
 
 # Vertices, edges, and the seconds that each may train, of every graph; None where it is registered.
@@ -168,7 +168,7 @@ def train_own(prepared: Prepared, system: str, split: Split, seconds: float) -> 
     def watch(progress: Progress) -> bool:
         return course.note(progress.val_score)
 
-    (outcome,) = train_system(prepared, get_system(system), [split], [0], on_epoch=watch)
+    (outcome,) = train_system(prepared, get_system(system), [split], [0], callback=Callback(watch))
     predicted = outcome.probabilities[split.test].argmax(axis=1)
     return course.record(float((predicted == prepared.labels[split.test]).mean()))
 

@@ -194,10 +194,10 @@ def test_search_goes_on_after_a_trial_that_fails(
     default = make_tuning(graph, "sgf").default
     train = Tuning.train
 
-    def fragile(self: Tuning, setting: Any, on_epoch: Any = None) -> Any:
+    def fragile(self: Tuning, setting: Any, callback: Any = None) -> Any:
         if setting != default:
             raise RuntimeError("out of memory")
-        return train(self, setting, on_epoch)
+        return train(self, setting, callback)
 
     monkeypatch.setattr(Tuning, "train", fragile)
     result = search(graph, "sgf", **QUICK)

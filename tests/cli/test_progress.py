@@ -13,7 +13,7 @@ from graphfilter import SGFClassifier
 from graphfilter.cli import progress as progress_module
 from graphfilter.cli.progress import training_bar
 from graphfilter.data import make_csbm
-from graphfilter.training import Progress
+from graphfilter.training import Callback, Progress
 
 
 @pytest.fixture(scope="module")
@@ -42,14 +42,18 @@ def test_bar_names_the_score_that_chooses_the_epoch(capsys) -> None:
 
 def test_progress_tells_the_score_that_chooses_the_epoch(graph) -> None:
     told: list[Progress] = []
-    clf = make(max_epochs=3).set_params(monitor="macro_f1").fit(graph=graph, on_epoch=told.append)
+    clf = (
+        make(max_epochs=3)
+        .set_params(monitor="macro_f1")
+        .fit(graph=graph, callback=Callback(told.append))
+    )
     mean = np.mean([result.history["val_macro_f1"][-1] for result in clf.results_])
     assert told[-1].monitored == ("macro_f1", pytest.approx(mean))
 
 
 def test_progress_tells_means_and_the_first_filter_as_history_has_them(graph) -> None:
     told: list[tuple[Progress, dict]] = []
-    clf = make().fit(graph=graph, on_epoch=lambda p: told.append((p, p.scalars())))
+    clf = make().fit(graph=graph, callback=Callback(lambda p: told.append((p, p.scalars()))))
     for epoch, (progress, scalars) in enumerate(told):
         assert progress.score_name == "accuracy"
         told_as = {"loss": "loss", "train_score": "train_accuracy", "val_score": "val_accuracy"}
@@ -65,7 +69,10 @@ def test_stopping_leaves_what_so_many_epochs_would_have(graph) -> None:
     def stop_at_five(progress: Progress) -> bool:
         return progress.epoch == 5
 
-    stopped, short = make(1000).fit(graph=graph, on_epoch=stop_at_five), make(5).fit(graph=graph)
+    stopped, short = (
+        make(1000).fit(graph=graph, callback=Callback(stop_at_five)),
+        make(5).fit(graph=graph),
+    )
     assert [r.stopped for r in stopped.results_] == ["asked", "asked"]
     assert [r.n_epochs for r in stopped.results_] == [5, 5]
     assert [r.best_epoch for r in stopped.results_] == [r.best_epoch for r in short.results_]

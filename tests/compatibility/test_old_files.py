@@ -19,6 +19,7 @@ from graphfilter.bench import read_records, run_benchmark, summarise
 from graphfilter.cli import main
 from graphfilter.errors import ModelFileError
 from graphfilter.run_folder import load_run
+from graphfilter.training import Callback
 
 VERSIONS = sorted(path.name for path in FILES.iterdir() if path.is_dir())
 CLASSES: dict[str, Any] = {
@@ -100,7 +101,7 @@ def test_checkpoint_is_resumed_to_the_same_model_or_refused(version: str, tmp_pa
     estimator = gf.SGFClassifier(n_layers=3, **SMALL)
     g = graph()
     try:
-        estimator.fit(graph=g, checkpoint=path, resume=True)
+        estimator.fit(graph=g, callback=Callback(checkpoint=path, resume=True))
     except ModelFileError:
         return
     np.testing.assert_allclose(

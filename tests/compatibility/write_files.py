@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import graphfilter as gf
+from graphfilter.training import Callback
 
 FILES = Path(__file__).resolve().parent / "files"
 TABLES = ("--edges", "edges.csv", "--vertices", "vertices.csv")
@@ -80,7 +81,9 @@ def write_checkpoint(folder: Path) -> None:
     """Leave the state of a fit that was stopped."""
     estimator = gf.SGFClassifier(n_layers=3, **SMALL)
     try:
-        estimator.fit(graph=graph(), checkpoint=folder / "checkpoint.safetensors", on_epoch=stop)
+        estimator.fit(
+            graph=graph(), callback=Callback(stop, checkpoint=folder / "checkpoint.safetensors")
+        )
     except StoppedError:
         return
     raise SystemExit("the fit must be stopped before its end")

@@ -14,6 +14,7 @@ from graphfilter.data import make_csbm
 from graphfilter.errors import ConfigError, GraphError
 from graphfilter.splits import Split
 from graphfilter.systems import committee
+from graphfilter.training import Callback
 
 N = 160
 GRAPH = make_csbm(N, frequency=0.4, mean_degree=6, n_features=5, seed=0)
@@ -85,10 +86,13 @@ def test_resumed_regressor_has_the_same_bits(tmp_path: Path) -> None:
     checkpoint = tmp_path / "training.safetensors"
     with pytest.raises(KeyboardInterrupt):
         regressor().fit(
-            GRAPH.features, REVENUE, graph=GRAPH, checkpoint=checkpoint, on_epoch=interrupt
+            GRAPH.features,
+            REVENUE,
+            graph=GRAPH,
+            callback=Callback(interrupt, checkpoint=checkpoint),
         )
     resumed = regressor().fit(
-        GRAPH.features, REVENUE, graph=GRAPH, checkpoint=checkpoint, resume=True
+        GRAPH.features, REVENUE, graph=GRAPH, callback=Callback(checkpoint=checkpoint, resume=True)
     )
     np.testing.assert_array_equal(resumed.predict(), whole.predict())
 

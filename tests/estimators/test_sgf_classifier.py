@@ -17,7 +17,7 @@ from graphfilter import Graph, SGFClassifier, Split
 from graphfilter.data import make_bipartite
 from graphfilter.errors import ConfigError, GraphError, GraphFilterError, ModelFileError
 from graphfilter.storage import read_checked_json, write_checked_json
-from graphfilter.training import Progress
+from graphfilter.training import Callback, Progress
 
 
 @parametrize_with_checks(
@@ -384,7 +384,7 @@ def test_classifier_keeps_its_fit_when_another_one_fails(bipartite: Graph) -> No
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        clf.fit(bipartite.features, np.arange(200) % 3, graph=bipartite, on_epoch=give_up)
+        clf.fit(bipartite.features, np.arange(200) % 3, graph=bipartite, callback=Callback(give_up))
     assert clf.classes_.tolist() == [0, 1]
     np.testing.assert_array_equal(clf.predict_proba(), before)
 

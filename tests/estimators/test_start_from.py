@@ -15,6 +15,7 @@ from graphfilter.errors import ConfigError
 from graphfilter.models import ToldConfig, ToldNetwork
 from graphfilter.splits import Split
 from graphfilter.systems import Prepared, Start, System, get_system
+from graphfilter.training import Callback
 
 N, N_OLD = 240, 180
 
@@ -88,11 +89,15 @@ def test_resumed_fit_ends_with_the_same_bits(graph, old, tmp_path: Path) -> None
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sgf(max_epochs=12).fit(graph=graph, start_from=old, checkpoint=file, on_epoch=stop)
-    resumed = sgf(max_epochs=12).fit(graph=graph, start_from=old, checkpoint=file, resume=True)
+        sgf(max_epochs=12).fit(
+            graph=graph, start_from=old, callback=Callback(stop, checkpoint=file)
+        )
+    resumed = sgf(max_epochs=12).fit(
+        graph=graph, start_from=old, callback=Callback(checkpoint=file, resume=True)
+    )
     assert (resumed.predict_proba() == whole.predict_proba()).all()
     with pytest.raises(gf.GraphFilterError, match="a checkpoint of another run"):
-        sgf(max_epochs=12).fit(graph=graph, checkpoint=file, resume=True)
+        sgf(max_epochs=12).fit(graph=graph, callback=Callback(checkpoint=file, resume=True))
 
 
 def test_columns_that_are_vertices_go_with_their_vertices(graph, known) -> None:

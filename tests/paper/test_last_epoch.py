@@ -28,7 +28,7 @@ from graphfilter.paper.published_accuracy import LITERATURE_3
 from graphfilter.paper.run_table import stay_silent
 from graphfilter.paper.targets import TARGETS
 from graphfilter.systems import get_system, train_system
-from graphfilter.training import Progress
+from graphfilter.training import Callback, Progress
 
 QUICK = Options(quick=True, device="cpu")
 
@@ -56,7 +56,7 @@ def test_training_without_looking_at_validation_goes_the_same_way(
             state = progress.runs[0].model.state_dict()
             live[-1].update({key: value.clone() for key, value in state.items()})
 
-        outcomes.extend(train_system(*args, on_epoch=keep))
+        outcomes.extend(train_system(*args, callback=Callback(keep)))
         return outcomes[-1:]
 
     monkeypatch.setattr(last_epoch, "train_system", watched)

@@ -16,7 +16,7 @@ from graphfilter.fits.training import train_baselines
 from graphfilter.graph import Graph
 from graphfilter.run_folder import REPORT_FILE, fit_folder
 from graphfilter.splits import Split
-from graphfilter.training import Progress
+from graphfilter.training import Callback, Progress
 
 HOSTILE = '</script><script>hacked=1</script><img src=x onerror="hacked=1">'
 
@@ -129,7 +129,7 @@ def test_report_of_an_ensemble_shows_its_members(graph: Graph, tmp_path: Path) -
 def test_baselines_train_under_the_limits_of_the_classifier(graph: Graph) -> None:
     epochs: list[int] = []
     fit = train_fit(plan_fit(Source(graph), 0), SGFClassifier(max_epochs=7), baselines=False)
-    made = train_baselines(fit, on_epoch=lambda p: epochs.append(p.max_epochs))
+    made = train_baselines(fit, callback=Callback(lambda p: epochs.append(p.max_epochs)))
     assert [b.name for b in made] == list(BASELINES)
     assert set(epochs) == {7}
     assert all(b.outputs.shape == fit.outputs.shape for b in made)
@@ -143,7 +143,7 @@ def test_baselines_that_are_stopped_are_left_out(graph: Graph) -> None:
         return told.count(1) == 2
 
     fit = train_fit(plan_fit(Source(graph), 0), SGFClassifier(max_epochs=3), baselines=False)
-    assert train_baselines(fit, on_epoch=stop_the_second) == ()
+    assert train_baselines(fit, callback=Callback(stop_the_second)) == ()
     assert told == [1, 2, 3, 1]
 
 

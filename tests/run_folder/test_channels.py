@@ -14,6 +14,7 @@ from graphfilter.fits import Source, plan_fit
 from graphfilter.graph import Graph
 from graphfilter.run_folder import FitSummary, fit_folder, load_run
 from graphfilter.splits import Split
+from graphfilter.training import Callback
 
 
 def make_graph(form: str, n: int = 150) -> Graph:
@@ -102,8 +103,8 @@ def test_stopped_fit_of_channels_resumes_to_the_same_bits(tmp_path, stop_at):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit(graph, tmp_path / "run", on_epoch=stop)
-    resumed = fit(graph, tmp_path / "run", resume=True)
+        fit(graph, tmp_path / "run", callback=Callback(stop))
+    resumed = fit(graph, tmp_path / "run", callback=Callback(resume=True))
     assert notes_of(resumed) == notes_of(whole)
     for name in ("model.safetensors", "predictions.csv"):
         contents = [(tmp_path / run / name).read_bytes() for run in ("whole", "run")]

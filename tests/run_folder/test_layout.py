@@ -19,6 +19,7 @@ from graphfilter.fits import FitRequest, Source, plan_fit
 from graphfilter.run_folder import RUN_FILES, check_folder, fit_folder, load_run
 from graphfilter.run_folder.layout import CHECKPOINT_FILE, open_folder
 from graphfilter.storage.atomic import TEMPORARY
+from graphfilter.training import Callback
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
 
@@ -101,7 +102,7 @@ def test_fit_that_fails_leaves_the_run_that_it_would_replace(tmp_path: Path) -> 
     fit_small(tmp_path)
     before = contents(tmp_path)
     with pytest.raises(RuntimeError, match="no power"):
-        fit_small(tmp_path, overwrite=True, on_epoch=fail)
+        fit_small(tmp_path, overwrite=True, callback=Callback(fail))
     assert contents(tmp_path) == before
     load_run(tmp_path)
     assert fit_small(tmp_path, overwrite=True).folder == tmp_path
@@ -167,7 +168,7 @@ def test_fit_killed_while_it_replaces_a_run_is_resumed(
                 fit_small(folder, overwrite=True)
         with pytest.raises(ModelFileError, match="unfinished run"):
             load_run(folder)
-        fit_small(folder, resume=True)
+        fit_small(folder, callback=Callback(resume=True))
         predictions = "predictions.csv"
         assert contents(folder)[predictions] == contents(tmp_path / "whole")[predictions]
         load_run(folder)
@@ -191,8 +192,9 @@ def test_link_in_the_place_of_the_new_run_is_not_followed(tmp_path: Path) -> Non
 def test_folder_in_the_place_of_a_file_is_said_before_training(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
     for way in ("overwrite", "resume"):
+        callback = Callback(lambda _: pytest.fail("it trains"), resume=way == "resume")
         with pytest.raises(DataFileError, match=f"{name}: must be a regular file.* Move it"):
-            fit_small(tmp_path, **{way: True}, on_epoch=lambda _: pytest.fail("it trains"))
+            fit_small(tmp_path, overwrite=way == "overwrite", callback=callback)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
@@ -212,7 +214,10 @@ def test_name_that_cannot_be_written_is_said_before_training(
     plan = plan_fit(Source(make_karate().replace(**changes)), 0)
     with pytest.raises(GraphError, match=problem):
         fit_folder(
-            plan, SGFClassifier(), tmp_path / "run", on_epoch=lambda _: pytest.fail("trains")
+            plan,
+            SGFClassifier(),
+            tmp_path / "run",
+            callback=Callback(lambda _: pytest.fail("trains")),
         )
     assert not (tmp_path / "run").exists()
 

@@ -36,13 +36,12 @@ from graphfilter.systems import (
     train_system,
 )
 from graphfilter.systems.committee import Committee, repeated_seed
-from graphfilter.systems.committee_member import beside
 from graphfilter.systems.committee_outcome import LEAST, CommitteeOutcome
 from graphfilter.systems.committee_training import DIVERGED
 from graphfilter.systems.committees import COMMITTEE, COMMITTEES, GROUPS
 from graphfilter.systems.pooling import drawn, fit_pool, log_probabilities
 from graphfilter.systems.prior import prior_weights
-from graphfilter.training import Progress
+from graphfilter.training import Callback, Progress
 
 GRAPH = make_csbm(80, mean_degree=6, n_features=5, frequency=0.3, seed=2)
 SPLIT = stratified(GRAPH.labels, 0)
@@ -134,14 +133,14 @@ def test_interrupted_committee_resumes_to_the_same_bits(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train(system, checkpoint=path, on_epoch=stop)
+        train(system, callback=Callback(stop, checkpoint=path))
     assert len(list(tmp_path.glob("checkpoint-*.safetensors"))) == 3
     trained: list[str] = []
 
     def note(progress: Progress) -> None:
         trained.append(f"{progress.stage} {progress.epoch}")
 
-    resumed = train(system, checkpoint=path, resume=True, on_epoch=note)
+    resumed = train(system, callback=Callback(note, checkpoint=path, resume=True))
     np.testing.assert_array_equal(resumed.probabilities, whole.probabilities)
     assert not any(stage.startswith("features alone") for stage in trained)
     assert any(stage.startswith("fixed low-pass") and stage.endswith(" 3") for stage in trained)
@@ -151,7 +150,7 @@ def test_asked_to_stop_it_weighs_what_it_has() -> None:
     def stop(progress: Progress) -> bool:
         return progress.stage.startswith("adaptive filter (")
 
-    outcome = train(short(), on_epoch=stop)
+    outcome = train(short(), callback=Callback(stop))
     names = [part.system.name for part in outcome.parts]
     assert names == ["features", "filter", "alike", "places", "trees"]
     assert outcome.parts[1].runs[0].result.stopped == "asked"
@@ -206,7 +205,7 @@ def test_what_a_user_or_the_caller_caused_is_no_failure_of_a_member() -> None:
         raise RuntimeError("the window was closed")
 
     with pytest.raises(RuntimeError, match="window was closed"):
-        train(short(), on_epoch=stop)
+        train(short(), callback=Callback(stop))
 
 
 def test_member_that_diverges_at_once_has_no_part() -> None:
@@ -223,14 +222,14 @@ def test_member_that_diverges_at_once_has_no_part() -> None:
 def test_failed_fit_keeps_the_checkpoints_of_members_that_ended(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.safetensors"
     with pytest.raises(ConfigError):
-        train(broken({"deep"}, ConfigError("impossible")), checkpoint=path)
-    assert beside(path, "features").exists()
+        train(broken({"deep"}, ConfigError("impossible")), callback=Callback(checkpoint=path))
+    assert path.with_name(f"{path.stem}-features{path.suffix}").exists()
     trained: list[str] = []
 
     def note(progress: Progress) -> None:
         trained.append(progress.stage)
 
-    train(short(), checkpoint=path, resume=True, on_epoch=note)
+    train(short(), callback=Callback(note, checkpoint=path, resume=True))
     assert not any(stage.startswith("features alone") for stage in trained)
     assert any(stage.startswith("deep network") for stage in trained)
 
@@ -256,7 +255,7 @@ def test_networks_train_while_members_without_epochs_are_fitted(
             training.set()
 
     monkeypatch.setattr(Forest, "learn", learn_late)
-    outcome = train(short(), on_epoch=note)
+    outcome = train(short(), callback=Callback(note))
     assert waited == [True]
     assert "places" in {part.system.name for part in outcome.parts}
 
@@ -291,7 +290,7 @@ def test_answers_do_not_depend_on_what_is_fitted_beside_the_networks(
 
 @pytest.mark.usefixtures("two_threads")
 def test_caller_who_ends_at_once_has_the_first_member() -> None:
-    outcome = train(short(), on_epoch=lambda progress: True)
+    outcome = train(short(), callback=Callback(lambda progress: True))
     assert [part.system.name for part in outcome.parts] == ["alike"]
 
 
@@ -313,7 +312,7 @@ def test_interrupt_leaves_no_member_that_is_still_being_fitted(
 
     monkeypatch.setattr(Forest, "learn", learn)
     with pytest.raises(KeyboardInterrupt):
-        train(short(), on_epoch=interrupt)
+        train(short(), callback=Callback(interrupt))
     assert ended.is_set()
 
 
@@ -352,7 +351,7 @@ def test_default_type_of_the_caller_stays_though_both_threads_change_it(
     default = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
-        train(short(), on_epoch=note)
+        train(short(), callback=Callback(note))
         assert torch.get_default_dtype() == torch.float64
     finally:
         torch.set_default_dtype(default)
@@ -440,8 +439,8 @@ def test_committee_interrupted_in_any_round_resumes_to_the_same_bits(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train(system, checkpoint=path, on_epoch=stop)
-    resumed = train(system, checkpoint=path, resume=True)
+        train(system, callback=Callback(stop, checkpoint=path))
+    resumed = train(system, callback=Callback(checkpoint=path, resume=True))
     np.testing.assert_array_equal(resumed.probabilities, whole.probabilities)
     for part, again in zip(whole.parts, resumed.parts, strict=True):
         assert [run.result.stopped for run in part.runs] == [
@@ -507,9 +506,9 @@ def test_committee_interrupted_while_seeds_join_resumes_to_the_same_bits(tmp_pat
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_two(checkpoint=path, on_epoch=stop)
-    assert beside(beside(path, "features"), "more").exists()
-    resumed = train_two(checkpoint=path, resume=True)
+        train_two(callback=Callback(stop, checkpoint=path))
+    assert path.with_name(f"{path.stem}-features-more{path.suffix}").exists()
+    resumed = train_two(callback=Callback(checkpoint=path, resume=True))
     np.testing.assert_array_equal(resumed.probabilities, whole.probabilities)
 
 
@@ -521,7 +520,7 @@ def test_asked_to_stop_while_seeds_join_it_answers_by_the_first() -> None:
         epochs.append(progress.epoch)
         return epochs[-2:] == [1, 2] and 34 in epochs
 
-    assert count_runs(train_two(on_epoch=stop)) == {"features": 1, "smooth": 1}
+    assert count_runs(train_two(callback=Callback(stop))) == {"features": 1, "smooth": 1}
 
 
 def test_answer_so_far_of_an_interrupted_committee_is_had_without_training(tmp_path: Path) -> None:
@@ -532,8 +531,8 @@ def test_answer_so_far_of_an_interrupted_committee_is_had_without_training(tmp_p
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train(short(), checkpoint=path, on_epoch=interrupt)
-    outcome = train(short(), checkpoint=path, resume=True, on_epoch=lambda _: True)
+        train(short(), callback=Callback(interrupt, checkpoint=path))
+    outcome = train(short(), callback=Callback(lambda _: True, checkpoint=path, resume=True))
     epochs = {part.system.name: part.n_epochs for part in outcome.parts}
     assert {"features", "filter", "smooth"} <= epochs.keys()
     assert "deep" not in epochs
@@ -542,7 +541,7 @@ def test_answer_so_far_of_an_interrupted_committee_is_had_without_training(tmp_p
 
 def test_progress_shows_the_score_of_all_together() -> None:
     told: list[Progress] = []
-    train(in_rounds(), on_epoch=told.append)
+    train(in_rounds(), callback=Callback(told.append))
     late = [each for each in told if each.epoch > 30]
     assert late
     assert all(0 <= each.pool_score <= 1 and each.seconds_left >= 0 for each in late)

@@ -26,7 +26,7 @@ from graphfilter.systems.committee_outcome import LEAST, CommitteeOutcome
 from graphfilter.systems.committee_part import Part, without_own_labels
 from graphfilter.systems.pooling import fit_pool, log_probabilities, together
 from graphfilter.systems.prior import prior_weights
-from graphfilter.training import MULTILABEL, REGRESSION, Progress, Task
+from graphfilter.training import MULTILABEL, REGRESSION, Callback, Progress, Task
 
 GRAPH = make_csbm(80, mean_degree=6, n_features=5, frequency=0.3, seed=2)
 SPLIT = stratified(GRAPH.labels, 0)
@@ -178,8 +178,8 @@ def test_interrupted_it_resumes_to_the_same_bits(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train(system, checkpoint=path, on_epoch=stop)
-    resumed = train(system, checkpoint=path, resume=True)
+        train(system, callback=Callback(stop, checkpoint=path))
+    resumed = train(system, callback=Callback(checkpoint=path, resume=True))
     np.testing.assert_array_equal(resumed.probabilities, whole.probabilities)
 
 

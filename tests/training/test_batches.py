@@ -16,7 +16,7 @@ from graphfilter.models import HopNetworkConfig
 from graphfilter.operators import augmented_adjacency, to_tensor
 from graphfilter.operators.powers import stack_powers
 from graphfilter.splits import Split, stratified
-from graphfilter.training import FitResult, Progress, TrainConfig, train
+from graphfilter.training import Callback, FitResult, Progress, TrainConfig, train
 from graphfilter.training.batches import Batches
 
 
@@ -123,12 +123,17 @@ def test_batches_resume_to_the_bit(graph: Graph, tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit(graph, config, checkpoint=path, on_epoch=stop)
-    resumed = fit(graph, config, checkpoint=path, resume=True)
+        fit(graph, config, callback=Callback(stop, checkpoint=path))
+    resumed = fit(graph, config, callback=Callback(checkpoint=path, resume=True))
     assert resumed.history["loss"].tolist() == whole.history["loss"].tolist()
     assert all(torch.equal(resumed.state[name], whole.state[name]) for name in whole.state)
     with pytest.raises(ModelFileError, match="another run"):
-        fit(graph, config, model=HopNetworkConfig(batch_size=8), checkpoint=path, resume=True)
+        fit(
+            graph,
+            config,
+            model=HopNetworkConfig(batch_size=8),
+            callback=Callback(checkpoint=path, resume=True),
+        )
 
 
 def test_class_weights_weigh_the_batches(graph: Graph) -> None:

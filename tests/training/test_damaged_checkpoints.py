@@ -20,7 +20,7 @@ from graphfilter.models import FilterNetwork
 from graphfilter.operators import augmented_adjacency
 from graphfilter.splits import stratified
 from graphfilter.storage import read_tensors
-from graphfilter.training import FitResult, Progress, TrainConfig, train
+from graphfilter.training import Callback, FitResult, Progress, TrainConfig, train
 
 GRAPH = make_csbm(n_vertices=40, mean_degree=4, n_features=5)
 OPERATOR = augmented_adjacency(GRAPH)
@@ -49,7 +49,8 @@ def resume(path: Path | None, on_epoch: Callable[[Progress], Any] | None = None)
     ]
     return train(
         networks, OPERATOR, X, LABELS, SPLITS, CONFIG,
-        seeds=SEEDS, checkpoint=path, resume=True, on_epoch=on_epoch, checkpoint_seconds=1e9,
+        seeds=SEEDS,
+        callback=Callback(on_epoch, checkpoint=path, checkpoint_seconds=1e9, resume=True),
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from graphfilter.operators import SparseFeatures, augmented_adjacency
 from graphfilter.operators.sparse import to_tensor
 from graphfilter.runtime import processes
 from graphfilter.splits import stratified
-from graphfilter.training import FitResult, Progress, TrainConfig, train
+from graphfilter.training import Callback, FitResult, Progress, TrainConfig, train
 from graphfilter.training.division import Division, divide
 
 GRAPH = make_csbm(n_vertices=60, mean_degree=4, n_features=5)
@@ -89,7 +89,8 @@ def learn(path: Path | None = None, stop_at: int = 0) -> Any:
     try:
         return train(
             networks(torch.float32), augmented_adjacency(GRAPH), x, labels, splits, CONFIG,
-            seeds=SEEDS, checkpoint=path, resume=True, on_epoch=interrupt, checkpoint_seconds=1e9,
+            seeds=SEEDS,
+            callback=Callback(interrupt, checkpoint=path, checkpoint_seconds=1e9, resume=True),
         )  # fmt: skip
     except KeyboardInterrupt:
         return "interrupted"

@@ -16,7 +16,16 @@ from graphfilter.filters import StackedFilter
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import augmented_adjacency
 from graphfilter.splits import Split, stratified
-from graphfilter.training import CLASSIFICATION, MONITORS, TASKS, FitResult, Run, TrainConfig, train
+from graphfilter.training import (
+    CLASSIFICATION,
+    MONITORS,
+    TASKS,
+    Callback,
+    FitResult,
+    Run,
+    TrainConfig,
+    train,
+)
 from graphfilter.training.monitors import OF_CLASSES as SCORES
 
 GRAPH = make_csbm(n_vertices=90, mean_degree=4, n_features=5)
@@ -139,8 +148,8 @@ def test_monitored_training_resumes_to_the_same_bits(tmp_path: Path) -> None:
 
     path = tmp_path / "state"
     with pytest.raises(StoppedError):
-        fit("roc_auc", checkpoint=path, on_epoch=stop)
-    resumed, whole = fit("roc_auc", checkpoint=path, resume=True), fit("roc_auc")
+        fit("roc_auc", callback=Callback(stop, checkpoint=path))
+    resumed, whole = fit("roc_auc", callback=Callback(checkpoint=path, resume=True)), fit("roc_auc")
     for name, curve in whole.history.items():
         np.testing.assert_array_equal(curve, resumed.history[name])
     for name, value in whole.state.items():

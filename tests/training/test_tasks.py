@@ -20,6 +20,7 @@ from graphfilter.training import (
     CLASSIFICATION,
     MULTILABEL,
     REGRESSION,
+    Callback,
     FitResult,
     Task,
     TrainConfig,
@@ -161,8 +162,8 @@ def test_interrupted_training_resumes_to_the_same_bits(task: Task, tmp_path: Pat
 
     path = tmp_path / "state"
     with pytest.raises(StoppedError):
-        fit(task, checkpoint=path, on_epoch=stop)
-    resumed, whole = fit(task, checkpoint=path, resume=True), fit(task)
+        fit(task, callback=Callback(stop, checkpoint=path))
+    resumed, whole = fit(task, callback=Callback(checkpoint=path, resume=True)), fit(task)
     for name, curve in whole.history.items():
         np.testing.assert_array_equal(curve, resumed.history[name])
     assert all(torch.equal(value, resumed.state[name]) for name, value in whole.state.items())

@@ -20,6 +20,7 @@ from graphfilter.operators import adjacency, augmented_adjacency
 from graphfilter.splits import Split, stratified
 from graphfilter.storage import write_tensors
 from graphfilter.training import (
+    Callback,
     Monitor,
     Progress,
     TrainConfig,
@@ -188,8 +189,8 @@ def test_captured_epochs_give_the_bits_of_plain_ones(
 
     captured = run()
     with pytest.raises(Stop):
-        run(on_epoch=give_up, checkpoint=tmp_path / "state")
-    resumed = run(checkpoint=tmp_path / "state", resume=True)
+        run(callback=Callback(give_up, checkpoint=tmp_path / "state"))
+    resumed = run(callback=Callback(checkpoint=tmp_path / "state", resume=True))
     monkeypatch.setattr(epoch_module._Replay, "__call__", lambda self, function: function())
     plain = run()
     for a, b, c in zip(captured, resumed, plain, strict=True):
@@ -209,10 +210,12 @@ def test_resumed_run_ends_with_the_same_bits(
     whole = setting.train([0, 1], config)
     path = tmp_path / "checkpoint.safetensors"
     with pytest.raises(Stop):
-        setting.train([0, 1], config, checkpoint=path, on_epoch=give_up)
+        setting.train([0, 1], config, callback=Callback(give_up, checkpoint=path))
     epochs = []
     resumed = setting.train(
-        [0, 1], config, checkpoint=path, resume=True, on_epoch=lambda p: epochs.append(p.epoch)
+        [0, 1],
+        config,
+        callback=Callback(lambda p: epochs.append(p.epoch), checkpoint=path, resume=True),
     )
     assert epochs[0] == stop_at + 1
     assert all(same_bits(a, b) for a, b in zip(whole, resumed, strict=True))
@@ -222,7 +225,9 @@ def test_resume_without_a_checkpoint_starts_at_the_beginning(
     setting: Setting, tmp_path: Path
 ) -> None:
     (one,) = setting.train([0])
-    (same,) = setting.train([0], checkpoint=tmp_path / "none.safetensors", resume=True)
+    (same,) = setting.train(
+        [0], callback=Callback(checkpoint=tmp_path / "none.safetensors", resume=True)
+    )
     assert same_bits(one, same)
 
 
@@ -230,12 +235,16 @@ def train_into(checkpoint: Path, out: Path, epochs: Connection | None = None) ->
     """Train a network, from its checkpoint if there is one; send the number of each epoch."""
     graph = make_csbm(n_vertices=300, mean_degree=6, n_features=10)
     network = FilterNetwork(10, 2, StackedFilter(8), generator=torch.Generator().manual_seed(0))
+    callback = Callback(
+        None if epochs is None else lambda progress: epochs.send(progress.epoch),
+        checkpoint=checkpoint,
+        checkpoint_seconds=0.02,
+        resume=True,
+    )
     (result,) = train(
         [network], augmented_adjacency(graph), torch.tensor(graph.features),
         torch.tensor(graph.labels), [stratified(graph.labels, 0)],
-        TrainConfig(max_epochs=120, patience=120), seeds=[0], checkpoint=checkpoint,
-        checkpoint_seconds=0.02, resume=True,
-        on_epoch=None if epochs is None else lambda progress: epochs.send(progress.epoch),
+        TrainConfig(max_epochs=120, patience=120), seeds=[0], callback=callback,
     )  # fmt: skip
     write_tensors(out, result.state, {"best_epoch": result.best_epoch})
 
@@ -265,19 +274,23 @@ def test_checkpoint_of_another_run_is_refused(setting: Setting, tmp_path: Path) 
         raise Stop
 
     with pytest.raises(Stop):
-        setting.train([0], checkpoint=path, on_epoch=give_up)
+        setting.train([0], callback=Callback(give_up, checkpoint=path))
     for seeds, config in (([1], QUICK), ([0], replace(QUICK, learning_rate=0.1))):
         with pytest.raises(ModelFileError, match="another run"):
-            setting.train(seeds, config, checkpoint=path, resume=True)
+            setting.train(seeds, config, callback=Callback(checkpoint=path, resume=True))
     with pytest.raises(ModelFileError, match="another run"):
-        setting.train([0], checkpoint=path, resume=True, class_weight=torch.tensor([1.0, 2.0]))
+        setting.train(
+            [0],
+            callback=Callback(checkpoint=path, resume=True),
+            class_weight=torch.tensor([1.0, 2.0]),
+        )
     x, setting.x = setting.x, setting.x + 1
     with pytest.raises(ModelFileError, match="another run"):
-        setting.train([0], checkpoint=path, resume=True)
+        setting.train([0], callback=Callback(checkpoint=path, resume=True))
     setting.x = x
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(ModelFileError, match="truncated"):
-        setting.train([0], checkpoint=path, resume=True)
+        setting.train([0], callback=Callback(checkpoint=path, resume=True))
 
 
 def scores(run: Run, *epochs: tuple[float, float, float]) -> Run:

@@ -17,7 +17,7 @@ from graphfilter.systems import (
     together,
     train_system,
 )
-from graphfilter.training import OnEpoch
+from graphfilter.training import Callback
 
 MARK = "*"
 
@@ -46,20 +46,20 @@ def train_average(
     seeds: Sequence[int],
     *,
     n_seeds: int,
-    on_epoch: OnEpoch | None = None,
+    callback: Callback | None = None,
 ) -> Sequence[Outcome]:
     """Train a system from several seeds per split, which answer together and count the same.
 
     Each outcome is that of the first seed, with the answer and the seconds of all.
     """
     if n_seeds == 1:
-        return train_system(prepared, system, splits, seeds, on_epoch=on_epoch)
+        return train_system(prepared, system, splits, seeds, callback=callback)
     outcomes = train_system(
         prepared,
         system,
         [split for split in splits for _ in range(n_seeds)],
         [repeated_seed(seed, i) for seed in seeds for i in range(n_seeds)],
-        on_epoch=on_epoch,
+        callback=callback,
     )
     groups = [outcomes[i : i + n_seeds] for i in range(0, len(outcomes), n_seeds)]
     return [

@@ -22,7 +22,7 @@ from graphfilter.systems import (
     predict_networks,
     train_system,
 )
-from graphfilter.training import OnEpoch
+from graphfilter.training import Callback
 
 
 def train_without(
@@ -33,7 +33,7 @@ def train_without(
     *,
     scaling: str,
     device: str,
-    on_epoch: OnEpoch | None = None,
+    callback: Callback | None = None,
 ) -> Outcome:
     """Train a system on the graph without the test vertices; answer with them.
 
@@ -46,7 +46,7 @@ def train_without(
     old = Prepared.of(graph.subgraph(np.flatnonzero(~new)), scaling=scaling, device=device)
     none = np.empty(0, dtype=np.int64)
     within = Split(numbers[split.train], numbers[split.val], none, rule=split.rule)
-    (outcome,) = train_system(old, system, [within], [seed], on_epoch=on_epoch)
+    (outcome,) = train_system(old, system, [within], [seed], callback=callback)
     known = Known(numbers, int((~new).sum()))
     # Only what recognises vertices makes use of it.
     whole = Prepared.of(graph, scaling=old.scaler, device=device, known=known)

@@ -27,7 +27,7 @@ from graphfilter.systems import (
     learned_filters,
     predict_untrained,
 )
-from graphfilter.training import Progress
+from graphfilter.training import Callback, Progress
 
 # Nobody reads faster than this, and a pipe to another process has a cost.
 SECONDS_BETWEEN_NEWS = 0.2
@@ -211,7 +211,7 @@ def _run_new(
     """Return the record of a run whose test vertices are not there until it is trained."""
     outcome = train_without(
         graph, system, split, record.seed, scaling=pair.scaling, device=pair.device,
-        on_epoch=_news(emit),
+        callback=Callback(_news(emit)),
     )  # fmt: skip
     assert graph.labels is not None
     # What members alone would say of the whole graph is another question.
@@ -256,7 +256,7 @@ def _records(
         [split for _, split in group],
         [record.seed for record, _ in group],
         n_seeds=n_seeds,
-        on_epoch=_news(emit),
+        callback=Callback(_news(emit)),
     )
     return [
         _scored(record, split, outcome, prepared.labels)

@@ -21,7 +21,7 @@ from graphfilter.graph import Graph
 from graphfilter.runtime import pick_device
 from graphfilter.splits import Split
 from graphfilter.systems import System, get_system
-from graphfilter.training import OnEpoch, Progress
+from graphfilter.training import Callback, Progress
 
 # Each report is a transaction of the storage: one per epoch would be slow.
 EPOCHS_BETWEEN_REPORTS = 20
@@ -176,7 +176,7 @@ def _optimise(
     )
 
 
-def _pruning(trial: Any, *, never: bool) -> OnEpoch:
+def _pruning(trial: Any, *, never: bool) -> Callback:
     """Report the best validation accuracy so far, and prune a hopeless trial."""
     best = 0.0
 
@@ -188,7 +188,7 @@ def _pruning(trial: Any, *, never: bool) -> OnEpoch:
         trial.report(best, progress.epoch)
         return not never and trial.should_prune()
 
-    return watch
+    return Callback(watch)
 
 
 def _report(optuna: Any, study: Any, task: Tuning) -> SearchResult:

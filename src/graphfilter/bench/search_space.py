@@ -11,7 +11,7 @@ from graphfilter.graph import Graph
 from graphfilter.models import FilterNetwork, FilterNetworkConfig, ModelConfig
 from graphfilter.splits import Split
 from graphfilter.systems import Outcome, Prepared, System, train_system
-from graphfilter.training import OnEpoch
+from graphfilter.training import Callback
 
 Setting = dict[str, float]
 
@@ -95,10 +95,10 @@ class Tuning:
             changes["n_layers"] = int(changes["n_layers"])
         return self.system.with_(**changes)
 
-    def train(self, setting: Setting, on_epoch: OnEpoch | None = None) -> Outcome:
+    def train(self, setting: Setting, callback: Callback | None = None) -> Outcome:
         """Train the system in a setting."""
         system = self.system_in(setting)
-        return train_system(self.prepared, system, [self.split], [self.seed], on_epoch=on_epoch)[0]
+        return train_system(self.prepared, system, [self.split], [self.seed], callback=callback)[0]
 
     def accuracy(self, outcome: Outcome, part: str) -> float:
         """Return the accuracy of an outcome on a part of the split."""

@@ -87,6 +87,7 @@ def _learn(
     from graphfilter.spectral import label_frequency, spectral_density
     from graphfilter.splits import stratified
     from graphfilter.systems import Prepared, learned_filters, train_system
+    from graphfilter.training import Callback
 
     graph = make_bipartite(probability=ACROSS) if name == "bipartite" else load_dataset(name)
     prepared = Prepared.of(graph)
@@ -96,7 +97,7 @@ def _learn(
     view, shape = None, ""
     for label, system in systems.items():
         with training_bar(show=not quiet, titles=[f"{name}: {label}"]) as bar:
-            outcomes = train_system(prepared, system, splits, range(runs), on_epoch=bar)
+            outcomes = train_system(prepared, system, splits, range(runs), callback=Callback(bar))
         accuracies = [
             score_parts(outcome.probabilities, prepared.labels, split)["test"]["accuracy"]
             for outcome, split in zip(outcomes, splits, strict=True)

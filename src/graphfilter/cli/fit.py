@@ -94,6 +94,7 @@ def run_fit(
     from graphfilter.fits import baselines_fit, plan_dry_run
     from graphfilter.run_folder import checkpoints, fit_folder, join_fit
     from graphfilter.runtime import pick_device
+    from graphfilter.training import Callback
 
     quiet = given.quiet
     costs = plan_dry_run(plan, estimator)
@@ -115,19 +116,19 @@ def run_fit(
         notes.append(f"there is no checkpoint in {out}: starting from the beginning.")
     tell(notes, quiet=quiet)
     titles = _stages(plan, estimator, given.repeats)
-    how: dict[str, Any] = {"resume": run.resume, "baselines": baselines, "asked": given.asked()}
+    how: dict[str, Any] = {"baselines": baselines, "asked": given.asked()}
     try:
         with (
             report_kept_state(out), training_bar(show=not quiet, titles=titles) as bar,
             stoppable(bar) as report,
         ):  # fmt: skip
+            callback = Callback(report, resume=run.resume)
             if group is not None and not group.is_first:
-                join_fit(plan, estimator, out, on_epoch=report, **how)
+                join_fit(plan, estimator, out, callback=callback, **how)
                 return
             summary = fit_folder(
-                plan, estimator, out, overwrite=run.overwrite, on_epoch=report, on_baseline=report,
-                **how,
-            )  # fmt: skip
+                plan, estimator, out, overwrite=run.overwrite, callback=callback, **how
+            )
     except KeyboardInterrupt as stop:
         raise typer.Exit(end_stopped(stop, what_is_kept(out))) from None
     tell(summary.fit.notes[len(plan.notes) :], quiet=quiet)

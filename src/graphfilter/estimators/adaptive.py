@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -91,8 +90,7 @@ class AdaptiveEstimator(VertexEstimator):
         if not len(split.val):
             note = f"{what} not used: there are no validation vertices to decide by."
             return replace(plain, notes=(f"{note} Use operator='channels' to use them.",))
-        if options.get("checkpoint") is not None:
-            options["checkpoint"] = channels_file(options["checkpoint"])
+        options["callback"] = options["callback"].part(CHANNELS)
         rich = super().train_on(prepared, split, seeds, {**chosen, "operator": CHANNELS}, **options)
         monitor = prepared.task.resolve(self.build_system(**chosen).config.monitor)
         without, with_ = (_score(each.outcomes, monitor) for each in (plain, rich))
@@ -123,12 +121,6 @@ class AdaptiveEstimator(VertexEstimator):
 def has_channels(graph: Graph) -> bool:
     """Return whether the edges of a graph have directions or types."""
     return graph.directed or graph.kinds is not None
-
-
-def channels_file(checkpoint: str | Path) -> Path:
-    """Return where the training with directions and edge types keeps its state."""
-    path = Path(checkpoint)
-    return path.with_name(f"{path.stem}-{CHANNELS}{path.suffix}")
 
 
 def _describe(graph: Graph) -> str:

@@ -15,7 +15,7 @@ from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.state import parameters
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.systems import GROUPS, Committee, CommitteeOutcome, Outcome, System, get_system
-from graphfilter.training import OnEpoch, Progress
+from graphfilter.training import Callback
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,16 +67,11 @@ class OfCommittee(VertexEstimator):
         if self.seconds is not None and not check_number("seconds", self.seconds) >= 0:
             raise ConfigError(f"seconds must not be negative; got {self.seconds}.")
 
-    def watching(self, on_epoch: OnEpoch | None) -> OnEpoch | None:
+    def watching(self, callback: Callback) -> Callback:
         if self.seconds is None:
-            return on_epoch
+            return callback
         end = time.monotonic() + self.seconds
-
-        def report(progress: Progress) -> bool:
-            asked = None if on_epoch is None else on_epoch(progress)
-            return bool(asked) or time.monotonic() >= end
-
-        return report
+        return callback.also(lambda progress: time.monotonic() >= end)
 
     def build_system(self, **chosen: Any) -> System:
         name = EFFORTS[check_name("effort", self.effort, EFFORTS)]

@@ -17,7 +17,7 @@ from graphfilter.metrics import is_rare
 from graphfilter.runtime import pick_device
 from graphfilter.splits import Split
 from graphfilter.systems import Outcome, Prepared, System, train_system
-from graphfilter.training import OnEpoch, TargetScale, Task
+from graphfilter.training import Callback, TargetScale, Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +84,9 @@ class LearningEstimator(KeptEstimator):
             )
         raise GraphError("y must be known for some vertices; it is known for none.")
 
-    def watching(self, on_epoch: OnEpoch | None) -> OnEpoch | None:
-        """Return what is called after every epoch of a fit that begins now."""
-        return on_epoch
+    def watching(self, callback: Callback) -> Callback:
+        """Return the callback of a fit that begins now."""
+        return callback
 
     def class_weights(self, target: Target, split: Split) -> NDArray[np.float64] | None:
         """Return the weight of each class in the loss; None where all are equal."""

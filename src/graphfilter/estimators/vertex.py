@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,7 +26,7 @@ from graphfilter.graph import Graph, links_checksum
 from graphfilter.runtime import pick_device
 from graphfilter.splits import Split, set_aside, stratified
 from graphfilter.systems import Committee, CommitteeOutcome, Prepared, Start
-from graphfilter.training import OnEpoch, logged_progress
+from graphfilter.training import SILENT, Callback, LoggedProgress, callback_from
 
 
 class VertexEstimator(LearningEstimator):
@@ -54,9 +53,7 @@ class VertexEstimator(LearningEstimator):
         *,
         split: Split | tuple[Any, Any, Any] | None = None,
         vertices: Any = None,
-        checkpoint: str | Path | None = None,
-        resume: bool = False,
-        on_epoch: OnEpoch | None = None,
+        callback: Callback | None = None,
         start_from: Any = None,
         **others: Any,
     ) -> Self:
@@ -82,10 +79,10 @@ class VertexEstimator(LearningEstimator):
         vertices : array of vertex numbers, optional
             Of an estimator bound to a graph: which vertices the rows of X are. scikit-learn's
             metadata routing passes them through pipelines and cross-validation.
-        checkpoint, resume
-            Keep the state of training in a file, and resume from it.
-        on_epoch : callable, optional
-            Called with the :class:`~graphfilter.training.Progress` after every epoch.
+        callback : Callback, optional
+            Watches the training, may end it, and says where its state is kept: see
+            :class:`graphfilter.training.Callback`. The arguments of 0.2 (checkpoint, resume,
+            on_epoch) are taken until 0.4.
         start_from : fitted estimator, optional
             Of an earlier state of the graph, with the same parameters, columns and classes:
             networks start from its weights and wait a quarter of their patience for a better
@@ -93,6 +90,7 @@ class VertexEstimator(LearningEstimator):
             numbers where there are none, stay in their part; the others are divided. Models
             without epochs are fitted again.
         """
+        callback = callback_from(callback, others)
         if others:
             raise TypeError(_unknown_argument(type(self).__name__, next(iter(others))))
         self.check_parameters()
@@ -118,9 +116,8 @@ class VertexEstimator(LearningEstimator):
                 targets=target.learned(self.scales_for(None, target, split)),
             )
             return self.fit_prepared(
-                prepared, fitted, target, split, seed=seed, checkpoint=checkpoint, resume=resume,
-                on_epoch=on_epoch, earlier=earlier,
-            )  # fmt: skip
+                prepared, fitted, target, split, seed=seed, callback=callback, earlier=earlier
+            )
 
     def check_start(
         self,
@@ -145,9 +142,7 @@ class VertexEstimator(LearningEstimator):
         split: Split,
         *,
         seed: int,
-        checkpoint: str | Path | None = None,
-        resume: bool = False,
-        on_epoch: OnEpoch | None = None,
+        callback: Callback = SILENT,
         earlier: Earlier | None = None,
     ) -> Self:
         """Learn from a graph that has been made ready, for this estimator or for another one."""
@@ -172,12 +167,11 @@ class VertexEstimator(LearningEstimator):
             start = start if system.folding(prepared, split, start) else Start(())
         weights = self.class_weights(target, split)
         self.notes_ = ()
-        watching = self.watching(on_epoch)
-        with logged_progress(watching) if self.verbose else nullcontext(watching) as report:
+        callback = self.watching(callback)
+        with LoggedProgress(callback) if self.verbose else nullcontext(callback) as callback:
             trained = self.train_on(
-                prepared, split, seeds, chosen, class_weight=weights, on_epoch=report,
-                checkpoint=checkpoint, resume=resume, start=start,
-            )  # fmt: skip
+                prepared, split, seeds, chosen, class_weight=weights, callback=callback, start=start
+            )
         members, outputs = fitted_members(trained.outcomes, prepared.past)
         if len(aside):  # No need of pools without a fold.
             members = [dataclasses.replace(member, folds=None) for member in members]
@@ -273,5 +267,5 @@ def _unknown_argument(name: str, given: str) -> str:
     text = f"{name}.fit() takes no {given}"
     if given == "sample_weight":
         return f"{text}: all labelled vertices count the same. Weigh classes with class_weight."
-    taken = "X, y, graph, split, vertices, checkpoint, resume, on_epoch and start_from"
+    taken = "X, y, graph, split, vertices, callback and start_from"
     return f"{text}; it takes {taken}."

@@ -27,7 +27,7 @@ from graphfilter.systems import (
     repeats,
     train_system,
 )
-from graphfilter.training import Progress
+from graphfilter.training import Callback, Progress
 from graphfilter.wording import say_bytes
 
 # A fit is refused if it needs more memory than there is even if the estimate is this much too high.
@@ -204,7 +204,7 @@ def _seconds(prepared: Prepared, system: System, split: Split) -> float:
         ended.append(time.perf_counter())
 
     short = system.with_(max_epochs=TIMED_EPOCHS)
-    train_system(prepared, short, [split], [0], on_epoch=note)
+    train_system(prepared, short, [split], [0], callback=Callback(note))
     return (ended[-1] - ended[0]) / max(1, len(ended) - 1)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,7 +40,7 @@ from graphfilter.systems import (
     train_system,
     without_own_labels,
 )
-from graphfilter.training import ASKED, OnEpoch, Task, shared
+from graphfilter.training import ASKED, SILENT, Callback, Task, shared
 
 PARTS = ("train", "val", "test")
 
@@ -188,10 +187,7 @@ def train_fit(
     *,
     asked: FitRequest = DEFAULT_REQUEST,
     baselines: bool = True,
-    checkpoint: str | Path | None = None,
-    resume: bool = False,
-    on_epoch: OnEpoch | None = None,
-    on_baseline: OnEpoch | None = None,
+    callback: Callback = SILENT,
 ) -> Fit:
     """Fit an estimator to what was planned, and plain models beside it.
 
@@ -201,9 +197,10 @@ def train_fit(
     Parameters
     ----------
     baselines : bool
-        Train plain models on the same split too; ``on_baseline`` is called after each of their
-        epochs, ``on_epoch`` after each of the estimator's. Either may stop it: the best weights so
-        far are then kept, and baselines left out.
+        Train plain models on the same split too.
+    callback : Callback
+        Watches the estimator's epochs and those of the plain models, and may end either: the best
+        weights so far are then kept, and baselines left out.
     asked : FitRequest
         Thresholds, costs and repeats.
     """
@@ -213,28 +210,29 @@ def train_fit(
     if rule is not None and rule.asked and isinstance(estimator, VertexClassifier):
         estimator.positive = plan.target.names[rule.positive]
     estimator.fit(
-        graph=plan.graph, y=plan.target, split=plan.split, checkpoint=checkpoint, resume=resume,
-        on_epoch=on_epoch, start_from=plan.earlier,
+        graph=plan.graph, y=plan.target, split=plan.split, callback=callback,
+        start_from=plan.earlier,
     )  # fmt: skip
     fit = _make_fit(plan, estimator, rule, estimator.outputs_, estimator.seconds_)
     notes = (*plan.notes, *estimator.notes_, *filter(None, [plan.side.note]))
     fit = replace(fit, notes=notes, coverage=asked.coverage)
+    of_compared = callback.of_compared()
     if asked.repeats > 1:
-        fit = replace(fit, repeats=repeat_fit(fit, asked.repeats, on_epoch=on_baseline))
+        fit = replace(fit, repeats=repeat_fit(fit, asked.repeats, callback=of_compared))
     if baselines:
-        fit = replace(fit, baselines=train_baselines(fit, rule, on_epoch=on_baseline))
+        fit = replace(fit, baselines=train_baselines(fit, rule, callback=of_compared))
     return fit
 
 
 def train_baselines(
-    fit: Fit, rule: DecisionRule | None = None, *, on_epoch: OnEpoch | None = None
+    fit: Fit, rule: DecisionRule | None = None, *, callback: Callback = SILENT
 ) -> tuple[Fit, ...]:
     """Train MLP, APPNP and SGC as the model of a fit was trained.
 
     The split, the scaling of the features, the class weights, the most epochs, the patience, the
     score that chooses the best epoch, the number of networks that are averaged, the folds that they
     hold out and the rule of the decision are the model's; each system has its usual learning rate
-    and decay. Several processes divide them. Where ``on_epoch`` stops them none is returned: one
+    and decay. Several processes divide them. Where the callback ends them none is returned: one
     cut short would be no fair comparison.
     """
     plan, fitted = fit.plan, fit.estimator
@@ -242,16 +240,16 @@ def train_baselines(
 
     def work(number: int) -> tuple[NDArray[np.float64], float] | None:
         if fitted.held_ is not None:
-            return _train_in_folds(fit, others[number], fitted.held_, on_epoch)
+            return _train_in_folds(fit, others[number], fitted.held_, callback)
         other = others[number].fit_prepared(
             fitted.prepared_, fitted.graph_, plan.target, plan.split, seed=plan.seed,
-            on_epoch=on_epoch,
+            callback=callback,
         )  # fmt: skip
         if any(result.stopped == ASKED for result in other.results_):
             return None
         return other.outputs_, other.seconds_
 
-    made = shared(len(others), work, on_epoch)
+    made = shared(len(others), work, callback)
     if None in made:
         return ()
     return tuple(
@@ -267,11 +265,11 @@ def train_baselines(
 
 
 def _train_in_folds(
-    fit: Fit, other: VertexEstimator, held: NDArray[np.int8], on_epoch: OnEpoch | None
+    fit: Fit, other: VertexEstimator, held: NDArray[np.int8], callback: Callback
 ) -> tuple[NDArray[np.float64], float] | None:
     """Return the outputs of a baseline whose networks hold out the folds of the model's.
 
-    None where ``on_epoch`` stopped it.
+    None where the callback ended it.
     """
     plan, fitted = fit.plan, fit.estimator
     system = other.build_system(**other.choose(plan.target, plan.split))
@@ -281,7 +279,7 @@ def _train_in_folds(
         Folding.again(held, plan.split).splits,
         [repeated_seed(plan.seed, fold) for fold in range(N_FOLDS)],
         class_weight=fitted.class_weights_,
-        on_epoch=on_epoch,
+        callback=callback,
     )
     if any(outcome.result.stopped == ASKED for outcome in outcomes):
         return None
@@ -320,7 +318,7 @@ def _baseline(fitted: VertexEstimator, name: str) -> SystemClassifier | SystemRe
     return SystemClassifier(model=model, **shared)
 
 
-def repeat_fit(fit: Fit, repeats: int, *, on_epoch: OnEpoch | None = None) -> dict[str, Any] | None:
+def repeat_fit(fit: Fit, repeats: int, *, callback: Callback = SILENT) -> dict[str, Any] | None:
     """Train the system of a fit again on other splits, side by side.
 
     Repeat k has the split and the networks of the fit with seed ``seed + k``. A split that is not
@@ -331,7 +329,7 @@ def repeat_fit(fit: Fit, repeats: int, *, on_epoch: OnEpoch | None = None) -> di
     -------
     dict or None
         Each score of each part by mean, deviation, 95 % interval of the mean and values, the
-        fit's first; None where ``on_epoch`` stopped it.
+        fit's first; None where the callback ended it.
     """
     plan, estimator = fit.plan, fit.estimator
     members = estimator.n_members
@@ -346,7 +344,7 @@ def repeat_fit(fit: Fit, repeats: int, *, on_epoch: OnEpoch | None = None) -> di
         [split for split in splits[1:] for _ in range(members)],
         networks,
         class_weight=estimator.class_weights_,
-        on_epoch=on_epoch,
+        callback=callback,
     )
     if any(outcome.result.stopped == "asked" for outcome in outcomes):
         return None

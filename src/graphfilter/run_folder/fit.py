@@ -71,7 +71,7 @@ from graphfilter.storage import (
     write_json,
     write_tensors,
 )
-from graphfilter.training import OnEpoch
+from graphfilter.training import SILENT, Callback
 from graphfilter.version import __version__
 from graphfilter.wording import say_bytes
 
@@ -302,11 +302,9 @@ def fit_folder(
     estimator: VertexEstimator,
     out: str | Path,
     *,
-    resume: bool = False,
     overwrite: bool = False,
     baselines: bool = True,
-    on_epoch: OnEpoch | None = None,
-    on_baseline: OnEpoch | None = None,
+    callback: Callback = SILENT,
     command_out: str | None = None,
     asked: FitRequest = DEFAULT_REQUEST,
 ) -> FitSummary:
@@ -319,8 +317,9 @@ def fit_folder(
 
     Parameters
     ----------
-    baselines, on_epoch, on_baseline, asked
-        As in :func:`~graphfilter.fits.train_fit`; ``asked`` names files beyond the usual, too.
+    baselines, callback, asked
+        As in :func:`~graphfilter.fits.train_fit`; ``asked`` names files beyond the usual, too, and
+        the folder holds the checkpoint, whatever file the callback names.
     command_out : str, optional
         The folder that the command which repeats it names; ``out`` otherwise.
     """
@@ -338,17 +337,17 @@ def fit_folder(
             "`keep_graph` keeps the ids of the vertices, which `forget_ids` leaves out: choose one."
         )
     if asked.embeddings is not None:
-        check_embeddings_file(asked.embeddings, overwrite=overwrite or resume)
+        check_embeddings_file(asked.embeddings, overwrite=overwrite or callback.resume)
         check_outputs(out, asked.embeddings)
     _check_names(plan)
     command = repeat_command(
         plan, estimator, str(out) if command_out is None else command_out, baselines=baselines
     )
-    with open_folder(out, overwrite=overwrite, resume=resume) as folder:
+    with open_folder(out, overwrite=overwrite, resume=callback.resume) as folder:
         wait_for_folder()
         fit = train_fit(
-            plan, estimator, asked=asked, baselines=baselines, resume=resume, on_epoch=on_epoch,
-            checkpoint=folder / CHECKPOINT_FILE, on_baseline=on_baseline,
+            plan, estimator, asked=asked, baselines=baselines,
+            callback=callback.keeping(folder / CHECKPOINT_FILE),
         )  # fmt: skip
         summary = _write_run(fit, folder, command, asked)
         finish_run(out)
@@ -372,9 +371,8 @@ def join_fit(
     estimator: VertexEstimator,
     out: str | Path,
     *,
-    resume: bool = False,
     baselines: bool = True,
-    on_epoch: OnEpoch | None = None,
+    callback: Callback = SILENT,
     asked: FitRequest = DEFAULT_REQUEST,
 ) -> None:
     """Do the share of another process in :func:`fit_folder`, which the first of them calls.
@@ -383,8 +381,8 @@ def join_fit(
     """
     wait_for_folder()
     train_fit(
-        plan, estimator, asked=asked, baselines=baselines, resume=resume, on_epoch=on_epoch,
-        checkpoint=training_folder(out) / CHECKPOINT_FILE, on_baseline=on_epoch,
+        plan, estimator, asked=asked, baselines=baselines,
+        callback=callback.keeping(training_folder(out) / CHECKPOINT_FILE),
     )  # fmt: skip
 
 

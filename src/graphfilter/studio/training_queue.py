@@ -21,7 +21,7 @@ from graphfilter.report import FREQUENCIES, plain, spread_out, stacked_response
 from graphfilter.run_folder import fit_folder
 from graphfilter.studio.graph_store import Entry
 from graphfilter.studio.run_setting import RunSetting
-from graphfilter.training import Progress
+from graphfilter.training import Callback, Progress
 
 MOST_POINTS = 150
 SECONDS_BETWEEN_CURVES = 0.1
@@ -93,8 +93,11 @@ class StudioRun:
         plan = plan_fit(self.entry.source, self.setting.seed)
         drawn_at = -math.inf
 
-        def on_epoch(progress: Progress) -> bool:
+        def watch(progress: Progress) -> bool:
             nonlocal drawn_at
+            if progress.compared:
+                self.state = COMPARING
+                return self._stops()
             p, self.epoch = progress, progress.epoch
             self.points.append((p.epoch, p.loss, p.train_score, p.val_score))
             if time.monotonic() - drawn_at > SECONDS_BETWEEN_CURVES:
@@ -102,17 +105,12 @@ class StudioRun:
                 self.drawn = _draw(progress.scalars(), self.setting.operator)
             return self._stops()
 
-        def on_baseline(progress: Progress) -> bool:
-            self.state = COMPARING
-            return self._stops()
-
         summary = fit_folder(
             plan,
             classifier,
             self.folder,
             baselines=self.setting.baselines,
-            on_epoch=on_epoch,
-            on_baseline=on_baseline,
+            callback=Callback(watch),
             command_out="run",
         )
         learned = dict(classifier.filter_.named_parameters())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from graphfilter.systems.committee_part import Part, without_own_labels
 from graphfilter.systems.networks import NetworkTraining, Outcome, fit_at_once
 from graphfilter.systems.pools import pooling_of
 from graphfilter.systems.request import Request
-from graphfilter.training import SUPERFLUOUS, OnEpoch
+from graphfilter.training import SUPERFLUOUS
 
 # Where seeds train one after another, the second gives most of what they all would.
 MOST_IN_TURN = 2
@@ -52,7 +51,7 @@ class Member:
     Parameters
     ----------
     request : Request
-        Of this member, with its own checkpoint.
+        Of this member, with its own callback.
     least_repeats : int
         See :class:`~graphfilter.systems.Committee`.
     at_once : bool
@@ -96,12 +95,12 @@ class Member:
     def ended(self) -> bool:
         return self._networks is None or self._networks.ended
 
-    def advance(self, until: int, on_epoch: OnEpoch | None) -> None:
+    def advance(self, until: int) -> None:
         """Train to the end of an epoch, or of all runs."""
         if self._networks is not None:
-            self._networks.advance(until, on_epoch)
+            self._networks.advance(until)
 
-    def join(self, splits: Sequence[int], on_epoch: OnEpoch | None) -> None:
+    def join(self, splits: Sequence[int]) -> None:
         """Train the other seeds on these splits to their end."""
         seeds = range(self._n_first, self._n_seeds)
         if self._networks is None or not splits or not seeds:
@@ -110,7 +109,7 @@ class Member:
             s: slice(i * len(seeds), (i + 1) * len(seeds)) for i, s in enumerate(splits)
         }
         self._others = NetworkTraining(self._of_seeds(splits, seeds))
-        self._others.advance(self.system.config.max_epochs, on_epoch)
+        self._others.advance(self.system.config.max_epochs)
 
     def stop(self, splits: Sequence[int], why: str) -> None:
         """End the runs of these splits that train."""
@@ -173,16 +172,8 @@ class Member:
             given,
             splits=[self._split(s, r) for s in splits for r in seeds],
             seeds=[repeated_seed(given.seeds[s], r) for s in splits for r in seeds],
-            checkpoint=given.checkpoint
-            if first or given.checkpoint is None
-            else beside(given.checkpoint, "more"),
+            callback=given.callback if first else given.callback.part("more"),
             start=given.start
             if first or given.start is None
             else given.start.after(self.system, seeds.start),
         )
-
-
-def beside(checkpoint: str | Path, name: str) -> Path:
-    """Return the file of a part of what a checkpoint is of."""
-    path = Path(checkpoint)
-    return path.with_name(f"{path.stem}-{name}{path.suffix}")

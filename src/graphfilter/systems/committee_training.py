@@ -27,7 +27,7 @@ from graphfilter.runtime import (
 )
 from graphfilter.splits import Folding
 from graphfilter.systems.committee import Committee, in_turn
-from graphfilter.systems.committee_member import Member, Standing, beside
+from graphfilter.systems.committee_member import Member, Standing
 from graphfilter.systems.committee_outcome import CommitteeOutcome, weigh_parts
 from graphfilter.systems.committee_part import Part
 from graphfilter.systems.committee_watch import Watch
@@ -54,7 +54,7 @@ def train_committee(request: Request) -> list[CommitteeOutcome]:
     Each member keeps its own checkpoint; one that has ended is not trained again. Several processes
     divide the members among them.
 
-    Where ``on_epoch`` asks for the end, members answer with what they have learned by then; those
+    Where the callback asks for the end, members answer with what they have learned by then; those
     not yet begun have no part. A member that raises, or learns nothing before it diverges, is left
     out, with the reason, and the others answer. What a user can cause is raised, and so is
     everything where there are several splits: whoever trains them at once may go on with one at a
@@ -136,14 +136,14 @@ class _Training:
         self._request, self._present, self._foldings = request, present, foldings
         self._least_repeats, self._at_once = least_repeats, at_once
         self._prepared, self._splits = request.prepared, request.splits
-        self._class_weight, self._on_epoch = request.class_weight, request.on_epoch
+        self._class_weight, self._callback = request.class_weight, request.callback
         self._of_classes = self._prepared.targets is None
         self._priors = [
             prior_weights(present, self._prepared.graph, split)
             for split in self._splits
             if self._of_classes
         ]
-        self._watch = Watch(self._on_epoch, [system.title for system in present])
+        self._watch = Watch(self._callback, present)
         self._members: dict[int, Member] = {}
         self._failed: dict[int, str] = {}
         self._standings: list[Standings] = []
@@ -155,7 +155,7 @@ class _Training:
             self._standings = self._advance_both(until)
         else:
             self._standings = self._of_each(lambda number: self._advance(number, until))
-        if self._on_epoch is not None and self._of_classes:
+        if self._callback.watches and self._of_classes:
             self._watch.pool_score = self._score()
 
     def _fits_beside(self) -> bool:
@@ -199,7 +199,7 @@ class _Training:
         def attempt(number: int) -> Standings:
             return self._attempt(number, lambda: work(number))
 
-        return shared(len(self._present), attempt, self._on_epoch)
+        return shared(len(self._present), attempt, self._callback)
 
     def _attempt(self, number: int, work: Callable[[], Standings]) -> Standings:
         """Return what is done with a member; the reason where that fails."""
@@ -241,7 +241,7 @@ class _Training:
         def work(number: int) -> Standings:
             if number in self._members:
                 splits = [s for m, s in worth if m == number]
-                self._members[number].join(splits, self._watch.of(number))
+                self._members[number].join(splits)
             return []
 
         self._of_each(work)
@@ -262,10 +262,11 @@ class _Training:
     def _advance(self, number: int, until: int) -> Standings:
         if number in self._failed:
             return self._failed[number]
-        system, kept = self._present[number], self._request.checkpoint
+        system = self._present[number]
         if number not in self._members:
-            file = None if kept is None else beside(kept, system.name)
-            begun = self._request.resume and file is not None and file.exists()
+            callback = self._watch.of(number)
+            file = callback.checkpoint
+            begun = callback.resume and file is not None and file.exists()
             # The first of those in threads is fitted in any case: there must be an answer.
             others = number != self._beside[0] if self._beside else bool(self._members)
             if not begun and others and self._watch.stopped:
@@ -273,13 +274,13 @@ class _Training:
             announced = number in self._beside or not system.is_fitted
             if not announced and self._watch.announce(number) and others:
                 return []
-            own = replace(self._request, system=system, checkpoint=file)
+            own = replace(self._request, system=system, callback=callback)
             self._members[number] = Member(
                 own, self._least_repeats, at_once=self._at_once, foldings=self._foldings
             )
         member = self._members[number]
         if not (self._watch.stopped and self._has_answer(number)):
-            member.advance(until, self._watch.of(number))
+            member.advance(until)
         if member.ended:
             self._watch.close(number)
         return member.standings()
@@ -309,7 +310,7 @@ class _Training:
     def _in_any(self, own: bool) -> bool:
         """Return whether this holds in any process."""
         group = current()
-        return own if group is None else any(shared(group.size, lambda _: own, self._on_epoch))
+        return own if group is None else any(shared(group.size, lambda _: own, self._callback))
 
     def _decide(self, epoch: int) -> list[tuple[int, int]]:
         """Return the members to be stopped, each with the number of the split."""
@@ -356,7 +357,7 @@ class _Training:
             return member.parts()
 
         found: dict[str, list[Part] | str] = {}
-        parts = shared(len(self._present), work, self._on_epoch)
+        parts = shared(len(self._present), work, self._callback)
         for system, own in zip(self._present, parts, strict=True):
             if isinstance(own, str) or None in own:
                 found[system.title] = own if isinstance(own, str) else DIVERGED

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
-from graphfilter.training import OnEpoch, Progress
+from graphfilter.systems.system import System
+from graphfilter.training import Callback, Progress
 
 # That a network trains, on the whole: for guesses of the time that is left.
 USUAL_EPOCHS = 100
@@ -26,44 +28,51 @@ class Watch:
         The validation score of all members together, as far as they are.
     """
 
-    def __init__(self, on_epoch: OnEpoch | None, titles: Sequence[str]) -> None:
-        self._on_epoch = on_epoch
-        self._titles = titles
+    def __init__(self, callback: Callback, members: Sequence[System]) -> None:
+        self._callback = callback
+        self._members = members
         self.stopped = False
         self.raised: Exception | None = None
         self.pool_score = math.nan
         self._began, self._last = 0.0, -1
-        self._seconds = [math.nan] * len(titles)
-        self._epochs = [0] * len(titles)
+        self._seconds = [math.nan] * len(members)
+        self._epochs = [0] * len(members)
 
     def announce(self, number: int) -> bool:
         """Say that a member is fitted that has no epochs; return whether to end instead."""
-        return bool(self.of(number)(Progress(0, 1, math.nan, math.nan, math.nan, 1, [])))
+        return bool(self._pass_on(number, Progress.without_epochs()))
 
-    def of(self, number: int) -> Callable[[Progress], bool | None]:
-        """Return what is called after every epoch of a member."""
-        stage = f"{self._titles[number]} ({number + 1} of {len(self._titles)})"
+    def of(self, number: int) -> Callback:
+        """Return the callback of a member, which has a checkpoint of its own."""
+        own = self._callback.part(self._members[number].name)
+        if not self._callback.watches:
+            return own
+        return Callback(
+            partial(self._pass_on, number),
+            checkpoint=own.checkpoint,
+            checkpoint_seconds=own.checkpoint_seconds,
+            resume=own.resume,
+        )
 
-        def report(progress: Progress) -> bool | None:
-            if self._on_epoch is None:
-                return None
-            if progress.runs:
-                self._count(number, progress)
-            told = replace(
-                progress,
-                stage=stage,
-                pool_score=self.pool_score,
-                seconds_left=self.seconds_left(number),
-            )
-            try:
-                asked = self._on_epoch(told)
-            except Exception as error:
-                self.raised = error
-                raise
-            self.stopped = self.stopped or bool(asked)
-            return asked
-
-        return report
+    def _pass_on(self, number: int, progress: Progress) -> bool | None:
+        """Pass on an epoch of a member, with its name and where all of them stand."""
+        if not self._callback.watches:
+            return None
+        if progress.runs:
+            self._count(number, progress)
+        told = replace(
+            progress,
+            stage=f"{self._members[number].title} ({number + 1} of {len(self._members)})",
+            pool_score=self.pool_score,
+            seconds_left=self.seconds_left(number),
+        )
+        try:
+            end = self._callback.on_epoch(told)
+        except Exception as error:
+            self.raised = error
+            raise
+        self.stopped = self.stopped or bool(end)
+        return end
 
     def close(self, number: int) -> None:
         """Take note that a member trains no more."""

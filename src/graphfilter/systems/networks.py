@@ -30,7 +30,6 @@ from graphfilter.training import (
     ASKED,
     REGRESSION,
     FitResult,
-    OnEpoch,
     Run,
     Training,
     TrainRequest,
@@ -74,7 +73,7 @@ def train_networks(request: Request) -> list[Outcome]:
     if request.system.is_fitted:
         return fit_at_once(request)
     networks = NetworkTraining(request)
-    networks.advance(request.system.config.max_epochs, request.on_epoch)
+    networks.advance(request.system.config.max_epochs)
     return networks.outcomes()
 
 
@@ -111,7 +110,7 @@ class NetworkTraining:
                 else torch.tensor(weight, dtype=torch.float32, device=device),
                 prepared.task,
             )
-            self._training = Training(wanted, checkpoint=request.checkpoint, resume=request.resume)
+            self._training = Training(wanted, request.callback)
 
     @property
     def runs(self) -> Sequence[Run]:
@@ -126,10 +125,10 @@ class NetworkTraining:
     def ended_by_themselves(self) -> bool:
         return self.ended and not any(run.stopped == ASKED for run in self.runs)
 
-    def advance(self, until: int, on_epoch: OnEpoch | None = None) -> None:
+    def advance(self, until: int) -> None:
         """Train to the end of an epoch, or of all runs."""
         with own_torch_state(gradients=True):
-            self._training.advance(until, on_epoch)
+            self._training.advance(until)
 
     def stop(self, runs: Iterable[int], why: str) -> None:
         """Stop runs that train; their checkpoint says so."""

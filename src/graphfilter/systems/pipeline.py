@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.request import Request
 from graphfilter.systems.start import Start
 from graphfilter.systems.system import System
-from graphfilter.training import OnEpoch, shared
+from graphfilter.training import Callback, callback_from, shared
 
 
 def train_system(
@@ -36,17 +35,17 @@ def train_system(
     seeds: Sequence[int],
     *,
     class_weight: NDArray[np.float64] | None = None,
-    on_epoch: OnEpoch | None = None,
-    checkpoint: str | Path | None = None,
-    resume: bool = False,
+    callback: Callback | None = None,
     start: Start | None = None,
+    **earlier: Any,
 ) -> Sequence[Outcome]:
     """Train a system once per split and seed, and predict every vertex with its best weights.
 
     Parameters
     ----------
     class_weight : array (n_classes,), optional
-    on_epoch, checkpoint, resume : as for :func:`graphfilter.training.train`
+    callback : Callback, optional
+        As for :func:`graphfilter.training.train`.
     start : Start, optional
         Weights of an earlier fit, which networks of the same config begin with.
 
@@ -67,9 +66,12 @@ def train_system(
     >>> outcome.probabilities.shape
     (34, 2)
     """
+    callback = callback_from(callback, earlier)
+    if earlier:
+        raise TypeError(f"train_system() takes no {next(iter(earlier))}.")
     check_leaves_its_past(prepared, system)
     request = Request(
-        prepared.past, system, splits, seeds, class_weight, on_epoch, checkpoint, resume, start,
+        prepared.past, system, splits, seeds, class_weight, callback, start,
         of_past=prepared.past is not prepared,
     )  # fmt: skip
 
@@ -80,7 +82,7 @@ def train_system(
             return outcomes
         return [answer_now(outcome, prepared) for outcome in outcomes]
 
-    return work() if is_divided(system) else shared(1, work, on_epoch)[0]
+    return work() if is_divided(system) else shared(1, work, callback)[0]
 
 
 def is_divided(system: System) -> bool:

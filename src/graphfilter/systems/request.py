@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +12,15 @@ from graphfilter.splits import Split
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.start import Start
 from graphfilter.systems.system import System
-from graphfilter.training import OnEpoch
+from graphfilter.training import SILENT, Callback
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
     """A system to be trained on a prepared graph, once per split and seed.
 
-    ``class_weight`` is an array (n_classes,); ``on_epoch``, ``checkpoint`` and ``resume`` are as
-    for :func:`graphfilter.training.train`. ``start`` holds weights to begin with. ``of_past`` says
-    that the prepared graph is the past of the one that is answered for.
+    ``class_weight`` is an array (n_classes,). ``start`` holds weights to begin with. ``of_past``
+    says that the prepared graph is the past of the one that is answered for.
     """
 
     prepared: Prepared
@@ -30,8 +28,6 @@ class Request:
     splits: Sequence[Split]
     seeds: Sequence[int]
     class_weight: NDArray[np.float64] | None = None
-    on_epoch: OnEpoch | None = None
-    checkpoint: str | Path | None = None
-    resume: bool = False
+    callback: Callback = SILENT
     start: Start | None = None
     of_past: bool = False

@@ -4,12 +4,19 @@
 returns one result per run.
 """
 
+from graphfilter.training.callbacks import (
+    SILENT as SILENT,
+    Callback,
+    LoggedProgress as LoggedProgress,
+    OnEpoch,
+    Progress,
+    callback_from as callback_from,
+    shared as shared,
+)
 from graphfilter.training.cohorts import multiplications as multiplications, runs_in_a_cohort
 from graphfilter.training.config import TrainConfig
-from graphfilter.training.logged import logged_progress as logged_progress
 from graphfilter.training.loop import Training as Training, train
 from graphfilter.training.monitors import MONITORS, Monitor, roc_auc as roc_auc
-from graphfilter.training.progress import OnEpoch, Progress, shared as shared
 from graphfilter.training.request import TrainRequest as TrainRequest
 from graphfilter.training.run import (
     ASKED as ASKED,
@@ -34,6 +41,7 @@ __all__ = [
     "REGRESSION",
     "SCALES",
     "TASKS",
+    "Callback",
     "FitResult",
     "Monitor",
     "OnEpoch",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,13 +15,13 @@ from graphfilter.operators import Operator, SparseFeatures
 from graphfilter.runtime import Pace, compiled_threads, keep_freed_memory, threads_for
 from graphfilter.splits import Split
 from graphfilter.training.batch_epoch import BatchEpoch
+from graphfilter.training.callbacks import SILENT, Callback, Progress, callback_from
 from graphfilter.training.checkpoint import Checkpoint
 from graphfilter.training.cohorts import cohorts_of, multiplications
 from graphfilter.training.config import TrainConfig
 from graphfilter.training.division import Division, Next, divide
 from graphfilter.training.epoch import Epoch
 from graphfilter.training.optimizer import make_optimizer
-from graphfilter.training.progress import OnEpoch, progress_of
 from graphfilter.training.request import TrainRequest
 from graphfilter.training.run import FitResult, Run
 from graphfilter.training.task import Task
@@ -43,10 +42,8 @@ def train(
     seeds: Sequence[int],
     class_weight: Tensor | None = None,
     task: Task = CLASSIFICATION,
-    on_epoch: OnEpoch | None = None,
-    checkpoint: str | Path | None = None,
-    checkpoint_seconds: float = 10.0,
-    resume: bool = False,
+    callback: Callback | None = None,
+    **earlier: Any,
 ) -> list[FitResult]:
     """Train each model on its split; those of one config run side by side.
 
@@ -69,16 +66,9 @@ def train(
         Weighs the training loss and the scores that choose the best weights.
     task : Task
         What the networks' outputs mean, and how they are scored.
-    on_epoch : callable, optional
-        Called with the :class:`Progress` after every epoch. It may read the filter from it, and
-        return True to end training: every run then keeps its best weights so far. If it raises,
-        the state is kept in ``checkpoint``, to be resumed.
-    checkpoint : path, optional
-        Where to keep the state while training: after a second, then every
-        ``checkpoint_seconds``, when interrupted and at the end.
-    resume : bool
-        Resume from ``checkpoint`` if it exists: the result is the same to the bit as without
-        the interruption.
+    callback : Callback, optional
+        Watches the training, may end it, and says where its state is kept. The arguments of
+        0.2 (on_epoch, checkpoint, checkpoint_seconds, resume) are taken until 0.4.
 
     Examples
     --------
@@ -96,10 +86,10 @@ def train(
     (5, 'max_epochs')
     """
     request = TrainRequest(models, operator, x, labels, splits, config, seeds, class_weight, task)
-    training = Training(
-        request, checkpoint=checkpoint, checkpoint_seconds=checkpoint_seconds, resume=resume
-    )
-    training.advance(config.max_epochs, on_epoch)
+    training = Training(request, callback_from(callback, earlier))
+    if earlier:
+        raise TypeError(f"train() takes no {next(iter(earlier))}.")
+    training.advance(config.max_epochs)
     return training.results()
 
 
@@ -110,14 +100,7 @@ class Training:
     the result: it is the same to the bit as of one.
     """
 
-    def __init__(
-        self,
-        request: TrainRequest,
-        *,
-        checkpoint: str | Path | None = None,
-        checkpoint_seconds: float = 10.0,
-        resume: bool = False,
-    ) -> None:
+    def __init__(self, request: TrainRequest, callback: Callback = SILENT) -> None:
         request.check()
         operator = request.operator
         if operator.device.type == "cpu":
@@ -125,7 +108,7 @@ class Training:
         division = divide(request.models)
         self.request, self.config = request, request.config
         self._trained = request.models if division is None else division.models
-        self._checkpoint_seconds = checkpoint_seconds
+        self._callback = callback
         self._pace = Pace(compiled_threads() if operator.device.type == "cpu" else 1)
         self.runs = [
             Run(
@@ -139,11 +122,11 @@ class Training:
             runs=self.runs,
             optimizer=make_optimizer(self._trained, self.config),
             generators=[torch.Generator(operator.device).manual_seed(s) for s in request.seeds],
-            path=checkpoint,
-            key=request.fingerprint() if checkpoint else "",
+            path=callback.checkpoint,
+            key=request.fingerprint() if callback.checkpoint else "",
             division=division,
         )
-        if resume:
+        if callback.resume:
             self._state.load()
         self._first_epoch = self._state.epoch
 
@@ -158,11 +141,11 @@ class Training:
         stopped = not any(run.training for run in self.runs)
         return stopped or self.epoch >= self.config.max_epochs
 
-    def advance(self, until: int, on_epoch: OnEpoch | None = None) -> None:
+    def advance(self, until: int) -> None:
         """Train to the end of an epoch, or of all runs; the state is then kept."""
         state = self._state
         started, before = time.perf_counter(), state.seconds
-        saved = started + min(FIRST_CHECKPOINT - self._checkpoint_seconds, 0.0)
+        saved = started + min(FIRST_CHECKPOINT - self._callback.checkpoint_seconds, 0.0)
         work = multiplications(self._trained, self.request.operator, self.request.x)
         members: list[int] = []
         epochs: list[Epoch | BatchEpoch] = []
@@ -179,8 +162,8 @@ class Training:
                     epoch()
             self._pace.took(time.perf_counter() - turn)
             state.seconds = before + time.perf_counter() - started
-            due = time.perf_counter() - saved > self._checkpoint_seconds
-            if _after_epoch(state, on_epoch, self.config.max_epochs, due=due):
+            due = time.perf_counter() - saved > self._callback.checkpoint_seconds
+            if _after_epoch(state, self._callback, self.config.max_epochs, due=due):
                 saved = time.perf_counter()
         # If stopped after training but before the results are saved, training need not be repeated.
         state.save()
@@ -217,18 +200,16 @@ class Training:
         return _whole(state.division, self.request.models, results, state.epoch - self._first_epoch)
 
 
-def _after_epoch(
-    state: Checkpoint, on_epoch: OnEpoch | None, max_epochs: int, *, due: bool
-) -> bool:
+def _after_epoch(state: Checkpoint, callback: Callback, max_epochs: int, *, due: bool) -> bool:
     """Tell the caller of an epoch, which may end training; return whether the state was saved.
 
     Of several processes only the first has a caller and a clock; the others do as it decides.
     """
     division, runs = state.division, state.runs
     decided, raised = Next.SAVE if due else Next.GO_ON, None
-    if on_epoch is not None and (division is None or division.group.is_first):
+    if callback.watches and (division is None or division.group.is_first):
         try:
-            if on_epoch(progress_of(state.epoch, max_epochs, runs)):
+            if callback.on_epoch(Progress.of(state.epoch, max_epochs, runs)):
                 decided = Next.STOP
         except BaseException as error:
             decided, raised = Next.INTERRUPTED, error

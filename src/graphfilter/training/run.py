@@ -39,7 +39,7 @@ class FitResult:
     best_epoch : int
         The epoch of the best weights, from 1; 0 is the start.
     stopped : {'patience', 'max_epochs', 'diverged', 'asked', 'superfluous'}
-        What ended it; 'asked' is a caller whose ``on_epoch`` returned True, 'superfluous' a
+        What ended it; 'asked' is a :class:`Callback` that returned True, 'superfluous' a
         committee to which it added nothing.
     seconds : float
         Training time of all runs trained side by side with it.
@@ -79,7 +79,8 @@ class Run:
     >>> def watch(progress):
     ...     seen.extend(run.training for run in progress.runs)
     ...
-    >>> _ = gf.SGFClassifier(max_epochs=5, random_state=0).fit(graph=g, on_epoch=watch)
+    >>> callback = gf.training.Callback(watch)
+    >>> _ = gf.SGFClassifier(max_epochs=5, random_state=0).fit(graph=g, callback=callback)
     >>> seen
     [True, True, True, True, True]
     """
